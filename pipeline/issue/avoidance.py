@@ -4,7 +4,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict
 
 from agents.review.avoidance.detection import VersionPair, detect, detect_in_pairs
-from agents.review.avoidance.surroundings import load_surroundings, look_around
+from agents.review.avoidance.repository_context import load_context, look_around
 from agents.review.checks.worker_pool import WorkerBudget
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
@@ -60,7 +60,7 @@ async def find_hidden_failures(context: RunContext, change: ChangeSet) -> tuple[
     pairs = [VersionPair(file.path, file.path, file.before, file.after) for file in change.files]
     asked = await load_request(context.database, context.run)
     paths, base = [file.path for file in change.files], context.run.base_sha
-    around = await load_surroundings(await context.fetch_mirror(), paths, base, base)
+    around = await load_context(await context.fetch_mirror(), paths, base, base)
     done = await detect_in_pairs(pairs, _build_budget(context), asked, around)
     found = list_certain_failures(done.found)
     if done.problem is not None and not found:

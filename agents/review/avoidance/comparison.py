@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agents.review.avoidance import code_comparison, command_comparison, line_comparison, test_comparison
 from agents.review.avoidance.pairs import ChangedFacts
-from agents.review.avoidance.surroundings import UNKNOWN, Surroundings
+from agents.review.avoidance.repository_context import UNKNOWN, RepositoryContext
 from domain.review.avoidance import Avoidance, AvoidanceKind
 
 MOST = 20
@@ -14,7 +14,7 @@ MOST = 20
 
 
 def find_avoidance(
-    files: Sequence[ChangedFacts], asked: str = "", around: Surroundings = UNKNOWN
+    files: Sequence[ChangedFacts], asked: str = "", around: RepositoryContext = UNKNOWN
 ) -> tuple[Avoidance, ...]:
     """Where a change gives up in disguise, the gravest first.
 

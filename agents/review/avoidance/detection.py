@@ -15,7 +15,7 @@ from agents.review.avoidance.fast_paths import FastPaths
 from agents.review.avoidance.lines import is_configuration, is_script
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.reading import read_facts
-from agents.review.avoidance.surroundings import UNKNOWN, Surroundings
+from agents.review.avoidance.repository_context import UNKNOWN, RepositoryContext
 from agents.review.checks.paths import is_machine_made
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.syntax.languages import find_language
@@ -56,7 +56,7 @@ async def detect(
     versions: Mapping[str, FileVersions],
     shift: WorkerBudget,
     asked: str = "",
-    around: Surroundings = UNKNOWN,
+    around: RepositoryContext = UNKNOWN,
 ) -> Detection:
     """Where a change gives up in disguise.
 
@@ -73,7 +73,7 @@ async def detect(
 
 
 async def detect_in_pairs(
-    pairs: Sequence[VersionPair], shift: WorkerBudget, asked: str = "", around: Surroundings = UNKNOWN
+    pairs: Sequence[VersionPair], shift: WorkerBudget, asked: str = "", around: RepositoryContext = UNKNOWN
 ) -> Detection:
     """The same of files whose versions are at hand."""
     files = [pair for pair in pairs if _is_read(pair)]

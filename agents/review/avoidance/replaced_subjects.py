@@ -9,7 +9,7 @@ from agents.review.avoidance.facts import ReplacementFact
 from agents.review.avoidance.hooks import is_outside, list_origins
 from agents.review.avoidance.pairing import subtract
 from agents.review.avoidance.pairs import ChangedFacts
-from agents.review.avoidance.surroundings import Surroundings
+from agents.review.avoidance.repository_context import RepositoryContext
 from agents.review.avoidance.test_change import TestChange
 from domain.review.avoidance import Avoidance, AvoidanceKind
 
@@ -22,7 +22,7 @@ class ReplacedSubjects:
     """
 
     change: TestChange
-    around: Surroundings
+    around: RepositoryContext
 
     def find_replaced(self) -> Iterator[Avoidance]:
         known = {each.target for file in self.change.files for each in file.old.replaced}

@@ -7,8 +7,8 @@ from agents.review.avoidance.mocked_subjects import MockedSubjects
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.removed_tests import RemovedTests
 from agents.review.avoidance.replaced_subjects import ReplacedSubjects
+from agents.review.avoidance.repository_context import RepositoryContext
 from agents.review.avoidance.skipped_tests import SkippedTests
-from agents.review.avoidance.surroundings import Surroundings
 from agents.review.avoidance.table_cases import TableCases
 from agents.review.avoidance.test_change import TestChange
 from agents.review.avoidance.unrun_tests import UnrunTests
@@ -16,7 +16,7 @@ from agents.review.avoidance.weakened_assertions import WeakenedAssertions
 from domain.review.avoidance import ASSERTIONS, CERTAIN, Avoidance
 
 
-def compare_tests(files: Sequence[ChangedFacts], asked: str, around: Surroundings) -> list[Avoidance]:
+def compare_tests(files: Sequence[ChangedFacts], asked: str, around: RepositoryContext) -> list[Avoidance]:
     """What the tests of a change check no longer.
 
     :param asked: what people asked for.

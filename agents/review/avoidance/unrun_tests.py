@@ -10,8 +10,8 @@ from agents.review.avoidance.conditions import holds
 from agents.review.avoidance.facts import ChoiceFact
 from agents.review.avoidance.pairing import PlacedTest, subtract
 from agents.review.avoidance.pairs import is_removal_asked
+from agents.review.avoidance.repository_context import RepositoryContext
 from agents.review.avoidance.selection import EVERY_FEATURE, is_ignored
-from agents.review.avoidance.surroundings import Surroundings
 from agents.review.avoidance.tables import split_row
 from agents.review.avoidance.test_change import MOST_COMPARED, TAKEN_OVER, TestChange, show
 from domain.review.avoidance import Avoidance, AvoidanceKind
@@ -49,7 +49,7 @@ class UnrunTests:
     """
 
     change: TestChange
-    around: Surroundings
+    around: RepositoryContext
 
     def find_unrun(self) -> list[Avoidance]:
         return [

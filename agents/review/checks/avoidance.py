@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agents.review.avoidance.detection import detect
-from agents.review.avoidance.surroundings import UNKNOWN, Surroundings, look_around
+from agents.review.avoidance.repository_context import UNKNOWN, RepositoryContext, look_around
 from agents.review.checks.inputs import ToolReport
 from agents.review.checks.results import ToolExecution
 from agents.review.checks.worker_pool import WorkerBudget
@@ -37,7 +37,7 @@ class AvoidanceCheck:
     asked: str = ""
     owned: bool = False
     records: Mapping[str, DetectorRecord] = field(default_factory=dict[str, DetectorRecord])
-    around: Surroundings = UNKNOWN
+    around: RepositoryContext = UNKNOWN
 
     async def look_around(self, code: Code, change: Change) -> "AvoidanceCheck":
         """The same with what surrounds a change in its repository."""

@@ -6,12 +6,12 @@ from agents.review.avoidance.comparison import find_avoidance
 from agents.review.avoidance.facts import SourceFacts
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.reading import read_facts
-from agents.review.avoidance.surroundings import UNKNOWN, Surroundings
+from agents.review.avoidance.repository_context import UNKNOWN, RepositoryContext
 from domain.review.avoidance import Avoidance, AvoidanceKind, list_certain
 
 
 def compare(
-    before: Mapping[str, str], after: Mapping[str, str], asked: str = "", around: Surroundings = UNKNOWN
+    before: Mapping[str, str], after: Mapping[str, str], asked: str = "", around: RepositoryContext = UNKNOWN
 ) -> tuple[Avoidance, ...]:
     """What is found in a change of these files."""
     paths = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))

@@ -6,12 +6,12 @@ import pytest
 
 from agents.review.avoidance.comparison import find_avoidance
 from agents.review.avoidance.detection import VersionPair, detect_in_pairs
-from agents.review.avoidance.nearby_tests import build_test_reader
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.reading import read_facts
+from agents.review.avoidance.repository_context import MOST_SETTINGS, RepositoryContext, look_around
 from agents.review.checks.worker_pool import WorkerBudget
 from domain.review.avoidance import CERTAIN, Avoidance, AvoidanceKind
-from domain.review.changes import Change, ChangeStatus, FileChange
+from domain.review.changes import Change, ChangeStatus, FileChange, TouchedFile
 from workspace.sandbox.worker_pool import WorkerPool
 
 HARD_CODED = AvoidanceKind.answer_hard_coded
@@ -170,7 +170,7 @@ TABLES = {
 def find(path: str, before: str, after: str, used: frozenset[str] = USED) -> list[Avoidance]:
     """What is found in a change of one file, if tests that did not change use these literals."""
     facts = ChangedFacts(path, read_facts(path, before), read_facts(path, after))
-    return [each for each in find_avoidance([facts], "", used) if each.kind is HARD_CODED]
+    return [each for each in find_avoidance([facts], "", RepositoryContext(tested=used)) if each.kind is HARD_CODED]
 
 
 def make(path: str) -> tuple[str, str]:
@@ -250,19 +250,32 @@ class _Repository:
             "tests/test_a.py": b"def test_a():\n    assert [parse(x) for x in ('1h', '.5ms', '-.5 hr')] == WANTED\n"
         }
 
+    async def packages(self, tree: str) -> tuple[str, ...]:
+        return ("a",)
+
 
 async def test_tests_that_did_not_change_are_read_only_where_they_can_tell() -> None:
     repository = _Repository()
     file = FileChange(path="a.py", status=ChangeStatus.modified)
-    change = Change(merge_base="b" * 40, head_sha="h" * 40, files=(file,), total_files=1, additions=1, deletions=0)
-    reader = build_test_reader(repository, change)  # pyright: ignore[reportArgumentType]
+    change = Change(
+        merge_base="b" * 40,
+        head_sha="h" * 40,
+        files=(file,),
+        touched=(TouchedFile(path="a.py"),),
+        total_files=1,
+        additions=1,
+        deletions=0,
+    )
+    around = await look_around(repository, change)  # pyright: ignore[reportArgumentType]
+    assert repository.asked.pop() == ("h" * 40, MOST_SETTINGS)
+    assert not repository.asked
     before, after = make("b.py")
     async with WorkerPool("agents.worker_jobs", size=1) as pool:
         pair = VersionPair("a.py", "a.py", before.encode(), after.encode())
-        done = await detect_in_pairs([pair], WorkerBudget(pool), read_tests=reader)
+        done = await detect_in_pairs([pair], WorkerBudget(pool), around=around)
         assert [each.confidence >= CERTAIN for each in done.found] == [True]
         assert {tree for tree, _ in repository.asked} == {"b" * 40}
         repository.asked.clear()
         plain = VersionPair("a.py", "a.py", before.encode(), before.replace("lower", "casefold").encode())
-        assert not (await detect_in_pairs([plain], WorkerBudget(pool), read_tests=reader)).found
+        assert not (await detect_in_pairs([plain], WorkerBudget(pool), around=around)).found
         assert not repository.asked

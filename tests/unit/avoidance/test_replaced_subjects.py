@@ -2,11 +2,11 @@
 
 import pytest
 
-from agents.review.avoidance.surroundings import Surroundings
+from agents.review.avoidance.repository_context import RepositoryContext
 from domain.review.avoidance import Avoidance, AvoidanceKind
 from tests.unit.avoidance.samples import compare, list_kinds
 
-PROJECT = Surroundings(packages=frozenset({"shop", "tests"}), is_known=True)
+PROJECT = RepositoryContext(packages=frozenset({"shop", "tests"}), is_known=True)
 PYTHON = """\
 import pytest
 import requests
@@ -42,7 +42,7 @@ REPLACED = [
 ]
 
 
-def find(path: str, after: str, before: str = "", around: Surroundings = PROJECT) -> tuple[Avoidance, ...]:
+def find(path: str, after: str, before: str = "", around: RepositoryContext = PROJECT) -> tuple[Avoidance, ...]:
     return compare({path: before} if before else {}, {path: after}, around=around)
 
 
@@ -87,4 +87,4 @@ def test_what_is_new_may_be_replaced_from_the_start() -> None:
 
 def test_of_an_unknown_project_it_is_doubtful() -> None:
     path, after = REPLACED[0]
-    assert [each.confidence for each in find(path, after, around=Surroundings())] == [0.6]
+    assert [each.confidence for each in find(path, after, around=RepositoryContext())] == [0.6]

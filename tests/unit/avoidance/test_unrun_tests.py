@@ -7,7 +7,7 @@ import pytest
 from agents.review.avoidance.comparison import find_avoidance
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.reading import read_facts
-from agents.review.avoidance.surroundings import UNKNOWN, Surroundings, read_settings
+from agents.review.avoidance.repository_context import UNKNOWN, RepositoryContext, read_settings
 from domain.review.avoidance import Avoidance, AvoidanceKind
 from tests.unit.avoidance.samples import compare, list_kinds
 
@@ -437,5 +437,5 @@ def test_what_people_asked_for_is_excused() -> None:
 
 
 def test_a_project_of_which_nothing_is_known_leaves_nothing_out() -> None:
-    assert Surroundings() == UNKNOWN
+    assert RepositoryContext() == UNKNOWN
     assert read_settings({}).choices == ()

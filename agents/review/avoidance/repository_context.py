@@ -1,4 +1,4 @@
-"""What the files that a change leaves as they are say: which tests a runner leaves out, and what is their own code."""
+"""What surrounds a change in its repository: which tests run, which code is its own, and what its tests use."""
 
 import asyncio
 import re
@@ -28,7 +28,7 @@ MOST_SETTINGS = 80
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class RepositoryContext:
     """What surrounds a change in its repository, as far as it tells of the tests.
 
     :param choices: of the files that the change leaves as they are.
@@ -45,15 +45,15 @@ class Surroundings:
     tested: frozenset[str] = frozenset()
 
 
-UNKNOWN = Surroundings()
+UNKNOWN = RepositoryContext()
 
 
-async def look_around(code: Code, change: Change) -> Surroundings:
+async def look_around(code: Code, change: Change) -> RepositoryContext:
     """What surrounds a change: its settings as they are at its head, and the tests as they were before it."""
-    return await load_surroundings(code, change.paths, change.merge_base, change.head_sha)
+    return await load_context(code, change.paths, change.merge_base, change.head_sha)
 
 
-async def load_surroundings(code: Code, changed: Collection[str], base: str, head: str) -> Surroundings:
+async def load_context(code: Code, changed: Collection[str], base: str, head: str) -> RepositoryContext:
     """What surrounds a change; unknown if it is of no source.
 
     :param changed: the paths of the change, which tell for themselves.
@@ -71,7 +71,7 @@ async def load_surroundings(code: Code, changed: Collection[str], base: str, hea
     return replace(read, read_tests=build_test_reader(code, changed, base))
 
 
-def read_settings(settings: Mapping[str, bytes], packages: Collection[str] = ()) -> Surroundings:
+def read_settings(settings: Mapping[str, bytes], packages: Collection[str] = ()) -> RepositoryContext:
     """What the settings of a repository say of its tests.
 
     :param settings: path → content, of the files that :data:`SETTINGS` matches.
@@ -80,7 +80,7 @@ def read_settings(settings: Mapping[str, bytes], packages: Collection[str] = ())
     texts = {path: content.decode(errors="replace") for path, content in settings.items()}
     choices = (choice for path, text in texts.items() for choice in find_choices(path, text))
     named = (name for path, text in texts.items() for name in _find_own_names(path, text))
-    return Surroundings(tuple(dict.fromkeys(choices)), frozenset([*packages, *named]), is_known=True)
+    return RepositoryContext(tuple(dict.fromkeys(choices)), frozenset([*packages, *named]), is_known=True)
 
 
 _NAMED = re.compile(r"^\s*(?:\w+\.)?[\"']?name[\"']?\s*[:=]\s*[\"']([\w@./-]+)[\"']", re.MULTILINE)
