@@ -87,13 +87,20 @@ class Deployer:
             return CommandOutcome(problem=_strip_stop(str(error)))
 
     async def deploy(
-        self, sha: str, line: str, inputs: Mapping[str, str], access: DeployAccess, seconds: float
+        self,
+        sha: str,
+        line: str,
+        inputs: Mapping[str, str],
+        access: DeployAccess,
+        seconds: float,
+        build: str | None = None,
     ) -> CommandOutcome:
-        """Run the deploy command of a commit. Raises no errors.
+        """Run the deploy command of a commit where that was built. Raises no errors.
 
         :param inputs: what replaces the placeholders of the line.
         :param access: what the operator lets it reach and know.
-        :param seconds: how long it may take.
+        :param seconds: how long it may take, without the build.
+        :param build: the command that builds the commit, which is told no secret and reaches nothing.
         """
         words = [_fill(word, inputs) for word in shlex.split(line)]
         target = Address(access.host, access.port, idle=seconds, is_proxy=False) if access.host else None
@@ -101,6 +108,11 @@ class Deployer:
             async with self._prepare(sha) as checkout:
                 if lacks := _explain_lack(checkout, access, target):
                     return CommandOutcome(problem=_strip_stop(lacks), began=False)
+                if build is not None:
+                    built = await self._run(checkout, shlex.split(build), _BUILD_SECONDS, {}, None)
+                    if not built.is_successful:
+                        problem = f"The build before it failed: {built.problem}"
+                        return built.model_copy(update={"problem": problem, "began": False})
                 return await self._run(checkout, words, seconds, access.secrets, target)
         except _NotSetUp as failed:
             return failed.outcome

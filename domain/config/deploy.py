@@ -192,7 +192,11 @@ class Environment(Section):
 class Build(Section):
     """What is built before each deployment, in the sandbox."""
 
-    command: CommandLine | None = Field(default=None, description="Builds the artifact. By default `commands.build`.")
+    command: CommandLine | None = Field(
+        default=None,
+        description="Builds the artifact, before anything is deployed, and where a deploy command runs right before it "
+        "again. By default `commands.build`.",
+    )
     artifact: Glob | None = Field(
         default=None, description="Files of which the build must leave at least one that is not empty."
     )

@@ -73,7 +73,7 @@ class DeployTransport:
         tried = f"tried {inputs['deployment']}"
         was_tried = await deployments.load_kept(services.database, run.id, tried) is not None
         await deployments.keep(services.database, run.id, tried, {})
-        outcome = await deployer.deploy(sha, line, inputs, access, seconds)
+        outcome = await deployer.deploy(sha, line, inputs, access, seconds, self.plan.build_command)
         return outcome.model_copy(update={"began": True}) if was_tried else outcome  # it may have been killed midway
 
     async def _run_workflow(self, workflow: str, inputs: dict[str, str]) -> CommandOutcome:

@@ -247,3 +247,16 @@ async def test_a_credential_is_hidden_before_the_text_is_cut_in_its_middle(deplo
     script = f"print('{token}' + ' ' + 'x' * 2_990)\n"
     ended = await deploy("python3 leak.py", {"leak.py": script})
     assert "a1B2" not in ended.output
+
+
+async def test_a_deploy_command_finds_what_the_build_left(
+    make: Callable[..., Awaitable[tuple[Deployer, str]]],
+) -> None:
+    built = "import os, pathlib\npathlib.Path('made.txt').write_text(os.environ.get('TOKEN', 'told nothing'))\n"
+    deployer, sha = await make({"build.py": built, "put.py": "print(open('made.txt').read())\n"})
+    access = DeployAccess(secrets={"TOKEN": "only-for-deploying"})
+    ended = await deployer.deploy(sha, "python3 put.py", INPUTS, access, 60, "python3 build.py")
+    assert (ended.problem, ended.output) == ("", "told nothing")
+    failed = await deployer.deploy(sha, "python3 put.py", INPUTS, access, 60, "python3 missing.py")
+    assert failed.problem == "The build before it failed: python3 ended with status 2"
+    assert not failed.began
