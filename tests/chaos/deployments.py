@@ -12,17 +12,17 @@ from tests.chaos.scenes import Scene, normalize
 from tests.world.deployments import DEPLOY
 from tests.world.toy_service import ToyService
 
-_CONFIGURED = f"""\
-ladder: {{pinned: 1}}
-review: {{on_pull_request: false}}
+_CONFIGURED = """\
+ladder: {pinned: 1}
+review: {on_pull_request: false}
 deploy:
   environments:
     staging:
       workflow: deploy.yml
-      strategy: {{high: [50, 100]}}
+      strategy: {high: [50, 100]}
       verify:
-        health: [{{url: 'SERVICE/health'}}]
-        error_rate: {{url: 'SERVICE/figures', path: now.errors}}
+        health: [{url: 'SERVICE/health'}]
+        error_rate: {url: 'SERVICE/figures', path: now.errors}
         interval: 1
         window: 1
         bake: 1
