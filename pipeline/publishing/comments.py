@@ -2,15 +2,21 @@
 
 from collections.abc import Sequence
 
+import structlog
+
 from domain.commands import WrittenComment
+from domain.errors import NotFound
 from domain.github.conversation import CommentKind, CommentRef, Reaction
 from domain.github.importance import Importance, use_importance
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
+from memory.runs import outbox
 from messages import commands as command_texts
 from messages.commands import Answer
 from pipeline.context import Services
 from pipeline.publishing.publisher import answer_once, write_once
+
+log = structlog.get_logger(__name__)
 
 
 async def ensure_comment(services: Services, run: Run, step: str, marker: str, text: str) -> tuple[int, bool]:
@@ -48,6 +54,24 @@ async def answer_below(services: Services, repository: RepositoryRef, number: in
     """Comment below an issue or pull request, once for this key."""
     marker = services.markers.make("answer", key)
     await _answer_below(services, repository, number, key, redact_outgoing(f"{text}\n\n{marker}"), marker)
+
+
+async def keep_comment(
+    services: Services, repository: RepositoryRef, number: int, key: str, marker: str, text: str
+) -> None:
+    """Keep one comment up to date that belongs to no run; if somebody deleted it, it stays deleted.
+
+    :param key: names it among all of them.
+    :param marker: by which it is found; part of ``text``.
+    """
+    known = await outbox.find_remote_id(services.database, key, "answer", "comment")
+    if known is None:
+        await _answer_below(services, repository, number, key, redact_outgoing(text), marker)
+        return
+    try:
+        await edit_comment(services, repository, known, text)
+    except NotFound:
+        log.info("comment.gone", key=key)
 
 
 async def edit_comment(services: Services, repository: RepositoryRef, comment_id: int, text: str) -> None:

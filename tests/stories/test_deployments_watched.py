@@ -21,7 +21,8 @@ async def test_figures_that_cannot_be_read_are_never_well(story: Story, service:
     await scene.run_on()
     assert story.gates(scene.pull) == ["deploy_hold"]
     [question] = story.questions(scene.pull)
-    assert "error_rate is unknown: It answered with status 500." in question.body
+    assert "error_rate is unknown" in question.body
+    assert "It answered with status 500." in question.body
     await scene.comment(scene.alice, "/forge reject deploy_hold we are blind")
     service.is_mute = False
     await scene.run_on()
@@ -71,7 +72,7 @@ async def test_a_private_address_is_not_asked(guarded_story: Story, service: Toy
     await scene.comment(scene.alice, "/forge deploy staging")
     await scene.run_on()
     [question] = guarded_story.questions(scene.pull)
-    assert "leads to an address that Forge does not ask" in question.body
+    assert "leads to an address that is not of the internet" in question.body
     assert (service.looks, service.history) == (0, [])
     await scene.comment(scene.alice, "/forge deploy staging cancel")
     await scene.run_on()

@@ -47,7 +47,7 @@ async def settle_all(scene: DeploymentScene) -> None:
 
 async def open_scene(story: Story, service: ToyService) -> tuple[DeploymentScene, Monitoring, list[str]]:
     """Staging runs a change that fails, after one that did not; the two commits."""
-    scene = await open_deployments(story, service)
+    scene = await open_deployments(story, service, trigger="merge")
     shas = [await deploy(scene, GOOD), await deploy(scene, BROKEN)]
     return scene, await open_monitoring(story, scene.repository), shas
 
@@ -106,7 +106,7 @@ async def test_an_error_is_traced_to_its_change_and_its_correction_is_learned(
 
 
 async def test_an_anomaly_holds_the_deployment_that_it_names(story: Story, service: ToyService) -> None:
-    scene = await open_deployments(story, service)
+    scene = await open_deployments(story, service, trigger="merge")
     await scene.merge(GOOD)
     monitoring = await open_monitoring(story, scene.repository)
     await scene.comment(scene.alice, "/forge approve staging_deploy")

@@ -13,9 +13,9 @@ METADATA = "http://169.254.169.254/latest/meta-data/"
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_t_x5_a_page_on_this_machine_is_not_read(story: Story, scheme: str) -> None:
+async def test_t_x5_a_page_on_this_machine_is_not_read(guarded_story: Story, scheme: str) -> None:
     """Neither as the health of a deployment nor as a figure; a running Forge allows nothing unless it is told so."""
-    outbound = story.forge.services.outbound
+    outbound = guarded_story.forge.services.outbound
     async with open_trap() as (port, heard):
         for host in THIS_MACHINE:
             url = f"{scheme}://{host}:{port}/"
@@ -30,8 +30,8 @@ async def test_t_x5_a_page_on_this_machine_is_not_read(story: Story, scheme: str
         assert heard == []
 
 
-async def test_t_x5_a_metadata_service_is_not_read(story: Story) -> None:
-    reading = await take_reading(story.forge.services.outbound, HealthTarget(url=METADATA))
+async def test_t_x5_a_metadata_service_is_not_read(guarded_story: Story) -> None:
+    reading = await take_reading(guarded_story.forge.services.outbound, HealthTarget(url=METADATA))
     assert reading == Reading(
         problem="http://169.254.169.254 leads to an address that is not of the internet (link-local). "
         "Forge asks it only if its operator allows that (FORGE_OUTBOUND_ALLOW)."

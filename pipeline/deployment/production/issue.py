@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from domain.deployments.problems import ProductionProblem
-from domain.errors import NotFound
 from domain.runs.run import RepositoryRef
 from domain.text.redaction import redact_outgoing
 from memory.runs import outbox
 from messages import production as texts
 from messages.production import ProblemOrigin
 from pipeline.context import Services
+from pipeline.publishing.comments import keep_comment
 from pipeline.publishing.publisher import answer_once
 
 _MARK = "production"
@@ -50,21 +50,7 @@ async def update_issue(services: Services, repository: RepositoryRef, problem: P
 
     The body stays as it is: a run reads it as its order, and people may have changed it.
     """
-    key = f"{_MARK} {problem.id}/{problem.opened}/seen"
-    marker = services.markers.make(_MARK, f"{problem.id}/{problem.opened}/seen")
-    text = redact_outgoing(texts.render_counters(problem, marker))
-
-    async def find() -> int | None:
-        return await services.host.find_comment(repository, number, marker)
-
-    async def create() -> int:
-        return await services.host.create_comment(repository, number, text)
-
-    known = await outbox.find_remote_id(services.database, key, _STEP, _KIND)
-    if known is None:
-        await answer_once(services, key, create, find=find)
-        return
-    try:
-        await services.host.edit_comment(repository, known, text)
-    except NotFound:  # somebody deleted it, and does not want to read it
-        return
+    named = f"{problem.id}/{problem.opened}/seen"
+    marker = services.markers.make(_MARK, named)
+    text = texts.render_counters(problem, marker)
+    await keep_comment(services, repository, number, f"{_MARK} {named}", marker, text)

@@ -105,7 +105,7 @@ budgets: {day: -1, phase: {plan: 3}}
         ("ladder: {pinned: 5}", "ladder.pinned", "a whole number from 0 to 4"),
         ("ladder: 4", "ladder", "a section"),
         ("labels: {run: ''}", "labels.run", "text of up to 50 characters"),
-        ("deploy: {production: {}}", "deploy.production", "`build`, `environments`"),
+        ("deploy: {production: {}}", "deploy.production", "`build`, `feedback`, `environments`"),
         ("guards: {max_iterations: 51}", "guards.max_iterations", "a whole number from 1 to 50"),
         ("guards: {loop_threshold: 5}", "guards.loop_threshold", "`max_iterations`, `max_runtime_minutes`"),
         ("gates: {Big: {}}", "gates.Big", "text such as `large_change`"),

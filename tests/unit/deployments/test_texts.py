@@ -70,7 +70,7 @@ def test_every_state_says_what_it_is_and_what_can_be_done(state: DeploymentState
     assert check.title == texts.render_title(deployment(10, state, percentage=25))
     assert "{" not in check.title
     assert "`aaaaaaa` to `staging`" in check.summary
-    assert "It was merged. Risk: medium. Steps: 5 % → 25 % → 100 %. Before it: `bbbbbbb`." in check.summary
+    assert "`carol` merged it. Risk: medium. Steps: 5 % → 25 % → 100 %. Before it: `bbbbbbb`." in check.summary
     assert ("/forge" in check.summary) is (state is not DeploymentState.rolling_back)
 
 
