@@ -114,7 +114,23 @@ def find_ignored(path: str, text: str, *, is_shell: bool = False) -> tuple[Place
 
 def find_hooks(text: str, code: str = "") -> tuple[PlaceFact, ...]:
     """Where tests, or hooks of their runner, make success of a failure."""
-    return tuple(_find(text, _HOOKS, code))
+    return (*_find(text, _HOOKS, code), *_find_dropped_failures(text))
+
+
+def _find_dropped_failures(text: str) -> Iterator[PlaceFact]:
+    """Where a rule around each test catches its failure, and throws neither this nor another one."""
+    for found in _CATCHES_FAILURE.finditer(text):
+        kept = {found[1], *re.findall(rf"(\w+)\s*=\s*{found[1]}\s*;", found[2])}
+        if not re.search(rf"\bthrow\s+(new\b|(?:{'|'.join(kept)})\s*;)|\bfail\(|add(Error|Failure)\(", found[2]):
+            line = text.count("\n", 0, found.start()) + 1
+            yield PlaceFact(line=line, what="a hook makes failures pass", text=found[0].split("\n")[0].strip()[:200])
+
+
+_CATCHES_FAILURE = re.compile(
+    r"\.(?:evaluate|proceed)\(\);.{0,300}?\bcatch\s*\((?:final\s+)?(?:[\w.]*\.)?(?:AssertionError|AssertionFailedError|"
+    r"Throwable)\s+(\w+)\)\s*\{(.{0,800})",
+    re.DOTALL,
+)
 
 
 def find_taken_out(text: str, code: str = "") -> tuple[PlaceFact, ...]:

@@ -179,7 +179,7 @@ class RemovedTests:
                     kind=AvoidanceKind.test_deselected,
                     path=new.path,
                     line=new.test.line,
-                    what=f"No runner finds `{new.test.short_name}`: its class is none of tests any more.",
+                    what=f"No runner finds `{new.test.short_name}` now: it is private, or its class is none of tests.",
                     confidence=0.85,
                     name=new.test.name,
                 )

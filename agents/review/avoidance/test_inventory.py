@@ -13,7 +13,7 @@ from agents.review.avoidance.assertions import (
     make_signature,
     read_assertions,
 )
-from agents.review.avoidance.facts import TestFact
+from agents.review.avoidance.facts import AssertionFact, Strength, TestFact
 from agents.review.avoidance.tables import SPACE, join_row, list_rows
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
 
@@ -61,6 +61,8 @@ _ALWAYS = re.compile(
 """Conditions that hold everywhere."""
 _SKIPPING = frozenset({"skip", "todo", "fails", "fixme", "failing", "skipIf", "runIf"})
 _BODIES = frozenset({"block", "body_statement", "statement_block", "compound_statement", "statement_list", "do_block"})
+_EXPECTED = re.compile(r"\b(?:expected = |(?:expectedExceptions|ExpectedException) [(=] )\{? ?(?:typeof \( )?([\w. ]+)")
+_BROAD = frozenset({"Exception", "Throwable", "Error"})
 _ROW_MARK = re.compile(r"\b(InlineData|TestCase|DataRow|CsvSource|ValueSource|TestWith|case)\b")
 
 
@@ -113,8 +115,13 @@ def _walk(node: SyntaxNode, language: str, place: _Place, marks: tuple[SyntaxNod
         if child.kind in _MARKS:
             waiting = (*waiting, child)
             continue
+        if language == "ruby" and child.text in _VISIBILITIES:  # a private method is no test
+            inner = replace(inner, is_collected=place.is_collected and child.text == "public")
         yield from _walk(child, language, inner, waiting)
         waiting = ()
+
+
+_VISIBILITIES = frozenset({"private", "protected", "public"})
 
 
 def _is_found(node: SyntaxNode, name: str, language: str) -> bool:
@@ -159,16 +166,33 @@ def _read(node: SyntaxNode, name: str, language: str, place: _Place, marks: Sequ
         end=node.end,
         skip=own.skip,
         is_conditional=own.is_conditional,
-        assertions=read_assertions(node, language)
-        + tuple(
-            each for mark in marks if "should_panic" in join_text(mark) for each in read_assertions(mark, language)
-        ),
+        assertions=(*read_assertions(node, language), *_list_expected(marks, language)),
         rows=tuple(rows),
         words=frozenset(list_words(node)) - {name},
         signature=make_signature(*(child for child in node.children if child.children)),
         calls=tuple(_list_calls(node)),
         is_collected=place.is_collected,
     )
+
+
+def _list_expected(marks: Sequence[SyntaxNode], language: str) -> Iterator[AssertionFact]:
+    """The errors that a test must end with, by what stands above it."""
+    for mark in marks:
+        text = join_text(mark)
+        if "should_panic" in text:
+            yield from read_assertions(mark, language)
+        elif found := _EXPECTED.search(text):
+            names = [word for word in found[1].replace(".", " ").split() if word != "class"]
+            is_broad = bool(names) and names[-1] in _BROAD
+            yield AssertionFact(
+                line=mark.start,
+                text=text,
+                words=tuple(names),
+                literals=(),
+                strength=Strength.weak if is_broad else Strength.exact,
+                guards=0,
+                kind="raises",
+            )
 
 
 def _list_marked_rows(mark: SyntaxNode, language: str) -> list[str]:
