@@ -1,34 +1,18 @@
 """Monitoring tells of what Forge deployed: of the change that a problem came with, and of a deployment under way."""
 
-from collections.abc import AsyncGenerator
-from pathlib import Path
-
 import pytest
 
 from domain.memories.memory import Origin
 from memory.learned import memories
-from tests.databases import create_database, drop_database
-from tests.stories.driver import Story, open_story
+from tests.stories.driver import Story
 from tests.world.deployments import DeploymentScene, open_deployments
 from tests.world.feedback import Monitoring, open_monitoring
-from tests.world.toy_service import ToyService, run_service
+from tests.world.toy_service import ToyService
 
 GOOD = "def price(amount):\n    return amount * 2\n"
 BROKEN = "def price(amount):\n    return amount / 0\n"
 
-
-@pytest.fixture
-async def service() -> AsyncGenerator[ToyService]:
-    async with run_service() as running:
-        yield running
-
-
-@pytest.fixture
-async def story(tmp_path: Path) -> AsyncGenerator[Story]:
-    url = create_database("sqlite", tmp_path)
-    async with open_story(url, tmp_path, outbound_allow="127.0.0.0/8") as told:
-        yield told
-    drop_database(url)
+pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
 
 
 async def deploy(scene: DeploymentScene, text: str) -> str:
