@@ -140,20 +140,24 @@ def render_signals(signals: Sequence[Signal]) -> str:
             told = f"{told}: {escape(signal.problem, 150)}"
         rows.append(
             f"| {inline_code(signal.name)} | {_figure(signal.before)} | {_figure(signal.now)} | "
-            f"{draw_course(signal.history)} | {told} |"
+            f"{draw_course(signal.history, signal.before)} | {told} |"
         )
     return "\n".join(rows)
 
 
-def draw_course(history: Sequence[float | None]) -> str:
-    """A row of bars for the newest figures, `·` where nothing was read."""
+def draw_course(history: Sequence[float | None], before: float | None = None) -> str:
+    """A row of bars for the newest figures, `·` where nothing was read.
+
+    :param before: the figure before the deployment; its bar stands apart, in front of the others.
+    """
     shown = list(history)[-_MOST_BARS:]
-    known = [value for value in shown if value is not None]
+    known = [value for value in (before, *shown) if value is not None]
     if not known:
         return "·" * len(shown)
     low, high = min(*known, 0.0) / 2, max(known) / 2  # halves, because the span of huge figures is infinite
     span = high - low
-    return "".join("·" if value is None else _bar((value / 2 - low) / span if span else 0.0) for value in shown)
+    bars = ["·" if value is None else _bar((value / 2 - low) / span if span else 0.0) for value in (before, *shown)]
+    return "".join(bars[1:]) if before is None else f"{bars[0]} {''.join(bars[1:])}"
 
 
 def _bar(share: float) -> str:

@@ -133,7 +133,8 @@ def _render_step(step: Step) -> Iterator[str]:
 def _render_signal(signal: Signal) -> str:
     problem = f"  {_plain(signal.problem)}" if signal.problem else ""
     figures = f"{_format_figure(signal.before)} before, {_format_figure(signal.now)} now"
-    return f"{_plain(signal.name)}  {signal.health.value}  {figures}  {draw_course(signal.history)}{problem}"
+    course = draw_course(signal.history, signal.before)
+    return f"{_plain(signal.name)}  {signal.health.value}  {figures}  {course}{problem}"
 
 
 def _format_figure(value: float | None) -> str:

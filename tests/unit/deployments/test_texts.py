@@ -127,7 +127,7 @@ def test_figures_stand_beside_those_before() -> None:
     assert texts.render_signals([*WELL.signals, lost]).splitlines() == [
         "| watched | before | now | course | it is |",
         "| --- | --- | --- | --- | --- |",
-        "| `latency` | 100 | 101 | █·█ | well |",
+        "| `latency` | 100 | 101 | █ █·█ | well |",
         "| `throughput` | – | – | · | not known: It answered with status 500. |",
     ]
     assert texts.render_signals([]) == ""
