@@ -117,7 +117,10 @@ async def find_gate(services: Services, repository: RepositoryRef, number: int, 
     named = [gate for gate in there if name in {gate.name, gate.short_id, gate.id}]
     if not named:
         return gate_answers.report_unknown_gate(name, open_)
-    return next((gate for gate in reversed(named) if gate.is_waiting), named[-1])
+    waiting = [gate for gate in named if gate.is_waiting]
+    if len(waiting) > 1:  # such as those of deployments to two environments
+        return gate_answers.ask_which_gate(waiting, None)
+    return waiting[0] if waiting else named[-1]
 
 
 def _build_decision(gate: Gate, answer: GateAnswer, guid: str, at: datetime, *, is_waived: bool) -> GateDecision:
