@@ -311,6 +311,11 @@ def refuse_unmerged(environment: str) -> str:
     return f"Only what is merged is deployed to {inline_code(environment)}. Merge this pull request first."
 
 
+def refuse_other_branch(environment: str, default_branch: str) -> str:
+    """That what was merged elsewhere is not deployed."""
+    return f"Only what is merged into {inline_code(default_branch)} is deployed to {inline_code(environment)}."
+
+
 def refuse_unknown_way_back(environment: str) -> str:
     """That there is nothing to go back to."""
     return (

@@ -87,6 +87,8 @@ async def order_deployment(
         return Ordered(answer=command_texts.already_paused(paused_by))
     if live is not None and not (live.is_merged and live.merge_sha):
         return Ordered(answer=texts.refuse_unmerged(environment))
+    if live is not None and live.base_ref != live.default_branch:  # whoever may write may merge into a branch of theirs
+        return Ordered(answer=texts.refuse_other_branch(environment, live.default_branch))
     sha = live.merge_sha if live is not None else (await services.host.default_branch(repository)).head_sha
     is_production = configuration.deploy.is_production(environment)
     order = deployments.DeploymentOrder(
