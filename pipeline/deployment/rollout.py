@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NoReturn
 
 from pydantic import BaseModel
 
@@ -131,6 +132,8 @@ class Rollout:
         wished = await self._journal.step("what people ask", self._read_wish)
         await self._obey(wished.wish, wished.wished_by)
         if wished.percentage < percentage:
+            if not wished.percentage:  # from here on something may be deployed, whatever ends this run
+                await self._status.show(DeploymentState.rolling_out)
             key = f"{self._context.run.id}-{percentage}-percent"
             outcome = await self._transport.deploy(self._deployment.sha, percentage, key)
             if not (outcome.began or wished.percentage):
@@ -140,6 +143,9 @@ class Rollout:
             await self._status.show(DeploymentState.rolling_out, percentage=percentage)
         is_last = percentage == self._plan.stages[-1]
         watched = await self._watch(before, self._verify.count_looks(is_last=is_last)) if self._verify.watches else None
+        wished = await self._journal.step("what people ask", self._read_wish)
+        if wished.wish is not Wish.hold:  # that is for before the next step
+            await self._obey(wished.wish, wished.wished_by)
         step = Step(percentage=percentage, health=watched)
         await self._status.show(DeploymentState.rolling_out, percentage=percentage, step=step)
         return step
@@ -195,7 +201,7 @@ class Rollout:
             count = await self._journal.step("take the hold", self._take_hold)
             await self._hold(f"wish {count}", f"{by} asked to hold")
         elif wish in {Wish.roll_back, Wish.cancel}:
-            raise _Unhealthy(f"{by} asked to roll back.")
+            await self._take_back(f"{by} asked to roll back.")
 
     async def _hold(self, occasion: str, why: str, health: StageHealth | None = None) -> None:
         """Ask whether it may go on, once for each occasion.
@@ -217,9 +223,19 @@ class Rollout:
             raise WaitingForGate(gate)
         if gate.state is GateState.rejected and gate.decision is not None:
             words = f": {gate.decision.words}" if gate.decision.words else ""
-            raise _Unhealthy(f"{gate.decision.by_login} let it go back{words}.")
+            await self._take_back(f"{gate.decision.by_login} let it go back{words}.")
         if gate.state is GateState.expired:
-            raise _Unhealthy("It held, and nobody answered in time.")
+            await self._take_back("It held, and nobody answered in time.")
+
+    async def _take_back(self, why: str) -> NoReturn:
+        """Let it go back; where nothing was deployed yet it ends.
+
+        :raises _Unhealthy: it is to go back.
+        :raises _NotBegun: there is nothing that could.
+        """
+        if (await self._journal.step("is anything deployed", self._read_wish)).percentage:
+            raise _Unhealthy(why)
+        raise _NotBegun(f"{why} Nothing was deployed.")
 
     # --- steps ---------------------------------------------------------------------------------------------------
 

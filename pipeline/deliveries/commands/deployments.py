@@ -1,6 +1,6 @@
 """Executes ``deploy`` and ``rollback ENV``."""
 
-from domain.deployments.deployment import Deployment, Wish
+from domain.deployments.deployment import Deployment, DeploymentState, Wish
 from domain.slash.commands import Deploy, Rollback
 from messages import deployments as texts
 from pipeline.deliveries.cancellation import Cancellation
@@ -27,7 +27,7 @@ async def deploy(context: CommandContext, asked: Deploy) -> str:
 async def roll_environment_back(context: CommandContext, asked: Rollback, environment: str) -> str:
     """``/forge rollback ENV``: a deployment under way goes back; else what ran there before is deployed again."""
     under_way = await context.step_with_permission("what is under way", asked, _find, context, environment)
-    if under_way is not None and not under_way.state.is_untouched:
+    if under_way is not None and under_way.state not in {DeploymentState.queued, DeploymentState.asking}:
         return await steer(context, under_way, Wish.roll_back, context.sender)
     ordered = await context.step_with_permission("order it", asked, _order_back, context, environment)
     await DeploymentStarter(context, Cancellation(context)).start(ordered)
