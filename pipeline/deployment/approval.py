@@ -22,7 +22,7 @@ from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.publishing.comments import ensure_comment
 from pipeline.run_context import RunContext
 from safety.allowed_actions import Action, ActionDecision, ActionFacts, allows
-from safety.deployment_gates import explain_cause, request_production, request_staging
+from safety.deployment_gates import STAGING, explain_cause, request_production, request_staging
 from safety.gates import list_custom
 
 _PAST = 5  # earlier deployments that are shown
@@ -60,6 +60,12 @@ class DeploymentGates:
             await self.status.show(DeploymentState.asking)
             raise WaitingForGate(waiting)
         return None if asked else await self._announce()
+
+    @property
+    def _is_production(self) -> bool:
+        """Whether it was when this was ordered, or the configuration says so since."""
+        deploy, deployment = self.plan.configuration.deploy, self.deployment
+        return deployment.is_production or deploy.is_production(deployment.environment)
 
     async def _announce(self) -> str | None:
         """Where the level demands it, say that it begins soon, and wait."""
@@ -106,17 +112,18 @@ class DeploymentGates:
         )
         if deployment.cause is Cause.rollback:  # whoever asked has the role, and people wait for it
             return custom
-        if deployment.is_production:
+        if self._is_production:
             cause = explain_cause(deployment.cause, self.plan.requester or "Somebody")
             return [request_production(*about, [cause], await self._render_question()), *custom]
         allowed = await self._evaluate_level()
-        if allowed is not None and not allowed.allowed:
+        was_asked = any(gate.name == STAGING for gate in known)  # a level that rose since answers nothing
+        if allowed is not None and (was_asked or not allowed.allowed):
             return [request_staging(*about, allowed, await self._render_question()), *custom]
         return custom
 
     async def _evaluate_level(self) -> ActionDecision | None:
         """Whether the level lets Forge do this unasked; None if a person asked for it."""
-        if self.deployment.is_production or self.deployment.cause is not Cause.merge:
+        if self._is_production or self.deployment.cause is not Cause.merge:
             return None
         repository_id, bounds = self.context.run.repository.id, self.plan.configuration.ladder
         level = await load_level(self.context.services, repository_id, bounds)
@@ -139,7 +146,7 @@ class DeploymentGates:
     def _build_facts(self) -> Mapping[str, Value]:
         return {
             "deployment.environment": self.deployment.environment,
-            "deployment.production": self.deployment.is_production,
+            "deployment.production": self._is_production,
             "deployment.risk_level": (self.deployment.risk or RiskLevel.high).value,
             "deployment.cause": self.deployment.cause.value,
             "run.trigger": self.context.run.trigger.value,
