@@ -1,9 +1,9 @@
 """Ends deployments whose runs something else ended, and wakes those that wait for the same environment."""
 
 from domain.deployments.deployment import Deployment, DeploymentState
-from domain.runs.run import Run
+from domain.runs.run import ReasonCode, Run
 from memory.deployments import deployments
-from memory.runs import waits
+from memory.runs import runs, waits
 from messages import deployments as texts
 from messages.deployments import DeploymentReport
 from pipeline.context import Services
@@ -30,7 +30,7 @@ async def stop_deployment(services: Services, run: Run, detail: str) -> None:
 async def close_deployment(services: Services, run: Run) -> None:
     """Show how a deployment ended whose run something else ended; may be repeated."""
     before = await load_deployment(services, run)
-    why = run.detail or "Its run was ended."
+    why = await _explain(services, run)
     detail = why if before.state.is_untouched else f"{why} {before.percentage} % of the traffic had it."
     await stop_deployment(services, run, detail)
     deployment = await load_deployment(services, run)
@@ -40,6 +40,19 @@ async def close_deployment(services: Services, run: Run) -> None:
         return
     record = GitHubRecord(services, run, deployment, deployment.sha, run.id)
     await record.report_end(REPORTED[deployment.state], texts.render_title(deployment))
+
+
+async def _explain(services: Services, run: Run) -> str:
+    """Why its run ended, for people: what the run keeps is for the log."""
+    ended = await runs.get(services.database, run.id)
+    return "Its run was ended." if ended is None else _WHY.get(ended.reason, "Its run was ended.")
+
+
+_WHY = {
+    ReasonCode.paused: "Forge was paused in this repository.",
+    ReasonCode.superseded: "A newer deployment replaced it.",
+    ReasonCode.access_lost: "Forge lost its access to this repository.",
+}
 
 
 async def wake_waiting(services: Services, deployment: Deployment) -> None:
