@@ -233,7 +233,8 @@ class Rollout:
         :raises _Unhealthy: it is to go back.
         :raises _NotBegun: there is nothing that could.
         """
-        if (await self._journal.step("is anything deployed", self._read_wish)).percentage:
+        known = await self._journal.step("is anything deployed", self._read_wish)
+        if known.percentage or known.state is DeploymentState.rolling_out:  # its first step may have been cut short
             raise _Unhealthy(why)
         raise _NotBegun(f"{why} Nothing was deployed.")
 
