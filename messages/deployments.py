@@ -329,6 +329,11 @@ def refuse_no_deployment(environment: str) -> str:
     return f"Nothing is being deployed to {inline_code(environment)} now."
 
 
+def refuse_hold(deployment: Deployment) -> str:
+    """That a deployment that goes back is not held."""
+    return f"The deployment to {inline_code(deployment.environment)} is going back, and cannot be held."
+
+
 def refuse_wish(wanted: Wish, deployment: Deployment) -> str:
     """That a deployment cannot do what was asked now."""
     told = "does not hold" if wanted is Wish.go_on else "has not begun"

@@ -42,6 +42,7 @@ class CommandOutcome(BaseModel):
     :param problem: what went wrong, for people, without a full stop; empty if nothing did.
     :param output: the end of what it printed, without secrets.
     :param began: False: nothing was run, so nothing has changed.
+    :param may_go_on: it could not be ended, so nothing may be deployed over it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -50,6 +51,7 @@ class CommandOutcome(BaseModel):
     output: str = ""
     seconds: float = 0.0
     began: bool = True
+    may_go_on: bool = False
 
     @property
     def is_successful(self) -> bool:

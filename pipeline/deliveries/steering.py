@@ -13,7 +13,7 @@ from messages import deployments as texts
 from pipeline.deliveries.cancellation import Cancellation
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.deployments import DeploymentStarter
-from pipeline.deployment.orders import ask_of_deployment, order_rollback
+from pipeline.deployment.orders import ask_of_deployment, counts_as_production, order_rollback
 from pipeline.durable.queues import enqueue_resume
 from pipeline.gates.actor import load_actor, record_refusal
 from pipeline.gates.decide import GateAnswer, decide_gate
@@ -48,6 +48,8 @@ async def steer(context: DeliveryContext, deployment: Deployment, wanted: Wish, 
             return answered
     if wanted is Wish.go_on or (wanted is Wish.hold and deployment.state.is_untouched):
         return texts.refuse_wish(wanted, deployment)
+    if wanted is Wish.hold and deployment.state is DeploymentState.rolling_back:
+        return texts.refuse_hold(deployment)
     wish = Wish.cancel if deployment.state.is_untouched and wanted is Wish.roll_back else wanted
     is_under_way = await context.journal.step("ask it", _ask, context, deployment, wish, sender.login)
     if not is_under_way:
@@ -72,8 +74,10 @@ async def _runs_there(context: DeliveryContext, deployment: Deployment) -> bool:
 
 async def _may(context: DeliveryContext, command: SteerDeployment, deployment: Deployment) -> bool:
     """Whether who pressed it has the role now. If GitHub does not say, the step is repeated, and nothing is done."""
-    actor = await load_actor(context.services, command.repository, None, command.sender)
-    known = actor.model_copy(update={"is_production": deployment.is_production})
+    services = context.services
+    actor = await load_actor(services, command.repository, None, command.sender)
+    is_production = await counts_as_production(services, command.repository, deployment)
+    known = actor.model_copy(update={"is_production": is_production})
     refused = authorise(Deploy(environment=deployment.environment), known.facts)
     if refused is not None:
         await record_refusal(context.services, context.guid, command.sender, refused)

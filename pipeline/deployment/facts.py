@@ -46,7 +46,7 @@ async def load_review_of(services: Services, repository_id: int, number: int) ->
 def describe_review(review: Review | None) -> tuple[str, ...]:
     """What the review found, each fact in Markdown."""
     if review is None:
-        return ("Forge did not review this change.",)
+        return ("Forge did not review exactly what is deployed.",)
     risk = f"Risk: {review.risk.level.value}, {review.risk.score} of 100"
     open_ = [f"{inline_code(each.rule)} {escape(each.message, 150)}" for each in review.findings[:_MOST_FINDINGS]]
     told = f"Open findings of the review: {len(review.findings)}" + (f": {'; '.join(open_)}" if open_ else "")

@@ -132,6 +132,13 @@ async def order_rollback(
     return await _admit(services, order, texts.confirm_rollback(environment, before.sha, under_way=False))
 
 
+async def counts_as_production(services: Services, repository: RepositoryRef, deployment: Deployment) -> bool:
+    """Whether a deployment went to production when it was ordered, or would by the configuration of now."""
+    ceilings = services.ceilings.of_configuration
+    loaded = await loading.load(services.host, services.database, repository, ceilings)
+    return deployment.is_production or loaded.configuration.deploy.is_production(deployment.environment)
+
+
 async def find_under_way(services: Services, repository: RepositoryRef, environment: str) -> Deployment | None:
     """The deployment that is under way in an environment; None if there is none."""
     return next(iter(await deployments.list_open(services.database, repository.id, environment)), None)

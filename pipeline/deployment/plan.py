@@ -60,7 +60,7 @@ async def load_plan(services: Services, run: Run, deployment: Deployment) -> Dep
     review = await load_review_of(services, run.repository.id, run.number)
     facts = (
         *await describe_change(services, run, deployment),
-        *describe_review(review),
+        *describe_review(None if deployment.risk is None else review),
         *await describe_checks(services, run, review),
     )
     owner = await outbox.find_proposing_run(services.database, run.repository.id, run.number)

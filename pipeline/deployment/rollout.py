@@ -66,6 +66,10 @@ class _Unhealthy(Exception):
         self.output = output
 
 
+class _Unclear(Exception):
+    """Something may still be changing what is deployed, so that nothing may be done over it; the message says what."""
+
+
 class _NotBegun(Exception):
     """Nothing could be deployed, and nothing was; the message says why."""
 
@@ -100,6 +104,8 @@ class Rollout:
             return await self._roll_out(before)
         except _NotBegun as error:
             return RolloutEnd(DeploymentState.stopped, str(error))
+        except _Unclear as error:
+            return RolloutEnd(DeploymentState.failed, f"{error} It was not rolled back over that.")
         except _Unhealthy as error:
             return await self._roll_back(str(error), before, error.output)
 
@@ -136,6 +142,8 @@ class Rollout:
                 await self._status.show(DeploymentState.rolling_out)
             key = f"{self._context.run.id}-{percentage}-percent"
             outcome = await self._transport.deploy(self._deployment.sha, percentage, key)
+            if outcome.may_go_on:
+                raise _Unclear(f"Deploying {percentage} % failed: {outcome.problem}.")
             if not (outcome.began or wished.percentage):
                 raise _NotBegun(f"Deploying {percentage} % could not begin: {outcome.problem}.")
             if not outcome.is_successful:
@@ -292,7 +300,8 @@ class Rollout:
             (run.id, occasion),
             Reason(code="deployment.hold", text=why),
             shows,
-            is_production=deployment.is_production,
+            is_production=deployment.is_production
+            or self._plan.configuration.deploy.is_production(deployment.environment),
         )
         return await open_gate(self._context.services, run, request)
 

@@ -23,6 +23,7 @@ log = structlog.get_logger(__name__)
 
 _POLLS = tuple(timedelta(seconds=seconds) for seconds in (1, 2, 4, 8, 10))
 """The pauses between the looks at a workflow; the last one is repeated."""
+_CANCELLING = 30  # more looks at a run that was cancelled: five minutes in all
 _EARLIER = timedelta(minutes=1)  # GitHub's clock may be behind ours
 _KIND = "dispatch"
 
@@ -90,12 +91,27 @@ class DeployTransport:
             if ended is not None and ended.is_completed:
                 return _describe_end(workflow, ended)
             if await journal.step("what time it is", self._read_clock) >= until:
-                if ended is not None:
-                    await journal.step("cancel the workflow", self._cancel, ended.id)
                 minutes = self.plan.step_time.total_seconds() / 60
-                told = "did not end" if ended is not None else "did not begin"
-                return CommandOutcome(problem=f"{workflow} {told} within {minutes:.0f} minutes")
+                if ended is None:
+                    late = f"{workflow} did not begin within {minutes:.0f} minutes, and may still do so"
+                    return CommandOutcome(problem=late, may_go_on=True)
+                late = f"{workflow} did not end within {minutes:.0f} minutes"
+                is_over = await self._cancel_run(workflow, ended.id)
+                return CommandOutcome(
+                    problem=late if is_over else f"{late}, nor when it was cancelled", may_go_on=not is_over
+                )
             await journal.pause(next(pauses), f"{workflow} runs.")
+
+    async def _cancel_run(self, workflow: str, github_id: int) -> bool:
+        """Cancel a workflow's run, and wait for its end: what follows must not overlap it; whether it ended."""
+        journal, started = self.context.journal, _Started(at=self.context.now(), github_id=github_id)
+        await journal.step("cancel the workflow", self._cancel, github_id)
+        for pause in (*_POLLS, *[_POLLS[-1]] * _CANCELLING):
+            ended = await journal.step("whether it was cancelled", self._look, workflow, "", started)
+            if ended is None or ended.is_completed:
+                return True
+            await journal.pause(pause, f"{workflow} is being cancelled.")
+        return False
 
     async def _start(self, workflow: str, inputs: dict[str, str]) -> _Started:
         services, run = self.context.services, self.context.run

@@ -29,7 +29,7 @@ async def test_it_is_deployed_step_by_step(story: Story, service: ToyService) ->
     check = scene.check(after, "staging")
     assert (check.status, check.conclusion, check.title) == ("completed", "success", "Deployed and healthy")
     assert [action["label"] for action in check.actions] == ["Roll back"]
-    assert [state for state, _ in scene.statuses(after, "staging")] == ["in_progress"] * 5 + ["success"]
+    assert [state for state, _ in scene.statuses(after, "staging")] == ["in_progress"] * 6 + ["success"]
     told = scene.end()
     assert "| 100 % | 2 | well |" in told
     assert "| `error_rate` | 0.001 | 0.001 |" in told

@@ -26,7 +26,7 @@ async def test_production_waits_for_somebody_else(story: Story, service: ToyServ
         "carol asked for it",
         "`carol` asked for it. Risk: not known, so it counts as high. Steps: 25 % → 100 %.",
         f"New since `{before[:7]}`: 1 files, +1 −1 lines",
-        "Forge did not review this change.",
+        "Forge did not review exactly what is deployed.",
         "Checks of the merged commit: none were reported",
         f"Forge deploys `{before[:7]}` again in the same way",
         "Deployed and healthy",
