@@ -133,7 +133,7 @@ async def test_one_shows_its_steps_and_figures(
         f"  run {one.id}, of #1; risk low",
         "  At 5 % it is unhealthy",
         "  5 %: unhealthy, after 3 looks",
-        "    latency  unhealthy  100 before, 900 now  ▁█  slow",
+        "    latency  unhealthy  100 before, 900 now  ▁ ▁█  slow",
     ]
 
 

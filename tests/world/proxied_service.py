@@ -43,7 +43,12 @@ backend {backend}
 
 def has_haproxy() -> bool:
     """Whether HAProxy is installed."""
-    return shutil.which("haproxy") is not None
+    return find_haproxy() is not None
+
+
+def find_haproxy() -> str | None:
+    """The program; Debian keeps it where the paths of plain users do not look."""
+    return shutil.which("haproxy") or shutil.which("haproxy", path="/usr/local/sbin:/usr/sbin")
 
 
 @dataclass(eq=False)
@@ -119,7 +124,7 @@ class ProxiedService:
         """
         with (file.parent / "haproxy.log").open("wb") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *("haproxy", "-db", "-f", str(file)),
+                *(find_haproxy() or "haproxy", "-db", "-f", str(file)),
                 stdin=DEVNULL,
                 stdout=log,
                 stderr=log,
