@@ -25,7 +25,7 @@ BAD_LOOKS = 3  # in a row, before it goes back
 BAR = BAD_LOOKS + 2  # intervals: the looks, what is left of the one it breaks in, and what Forge needs
 LOOKS = 300
 _WATCH = (
-    ", verify: {health: [{url: 'SERVICE/health'}], window: 600, bake: 600, "
+    ", verify: {health: [{url: 'SERVICE/health'}], window: 40, bake: 40, "
     f"interval: {INTERVAL}, patience: {BAD_LOOKS}, error_rate: {{url: 'SERVICE/figures', path: now.errors}}}}"
 )
 
