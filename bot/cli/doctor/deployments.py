@@ -1,21 +1,17 @@
 """Checks whether Forge can deploy where a repository's configuration says so."""
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from pydantic import JsonValue, ValidationError
-from sqlalchemy import make_url
-from sqlalchemy.exc import DBAPIError
 
+from bot.cli.doctor.configurations import load_configurations
 from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
-from bot.cli.run import open_database
 from bot.deploy_access import load_deploy_access
 from bot.github.host import GitHubHost
 from bot.settings import Settings
 from domain.config.deploy import DeploySettings, Environment
 from domain.deployments.access import DeployAccesses
 from domain.errors import ForgeError
-from memory.repositories import configurations
 from workspace.sandbox.probing import probe, select_levels
 from workspace.sandbox.sandbox import BUBBLEWRAP
 
@@ -75,15 +71,8 @@ def check_commands(by_command: int, access: DeployAccesses, level: int) -> Diagn
 
 
 async def _load_environments(settings: Settings) -> Sequence[Environment]:
-    """The environments in the database; none if it cannot be read, which another check reports."""
-    url = make_url(settings.database_url)
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        return ()  # opening it would create it
-    try:
-        async with open_database(settings) as database:
-            return [each for values in await configurations.list_all(database) for each in _find_environments(values)]
-    except (ForgeError, DBAPIError):
-        return ()
+    """The environments in the database."""
+    return [each for values in await load_configurations(settings) for each in _find_environments(values)]
 
 
 def _find_environments(values: Mapping[str, JsonValue]) -> Iterator[Environment]:

@@ -7,15 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import make_url
-from sqlalchemy.exc import DBAPIError
 
+from bot.cli.doctor.configurations import load_configurations
 from bot.cli.doctor.diagnosis import Diagnosis, ok, warn
-from bot.cli.run import open_database
 from bot.settings import Installation
 from domain.config.review import Linter
-from domain.errors import ForgeError
-from memory.repositories import configurations
 from pipeline.config.parsing import PATH, load_from_checkout
 from workspace.sandbox.bubblewrap import build_path
 
@@ -57,15 +53,8 @@ def _read_local() -> Sequence[Linter]:
 
 
 async def _load_stored(settings: Installation) -> Sequence[Linter]:
-    """The linters in the database; none if it cannot be read, which another check reports."""
-    url = make_url(settings.database_url)
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        return ()  # opening it would create it
-    try:
-        async with open_database(settings) as database:
-            return [linter for values in await configurations.list_all(database) for linter in _find_linters(values)]
-    except (ForgeError, DBAPIError):
-        return ()
+    """The linters in the database."""
+    return [linter for values in await load_configurations(settings) for linter in _find_linters(values)]
 
 
 def _find_linters(values: Any) -> Iterator[Linter]:
