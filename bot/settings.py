@@ -77,6 +77,7 @@ class Installation(ToolFolders):
     github_web_url: str = "https://github.com"
     database_url: str = "sqlite:///forge.db"
     data_dir: Path = Path("forge-data")
+    public_url: str = ""
     host: str = "127.0.0.1"
     port: int = Field(default=3000, ge=0, le=65535)
     executor_id: str = ""
@@ -127,7 +128,7 @@ class Installation(ToolFolders):
             raise ValueError("write NAME=INPUT/OUTPUT, e.g. openai:my-model=0.5/1.5, separated by commas")
         return {match[1]: FixedPrice(Decimal(match[2]), Decimal(match[3])) for match in found if match}
 
-    @field_validator("github_api_url", "github_web_url")
+    @field_validator("github_api_url", "github_web_url", "public_url")
     @classmethod
     def _no_slash(cls, value: str) -> str:
         return value.rstrip("/")
@@ -181,6 +182,8 @@ class Settings(Installation):
     private_key: SecretStr | None = None
     private_key_path: Path | None = None
     webhook_secret: Annotated[tuple[SecretStr, ...], NoDecode] = Field(min_length=1)
+    client_id: str = ""
+    client_secret: SecretStr | None = None
 
     @field_validator("webhook_secret", mode="before")
     @classmethod
