@@ -13,6 +13,7 @@ from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.config.review import ReadMode
 from domain.github.dependencies import DependencyChange
+from domain.review.avoidance import Avoidance, ClaimTerms
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Finding, Layer, place_on_diff
 from domain.review.review import IfUnread, LayerReport, Review, Risk, RiskLevel, Unread
@@ -33,6 +34,8 @@ class CheckedChange(BaseModel):
 
     :param touched: every changed file; a file that the repository excludes counts as one that cannot run.
     :param read_by: path at head → the linters of its language that read it.
+    :param suspected: where it may give up in disguise, which rules cannot tell; for the model.
+    :param claim_terms: what its own claims of that count for.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -52,6 +55,8 @@ class CheckedChange(BaseModel):
     touched: tuple[TouchedFile, ...] = ()
     read_by: dict[str, tuple[str, ...]] = {}
     if_unread: IfUnread = IfUnread.neutral
+    suspected: tuple[Avoidance, ...] = ()
+    claim_terms: ClaimTerms = ClaimTerms()
 
     @property
     def has_source(self) -> bool:
@@ -156,6 +161,8 @@ async def check(
         touched=tuple(_apply_path_filter(each, configuration) for each in change.touched),
         read_by=dict(checked.read_by),
         if_unread=_resolve_if_unread(configuration, owned),
+        suspected=checked.suspected,
+        claim_terms=avoided.claim_terms,
     )
 
 

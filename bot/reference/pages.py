@@ -40,7 +40,8 @@ avoidance:
   {test_removed: gate, test_skipped: gate, test_deselected: gate,
    assertion_removed: gate, assertion_weakened: gate, expectation_changed: note,
    answer_hard_coded: note, error_swallowed: note, suppression_added: off,
-   failure_ignored: note, coverage_lost: gate, feature_removed: gate, work_left_out: note}
+   failure_ignored: note, coverage_lost: gate, feature_removed: gate, work_left_out: note,
+   failure_hidden: gate}
 """
 """Every key at its default: the sample that the page begins with."""
 

@@ -64,6 +64,10 @@ class AvoidanceSettings(Section):
     work_left_out: AvoidanceReaction = Field(
         default=AvoidanceReaction.note, description="Stubs and notes stand in place of the work."
     )
+    failure_hidden: AvoidanceReaction = Field(
+        default=AvoidanceReaction.gate,
+        description="A model that reads the change proves that a failure passes which was caught before.",
+    )
 
     def of(self, kind: AvoidanceKind) -> AvoidanceReaction:
         """What a detection of a kind does."""

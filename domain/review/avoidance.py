@@ -37,10 +37,24 @@ class AvoidanceKind(StrEnum):
     coverage_lost = "coverage_lost"
     feature_removed = "feature_removed"
     work_left_out = "work_left_out"
+    failure_hidden = "failure_hidden"  # in a way that a model sees and no rule knows
 
     @property
     def rule(self) -> str:
         return f"{RULE}{self.value.replace('_', '-')}"
+
+
+class ClaimTerms(BaseModel):
+    """What a model's claims of a hidden failure count for in a pull request.
+
+    :param is_wanted: False: the repository switched them off.
+    :param reliability: how far they are believed here; see :class:`DetectorRecord`.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    is_wanted: bool = True
+    reliability: float = 1.0
 
 
 class Avoidance(BaseModel):
@@ -121,6 +135,7 @@ LEGITIMATE: dict[AvoidanceKind, str] = {
     AvoidanceKind.coverage_lost: "It is fine if these lines go together with their tests, or people asked for it.",
     AvoidanceKind.feature_removed: "It is fine if its removal was asked for, or something else does the same now.",
     AvoidanceKind.work_left_out: "It is fine in an abstract method, or if the work is planned elsewhere.",
+    AvoidanceKind.failure_hidden: "It is fine if the tests still fail wherever they failed before the change.",
 }
 """What would make each of them legitimate."""
 
@@ -141,6 +156,7 @@ TITLES: dict[AvoidanceKind, str] = {
     AvoidanceKind.coverage_lost: "code lost its tests",
     AvoidanceKind.feature_removed: "something others may use is gone",
     AvoidanceKind.work_left_out: "work is left out",
+    AvoidanceKind.failure_hidden: "a failure is hidden",
 }
 INSTEAD: dict[AvoidanceKind, str] = {
     AvoidanceKind.test_removed: "mend what makes the test fail",

@@ -10,8 +10,9 @@ from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.model import QuestionPlan, build_second_look, extract_findings, read_earlier_verdicts
 from agents.review.reviewer import CheckedChange
 from domain.memories.memory import Memory
+from domain.review.avoidance import CERTAIN, HARDLY_BELIEVED, RULE, ClaimTerms
 from domain.review.changes import Change, FileVersions
-from domain.review.findings import Finding, place_on_diff
+from domain.review.findings import Finding, Severity, place_on_diff
 from domain.text.redaction import redact_finding, redact_outgoing
 
 
@@ -50,12 +51,14 @@ def assess_answers(
     versions: Mapping[str, FileVersions],
     lessons: Sequence[Memory],
 ) -> AssessedAnswers:
+    """Find the candidates, and what the second look is asked about them."""
     found = [*checked.findings, *prepared.carried]
     pairs = list(zip(prepared.plan.questions, answers, strict=True))
     raw = [
         finding
         for question, answer in pairs
         for finding in extract_findings(answer, question, change, versions, found, redact=redact_outgoing)
+        if checked.claim_terms.is_wanted or not finding.rule.startswith(RULE)
     ]
     lines = {path: (version.head or b"").decode(errors="replace").split("\n") for path, version in versions.items()}
     candidates = tuple(
@@ -77,6 +80,20 @@ def assess_answers(
         if is_gone
     ]
     return AssessedAnswers(candidates=candidates, second=second, gone=tuple(gone))
+
+
+def weigh_claims(kept: Sequence[Finding], terms: ClaimTerms) -> tuple[Finding, ...]:
+    """The findings that the second look left, claims of a hidden failure with the confidence they have earned here."""
+    return tuple(_weigh_claim(each, terms.reliability) if each.rule.startswith(RULE) else each for each in kept)
+
+
+def _weigh_claim(finding: Finding, reliability: float) -> Finding:
+    confidence = round(finding.confidence * reliability, 3)
+    if confidence >= CERTAIN or finding.confidence < CERTAIN:
+        return finding.model_copy(update={"confidence": confidence})
+    severity = min(finding.severity, Severity.warning, key=lambda each: each.rank)
+    is_doubted = confidence >= HARDLY_BELIEVED
+    return finding.model_copy(update={"confidence": confidence, "severity": severity, "is_doubted": is_doubted})
 
 
 def _attach_memories(finding: Finding, lessons: Sequence[Memory]) -> Finding:

@@ -15,6 +15,7 @@ from domain.runs.run import Phase
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.memories import RecallTopic
+from pipeline.review.model_answers import weigh_claims
 from pipeline.review.model_part import build_model_part, remove_place
 from pipeline.review.model_questions import ModelQuestions
 from pipeline.run_context import RunContext
@@ -71,6 +72,7 @@ class ModelLayer:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
+        kept = weigh_claims(kept, checked.claim_terms)
         return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked)
 
     def _can_spare(self, answers: Sequence[ModelAnswer]) -> bool:

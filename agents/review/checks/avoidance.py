@@ -12,7 +12,16 @@ from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
 from domain.config.avoidance import AvoidanceReaction, AvoidanceSettings
 from domain.errors import ToolError
-from domain.review.avoidance import CERTAIN, HARDLY_BELIEVED, LEGITIMATE, Avoidance, DetectorRecord, apply_records
+from domain.review.avoidance import (
+    CERTAIN,
+    HARDLY_BELIEVED,
+    LEGITIMATE,
+    Avoidance,
+    AvoidanceKind,
+    ClaimTerms,
+    DetectorRecord,
+    apply_records,
+)
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from safety.containment import CodeOrigin
@@ -38,6 +47,16 @@ class AvoidanceCheck:
     owned: bool = False
     records: Mapping[str, DetectorRecord] = field(default_factory=dict[str, DetectorRecord])
     around: RepositoryContext = UNKNOWN
+
+    @property
+    def claim_terms(self) -> ClaimTerms:
+        """What a model's claims count for; of Forge's own changes all of them do."""
+        kind = AvoidanceKind.failure_hidden
+        if self.owned:
+            return ClaimTerms()
+        record = self.records.get(kind.rule)
+        is_wanted = self.settings.of(kind) is not AvoidanceReaction.off
+        return ClaimTerms(is_wanted=is_wanted, reliability=1.0 if record is None else record.reliability)
 
     async def look_around(self, code: Code, change: Change) -> "AvoidanceCheck":
         """The same with what surrounds a change in its repository."""
@@ -66,7 +85,8 @@ async def check(
         return ToolExecution(TOOL, Layer.static, ToolReport(problem=str(error)), time.monotonic() - started)
     wanted = [each for each in done.found if how.owned or how.settings.of(each.kind) is not AvoidanceReaction.off]
     found = build_findings(wanted, how.records, owned=how.owned)
-    report = ToolReport(tuple(found), files=done.files, problem=done.problem)
+    suspected = tuple(each for each in wanted if not each.excuse and each.confidence < CERTAIN)
+    report = ToolReport(tuple(found), files=done.files, problem=done.problem, suspected=suspected)
     return ToolExecution(TOOL, Layer.static, report, time.monotonic() - started)
 
 

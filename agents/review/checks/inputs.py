@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from domain.review.avoidance import Avoidance
 from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions
 from domain.review.findings import RawFinding
 
@@ -71,6 +72,7 @@ class ToolReport:
         count.
     :param problem: what it could not do.
     :param note: what people should know although it is no problem.
+    :param suspected: what it found and is not sure of: for who reads the change, not for people.
     """
 
     head: tuple[RawFinding, ...] = ()
@@ -81,6 +83,7 @@ class ToolReport:
     read: frozenset[str] = frozenset()
     problem: str | None = None
     note: str | None = None
+    suspected: tuple[Avoidance, ...] = ()
 
 
 def list_checked_files(change: Change, versions: Mapping[str, FileVersions]) -> tuple[CheckedFile, ...]:

@@ -11,6 +11,7 @@ from agents.review.checks.limits import limit_findings
 from agents.review.checks.merging import merge_findings
 from domain.github.dependencies import DependencyChange
 from domain.paths import is_lock, is_manifest
+from domain.review.avoidance import Avoidance
 from domain.review.changes import Change
 from domain.review.findings import Finding, Layer, RawFinding
 from domain.review.review import LayerReport, ToolRun
@@ -25,12 +26,14 @@ class CheckReport:
     :param findings: the most severe first.
     :param silencing: how many added lines silence a tool.
     :param read_by: path at head → the linters of its language that read it.
+    :param suspected: where it may give up in disguise.
     """
 
     findings: tuple[Finding, ...]
     layers: tuple[LayerReport, ...]
     silencing: int = 0
     read_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    suspected: tuple[Avoidance, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,8 @@ def build_result(
     layers = _add_suppressions(_build_layers(outcomes, not_compared), silenced, origin)
     layers = tuple(layer.model_copy(update={"cut": cut[layer.layer]}) for layer in layers)
     lines = suppressions.count_lines(silenced) if suppressions.is_honoured(origin) else 0
-    return CheckReport(kept, layers, lines, _map_readers(outcomes))
+    suspected = tuple(each for outcome in outcomes for each in outcome.report.suspected)
+    return CheckReport(kept, layers, lines, _map_readers(outcomes), suspected)
 
 
 def explain_not_compared(change: Change, dependencies: Sequence[DependencyChange] | None) -> str | None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from domain.review.avoidance import CERTAIN, AvoidanceKind
 from domain.review.findings import Category, Severity
 
 RuleName = Literal[
@@ -20,7 +21,12 @@ RuleName = Literal[
     "model/breaking-change",
     "model/architecture-fit",
     "model/missing-test",
+    "avoidance/failure-hidden",
 ]
+
+
+UNSURE = 0.75
+"""The confidence of a candidate that is neither proven nor refuted; below what requests changes."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +37,14 @@ class ModelRule:
     :param is_grave: whether one that the second look proves is an error, whatever the first look called it: small
         models call a race a warning.
     :param is_proven_outside: whether only a line that the change leaves alone proves one, such as a caller's.
+    :param unproven: the confidence of one that the second look can neither prove nor refute.
     """
 
     category: Category
     highest: Severity
     is_grave: bool = False
     is_proven_outside: bool = False
+    unproven: float = UNSURE
 
 
 RULES: dict[str, ModelRule] = {
@@ -54,6 +62,10 @@ RULES: dict[str, ModelRule] = {
     "model/breaking-change": ModelRule(Category.correctness, Severity.error, is_proven_outside=True),
     "model/architecture-fit": ModelRule(Category.correctness, Severity.info),
     "model/missing-test": ModelRule(Category.tests, Severity.info),
+    # People are asked about what is certain, so what is not proven has to stay below that.
+    AvoidanceKind.failure_hidden.rule: ModelRule(
+        Category.avoidance, Severity.error, is_grave=True, unproven=CERTAIN - 0.1
+    ),
 }
 assert set(RULES) == set(get_args(RuleName))
 

@@ -12,7 +12,7 @@ from agents.review.model.evidence import CANDIDATES, ShownCode
 from agents.review.model.questions import find_withheld_lines, frame_data
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import LONGEST_FUNCTION, clean_name, excerpt, find_enclosing, render_safely
-from agents.review.model.rules import RULES, SURE, cap_by_confidence, raise_if_grave
+from agents.review.model.rules import RULES, SURE, UNSURE, cap_by_confidence, raise_if_grave
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from domain.review.outline import NO_OUTLINE, Outline
@@ -20,9 +20,6 @@ from domain.text.redaction import Redact
 
 _LEAST_CONFIRMED = 0.6  # of an answer to an earlier version
 _PROVEN = SURE  # confidence that a proof gives at least: what is proven may request changes
-_UNSURE = (
-    0.75  # confidence at which a candidate is kept that is neither proven nor refuted; below what requests changes
-)
 SURE_ENOUGH = 0.85
 """The least confidence at which a candidate is kept if there is no second look."""
 F = TypeVar("F", bound=RawFinding)
@@ -130,9 +127,9 @@ def _weigh(finding: F, verdict: CandidateVerdict | None, shown: ShownCode, *, as
     if is_proven and has_evidence:
         proven = finding.model_copy(update={"severity": raise_if_grave(finding.rule, finding.severity)})
         return _grade(proven, min(max(finding.confidence, _PROVEN), verdict.confidence))
-    if (is_refuted and has_evidence) or finding.confidence < _UNSURE:
+    if (is_refuted and has_evidence) or finding.confidence < UNSURE:
         return None
-    return _grade(finding, min(finding.confidence, _UNSURE))
+    return _grade(finding, min(finding.confidence, RULES[finding.rule].unproven))
 
 
 def _grade(finding: F, confidence: float) -> F:
