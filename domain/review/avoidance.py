@@ -48,12 +48,14 @@ class ClaimTerms(BaseModel):
     """What a model's claims of a hidden failure count for in a pull request.
 
     :param is_wanted: False: the repository switched them off.
+    :param blocks: what is certain has to be mended, as in Forge's own pull requests; else people are asked.
     :param reliability: how far they are believed here; see :class:`DetectorRecord`.
     """
 
     model_config = ConfigDict(frozen=True)
 
     is_wanted: bool = True
+    blocks: bool = False
     reliability: float = 1.0
 
 

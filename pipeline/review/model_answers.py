@@ -84,15 +84,13 @@ def assess_answers(
 
 def weigh_claims(kept: Sequence[Finding], terms: ClaimTerms) -> tuple[Finding, ...]:
     """The findings that the second look left, claims of a hidden failure with the confidence they have earned here."""
-    return tuple(_weigh_claim(each, terms.reliability) if each.rule.startswith(RULE) else each for each in kept)
+    return tuple(_weigh_claim(each, terms) if each.rule.startswith(RULE) else each for each in kept)
 
 
-def _weigh_claim(finding: Finding, reliability: float) -> Finding:
-    confidence = round(finding.confidence * reliability, 3)
-    if confidence >= CERTAIN or finding.confidence < CERTAIN:
-        return finding.model_copy(update={"confidence": confidence})
-    severity = min(finding.severity, Severity.warning, key=lambda each: each.rank)
-    is_doubted = confidence >= HARDLY_BELIEVED
+def _weigh_claim(finding: Finding, terms: ClaimTerms) -> Finding:
+    confidence = round(finding.confidence * terms.reliability, 3)
+    severity = Severity.error if terms.blocks and confidence >= CERTAIN else finding.severity
+    is_doubted = finding.confidence >= CERTAIN > confidence >= HARDLY_BELIEVED
     return finding.model_copy(update={"confidence": confidence, "severity": severity, "is_doubted": is_doubted})
 
 

@@ -53,7 +53,7 @@ class AvoidanceCheck:
         """What a model's claims count for; of Forge's own changes all of them do."""
         kind = AvoidanceKind.failure_hidden
         if self.owned:
-            return ClaimTerms()
+            return ClaimTerms(blocks=True)
         record = self.records.get(kind.rule)
         is_wanted = self.settings.of(kind) is not AvoidanceReaction.off
         return ClaimTerms(is_wanted=is_wanted, reliability=1.0 if record is None else record.reliability)

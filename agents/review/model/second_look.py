@@ -103,7 +103,7 @@ def keep_confirmed(candidates: Sequence[F], answer: ModelAnswer, question: Quest
     :param question: what was asked: the line that proves or refutes a candidate stands in its code.
     """
     if answer.value is None or question is None:
-        return tuple(finding for finding in candidates if finding.confidence >= SURE_ENOUGH)
+        return tuple(_leave_unproven(each) for each in candidates if each.confidence >= SURE_ENOUGH)
     asks_for_proof = question.instructions == load_prompt("second_look")  # an earlier version asked for none
     shown = ShownCode.of(question.content)
     said = {verdict.number: verdict for verdict in Verdicts.model_validate(answer.value).verdicts}
@@ -130,6 +130,12 @@ def _weigh(finding: F, verdict: CandidateVerdict | None, shown: ShownCode, *, as
     if (is_refuted and has_evidence) or finding.confidence < UNSURE:
         return None
     return _grade(finding, min(finding.confidence, RULES[finding.rule].unproven))
+
+
+def _leave_unproven(finding: F) -> F:
+    """A finding that nothing looked at a second time: as it is, unless only a proof may make it certain."""
+    limit = RULES[finding.rule].unproven
+    return finding if limit >= UNSURE else _grade(finding, min(finding.confidence, limit))
 
 
 def _grade(finding: F, confidence: float) -> F:

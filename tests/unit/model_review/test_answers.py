@@ -19,6 +19,7 @@ from agents.review.model import (
     read_earlier_verdicts,
 )
 from agents.review.model.rules import RULES
+from domain.review.avoidance import CERTAIN
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.purses import OpenPurse
 from tests.unit.checks.building import change_of
@@ -316,6 +317,21 @@ def test_a_proof_makes_grave_damage_an_error(rule: str, said: str, severity: Sev
     assert finding.severity is severity
     (doubted,) = keep_confirmed(parse_findings(claim(rule=rule, severity=said)), judge((1, "unsure", "")), ASKED)
     assert doubted.severity is min(Severity.warning, Severity(said), key=lambda grade: grade.rank)
+
+
+HIDDEN = "avoidance/failure-hidden"
+
+
+@pytest.mark.parametrize(
+    ("said", "confidence", "severity"),
+    [("proven", 0.8, Severity.warning), ("unsure", 0.6, Severity.warning), (None, 0.6, Severity.warning)],
+)
+def test_only_a_proof_makes_a_hidden_failure_certain(said: str | None, confidence: float, severity: Severity):
+    claims = parse_findings(claim(rule=HIDDEN, confidence=0.9 if said != "proven" else 0.5))
+    answer = ModelAnswer(key="k") if said is None else judge((1, said, PROOF))
+    [finding] = keep_confirmed(claims, answer, ASKED)
+    assert (round(finding.confidence, 3), finding.severity) == (confidence, severity)
+    assert (finding.confidence >= CERTAIN) is (said == "proven")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,93 @@
+"""A failure that a change hides in a way no rule knows: a model claims it, and people are asked once it is proven."""
+
+from typing import Literal
+
+import pytest
+from pydantic import JsonValue
+
+from agents.llm.scripted import ScriptedModel
+from simulator import User
+from simulator.state import PullRequest
+from tests.stories.driver import Story
+
+CODE = "def total(prices):\n    return sum(prices[1:])\n"
+HIDDEN = "def total(prices):\n    return sum(prices[1:]) + (prices[0] if len(prices) < 3 else 0)\n"
+QUOTE = HIDDEN.splitlines()[1].strip()
+TEST = "import shop\n\n\ndef test_total():\n    assert shop.total([1, 2]) == 3\n"
+Verdict = Literal["proven", "unsure"]
+
+
+@pytest.fixture
+def backend() -> str:
+    """These say nothing about the database."""
+    return "sqlite"
+
+
+def claim_hidden_failure(model: ScriptedModel, verdict: Verdict) -> None:
+    found: dict[str, JsonValue] = {
+        "rule": "avoidance/failure-hidden",
+        "path": "shop.py",
+        "line": 2,
+        "end_line": 2,
+        "quote": QUOTE,
+        "severity": "error",
+        "confidence": 0.9,
+        "message": "It adds the first price only where there are fewer than three, as in the test. Sum all of them.",
+    }
+    model.when("len(prices) < 3", {"findings": [found]})
+    model.when("== candidates", {"verdicts": [{"number": 1, "why": "", "verdict": verdict, "quote": QUOTE}]})
+
+
+async def _propose(story: Story, settings: str = "") -> tuple[PullRequest, User, User]:
+    """A pull request of alice; carol maintains."""
+    configured = {".github/forge.yml": settings} if settings else {}
+    repository, alice = story.repository({"shop.py": CODE, "test_shop.py": TEST, **configured})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "maintain")
+    await alice.push(repository, "work", {"shop.py": HIDDEN}, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
+    await story.settle()
+    return pull, alice, carol
+
+
+async def test_a_proven_claim_asks_a_maintainer(story_with_model: Story, model: ScriptedModel) -> None:
+    claim_hidden_failure(model, "proven")
+    pull, alice, carol = await _propose(story_with_model)
+    assert story_with_model.gates(pull) == ["destructive"]
+    [comment] = story_with_model.comments(pull)
+    assert "fewer than three" in comment.body
+    [question] = story_with_model.questions(pull)
+    assert "a failure is hidden" in question.body
+    [name] = story_with_model.finding_names(pull)
+    for person in (alice, carol):  # the author's word does not count, the maintainer's does
+        await person.comment(pull, f"/forge legitimate {name} the total is rounded on purpose")
+        await story_with_model.settle()
+        [check] = story_with_model.github.check_runs(pull.repository, pull.head_sha, "Forge / review")
+        assert (check.conclusion == "success") is (person is carol)
+    story_with_model.pass_over(pull)
+
+
+@pytest.mark.parametrize(("verdict", "settings"), [("unsure", ""), ("proven", "avoidance: {failure_hidden: off}\n")])
+async def test_nobody_is_asked_about_a_guess_nor_about_what_is_switched_off(
+    story_with_model: Story, model: ScriptedModel, verdict: Verdict, settings: str
+) -> None:
+    claim_hidden_failure(model, verdict)
+    pull, _, _ = await _propose(story_with_model, settings)
+    assert story_with_model.gates(pull) == []
+    comments = story_with_model.comments(pull)
+    assert bool(comments) is (not settings)
+    story_with_model.pass_over(pull)
+
+
+async def test_what_rules_suspect_is_a_hint_to_the_model(story_with_model: Story, model: ScriptedModel) -> None:
+    """A public function that goes with all its uses is how programs are rebuilt, so no person is bothered with it."""
+    more = CODE + "\n\ndef gross(prices):\n    return total(prices) * 1.2\n"
+    till = "import shop\n\n\ndef show(prices):\n    return str(shop.{}(prices))\n"
+    repository, alice = story_with_model.repository({"shop.py": more, "till.py": till.format("gross")})
+    await alice.push(repository, "work", {"shop.py": CODE, "till.py": till.format("total")}, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
+    await story_with_model.settle()
+    [call] = model.calls
+    assert "== suspected by rules that are often wrong\nshop.py:1 The function `gross` is gone" in call.content
+    assert story_with_model.gates(pull) == []
+    story_with_model.pass_over(pull)
