@@ -172,7 +172,7 @@ INSTEAD: dict[AvoidanceKind, str] = {
 """What could be done instead, by kind; for the gate ``destructive``."""
 
 
-_VERSIONS: Mapping[AvoidanceKind, int] = dict.fromkeys(AvoidanceKind, 1)
+_VERSIONS: Mapping[AvoidanceKind, int] = {**dict.fromkeys(AvoidanceKind, 1), AvoidanceKind.error_swallowed: 2}
 
 
 def find_version(rule: str) -> int:

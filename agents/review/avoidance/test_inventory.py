@@ -19,7 +19,7 @@ from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
 
 SEPARATOR = " › "
 _BY_NAME = {
-    "python": re.compile(r"^test"),
+    "python": re.compile(r"^test(?!_suite$)"),  # `test_suite` builds a suite for old runners
     "go": re.compile(r"^(Test|Fuzz|Example)([A-Z_0-9]|$)"),
     "java": re.compile(r"^test[A-Z_0-9]"),
     "ruby": re.compile(r"^test_"),
