@@ -3,104 +3,27 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from pydantic import BaseModel, ConfigDict
-
 from agents.review.checks.avoidance import AvoidanceCheck
 from agents.review.checks.linters import MOST_FILES
 from agents.review.checks.run import run_checks
+from agents.review.layers import CheckedChange, ModelPart
 from agents.review.syntax import find_impacts
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
-from domain.config.review import ReadMode
 from domain.github.dependencies import DependencyChange
-from domain.review.avoidance import Avoidance, ClaimTerms
-from domain.review.changes import Change, SkippedFile, TouchedFile
-from domain.review.findings import Finding, Layer, place_on_diff
-from domain.review.review import IfUnread, LayerReport, Review, Risk, RiskLevel, Unread
+from domain.review.changes import Change, TouchedFile
+from domain.review.findings import place_on_diff
+from domain.review.review import IfUnread, Review, Unread
 from safety.containment import CodeOrigin
 from safety.eligibility import is_included
 from safety.impact import assess_impact
 from safety.review_decision import CONCLUSIONS, decide
-from safety.risk import PullRequestAuthor, assess, lacks_tests, reassess, to_level
+from safety.risk import PullRequestAuthor, assess, lacks_tests, reassess
 from safety.unread_files import is_all_read, list_unread, touch_by_name
 from workspace.objects import Code
 
 PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 """Files of the merge base that configure how the code is checked."""
-
-
-class CheckedChange(BaseModel):
-    """The result of layers 1 and 2, and the risk as far as they know it; in journals.
-
-    :param touched: every changed file; a file that the repository excludes counts as one that cannot run.
-    :param read_by: path at head → the linters of its language that read it.
-    :param suspected: where it may give up in disguise, which rules cannot tell; for the model.
-    :param claim_terms: what its own claims of that count for.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    merge_base: str
-    head_sha: str
-    files: int
-    additions: int
-    deletions: int
-    paths: tuple[str, ...]
-    findings: tuple[Finding, ...]
-    layers: tuple[LayerReport, ...]
-    not_looked_at: tuple[SkippedFile, ...]
-    sandbox: str
-    risk: Risk
-    in_passing: tuple[Finding, ...] = ()  # credentials that a commit added and a later one removed
-    touched: tuple[TouchedFile, ...] = ()
-    read_by: dict[str, tuple[str, ...]] = {}
-    if_unread: IfUnread = IfUnread.neutral
-    suspected: tuple[Avoidance, ...] = ()
-    claim_terms: ClaimTerms = ClaimTerms()
-
-    @property
-    def has_source(self) -> bool:
-        """Whether anything in it may run."""
-        return any(each.may_run for each in self.touched)
-
-    def wants_a_model(self, configuration: Configuration) -> bool:
-        """Whether a model should read it if one is set up: every change of source, whatever its risk."""
-        asked = configuration.review.may_ask_model
-        return asked and (self.has_source or self.needs_a_model(configuration))
-
-    def needs_a_model(self, configuration: Configuration) -> bool:
-        """Whether a person is asked if no model can read it."""
-        match configuration.review.model:
-            case ReadMode.never:
-                return False
-            case ReadMode.always:
-                return self.has_source or self.is_risky
-            case ReadMode.auto:
-                return self.is_risky
-
-    @property
-    def is_risky(self) -> bool:
-        """Whether more speaks for a risk than that the program may behave differently."""
-        return to_level(self.risk.score_of_facts) is not RiskLevel.low
-
-
-class ModelPart(BaseModel):
-    """The result of layer 3.
-
-    :param not_read: files that the other layers checked, but the model did not read.
-    :param read: paths whose new code it read in full, at this head or an earlier one.
-    :param gone: names of its own earlier findings that it calls gone.
-    :param summary: what the change does, in lines.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    report: LayerReport
-    findings: tuple[Finding, ...] = ()
-    not_read: tuple[SkippedFile, ...] = ()
-    read: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    summary: tuple[str, ...] = ()
 
 
 async def check(
@@ -117,7 +40,7 @@ async def check(
 ) -> CheckedChange:
     """Run layers 1 and 2.
 
-    :param change: without the files that path filters exclude (see :func:`apply_path_filters`).
+    :param change: without the files that path filters exclude (see :func:`agents.review.layers.apply_path_filters`).
     :param code: gives the content of the changed files.
     :param dependencies: asks the code host for the dependency comparison.
     :param trusted: the code is the caller's own checkout.
@@ -189,24 +112,6 @@ def find_origin(from_fork: bool, trusted: bool = False) -> CodeOrigin:
     return CodeOrigin.stranger if from_fork else CodeOrigin.member
 
 
-def skip_model(checked: CheckedChange, configuration: Configuration, missing: str | None) -> ModelPart:
-    """The result of layer 3 if no model reads the change.
-
-    :param missing: why no model can be asked.
-    """
-    layer = LayerReport(layer=Layer.model)
-    if not configuration.review.may_ask_model:
-        return ModelPart(report=layer.model_copy(update={"note": "Switched off by the repository (review.model)."}))
-    why = missing or "no model is set up."
-    if not checked.needs_a_model(configuration):
-        note = f"Not read by a model: {why}" if checked.has_source else "Not needed: no source was changed."
-        return ModelPart(report=layer.model_copy(update={"note": note}))
-    due = f"Risk is {checked.risk.level.value}, so a model should have read the change"
-    if configuration.review.model is ReadMode.always:
-        due = "The repository wants a model to read every change of source (review.model: always)"
-    return ModelPart(report=layer.model_copy(update={"missing": f"{due}: {why}"}))
-
-
 def build_review(checked: CheckedChange, model: ModelPart) -> Review:
     """The review that follows from all layers: risk, decision and conclusion (pure)."""
     findings = tuple(sorted((*checked.findings, *model.findings), key=lambda finding: finding.sort_key))
@@ -238,17 +143,4 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
         reasons=verdict.reasons,
         conclusion=CONCLUSIONS[verdict.decision],
         seconds=0,
-    )
-
-
-def apply_path_filters(change: Change, configuration: Configuration) -> Change:
-    """The change without the files that the repository's path filters exclude; those are listed as not looked at."""
-    paths = configuration.review.paths
-    outside = {file.path for file in change.files if not is_included(file.path, paths)}
-    named = tuple(SkippedFile(path=path, reason="left out by review.paths") for path in sorted(outside))
-    return change.model_copy(
-        update={
-            "files": tuple(file for file in change.files if file.path not in outside),
-            "not_looked_at": (*change.not_looked_at, *named),
-        }
     )

@@ -1,7 +1,8 @@
 """Adds to a review the credentials that one commit of a change added and a later one removed."""
 
 from agents.review.checks.run import search_commits
-from agents.review.reviewer import CheckedChange, find_origin
+from agents.review.layers import CheckedChange
+from agents.review.reviewer import find_origin
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.findings import Layer

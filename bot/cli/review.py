@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from agents.review import reviewer
-from agents.review.reviewer import ModelPart
+from agents.review.layers import ModelPart, apply_path_filters
 from agents.toolbox import Toolbox
 from bot.cli import sarif
 from bot.cli.fix import correct
@@ -78,7 +78,7 @@ async def _review_code(code: LocalRepository, toolbox: Toolbox) -> tuple[Review,
     config_file = (await code.read(code.merge_base_sha, [parsing.PATH])).get(parsing.PATH)
     loaded = parsing.load_from_checkout(config_file)
     settings = loaded.configuration
-    kept = reviewer.apply_path_filters(change, settings)
+    kept = apply_path_filters(change, settings)
     checked = await reviewer.check(kept, code, toolbox, settings, PullRequestAuthor(), _no_dependencies, trusted=True)
     result = reviewer.build_review(checked, ModelPart(report=LayerReport(layer=Layer.model, note=_NO_MODEL)))
     named = tuple(f.model_copy(update={"id": make_finding_id(f.fingerprint)}) for f in result.findings)

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from functools import partial
 
 from agents.review import reviewer, transient_commits
-from agents.review.reviewer import CheckedChange, ModelPart
+from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
 from domain.review.review import Conclusion, Review
 from domain.runs.run import Run
 from memory.findings import dismissals, findings
@@ -53,7 +53,7 @@ class ReviewAnalysis:
         if settings.pull_request.base_ref == settings.pull_request.default_branch:
             await end_orphaned_whitelists(services, run, mirror)
         checked = await reviewer.check(
-            reviewer.apply_path_filters(change, configuration),
+            apply_path_filters(change, configuration),
             mirror,
             services.toolbox,
             configuration,

@@ -7,8 +7,8 @@ from pydantic import BaseModel
 from agents.llm.ask import ModelAnswer, Question
 from agents.llm.context import PromptContext
 from agents.review.checks.fingerprints import add_fingerprints
+from agents.review.layers import CheckedChange
 from agents.review.model import QuestionPlan, build_second_look, extract_findings, read_earlier_verdicts
-from agents.review.reviewer import CheckedChange
 from domain.memories.memory import Memory
 from domain.review.avoidance import CERTAIN, HARDLY_BELIEVED, RULE, ClaimTerms
 from domain.review.changes import Change, FileVersions

@@ -6,8 +6,8 @@ from pydantic import BaseModel
 
 from agents.llm.ask import ModelAnswer, Question, choose_after
 from agents.llm.models import LanguageModel, ModelTier, Unusable
+from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.model import Report, Verdicts, keep_confirmed
-from agents.review.reviewer import CheckedChange, ModelPart, skip_model
 from domain.config.review import ReadMode
 from domain.gates import digest
 from domain.review.findings import Finding

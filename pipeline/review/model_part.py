@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from agents.llm.ask import ModelAnswer
 from agents.llm.models import LanguageModel
+from agents.review.layers import ModelPart
 from agents.review.model import ReviewQuestion, summarise_change
-from agents.review.reviewer import ModelPart
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.review import LayerReport, ToolRun

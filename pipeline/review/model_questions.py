@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from agents.llm.ask import ModelAnswer
+from agents.review.layers import CheckedChange, apply_path_filters
 from agents.review.model import (
     EarlierFinding,
     Intent,
@@ -13,7 +14,6 @@ from agents.review.model import (
     find_current_line,
     narrow_change,
 )
-from agents.review.reviewer import CheckedChange, apply_path_filters
 from domain.errors import CodeAccessError
 from domain.review.changes import Change, FileChange, FileVersions
 from domain.review.findings import Finding, Layer, place_on_diff

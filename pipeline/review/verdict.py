@@ -2,7 +2,7 @@
 
 import structlog
 
-from agents.review.reviewer import CheckedChange, ModelPart
+from agents.review.layers import CheckedChange, ModelPart
 from domain.errors import Forbidden
 from domain.review.review import Conclusion, Decision, Review
 from domain.runs.run import Run

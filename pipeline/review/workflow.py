@@ -2,7 +2,7 @@
 
 import structlog
 
-from agents.review.reviewer import CheckedChange
+from agents.review.layers import CheckedChange
 from domain.errors import ForgeError
 from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState

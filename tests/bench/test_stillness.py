@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from agents.review import reviewer
+from agents.review import layers, reviewer
 from agents.review.model import build_questions
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
@@ -93,7 +93,7 @@ async def _review(name: str, files: Mapping[str, str], toolbox: Toolbox, folder:
         run = active_run("run")
         async with database.transaction() as session:
             session.add(run_row(run.id))
-        model = reviewer.skip_model(checked, configuration, "no model")
+        model = layers.skip_model(checked, configuration, "no model")
         review = await checkpoints.save_review(database, run, reviewer.build_review(checked, model), NOON)
         review_texts.render_outcome(review, review.findings, 0)
         await findings.list_names(database, run.repository.id, run.number)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pydantic import BaseModel, ConfigDict
 
 from agents.loop.tools.tool import Tool, ToolEffect, ToolMistake
-from agents.review.reviewer import CheckedChange
+from agents.review.layers import CheckedChange
 from domain.errors import CodeAccessError
 from domain.review.findings import Finding, Layer
 from domain.text.escaping import strip_invisible

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from agents.review import reviewer
 from agents.review.checks.avoidance import AvoidanceCheck
-from agents.review.reviewer import CheckedChange
+from agents.review.layers import CheckedChange, apply_path_filters
 from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.review.review import RiskLevel
@@ -56,7 +56,7 @@ class DraftChecks:
         """
         services, run, configuration = self.context.services, self.context.run, self.configuration
         mirror = await self.context.fetch_mirror()
-        change = reviewer.apply_path_filters(await mirror.change(run.base_sha, commit), configuration)
+        change = apply_path_filters(await mirror.change(run.base_sha, commit), configuration)
         request = await load_request(services.database, run)
         avoided = AvoidanceCheck(configuration.avoidance, request, owned=True)
         checking = reviewer.check(

@@ -17,7 +17,7 @@ from agents.loop.tools.run_command import (
 )
 from agents.loop.tools.tool import ToolOutcome, call_tool
 from agents.loop.turns import CompletedTurn, Result, ToolUse, Turn
-from agents.review.reviewer import CheckedChange
+from agents.review.layers import CheckedChange
 from domain.config.command_lines import AllowedCommands, split_line
 from domain.review.findings import Severity
 from domain.runs.patches import NO_CHANGES, ChangedFile, ChangeSet, Violation

@@ -1,0 +1,117 @@
+"""What the layers of a review look at, and what they know then: layers 1 and 2 together, and the model."""
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.config.configuration import Configuration
+from domain.config.review import ReadMode
+from domain.review.avoidance import Avoidance, ClaimTerms
+from domain.review.changes import Change, SkippedFile, TouchedFile
+from domain.review.findings import Finding, Layer
+from domain.review.review import IfUnread, LayerReport, Risk, RiskLevel
+from safety.eligibility import is_included
+from safety.risk import to_level
+
+
+class CheckedChange(BaseModel):
+    """The result of layers 1 and 2, and the risk as far as they know it; in journals.
+
+    :param touched: every changed file; a file that the repository excludes counts as one that cannot run.
+    :param read_by: path at head → the linters of its language that read it.
+    :param suspected: where it may give up in disguise, which rules cannot tell; for the model.
+    :param claim_terms: what its own claims of that count for.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    merge_base: str
+    head_sha: str
+    files: int
+    additions: int
+    deletions: int
+    paths: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    layers: tuple[LayerReport, ...]
+    not_looked_at: tuple[SkippedFile, ...]
+    sandbox: str
+    risk: Risk
+    in_passing: tuple[Finding, ...] = ()  # credentials that a commit added and a later one removed
+    touched: tuple[TouchedFile, ...] = ()
+    read_by: dict[str, tuple[str, ...]] = {}
+    if_unread: IfUnread = IfUnread.neutral
+    suspected: tuple[Avoidance, ...] = ()
+    claim_terms: ClaimTerms = ClaimTerms()
+
+    @property
+    def has_source(self) -> bool:
+        """Whether anything in it may run."""
+        return any(each.may_run for each in self.touched)
+
+    def wants_a_model(self, configuration: Configuration) -> bool:
+        """Whether a model should read it if one is set up: every change of source, whatever its risk."""
+        asked = configuration.review.may_ask_model
+        return asked and (self.has_source or self.needs_a_model(configuration))
+
+    def needs_a_model(self, configuration: Configuration) -> bool:
+        """Whether a person is asked if no model can read it."""
+        match configuration.review.model:
+            case ReadMode.never:
+                return False
+            case ReadMode.always:
+                return self.has_source or self.is_risky
+            case ReadMode.auto:
+                return self.is_risky
+
+    @property
+    def is_risky(self) -> bool:
+        """Whether more speaks for a risk than that the program may behave differently."""
+        return to_level(self.risk.score_of_facts) is not RiskLevel.low
+
+
+class ModelPart(BaseModel):
+    """The result of layer 3.
+
+    :param not_read: files that the other layers checked, but the model did not read.
+    :param read: paths whose new code it read in full, at this head or an earlier one.
+    :param gone: names of its own earlier findings that it calls gone.
+    :param summary: what the change does, in lines.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    report: LayerReport
+    findings: tuple[Finding, ...] = ()
+    not_read: tuple[SkippedFile, ...] = ()
+    read: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    summary: tuple[str, ...] = ()
+
+
+def skip_model(checked: CheckedChange, configuration: Configuration, missing: str | None) -> ModelPart:
+    """The result of layer 3 if no model reads the change.
+
+    :param missing: why no model can be asked.
+    """
+    layer = LayerReport(layer=Layer.model)
+    if not configuration.review.may_ask_model:
+        return ModelPart(report=layer.model_copy(update={"note": "Switched off by the repository (review.model)."}))
+    why = missing or "no model is set up."
+    if not checked.needs_a_model(configuration):
+        note = f"Not read by a model: {why}" if checked.has_source else "Not needed: no source was changed."
+        return ModelPart(report=layer.model_copy(update={"note": note}))
+    due = f"Risk is {checked.risk.level.value}, so a model should have read the change"
+    if configuration.review.model is ReadMode.always:
+        due = "The repository wants a model to read every change of source (review.model: always)"
+    return ModelPart(report=layer.model_copy(update={"missing": f"{due}: {why}"}))
+
+
+def apply_path_filters(change: Change, configuration: Configuration) -> Change:
+    """The change without the files that the repository's path filters exclude; those are listed as not looked at."""
+    paths = configuration.review.paths
+    outside = {file.path for file in change.files if not is_included(file.path, paths)}
+    named = tuple(SkippedFile(path=path, reason="left out by review.paths") for path in sorted(outside))
+    return change.model_copy(
+        update={
+            "files": tuple(file for file in change.files if file.path not in outside),
+            "not_looked_at": (*change.not_looked_at, *named),
+        }
+    )
