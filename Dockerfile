@@ -1,38 +1,56 @@
-# docker build -t forge .
-# docker run --init --hostname forge-1 --env-file .env --volume forge:/var/lib/forge --publish 3000:3000 forge
-# --hostname keeps the executor id stable from one container to the next; --init collects orphaned processes.
-# Inside default Docker bubblewrap is not allowed to make namespaces; forge doctor then shows the Landlock level.
+# docker build --tag forge .
+# docs/install.md says how to run it, what the sandbox needs from a container, and how the image is released.
 
-FROM python:3.12-slim-bookworm AS build
+# The version and the system that Forge was tried on. Another image must have python3 with venv, and apt.
+ARG PYTHON=python:3.13-slim-trixie
+
+FROM ${PYTHON} AS build
 WORKDIR /src
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 COPY requirements.txt requirements-build.txt ./
-# Two environments: what runs, and what only builds the project's own wheel.
-RUN python -m venv /opt/forge \
-    && /opt/forge/bin/pip install --require-hashes --no-deps -r requirements.txt \
-    && python -m venv /opt/build \
-    && /opt/build/bin/pip install --require-hashes --no-deps -r requirements-build.txt
+# Two environments: what runs, and what only builds the project's own wheel. Every download is held to its hash.
+RUN python3 -m venv /opt/forge \
+    && /opt/forge/bin/pip install --require-hashes --no-deps --only-binary :all: -r requirements.txt \
+    && python3 -m venv /opt/build \
+    && /opt/build/bin/pip install --require-hashes --no-deps --only-binary :all: -r requirements-build.txt
 COPY . .
 RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /tmp/dist . \
     && /opt/forge/bin/pip install --no-deps --no-index /tmp/dist/*.whl
 
-FROM python:3.12-slim-bookworm
+FROM ${PYTHON}
+# tini collects orphaned processes and passes SIGTERM on, whoever starts the container.
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git \
-    && rm -rf /var/lib/apt/lists/* \
+    && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git tini \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log \
     && useradd --system --uid 10001 --user-group --home-dir /var/lib/forge --create-home --shell /usr/sbin/nologin forge
 COPY --from=build /opt/forge /opt/forge
 ENV PATH=/opt/forge/bin:$PATH \
     PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
     FORGE_HOST=0.0.0.0 \
     FORGE_PORT=3000 \
+    FORGE_LOG_FORMAT=json \
     FORGE_DATA_DIR=/var/lib/forge \
     FORGE_DATABASE_URL=sqlite:////var/lib/forge/forge.db
-USER forge
+# By number, so that Kubernetes can see that it is not root.
+USER 10001:10001
 WORKDIR /var/lib/forge
 VOLUME /var/lib/forge
 EXPOSE 3000
-# forge serve and forge worker both answer it.
-HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
-    CMD ["python", "-c", "import os, urllib.request as u; u.build_opener(u.ProxyHandler({})).open('http://127.0.0.1:' + os.environ['FORGE_PORT'] + '/healthz', timeout=4)"]
+STOPSIGNAL SIGTERM
+# Every process of Forge answers it, also while it waits for its database.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python3", "-c", "import os, urllib.request as u; u.build_opener(u.ProxyHandler({})).open('http://127.0.0.1:' + os.environ['FORGE_PORT'] + '/healthz', timeout=4)"]
+ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["forge", "serve"]
+
+# Last, so that a new revision changes no layer.
+ARG VERSION=0.0.0+unknown
+ARG REVISION=unknown
+ARG SOURCE=
+LABEL org.opencontainers.image.title="Forge" \
+    org.opencontainers.image.description="A GitHub App that reviews, plans, implements, tests and deploys, with people at its gates" \
+    org.opencontainers.image.licenses="Apache-2.0" \
+    org.opencontainers.image.version="${VERSION}" \
+    org.opencontainers.image.revision="${REVISION}" \
+    org.opencontainers.image.source="${SOURCE}"
