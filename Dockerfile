@@ -30,10 +30,10 @@ ENV PATH=/opt/forge/bin:$PATH \
     FORGE_HOST=0.0.0.0 \
     FORGE_PORT=3000 \
     FORGE_LOG_FORMAT=json \
-    FORGE_DATA_DIR=/var/lib/forge \
-    FORGE_DATABASE_URL=sqlite:////var/lib/forge/forge.db
+    FORGE_DATA_DIR=/var/lib/forge
 # By number, so that Kubernetes can see that it is not root.
 USER 10001:10001
+# Without FORGE_DATABASE_URL, which a file of secrets may hold, the database is forge.db in this folder.
 WORKDIR /var/lib/forge
 VOLUME /var/lib/forge
 EXPOSE 3000
