@@ -18,7 +18,9 @@ RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /tmp/dis
     && /opt/forge/bin/pip install --no-deps --no-index /tmp/dist/*.whl
 
 FROM ${PYTHON}
-# tini collects orphaned processes and passes SIGTERM on, whoever starts the container.
+# tini collects orphaned processes and passes SIGTERM on, whoever starts the container. No versions: a build takes what
+# Debian corrected since.
+# hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git tini \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log \
