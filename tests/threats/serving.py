@@ -102,7 +102,14 @@ class ForgeProcess:
 
     async def ready(self) -> tuple[int, str]:
         """What ``/readyz`` answers."""
-        async with aiohttp.ClientSession() as session, session.get(self.url.replace("webhook", "readyz")) as response:
+        return await self._ask("readyz")
+
+    async def alive(self) -> tuple[int, str]:
+        """What ``/healthz`` answers."""
+        return await self._ask("healthz")
+
+    async def _ask(self, path: str) -> tuple[int, str]:
+        async with aiohttp.ClientSession() as session, session.get(self.url.replace("webhook", path)) as response:
             return response.status, (await response.text()).strip()
 
     def limit_files(self, size: int) -> None:
