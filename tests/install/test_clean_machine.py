@@ -1,8 +1,6 @@
 """Somebody follows docs/install.md on a machine that has nothing, word for word, and Forge serves there."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +13,7 @@ _WAIT = "for i in $(seq 150); do ss -ltn | grep -q 127.0.0.1:3000 && break; slee
 _ASK = "python3 -c \"import urllib.request as u; print('{0}', u.urlopen('http://127.0.0.1:3000/{0}').status)\""
 # The unit's own confinement, for another command.
 _DOCTOR = """
-sed 's#^ExecStart=.*#ExecStart=/opt/forge/bin/forge doctor#; s/^Restart=.*/Restart=no/; s/^\\[Service\\]/&\\nType=oneshot/' \\
+sed --expression 's#^ExecStart=.*#ExecStart=/opt/forge/bin/forge doctor#' --expression 's/^Restart=.*/Type=oneshot/' \\
     /etc/systemd/system/forge.service > /etc/systemd/system/doctor.service
 systemctl daemon-reload
 systemctl start doctor
@@ -24,10 +22,10 @@ journalctl --unit doctor --no-pager --output cat
 
 
 @pytest.fixture(name="machine", scope="module")
-def _machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CleanMachine]:
+def _machine(tmp_path_factory: pytest.TempPathFactory) -> CleanMachine:
     if (obstacle := find_obstacle()) is not None:
         pytest.skip(obstacle)
-    yield CleanMachine(tmp_path_factory.mktemp("machine"))
+    return CleanMachine(tmp_path_factory.mktemp("machine"))
 
 
 def test_systemd(machine: CleanMachine) -> None:
