@@ -1,6 +1,7 @@
 """Builds the parts that workflows use, from the settings."""
 
 import asyncio
+from base64 import b64encode
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
@@ -11,8 +12,10 @@ from bot.deploy_access import load_deploy_access
 from bot.github.host import GitHubHost
 from bot.github.limit_store import StoredBudget, StoredLimits
 from bot.model_gateway import open_gateway
+from bot.notify_targets import load_notify_targets
 from bot.outbound.client import OutboundClient
 from bot.settings import Settings, provider_secrets
+from domain.notices import NoticeAccess, show_secret
 from domain.ports import Clock
 from domain.text.markers import Markers
 from domain.text.redaction import PROCESS_REDACTOR
@@ -45,6 +48,7 @@ async def build_services(
 ) -> Services:
     accesses = await asyncio.to_thread(load_deploy_access, settings.deploy_access)
     PROCESS_REDACTOR.learn(*(value for access in accesses.values() for value in access.secrets.values()))
+    notices = await asyncio.to_thread(load_notice_access, settings)
     outbound = OutboundClient(settings.outbound_allow)
     stack.callback(outbound.close)
     return Services(
@@ -70,7 +74,20 @@ async def build_services(
         ceilings=settings.ceilings,
         reflects=settings.reflection,
         deploy_access=accesses,
+        notices=notices,
     )
+
+
+def load_notice_access(settings: Settings) -> NoticeAccess:
+    """The operator's targets of notices, whose addresses and secrets are redacted from now on.
+
+    :raises ConfigurationError: their file is wrong.
+    """
+    targets = load_notify_targets(settings.notify_targets)
+    for each in targets.values():
+        secret = each.secret or b""
+        PROCESS_REDACTOR.learn(each.url, show_secret(secret), b64encode(secret).decode())
+    return NoticeAccess(targets, settings.private_key_pem().encode())
 
 
 def _cache(settings: Settings) -> DependencyCache | None:

@@ -86,6 +86,7 @@ class Installation(ToolFolders):
     sandbox_proxy: Annotated[Address | None, NoDecode] = None
     outbound_allow: Annotated[Allowance, NoDecode] = NOTHING
     deploy_access: Path | None = None
+    notify_targets: Path | None = None
     dependency_cache: int = Field(default=5_000_000_000, ge=0)
     log_format: Literal["console", "json"] = "console"
     metrics: bool | None = None

@@ -38,6 +38,7 @@ class EventType(StrEnum):
     gate_approved = "gate.approved"
     gate_rejected = "gate.rejected"
     gate_expired = "gate.expired"
+    gate_expiring = "gate.expiring"  # little time is left, and nobody answered
     gate_escalated = "gate.escalated"
     gate_voided = "gate.voided"
     gate_delegated = "gate.delegated"
@@ -75,6 +76,7 @@ class EventType(StrEnum):
     ok_given = "safety.ok_given"  # for a stranger's head
     feedback_missed = "feedback.missed"
     feedback_decided = "feedback.decided"  # a person merged a pull request, with or against the verdict
+    delivery_failed = "delivery.failed"  # what a webhook asked for could not be done
     deployment_moved = "deployment.moved"  # to another state or step
     problem_found = "production.problem"  # monitoring told of a problem that Forge did not know
     problem_issue_opened = "production.issue_opened"

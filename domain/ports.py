@@ -462,13 +462,15 @@ class DeliveryLog(Protocol):
 class OutboundAnswer:
     """What an address answered at the end of its redirects.
 
-    :param body: decompressed, at most 1 MiB.
+    :param body: decompressed, at most 1 MiB; of a post, only its beginning.
     :param seconds: from the look-up of its name to the last byte.
+    :param retry_after: the header of this name, to a post.
     """
 
     status: int
     body: bytes
     seconds: float
+    retry_after: str = ""
 
 
 class Outbound(Protocol):
@@ -481,6 +483,16 @@ class Outbound(Protocol):
         :param parameters: are added to its query.
         :raises OutboundRefused: Forge may not ask it, or where it redirects to.
         :raises OutboundFailed: there was no whole answer in time, or it was too large.
+        """
+        ...
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> OutboundAnswer:
+        """Send something there; the answer, whatever its status. No redirect is followed.
+
+        :param url: https, or http where the operator allows the host; without credentials.
+        :param headers: such as what the body is, and its signature.
+        :raises OutboundRefused: Forge may not send it there.
+        :raises OutboundFailed: there was no answer in time; what was sent may have arrived.
         """
         ...
 

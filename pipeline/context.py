@@ -9,6 +9,7 @@ from agents.llm.models import Models
 from agents.toolbox import Toolbox
 from domain.deployments.access import NO_ACCESS, DeployAccess, DeployAccesses
 from domain.money import NO_CEILINGS, Ceilings
+from domain.notices import NO_NOTICES, NoticeAccess
 from domain.ports import Clock, CodeHost, Outbound
 from domain.text.markers import Markers
 from memory.db.engine import Database
@@ -47,6 +48,7 @@ class Services:
     progress_delay: float = PROGRESS_DELAY
     reflects: bool = True  # whether Forge asks a model what it can learn from runs
     deploy_access: DeployAccesses = field(default_factory=dict[tuple[str, str], DeployAccess])
+    notices: NoticeAccess = NO_NOTICES
     shadow_places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_SHADOWS))
 
     def find_deploy_access(self, repository: str, environment: str) -> DeployAccess:

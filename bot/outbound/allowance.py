@@ -53,13 +53,17 @@ class Allowance:
         :param host: the name that leads there, as ASCII.
         :param address: a number that the name was resolved to.
         """
-        plain = unwrap(address)
-        reach = classify(plain)
-        if reach is Reach.public or any(
-            each in network for network in self.networks for each in (plain, ip_address(address))
-        ):
+        reach = classify(unwrap(address))
+        if reach is Reach.public or self._holds(address):
             return None
         return None if reach in _BY_NAME and self._names(host) else reach
+
+    def covers(self, host: str, address: str) -> bool:
+        """Whether the operator named a host or its number, be it of the internet or not."""
+        return self._names(host) or self._holds(address)
+
+    def _holds(self, address: str) -> bool:
+        return any(each in network for network in self.networks for each in (unwrap(address), ip_address(address)))
 
     def _names(self, host: str) -> bool:
         name = host.lower().removesuffix(".")

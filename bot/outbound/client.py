@@ -1,4 +1,4 @@
-"""Reads an address that a repository's configuration names, so that nobody reaches this machine or its network by it.
+"""Asks an address that a repository's configuration names, so that nobody reaches this machine or its network by it.
 
 The name is resolved here, once; the connection goes to a number that was looked at, whatever the name means a moment
 later. Every redirect is looked at in the same way. Nothing of the environment and nothing of an earlier answer is used:
@@ -9,8 +9,9 @@ import asyncio
 import re
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,7 +29,8 @@ log = structlog.get_logger(__name__)
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _HOST = re.compile(r"[a-z0-9_.-]+|[0-9a-f:.]+", re.IGNORECASE)
-_HEADERS = {"User-Agent": "Forge", "Accept": "*/*", "Accept-Encoding": "gzip", "Connection": "close"}
+_HEADERS = {"User-Agent": "Forge", "Accept": "*/*", "Connection": "close"}
+_COMPRESSED, _UNCOMPRESSED = {"Accept-Encoding": "gzip"}, {"Accept-Encoding": "identity"}
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class OutboundLimits:
     :param redirects: that are followed.
     :param addresses: of one host that are tried.
     :param at_once: requests; more of them wait, and their time does not run meanwhile.
+    :param glance: bytes of the answer to a post, of which the rest is left unread.
     """
 
     connecting: float = 5.0
@@ -49,9 +52,21 @@ class OutboundLimits:
     redirects: int = 3
     addresses: int = 4
     at_once: int = 20
+    glance: int = 500
 
 
 LIMITS = OutboundLimits()
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What an address is asked; with a body it is posted."""
+
+    headers: Mapping[str, str]
+    body: bytes | None = None
+
+
+_GET = _Question(_COMPRESSED)
 
 
 @dataclass(frozen=True)
@@ -61,6 +76,7 @@ class _Hop:
     status: int
     body: bytes
     location: str | None
+    retry_after: str = ""
 
 
 class OutboundClient:
@@ -98,15 +114,30 @@ class OutboundClient:
         """
         target = _require_safe(_parse(url))
         target = target.copy_merge_params(dict(parameters)) if parameters else target
+        return await self._take_time(target, self._follow)
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> OutboundAnswer:
+        """Send something, and read the beginning of the answer, whatever its status. No redirect is followed.
+
+        :param headers: beside those of every request.
+        :raises OutboundRefused: Forge may not send it there; over http only to what the operator allows.
+        :raises OutboundFailed: there was no answer in time; what was sent may have arrived.
+        """
+        target = _require_safe(_parse(url))
+        question = _Question({**_UNCOMPRESSED, **headers}, body)
+        return await self._take_time(target, lambda there, until: self._ask(there, until, question))
+
+    async def _take_time(self, url: httpx2.URL, ask: Callable[[httpx2.URL, float], Awaitable[_Hop]]) -> OutboundAnswer:
+        """The answer, if there is one in time and a place to ask from."""
         async with self._places:
             began = _now()
             try:
                 async with asyncio.timeout(self._limits.total):
-                    last = await self._follow(target, began + self._limits.total)
+                    last = await ask(url, began + self._limits.total)
             except TimeoutError:
                 whole = f"{self._limits.total:g} seconds"
-                raise OutboundFailed(f"{_name(target)} gave no whole answer within {whole}.") from None
-            return OutboundAnswer(last.status, last.body, _now() - began)
+                raise OutboundFailed(f"{_name(url)} gave no whole answer within {whole}.") from None
+            return OutboundAnswer(last.status, last.body, _now() - began, last.retry_after)
 
     async def _follow(self, url: httpx2.URL, until: float) -> _Hop:
         """The answer at the end of all redirects.
@@ -120,12 +151,13 @@ class OutboundClient:
             url = _redirect(url, hop.location)
         raise OutboundFailed(f"{_name(url)} is behind more than {self._limits.redirects} redirects.")
 
-    async def _ask(self, url: httpx2.URL, until: float) -> _Hop:
+    async def _ask(self, url: httpx2.URL, until: float, question: _Question = _GET) -> _Hop:
         """The answer of the first of a host's addresses that accepts a connection."""
         failure = OutboundFailed(f"{_name(url)} has no address.")
         for address in await self._find_addresses(url):
+            self._require_private(url, address, question)
             try:
-                return await self._send(url, address, until)
+                return await self._send(url, address, until, question)
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 failure = OutboundFailed(f"{_name(url)} could not be connected to: {_explain(error)}.")
             except httpx2.HTTPError as error:  # without its cause: that holds the whole address
@@ -153,27 +185,51 @@ class OutboundClient:
                 )
         return found[: self._limits.addresses]
 
-    async def _send(self, url: httpx2.URL, address: str, until: float) -> _Hop:
+    def _require_private(self, url: httpx2.URL, address: str, question: _Question) -> None:
+        """Send nothing over http, where everybody on the way can read it, but to what the operator allows.
+
+        :raises OutboundRefused: it would be.
+        """
+        is_open = question.body is not None and url.scheme == "http"
+        if is_open and not self._allowed.covers(url.raw_host.decode("ascii"), address):
+            advice = f"Use https, or let the operator allow this host ({SETTING})."
+            raise OutboundRefused(f"Nothing is sent to {_name(url)}, because everybody on the way can read it.", advice)
+
+    async def _send(self, url: httpx2.URL, address: str, until: float, question: _Question) -> _Hop:
         """One request to one number, in a connection of its own."""
         host = url.raw_host.decode("ascii")
         # It waits for TCP, then for TLS. Cancelled meanwhile, the library would not close what it has opened.
         connecting = max(0.0, min(self._limits.connecting, (until - _now()) / 2))
         waits = {"connect": connecting, **dict.fromkeys(("read", "write", "pool"), self._limits.total)}
         request = httpx2.Request(
-            "GET",
+            "GET" if question.body is None else "POST",
             url.copy_with(host=address),
-            headers={"Host": url.netloc.decode("ascii"), **_HEADERS},
+            headers={"Host": url.netloc.decode("ascii"), **_HEADERS, **question.headers},
+            content=question.body,
             extensions={"timeout": waits, "sni_hostname": host.removesuffix(".")},
         )
         # No pool: a connection whose certificate is that of one name would be used for another at the same number.
         async with httpx2.AsyncHTTPTransport(verify=self._trust, trust_env=False) as transport:
             response = await transport.handle_async_request(request)
             try:
+                if question.body is not None:
+                    retry_after = response.headers.get("retry-after", "")
+                    return _Hop(response.status_code, await self._glance(response), None, retry_after)
                 location = response.headers.get("location") if response.status_code in _REDIRECTS else None
                 body = b"" if location is not None else await self._read(response, _name(url))
             finally:
                 await response.aclose()
         return _Hop(response.status_code, body, location)
+
+    async def _glance(self, response: httpx2.Response) -> bytes:
+        """The beginning of a body that only explains; what breaks meanwhile changes nothing."""
+        body = bytearray()
+        with suppress(httpx2.HTTPError):
+            async for part in response.aiter_raw():
+                body += part[: self._limits.glance - len(body)]
+                if len(body) >= self._limits.glance:
+                    break
+        return bytes(body)
 
     async def _read(self, response: httpx2.Response, name: str) -> bytes:
         """The decompressed body. The raw bytes are read, because a small piece of them can become a gigabyte."""

@@ -35,6 +35,7 @@ agents:   {implementer: {command: null, minutes: 15, calls: 60}}
 memory:   {enabled: true, organisation: false, max: 10000}
 testing:  {runner: sandbox}
 deploy:   {build: {command: null, artifact: null}, environments: {}, feedback: {issues: true, label: null}}
+notify:   {targets: []}
 audit:    {retention_days: 90}
 avoidance:
   {test_removed: gate, test_skipped: gate, test_deselected: gate,

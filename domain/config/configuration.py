@@ -10,6 +10,7 @@ from domain.config.command_lines import AllowedCommands
 from domain.config.deploy import DeploySettings
 from domain.config.gates import GateSettings
 from domain.config.limits import Breakers, Budgets, Guards
+from domain.config.notify import NotifySettings
 from domain.config.paths import ProjectPaths
 from domain.config.review import ReviewSettings
 from domain.config.values import CommandGlobs, CommandLine, GateName, Label, Level, Section
@@ -164,6 +165,7 @@ class Configuration(Section):
     memory: MemorySettings = MemorySettings()
     testing: Testing = Testing()
     deploy: DeploySettings = DeploySettings()
+    notify: NotifySettings = NotifySettings()
     audit: Audit = Audit()
     avoidance: AvoidanceSettings = AvoidanceSettings()
 

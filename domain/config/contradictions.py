@@ -1,6 +1,6 @@
 """Finds values of a configuration that contradict each other or have no effect."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from pydantic import JsonValue
 
@@ -9,6 +9,7 @@ from domain.config.deploy import find_deploy_mistakes
 from domain.config.gates import find_gate_mistakes
 from domain.config.limits import ErrorRateBreaker
 from domain.config.mistakes import Contradiction
+from domain.config.notify import find_notify_mistakes, find_unheard_targets
 from domain.config.review import Linter
 
 
@@ -19,6 +20,7 @@ def find_contradictions(configuration: Configuration) -> Iterator[Contradiction]
     yield from _check_linters(configuration.review.linters)
     yield from _check_error_rate(configuration.breakers.error_rate)
     yield from find_deploy_mistakes(configuration.deploy)
+    yield from find_notify_mistakes(configuration.notify)
 
 
 _NO_MODEL = "a deployment asks no model"
@@ -29,15 +31,17 @@ _IDLE: Mapping[tuple[str, ...], str] = {
 """Keys that this version validates but does not use."""
 
 
-def find_idle_keys(values: Mapping[str, JsonValue]) -> Iterator[Contradiction]:
-    """Finds valid keys without effect in this version of Forge.
+def find_idle_keys(values: Mapping[str, JsonValue], targets: Collection[str] | None = None) -> Iterator[Contradiction]:
+    """Finds valid keys without effect in this version of Forge, or as its operator set it up.
 
     :param values: the file's own values.
+    :param targets: of notices that the operator allows the repository; None: not known.
     """
     for path, why in _IDLE.items():
         if _get_value(values, path) is not None:
             yield Contradiction(path, f"has no effect in this version of Forge: {why}", "")
     yield from _find_missing_agent(values)
+    yield from find_unheard_targets(values, targets)
 
 
 _OWN_COMMANDS = [("commands", name) for name in ("setup", "test", "lint", "typecheck", "build")]

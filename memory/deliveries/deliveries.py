@@ -10,9 +10,11 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, func, not_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from domain.events import EventType
 from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables.deliveries import DeliveryRow
+from memory.ledger import ledger
 
 
 @dataclass(frozen=True)
@@ -89,13 +91,23 @@ def _mask(value: Any) -> Any:
 
 
 async def finish(database: Database, guid: str, reason: str, now: datetime) -> None:
-    """Record the outcome of an accepted delivery."""
+    """Record the outcome of an accepted delivery, and that it failed as an event, too."""
+    told = redact_outgoing(reason)
+    finished = (
+        update(DeliveryRow)
+        .where(DeliveryRow.guid == guid, DeliveryRow.finished_at.is_(None))
+        .values(reason=told, finished_at=now)
+        .returning(DeliveryRow.event, DeliveryRow.action, DeliveryRow.command)
+    )
     async with database.transaction() as session:
-        await session.execute(
-            update(DeliveryRow)
-            .where(DeliveryRow.guid == guid, DeliveryRow.finished_at.is_(None))
-            .values(reason=redact_outgoing(reason), finished_at=now)
-        )
+        row = (await session.execute(finished)).first()
+        if row is not None and told.startswith(_FAILED):
+            event, action, command = row
+            facts = {"delivery": guid, "event": event, "action": action, "why": told.removeprefix(_FAILED)}
+            about = {"repository": (command or {}).get("repository"), "number": (command or {}).get("number")}
+            ledger.record(
+                session, guid, EventType.delivery_failed, now, source="deliveries", payload={**facts, **about}
+            )
 
 
 async def find(database: Database, guid: str) -> DeliveryRow | None:

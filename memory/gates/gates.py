@@ -20,6 +20,7 @@ from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.ledger import ledger
+from safety.notices import EXPIRING_WITHIN, warn_at
 
 _EVENTS = {
     GateState.approved: EventType.gate_approved,
@@ -128,6 +129,34 @@ async def record_escalation(database: Database, gate: Gate, to: Sequence[str], n
     async with database.transaction() as session:
         if not await session.scalar(told):
             ledger.record(session, gate.run_id, EventType.gate_escalated, now, phase=gate.request.phase, payload=facts)
+
+
+async def record_expiring(database: Database, now: datetime) -> None:
+    """Record, once for each, which gates are about to expire unanswered; writes nothing if there are none."""
+    near = select(GateRow).where(
+        GateRow.state == GateState.waiting.value, GateRow.until > now, GateRow.until <= now + EXPIRING_WITHIN
+    )
+    async with database.transaction() as session:
+        found = [row for row in await session.scalars(near) if warn_at(row.asked_at, row.until) <= now]
+        told = select(EventRow.payload["gate"].as_string()).where(
+            EventRow.type == EventType.gate_expiring.value, EventRow.trace.in_({row.run_id for row in found})
+        )
+        known = set(await session.scalars(told)) if found else set[str]()
+    for gate_id in [row.id for row in found if row.id not in known]:
+        await _record_one_expiring(database, gate_id, now)
+
+
+async def _record_one_expiring(database: Database, gate_id: str, now: datetime) -> None:
+    async with database.transaction() as session:
+        row = await _lock(session, gate_id)
+        told = select(func.count()).where(
+            EventRow.trace == row.run_id,
+            EventRow.type == EventType.gate_expiring.value,
+            EventRow.payload["gate"].as_string() == gate_id,
+        )
+        if row.state == GateState.waiting.value and not await session.scalar(told):
+            facts = {"gate": gate_id, "name": row.name, "until": row.until.isoformat()}
+            ledger.record(session, row.run_id, EventType.gate_expiring, now, source="gate", payload=facts)
 
 
 async def save_location(

@@ -11,15 +11,18 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.commands import Sender
 from domain.events import Event, EventType
 from domain.ids import new_id
+from domain.notices import NOTICED
 from domain.runs.run import Phase, RepositoryRef, Run
 from domain.text.redaction import PROCESS_REDACTOR
 from domain.verdicts import Check
 from memory.db.engine import PENDING_EVENTS, Connection, Database, number_in
 from memory.db.tables.ledger import IS_MOVE, EventRow
+from memory.db.tables.notices import NoticedEventRow
 from memory.db.tables.runs import RunRow
 from safety.breakers import RunTransition
 
 _INSERT = insert(EventRow)
+_NOTE = insert(NoticedEventRow)
 
 
 def record(
@@ -37,6 +40,8 @@ def record(
 ) -> None:
     """Store an event in the transaction, and send it to subscribers after the commit.
 
+    If people may want a notice of it, that is noted in the same transaction.
+
     :param trace: the run it belongs to.
     :param duration: seconds.
     :param cost: USD.
@@ -53,10 +58,15 @@ def record(
         tokens=tokens,
         cost=cost,
     )
+    is_noticed = kind in NOTICED
     if isinstance(session, Connection):
         session.execute(_INSERT, event.model_dump())
+        if is_noticed:
+            session.execute(_NOTE, {"id": event.id})
     else:
         session.add(EventRow(**event.model_dump()))
+        if is_noticed:
+            session.add(NoticedEventRow(id=event.id))
     session.info.setdefault(PENDING_EVENTS, []).append(event)
 
 

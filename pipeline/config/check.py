@@ -1,6 +1,6 @@
 """Checks the configuration file of a pull request (``Forge / config``). That version never takes effect."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal, NamedTuple
 
 from domain.config.configuration import Configuration
@@ -26,6 +26,7 @@ def check_configuration(
     current: Configuration,
     below: Values = NOTHING,
     ceilings: Mapping[str, float] | None = None,
+    targets: Collection[str] | None = None,
 ) -> ConfigCheck:
     """Whether a version of the file is valid, and what it would change.
 
@@ -33,10 +34,11 @@ def check_configuration(
     :param current: the effective configuration.
     :param below: the values of the organisation's file (``LoadedConfiguration.below``).
     :param ceilings: as for ``pipeline.config.loading.load``.
+    :param targets: of notices that the operator allows the repository; None: not known.
     """
     if content_at_head is None:
         return _report_valid(build(below), current, ceilings, removed=True)
-    parsed = parse(content_at_head, below)
+    parsed = parse(content_at_head, below, targets)
     if parsed.configuration is not None:
         return _report_valid(parsed.configuration, current, ceilings, parsed.idle, removed=False)
     annotations = tuple(_build_annotation(mistake, "failure") for mistake in parsed.mistakes)

@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -61,10 +61,11 @@ class LoadedConfiguration:
     below: Values = field(default_factory=dict[str, JsonValue])
 
 
-def parse(content: bytes, below: Values = NOTHING) -> Parsed:
+def parse(content: bytes, below: Values = NOTHING, targets: Collection[str] | None = None) -> Parsed:
     """The configuration of a file, or its mistakes.
 
     :param below: the values of the organisation's file.
+    :param targets: of notices that the operator allows the repository; None: not known.
     """
     tree = read_yaml(content)
     values = tree.value if isinstance(tree.value, dict) else {}
@@ -75,7 +76,9 @@ def parse(content: bytes, below: Values = NOTHING) -> Parsed:
     found += [mistake for mistake in more if mistake.path not in told]
     if found:
         return Parsed(None, tuple(sorted(found)[:MAX_MISTAKES]), values)
-    return Parsed(configuration, (), values, tuple(sorted(_locate(tree, one) for one in find_idle_keys(values))))
+    return Parsed(
+        configuration, (), values, tuple(sorted(_locate(tree, one) for one in find_idle_keys(values, targets)))
+    )
 
 
 def load_from_checkout(content: bytes | None) -> LoadedConfiguration:

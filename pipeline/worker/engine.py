@@ -69,6 +69,7 @@ class WorkflowEngine:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._sweeps.stop()
         wait = int(grace) if self._active else 0
         await asyncio.to_thread(DBOS.destroy, destroy_registry=True, workflow_completion_timeout_sec=wait)
         # DBOS made its thread pool the default of the loop, and has just shut it down.

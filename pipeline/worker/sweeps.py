@@ -1,4 +1,4 @@
-"""Sweeps for work that is due: waits, gates, scheduled checks, lapsed processes, retention, detectors and learning."""
+"""Sweeps for work that is due: waits, gates, checks, notices, lapsed processes, retention, detectors and learning."""
 
 import asyncio
 import contextlib
@@ -19,6 +19,7 @@ from pipeline.durable.queues import enqueue_resume
 from pipeline.learning.consolidation import ConsolidationSweep
 from pipeline.learning.reflection_queue import ReflectionSweep
 from pipeline.maintenance.detectors import DetectorSweep
+from pipeline.maintenance.notices.sweep import NoticeSweep
 from pipeline.maintenance.retention import Retention
 from pipeline.worker import recovery
 
@@ -40,13 +41,14 @@ class Sweeps:
         self._detectors = DetectorSweep(services)
         self._reflections = ReflectionSweep(services)
         self._consolidations = ConsolidationSweep(services)
+        self._notices = NoticeSweep(services)
         self._queued_gates: set[str] = set()  # gates whose answers queued their runs
         self._idle: frozenset[str] = frozenset()  # started here, but not running at the last sweep
         self.parked: set[str] = set()
 
     @property
     def every_second(self) -> Sequence[Sweep]:
-        return (self._wake_due, self._answer_gates)
+        return (self._wake_due, self._answer_gates, self._notices.prepare, self._notices.send)
 
     @property
     def every_heartbeat(self) -> Sequence[Sweep]:
@@ -58,6 +60,10 @@ class Sweeps:
             self._reflections.enqueue_reflections,
             self._consolidations.enqueue_consolidations,
         )
+
+    async def stop(self) -> None:
+        """Break off what the sweeps began and did not wait for."""
+        await self._notices.stop()
 
     async def _wake_due(self) -> None:
         now = self._services.clock.now()

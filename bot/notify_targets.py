@@ -1,0 +1,125 @@
+"""Reads the targets of notices that the operator defines, from the file that ``FORGE_NOTIFY_TARGETS`` names.
+
+[ops]
+format = "slack"
+url_file = "/run/secrets/ops-slack"
+repositories = ["acme/*"]
+events = ["gate.*", "forge.*"]
+"""
+
+import tomllib
+from base64 import b64decode
+from binascii import Error as NotBase64
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+
+from domain.config.deploy import Address
+from domain.config.notify import EventPattern, TargetName
+from domain.errors import ConfigurationError
+from domain.notices import NoticeFormat, NoticeSeverity, NoticeTarget
+
+_ADVICE = "docs/notices.md shows what the file holds."
+_LARGEST = 4_000  # bytes of an address or a secret
+_SECRET_BYTES = range(24, 65)  # what Standard Webhooks asks for
+
+_Pattern = Annotated[str, StringConstraints(pattern=r"^(\*|[\w.-]+/[\w.*-]+)$")]
+_OwnEvent = Annotated[str, StringConstraints(pattern=r"^forge\.(\*|halted|resumed)$")]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    format: NoticeFormat = NoticeFormat.json
+    url: Address | None = None
+    url_file: Path | None = None
+    secret: str = ""
+    secret_file: Path | None = None
+    repositories: tuple[_Pattern, ...] = Field(default=(), max_length=200)
+    events: tuple[EventPattern | _OwnEvent, ...] = Field(default=(), max_length=50)
+    severity: NoticeSeverity = NoticeSeverity.info
+
+
+_FILE: TypeAdapter[dict[str, _Entry]] = TypeAdapter(dict[TargetName, _Entry])
+_URL: TypeAdapter[str] = TypeAdapter(Address)
+
+
+def load_notify_targets(path: Path | None) -> dict[str, NoticeTarget]:
+    """The targets by name; none without a file.
+
+    :raises ConfigurationError: the file, or one that it names, cannot be read or is wrong. No address is repeated.
+    """
+    if path is None:
+        return {}
+    try:
+        entries = _FILE.validate_python(_parse(path))
+    except ValidationError as error:
+        first = error.errors(include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"][:2])
+        why = first["msg"].removeprefix("Value error, ")
+        raise _wrong(f"{where} in {path} is wrong: {why}") from None
+    return {name: _build(name, entry) for name, entry in entries.items()}
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise _wrong(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise _wrong(f"{path} is not text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise _wrong(f"{path} is not TOML: {error}") from None
+
+
+def _build(name: str, entry: _Entry) -> NoticeTarget:
+    if (entry.url is None) == (entry.url_file is None):
+        raise _wrong(f"{name} needs one of url and url_file")
+    if entry.secret and entry.secret_file is not None:
+        raise _wrong(f"{name} has both secret and secret_file; keep one")
+    url = entry.url or ""
+    if entry.url_file is not None:
+        try:
+            url = _URL.validate_python(_read(name, "url_file", entry.url_file))
+        except ValidationError:
+            raise _wrong(f"the file of {name}.url_file holds no address that begins with https://") from None
+    secret = _read(name, "secret_file", entry.secret_file) if entry.secret_file is not None else entry.secret
+    return NoticeTarget(
+        name=name,
+        url=url,
+        format=entry.format,
+        secret=_decode(name, secret) if secret else None,
+        repositories=entry.repositories,
+        events=entry.events,
+        severity=entry.severity,
+    )
+
+
+def _read(name: str, key: str, file: Path) -> str:
+    try:
+        content = file.read_bytes()
+        text = content.decode().strip()
+    except OSError as error:
+        raise _wrong(f"the file of {name}.{key} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise _wrong(f"the file of {name}.{key} is not text") from None
+    if not text or len(content) > _LARGEST:
+        raise _wrong(f"the file of {name}.{key} is empty, or larger than {_LARGEST:,} bytes")
+    return text
+
+
+def _decode(name: str, text: str) -> bytes:
+    """The bytes of a secret, which begins with ``whsec_`` and goes on in Base64."""
+    try:
+        secret = b64decode(text.removeprefix("whsec_"), validate=True)
+    except NotBase64:
+        secret = b""
+    if not text.startswith("whsec_") or len(secret) not in _SECRET_BYTES:
+        how = 'make one with `echo "whsec_$(openssl rand -base64 32)"`'
+        raise _wrong(f"the secret of {name} is not whsec_ and Base64 of 24 to 64 bytes; {how}")
+    return secret
+
+
+def _wrong(what: str) -> ConfigurationError:
+    return ConfigurationError(f"FORGE_NOTIFY_TARGETS: {what}.", _ADVICE)
