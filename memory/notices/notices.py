@@ -1,4 +1,4 @@
-"""Keeps notices until their targets have got them: each once for a cause and a target, and no more than one can read."""
+"""Keeps notices until their targets have got them: each once for a cause and a target, and no more than is readable."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
