@@ -8,7 +8,7 @@ events = ["gate.*", "forge.*"]
 """
 
 import tomllib
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 from domain.config.deploy import Address
 from domain.config.notify import EventPattern, TargetName
 from domain.errors import ConfigurationError
-from domain.notices import NoticeFormat, NoticeSeverity, NoticeTarget
+from domain.notices import NoticeAccess, NoticeFormat, NoticeSeverity, NoticeTarget, show_secret
+from domain.text.redaction import PROCESS_REDACTOR
 
 _ADVICE = "docs/notices.md shows what the file holds."
 _LARGEST = 4_000  # bytes of an address or a secret
@@ -43,6 +44,19 @@ class _Entry(BaseModel):
 
 _FILE: TypeAdapter[dict[str, _Entry]] = TypeAdapter(dict[TargetName, _Entry])
 _URL: TypeAdapter[str] = TypeAdapter(Address)
+
+
+def load_notice_access(path: Path | None, key: str) -> NoticeAccess:
+    """The operator's targets, whose addresses and secrets are redacted from now on, and what other secrets are made of.
+
+    :param key: the App's.
+    :raises ConfigurationError: the file is wrong.
+    """
+    targets = load_notify_targets(path)
+    for each in targets.values():
+        secret = each.secret or b""
+        PROCESS_REDACTOR.learn(each.url, show_secret(secret), b64encode(secret).decode())
+    return NoticeAccess(targets, key.encode())
 
 
 def load_notify_targets(path: Path | None) -> dict[str, NoticeTarget]:

@@ -21,6 +21,7 @@ from domain.verdicts import BreakerState
 from memory.db.bus import Bus
 from memory.db.engine import Database
 from memory.findings import detectors
+from memory.notices import notices, targets
 from memory.reports import metrics, past_deployments, snapshot
 from safety.guards import Guard
 
@@ -108,6 +109,10 @@ class Metrics:
         self._deploying = Gauge(
             "forge_deployments_under_way", "Deployments that are not over, waiting ones included", registry=registry
         )
+        self._notices = Gauge(
+            "forge_notices_total", "Notices that are kept, by what became of them", ["state"], registry=registry
+        )
+        self._failing = Gauge("forge_notice_targets_failing", "Targets that take no notices", registry=registry)
         self._halted = Gauge("forge_halted", "1 while the operator halts Forge", registry=registry)
         self._checkpoints = _CheckpointMetrics(registry)
         bus.subscribe("*", self._count)
@@ -137,6 +142,7 @@ class Metrics:
         try:
             now = await snapshot.load_snapshot(database)
             deployed = await past_deployments.count_by_state(database)
+            told, failing = await notices.count_by_state(database), await targets.list_failing(database)
         except DatabaseUnavailable:
             return
         for state in BreakerState:
@@ -149,6 +155,9 @@ class Metrics:
             if state.is_over:
                 self._deployed.labels(state.value).set(deployed.get(state, 0))
         self._deploying.set(sum(count for state, count in deployed.items() if not state.is_over))
+        for state, count in told.items():
+            self._notices.labels(state).set(count)
+        self._failing.set(len(failing))
         self._halted.set(now.is_halted)
         await self._update_feedback(database)
 

@@ -1,7 +1,6 @@
 """Builds the parts that workflows use, from the settings."""
 
 import asyncio
-from base64 import b64encode
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
@@ -12,10 +11,9 @@ from bot.deploy_access import load_deploy_access
 from bot.github.host import GitHubHost
 from bot.github.limit_store import StoredBudget, StoredLimits
 from bot.model_gateway import open_gateway
-from bot.notify_targets import load_notify_targets
+from bot.notify_targets import load_notice_access
 from bot.outbound.client import OutboundClient
 from bot.settings import Settings, provider_secrets
-from domain.notices import NoticeAccess, show_secret
 from domain.ports import Clock
 from domain.text.markers import Markers
 from domain.text.redaction import PROCESS_REDACTOR
@@ -48,7 +46,7 @@ async def build_services(
 ) -> Services:
     accesses = await asyncio.to_thread(load_deploy_access, settings.deploy_access)
     PROCESS_REDACTOR.learn(*(value for access in accesses.values() for value in access.secrets.values()))
-    notices = await asyncio.to_thread(load_notice_access, settings)
+    notices = await asyncio.to_thread(load_notice_access, settings.notify_targets, settings.private_key_pem())
     outbound = OutboundClient(settings.outbound_allow)
     stack.callback(outbound.close)
     return Services(
@@ -76,18 +74,6 @@ async def build_services(
         deploy_access=accesses,
         notices=notices,
     )
-
-
-def load_notice_access(settings: Settings) -> NoticeAccess:
-    """The operator's targets of notices, whose addresses and secrets are redacted from now on.
-
-    :raises ConfigurationError: their file is wrong.
-    """
-    targets = load_notify_targets(settings.notify_targets)
-    for each in targets.values():
-        secret = each.secret or b""
-        PROCESS_REDACTOR.learn(each.url, show_secret(secret), b64encode(secret).decode())
-    return NoticeAccess(targets, settings.private_key_pem().encode())
 
 
 def _cache(settings: Settings) -> DependencyCache | None:

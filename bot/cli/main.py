@@ -267,6 +267,36 @@ def deployments(
 
 
 @cli.command(rich_help_panel=_LOOK)
+def notices(
+    failed: Annotated[bool, typer.Option("--failed", help="Only those that reached nobody.")] = False,
+    repository: Annotated[
+        str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository; or whose address it is.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    test: Annotated[
+        str | None, typer.Option(metavar="TARGET", help="Send a test there: a name, or an address and --repository.")
+    ] = None,
+    secret: Annotated[
+        str | None, typer.Option(metavar="TARGET", help="Print the secret by which its receiver knows Forge.")
+    ] = None,
+) -> None:
+    """List whom Forge told of gates, budgets, levels and failures, and which targets fail; or try one."""
+    from bot.cli import notice_targets as reaching
+    from bot.cli import notices as telling
+    from bot.cli.run import run, run_app
+
+    if test is not None and secret is not None:
+        raise typer.BadParameter("Choose one of --test and --secret.")
+    if test is not None:
+        run_app(lambda settings: reaching.try_target(settings, test, repository))
+    elif secret is not None:
+        run_app(lambda settings: reaching.print_secret(settings, secret, repository))
+    else:
+        run(lambda settings: telling.show_all(settings, repository, limit, failed=failed, as_json=as_json))
+
+
+@cli.command(rich_help_panel=_LOOK)
 def costs(
     by: Annotated[GroupBy | None, typer.Option(help="Only this grouping; else all, and today's budgets.")] = None,
     run: Annotated[

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import and_, func, or_, select, update
+from sqlalchemy import and_, delete, func, or_, select, update
 
 from domain.notices import parse_key
 from memory.db.engine import Database, insert_new
@@ -121,6 +121,12 @@ async def record_gone(database: Database, key: str, problem: str, now: datetime)
     values = {"gone_at": now, "problem": problem, "failing_since": func.coalesce(NoticeTargetRow.failing_since, now)}
     async with database.transaction() as session:
         await session.execute(update(NoticeTargetRow).where(NoticeTargetRow.target == key).values(**values))
+
+
+async def forget(database: Database, key: str) -> None:
+    """Forget how a target was that nobody names any more."""
+    async with database.transaction() as session:
+        await session.execute(delete(NoticeTargetRow).where(NoticeTargetRow.target == key))
 
 
 async def list_failing(database: Database) -> Sequence[TargetState]:

@@ -14,6 +14,7 @@ from memory.db.tables.findings import DismissalRow, FalseAlarmRow, FindingRow, J
 from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
 from memory.db.tables.money import AnswerRow, CircuitRow
+from memory.db.tables.notices import NoticeRow, NoticeTargetRow
 from memory.db.tables.production import FeedbackTokenRow, ProblemRow
 from memory.db.tables.repositories import OkRow, PauseRow
 from memory.db.tables.runs import RunRow
@@ -51,6 +52,8 @@ _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
     (FeedbackTokenRow, FeedbackTokenRow.id),
     (ProblemRow, ProblemRow.id),
     (CommandCountRow, CommandCountRow.guid),
+    (NoticeRow, NoticeRow.id),
+    (NoticeTargetRow, NoticeTargetRow.target),
 )
 
 

@@ -9,7 +9,7 @@ import structlog
 from dbos import DBOS
 
 from domain.errors import CodeAccessError
-from memory.reports import lost_repositories, old_problems, retention
+from memory.reports import lost_repositories, old_notices, old_problems, retention
 from memory.reports.retention import CODE_RETENTION
 from memory.repositories import purges
 from pipeline.context import Services
@@ -66,6 +66,7 @@ async def remove_old(services: Services, now: datetime) -> dict[str, int]:
     terms = await retention.load_terms(services.database)
     removed = await retention.remove(services.database, terms, now)
     removed |= await old_problems.remove(services.database, terms, now)
+    removed |= await old_notices.remove(services.database, now)
     mirrors = len(await services.mirrors.purge(now - MIRRORS))
     filling = services.toolbox.cache_warmer
     downloads = 0 if filling is None else await filling.cache.purge(now - MIRRORS)

@@ -1,16 +1,12 @@
 """Somebody wants to hear of gates, budgets, levels and failures, and hears of each once, in order, signed."""
 
 from collections.abc import AsyncGenerator
-from pathlib import Path
 
 import pytest
 
 from domain.notices import make_key, show_secret
-from memory.notices import notices, targets
-from simulator import Simulator
-from tests.clock import MovableClock
-from tests.databases import create_database
-from tests.stories.driver import SECRET, Story, open_story, run_forge
+from memory.notices import targets
+from tests.stories.driver import Story
 from tests.stories.gate_scenes import GateScene, open_scene
 from tests.world.notice_receiver import NoticeReceiver, run_receiver, verify
 

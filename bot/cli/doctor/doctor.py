@@ -16,6 +16,7 @@ from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, show
 from bot.cli.doctor.github import check_github
 from bot.cli.doctor.linters import check_linters
 from bot.cli.doctor.models import check_models
+from bot.cli.doctor.notices import check_notices
 from bot.cli.doctor.sandbox import show_sandbox
 from bot.cli.doctor.storage import check_database, check_disk
 from bot.clock import SystemClock
@@ -60,6 +61,8 @@ async def _diagnose(*, ask: bool) -> AsyncGenerator[Diagnosis]:
     yield await check_disk(settings)
     if (detectors := await check_detectors(settings)) is not None:
         yield detectors
+    if (told := await check_notices(settings)) is not None:
+        yield told
     if (named := await check_linters(settings)) is not None:
         yield named
     async with _host(settings) as host:

@@ -1,12 +1,14 @@
 """Sends notices to one target after the other, in their order, and says what became of each."""
 
+from dataclasses import dataclass
+from datetime import datetime
 from urllib.parse import urlsplit
 
 import structlog
 
 from domain.errors import OutboundFailed, OutboundRefused
 from domain.notices import Notice, NoticeFormat, parse_key, sign
-from domain.ports import Clock
+from domain.ports import Clock, Outbound
 from memory.db.engine import Database
 from memory.notices import notices, targets
 from memory.notices.notices import FAILED, SENT, StoredNotice
@@ -35,6 +37,7 @@ class NoticeDelivery:
         self._database: Database = services.database
         self._clock: Clock = services.clock
         self._holder = holder
+        self._sender = NoticeSender(services.outbound, services.clock)
 
     async def serve(self, key: str) -> None:
         """Send what is due to a target, until it fails or others have their turn; nothing if another process does."""
@@ -64,8 +67,11 @@ class NoticeDelivery:
             address = await book.find_address(state.key, notice)
             if isinstance(address, str):
                 await notices.finish(self._database, stored.id, FAILED, address, self._clock.now())
-                continue
-            verdict = await send_notice(self._services, address, stored, notice, state.failures)
+                await targets.forget(self._database, state.key)
+                return
+            verdict = await self._sender.send(
+                address, OutgoingNotice(stored.id, notice, stored.created_at), state.failures
+            )
             await self._record(stored, verdict)
             goes_on = verdict.outcome in {SendOutcome.sent, SendOutcome.refused} and not address.format.is_chat
             if not goes_on or not await targets.renew(self._database, state.key, self._holder, self._clock.now()):
@@ -92,24 +98,41 @@ class NoticeDelivery:
         await targets.record_failure(self._database, key, verdict.why, verdict.retry_at or now, now)
 
 
-async def send_notice(
-    services: Services, address: NoticeAddress, stored: StoredNotice, notice: Notice, failures: int
-) -> SendVerdict:
-    """Try once to send a notice; what follows from the answer.
+@dataclass(frozen=True)
+class OutgoingNotice:
+    """A notice as it is sent.
 
-    :param notice: as it is sent.
-    :param failures: in a row of this target before.
+    :param id: the same in every attempt.
     """
-    began, body = services.clock.now(), render(notice, address.format)
-    headers = {"content-type": "application/json"}
-    if address.format is NoticeFormat.json:
-        headers |= sign(address.secret, stored.id, began, body)
-    try:
-        answer = await services.outbound.post(address.url, body, headers)
-    except (OutboundFailed, OutboundRefused) as error:
-        return judge_failure(plain(str(error), 300), failures, stored.created_at, services.clock.now())
-    said = plain(answer.body.decode(errors="replace"), _SAID) if answer.status >= 300 else ""
-    return judge_answer(answer.status, answer.retry_after, failures, stored.created_at, services.clock.now(), said)
+
+    id: str
+    notice: Notice
+    created_at: datetime
+
+
+class NoticeSender:
+    """Makes one attempt, and judges the answer."""
+
+    def __init__(self, outbound: Outbound, clock: Clock) -> None:
+        self._outbound = outbound
+        self._clock = clock
+
+    async def send(self, address: NoticeAddress, outgoing: OutgoingNotice, failures: int = 0) -> SendVerdict:
+        """Try once; what follows from the answer, or from having none.
+
+        :param failures: in a row of this target before.
+        """
+        body = render(outgoing.notice, address.format)
+        headers = {"content-type": "application/json"}
+        if address.format is NoticeFormat.json:
+            headers |= sign(address.secret, outgoing.id, self._clock.now(), body)
+        try:
+            answer = await self._outbound.post(address.url, body, headers)
+        except (OutboundFailed, OutboundRefused) as error:
+            return judge_failure(plain(str(error), 300), failures, outgoing.created_at, self._clock.now())
+        said = plain(answer.body.decode(errors="replace"), _SAID) if answer.status >= 300 else ""
+        now = self._clock.now()
+        return judge_answer(answer.status, answer.retry_after, failures, outgoing.created_at, now, said)
 
 
 def _name(key: str) -> str:
