@@ -1,6 +1,6 @@
 """Writes notices as their targets read them: JSON for programs, blocks for Slack, an Adaptive Card for Teams.
 
-Texts of others are put where neither service reads any markup, and what might still act is broken: ``@`` and ``://``.
+Texts of others are put where neither service reads any markup, and what might still act is broken: ``@``, ``<``, ``://``.
 """
 
 import json
@@ -12,7 +12,13 @@ from domain.notices import Notice, NoticeFormat, NoticeSeverity
 _HEADER = 150  # characters, the most that Slack takes
 _TOLD = 2000  # characters of the text; Slack takes 3,000 in a block, Teams 28 KB in all
 _SIGNS = {NoticeSeverity.info: "", NoticeSeverity.warning: "⚠ ", NoticeSeverity.error: "⛔ "}
-_AT = "\N{FULLWIDTH COMMERCIAL AT}"
+_LOOK_ALIKE = str.maketrans(
+    {
+        "@": "\N{FULLWIDTH COMMERCIAL AT}",
+        "<": "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}",
+        ">": "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}",
+    }
+)
 _ACTS = re.compile(r"://|(?<=www)\.|(?<=mailto):", re.IGNORECASE)
 
 
@@ -90,4 +96,4 @@ def _to_teams(notice: Notice) -> dict[str, Any]:
 
 def defuse(text: str) -> str:
     """Text in which no service finds a person, a channel or an address."""
-    return _ACTS.sub(lambda match: match[0].replace(".", " .").replace(":", ": "), text.replace("@", _AT))
+    return _ACTS.sub(lambda match: match[0].replace(".", " .").replace(":", ": "), text.translate(_LOOK_ALIKE))

@@ -62,7 +62,6 @@ class NotifiedTarget(Section):
     )
     events: tuple[EventPattern, ...] = Field(
         default=("*",),
-        min_length=1,
         max_length=30,
         description="What it is told of. `*` stands for all, `gate.*` for a family.",
     )
@@ -89,6 +88,8 @@ def find_notify_mistakes(notify: NotifySettings) -> Iterator[Contradiction]:
         if (each.target is None) == (each.url is None):
             how = "names neither `target` nor `url`" if each.url is None else "names both `target` and `url`"
             yield Contradiction(place, how, "one of `target` and `url`")
+        if not each.events:
+            yield Contradiction((*place, "events"), "is empty, so nobody is told of anything", "`*` for all")
         if each.url is not None and _is_secret(each.url):
             what = "is a secret: whoever reads this file could post there"
             yield Contradiction((*place, "url"), what, "`target`, the name of one that the operator defined")

@@ -1,4 +1,4 @@
-"""A receiver of notices with real HTTP, that can be down, busy, broken or gone, and checks signatures as the docs say."""
+"""A receiver of notices with real HTTP that can be down, busy or gone, and checks signatures as the docs say."""
 
 import asyncio
 import base64
@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,13 +38,15 @@ class NoticeReceiver:
     """What listens.
 
     :ivar status: of its answers, and ``headers`` and ``says`` with it.
-    :ivar heard: every request, in order.
+    :ivar is_mute: it never answers.
+    :ivar heard: every request, in order; ``taken`` those that it answered with 2xx.
     """
 
     url: str = ""
     status: int = 204
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     says: str = ""
+    is_mute: bool = False
     heard: list[Heard] = field(default_factory=list[Heard])
     taken: list[Heard] = field(default_factory=list[Heard])
 
@@ -52,6 +54,8 @@ class NoticeReceiver:
         heard = Heard(request.path_qs, dict(request.headers.items()), await request.read())
         heard = Heard(heard.path, {name.lower(): value for name, value in heard.headers.items()}, heard.body)
         self.heard.append(heard)
+        if self.is_mute:
+            await asyncio.sleep(PATIENCE)
         if self.status < 300:
             self.taken.append(heard)
         return web.Response(status=self.status, headers=self.headers, text=self.says or None)
@@ -63,20 +67,25 @@ class NoticeReceiver:
 
     async def wait(self, number: int) -> list[Heard]:
         """Wait until so many were taken."""
-        await _wait_until(lambda: len(self.taken) >= number, lambda: f"only {len(self.taken)} of {number} arrived")
+        await wait_until(lambda: _answer(len(self.taken) >= number), lambda: f"only {len(self.taken)} of {number}")
         return self.taken
 
     async def wait_for_attempts(self, number: int) -> list[Heard]:
         """Wait until it was asked so often."""
-        await _wait_until(lambda: len(self.heard) >= number, lambda: f"only {len(self.heard)} of {number} tried")
+        await wait_until(lambda: _answer(len(self.heard) >= number), lambda: f"only {len(self.heard)} of {number}")
         return self.heard
 
 
-async def _wait_until(is_there: Any, explain: Any) -> None:
+async def wait_until(is_there: Callable[[], Awaitable[bool]], explain: Callable[[], str]) -> None:
+    """Wait until something is there."""
     end = time.monotonic() + PATIENCE
-    while not is_there():
+    while not await is_there():
         assert time.monotonic() < end, explain()
         await asyncio.sleep(0.05)
+
+
+async def _answer(value: bool) -> bool:
+    return value
 
 
 def verify(secret: str, headers: Mapping[str, str], body: bytes) -> bool:
