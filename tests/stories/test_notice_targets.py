@@ -15,10 +15,10 @@ from tests.stories.driver import open_story
 from tests.stories.gate_scenes import open_scene
 from tests.world.deployments import open_deployments
 from tests.world.notice_receiver import NoticeReceiver, run_receiver, verify
-from tests.world.notices import define, wait_for_states
+from tests.world.notices import define, wait_for_failing, wait_for_states
 from tests.world.toy_service import ToyService
 
-SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYq="
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
 TOKEN = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 HOSTILE = (
     f"<!channel> @everyone <https://evil.example/|here> [x](https://evil.example) *b* \u202e www.evil.example {TOKEN}"
@@ -111,8 +111,7 @@ async def test_an_operator_sees_what_fails(
     async with open_story(create_database("sqlite", tmp_path), tmp_path, notify_targets=file) as story:
         assert await check_notices(story.forge.settings) is not None
         scene = await open_scene(story)
-        await receiver.wait_for_attempts(1)
-        await wait_for_states(story, lambda states: states == ["sending"])
+        await wait_for_failing(story, 1)
         found = await check_notices(story.forge.settings)
         assert found is not None
         assert found.state == "ops fails: it answered 404 (no_service)"

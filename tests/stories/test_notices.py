@@ -6,12 +6,19 @@ import pytest
 
 from agents.llm.scripted import ScriptedModel
 from domain.notices import show_secret
-from memory.notices import targets
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import open_scene
 from tests.world.model_findings import PAY, SHOP, find_division
 from tests.world.notice_receiver import NoticeReceiver, run_receiver, verify
-from tests.world.notices import configure, fail_runs, find_key, find_secret, list_notices, wait_for_states
+from tests.world.notices import (
+    configure,
+    fail_runs,
+    find_key,
+    find_secret,
+    list_notices,
+    wait_for_failing,
+    wait_for_states,
+)
 
 sqlite = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
 
@@ -46,7 +53,7 @@ async def test_who_is_told_of_a_gate_can_trust_it_and_find_it(story: Story, rece
     assert receiver.types == ["gate.opened", "gate.expiring", "gate.closed"]
     assert "was approved by carol" in receiver.taken[-1].json["data"]["title"]
     assert len({each.id for each in receiver.taken}) == 3
-    assert await targets.list_failing(story.forge.services.database) == []
+    await wait_for_failing(story, 0)
 
 
 @sqlite
@@ -66,7 +73,7 @@ async def test_who_is_down_for_a_while_gets_everything_in_order(story: Story, re
     await receiver.wait_for_attempts(1)
     await fail_runs(story, scene, 2)
     await wait_for_states(story, lambda states: states == ["sending", "waiting", "waiting"])
-    [failing] = await targets.list_failing(story.forge.services.database)
+    [failing] = await wait_for_failing(story, 1)
     assert (failing.failures, failing.problem) == (1, "it answered 503")
     assert len(receiver.heard) == 1  # a target that fails is left alone
     assert scene.conclusion == "action_required"  # and nothing else waits for it
@@ -80,7 +87,7 @@ async def test_who_is_down_for_a_while_gets_everything_in_order(story: Story, re
     secret = await find_secret(story, scene, receiver)
     assert all(verify(secret, each.headers, each.body) for each in receiver.heard)
     await wait_for_states(story, lambda states: set(states) == {"sent"})
-    assert await targets.list_failing(story.forge.services.database) == []
+    await wait_for_failing(story, 0)
     story.pass_over(scene.pull)
 
 
@@ -88,7 +95,7 @@ async def test_who_is_down_for_a_while_gets_everything_in_order(story: Story, re
 async def test_who_asks_for_a_pause_gets_it(story: Story, receiver: NoticeReceiver) -> None:
     receiver.status, receiver.headers = 429, {"Retry-After": "7200"}
     scene = await open_scene(story, configuration=configure(receiver))
-    await receiver.wait_for_attempts(1)
+    await wait_for_failing(story, 1)
     story.clock.move(hours=1, minutes=50)
     await fail_runs(story, scene, 1)
     await wait_for_states(story, lambda states: len(states) == 2)
@@ -105,9 +112,8 @@ async def test_who_stays_away_for_a_day_misses_it(story: Story, receiver: Notice
     configuration = configure(receiver, ", events: [run.failed]")
     scene = await open_scene(story, configuration=configuration)
     await fail_runs(story, scene, 1, "The first one.")
-    await receiver.wait_for_attempts(1)
+    await wait_for_failing(story, 1)
     story.clock.move(hours=25)
-    await receiver.wait_for_attempts(1)
     [first, *_] = await wait_for_states(story, lambda states: states[0] == "failed")
     assert first.problem == "not delivered within 24 hours: it answered 500"
     receiver.status = 200
@@ -128,7 +134,7 @@ async def test_who_wants_nothing_any_more_gets_nothing(story: Story, receiver: N
     await fail_runs(story, scene, 1)
     story.clock.move(hours=30)
     await story.settle()
-    [gone] = await targets.list_failing(story.forge.services.database)
+    [gone] = await wait_for_failing(story, 1)
     assert gone.gone_at is not None
     assert len(receiver.heard) == 1
     assert len(await list_notices(story)) == 1
@@ -204,7 +210,7 @@ async def test_a_limit_that_is_reached_is_told_once(
 async def test_who_is_named_no_more_is_told_nothing_more(story: Story, receiver: NoticeReceiver) -> None:
     receiver.status = 503
     scene = await open_scene(story, configuration=configure(receiver))
-    await receiver.wait_for_attempts(1)
+    await wait_for_failing(story, 1)
     carol = scene.carol
     await carol.push(scene.repository, "main", {".github/forge.yml": "preset: standard\n"})
     await scene.push({"README.md": "# Shop\n\nMore.\n"})
@@ -214,6 +220,6 @@ async def test_who_is_named_no_more_is_told_nothing_more(story: Story, receiver:
     assert {each.state for each in found} == {"failed"}
     assert "names it no more" in found[0].problem
     assert receiver.taken == []
-    assert await targets.list_failing(story.forge.services.database) == []
+    await wait_for_failing(story, 0)
     assert await find_key(scene, receiver)
     story.pass_over(scene.pull)

@@ -4,12 +4,11 @@ import pytest
 
 from bot.outbound.allowance import Allowance
 from domain.errors import OutboundRefused
-from memory.notices import targets
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import open_scene
 from tests.threats.traps import THIS_MACHINE, open_trap
 from tests.unit.outbound.pages import Names, answer, open_client, redirect, serve_pages
-from tests.world.notices import wait_for_states
+from tests.world.notices import list_notices, wait_for_failing
 
 METADATA = "http://169.254.169.254/latest/meta-data/"
 
@@ -22,10 +21,9 @@ async def test_t_x5_a_repository_posts_nothing_to_this_machine(guarded_story: St
         named = ", ".join(f"{{url: '{url}'}}" for url in [*urls, METADATA])
         scene = await open_scene(story, configuration=f"notify: {{targets: [{named}]}}\n")
         assert story.gates(scene.pull) == ["protected_paths"]
-        found = await wait_for_states(story, lambda states: set(states) == {"sending"} and len(states) == len(urls) + 1)
-        for each in found:
-            assert "FORGE_OUTBOUND_ALLOW" in each.problem or "localhost" in each.problem
-        assert len(await targets.list_failing(story.forge.services.database)) == len(found)
+        failing = await wait_for_failing(story, len(urls) + 1)
+        assert all("FORGE_OUTBOUND_ALLOW" in each.problem for each in failing)
+        assert {each.state for each in await list_notices(story)} == {"sending"}
         assert heard == []
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from domain.events import EventType
 from domain.notices import make_key, show_secret
 from memory.ledger import ledger
-from memory.notices import notices
+from memory.notices import notices, targets
 from memory.notices.notices import StoredNotice
+from memory.notices.targets import TargetState
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import GateScene
 from tests.world.notice_receiver import NoticeReceiver, wait_until
@@ -53,12 +54,30 @@ async def list_notices(story: Story) -> Sequence[StoredNotice]:
 
 async def wait_for_states(story: Story, is_right: Callable[[list[str]], bool]) -> Sequence[StoredNotice]:
     """Wait until the states of all notices, oldest first, are as they should be."""
+    return await wait_for_notices(story, lambda found: is_right([each.state for each in found]))
+
+
+async def wait_for_notices(story: Story, is_right: Callable[[Sequence[StoredNotice]], bool]) -> Sequence[StoredNotice]:
+    """Wait until all notices, oldest first, are as they should be."""
     found: Sequence[StoredNotice] = ()
 
     async def look() -> bool:
         nonlocal found
         found = await list_notices(story)
-        return is_right([each.state for each in found])
+        return is_right(found)
 
     await wait_until(look, lambda: f"the notices are {[(each.state, each.problem) for each in found]}")
+    return found
+
+
+async def wait_for_failing(story: Story, number: int) -> Sequence[TargetState]:
+    """Wait until so many targets are known to fail."""
+    found: Sequence[TargetState] = ()
+
+    async def look() -> bool:
+        nonlocal found
+        found = await targets.list_failing(story.forge.services.database)
+        return len(found) == number
+
+    await wait_until(look, lambda: f"these targets fail: {found}")
     return found
