@@ -198,7 +198,11 @@ class Settings(Installation):
         :raises ConfigurationError: if an address is not safe, or the key is missing or cannot be read.
         """
         return GitHubSettings(
-            self.github_api_url, self.github_web_url, self.app_id, self.private_key_pem(), self.write_interval
+            self.github_api_url,
+            self.github_web_url,
+            self.app_id,
+            self.private_key_pem(),
+            write_interval_s=self.write_interval,
         )
 
     def private_key_pem(self) -> str:
@@ -259,6 +263,17 @@ def load_tool_folders() -> tuple[Path, ...]:
     """
     try:
         return ToolFolders().sandbox_tools
+    except ValidationError as error:
+        raise _explain(error.errors()[0]) from None
+
+
+def load_environment() -> Installation:
+    """The settings in the environment alone, for a command that runs in a folder of somebody else's.
+
+    :raises ConfigurationError: one line that names the first wrong setting.
+    """
+    try:
+        return Installation(_env_file=None)  # pyright: ignore[reportCallIssue]  # pydantic-settings takes it
     except ValidationError as error:
         raise _explain(error.errors()[0]) from None
 

@@ -400,7 +400,14 @@ class CodeHost(Conversation, Merging, Issues, PullRequests, Actions, Deployments
         ...
 
     async def create_review(self, repository: RepositoryRef, number: int, review: DraftReview) -> int:
-        """Create the review; raises ``Unprocessable`` if GitHub refuses any of its positions."""
+        """Create the review; raises ``Unprocessable`` if GitHub refuses any of its positions, or what it is to be."""
+        ...
+
+    async def edit_review(self, repository: RepositoryRef, number: int, review_id: int, body: str) -> None:
+        """Change the body of a review of the own account.
+
+        :raises NotFound: there is none.
+        """
         ...
 
     async def permission(self, repository: RepositoryRef, login: str, account_id: int) -> str:

@@ -15,13 +15,14 @@ _LINES = re.compile(r":\d+(?:-\d+)?(?=`)")
 _GONE_HERE = " *(no longer here)*"
 
 
-def render_comment(remark: Sequence[Finding], gone: Collection[str] = ()) -> str:
+def render_comment(remark: Sequence[Finding], gone: Collection[str] = (), *, has_server: bool = True) -> str:
     """An inline comment: of one finding, with a one-click suggestion where a fix is known, or of several.
 
     Those of one rule are listed, and what else is said of the same lines follows, the gravest first.
 
     :param remark: the first is where the comment stands.
     :param gone: names of those that are not there any more.
+    :param has_server: somebody takes an answer to it.
     """
     is_one = len(remark) == 1
     topics = split_topics(remark)
@@ -32,7 +33,7 @@ def render_comment(remark: Sequence[Finding], gone: Collection[str] = ()) -> str
         if is_one
         else "`/forge dismiss` and say why, for all of them, or `/forge dismiss F-ID` for one"
     )
-    return "\n\n".join(["\n\n---\n\n".join(shown), _disagree(ways)])
+    return "\n\n".join(["\n\n---\n\n".join(shown), *([_disagree(ways)] if has_server else [])])
 
 
 def _render_topic(topic: Remark, gone: Collection[str], *, named: bool) -> str:

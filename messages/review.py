@@ -60,7 +60,8 @@ def render_merge_group(number: int, head_sha: str, review: Review | None, *, is_
         what = f"Head {inline_code(head_sha[:7])} of pull request {number} has no finished review."
         return CheckText("Not reviewed", f"{what} Take it out of the queue and let the review finish first.")
     return CheckText(
-        _title(review), f"The verdict of head {inline_code(head_sha[:7])} of pull request {number}; see its check."
+        name_outcome(review),
+        f"The verdict of head {inline_code(head_sha[:7])} of pull request {number}; see its check.",
     )
 
 
@@ -121,23 +122,30 @@ def render_failure(error: ForgeError, run_id: str) -> CheckText:
 
 
 def render_outcome(
-    review: Review, posted: Sequence[Finding], posted_before: int, problem: str | None = None, gates: str = ""
+    review: Review,
+    posted: Sequence[Finding],
+    posted_before: int,
+    problem: str | None = None,
+    gates: str = "",
+    *,
+    has_server: bool = True,
 ) -> CheckText:
-    """The finished check run.
+    """The finished check run, or what stands in its place where no server could take an answer.
 
     :param posted: the findings that the pull-request review carries as inline comments.
     :param posted_before: how many findings an earlier review of this pull request already carries.
     :param problem: what is wrong with the repository's configuration.
     :param gates: the section on what people were asked.
+    :param has_server: buttons and commands are there for the reader.
     """
     inline = {finding.id for finding in posted}
     parts = [
         *_warning(problem),
-        _verdict(review),
+        _verdict(review, has_server=has_server),
         gates,
-        _summary(review),
+        render_change(review),
         _findings_table(review, inline, posted_before),
-        _in_history(review),
+        _in_history(review, has_server=has_server),
         _list_dismissed(review),
         render_suppressed(review.held),
         render_unseconded(review.unseconded),
@@ -146,21 +154,21 @@ def render_outcome(
         _not_looked_at(review),
         _footer(review),
     ]
-    return CheckText(_title(review), "\n\n".join(part for part in parts if part), _details(review))
+    return CheckText(name_outcome(review), "\n\n".join(part for part in parts if part), _details(review))
 
 
 def render_body(review: Review, posted: Sequence[Finding], posted_before: int, marker: str) -> str:
     """The body of the pull-request review."""
     others = len(review.findings) - len(posted) - posted_before
-    lines = [f"**{_title(review)}.** Risk {review.risk.level.value} ({review.risk.score} of 100)."]
+    lines = [f"**{name_outcome(review)}.** Risk {review.risk.level.value} ({review.risk.score} of 100)."]
     if others > 0:
         lines.append(f"{_count(others, 'more finding')} in the check `{CHECK_NAME}`.")
     if posted_before > 0:
         lines.append(f"{_count(posted_before, 'finding')} from an earlier push already commented, not repeated.")
-    return "\n\n".join(part for part in (" ".join(lines), _summary(review), marker) if part)
+    return "\n\n".join(part for part in (" ".join(lines), render_change(review), marker) if part)
 
 
-def _summary(review: Review) -> str:
+def render_change(review: Review) -> str:
     """What the change does, as a model tells it; nothing if none read it."""
     told = [escape(line, 300) for line in review.summary]
     if not told:
@@ -179,8 +187,10 @@ def explain_unposted(error: ForgeError) -> str:
 
 def render_unplaced_body(review: Review, posted: Sequence[Finding], marker: str) -> str:
     """The body when GitHub refuses the positions of the comments: nothing is lost, it is listed instead."""
-    listed = "\n".join(_bullet(finding) for finding in posted)
-    head = f"**{_title(review)}.** GitHub did not accept the position of a comment, so the findings are listed here."
+    listed = "\n".join(render_bullet(finding) for finding in posted)
+    head = (
+        f"**{name_outcome(review)}.** GitHub did not accept the position of a comment, so the findings are listed here."
+    )
     return f"{head}\n\n{listed}\n\n{marker}"
 
 
@@ -204,7 +214,7 @@ def _warning(problem: str | None) -> list[str]:
     return [] if problem is None else [f"⚠️ {escape(problem)}"]
 
 
-def _title(review: Review) -> str:
+def name_outcome(review: Review) -> str:
     blocking = sum(
         finding.severity.rank >= Severity.error.rank or finding.fingerprint in review.judged.confirmed
         for finding in review.findings
@@ -239,8 +249,18 @@ def _human_title(review: Review) -> str:
     return "Needs a human review"
 
 
-def _verdict(review: Review) -> str:
-    return f"{render_reasons(review.reasons)}\n\n**Next:** {_next(review)}"
+def _verdict(review: Review, *, has_server: bool) -> str:
+    codes = {reason.code for reason in review.reasons}
+    without = None if has_server else next((text for code, text in _NEXT_ALONE.items() if code in codes), None)
+    asked = review.decision is Decision.require_human
+    return f"{render_reasons(review.reasons)}\n\n**Next:** {without if asked and without else _next(review)}"
+
+
+_NEXT_ALONE = {
+    "credential.history": "revoke the credential where it was issued, and have a person confirm that before a merge.",
+    "tool.failed": "run the review again; if a tool keeps failing, what ran below says why.",
+}
+"""What to do about a reason where nobody can press a button or answer with a command."""
 
 
 _NEXT = {
@@ -304,18 +324,19 @@ def _findings_table(review: Review, inline: set[str], posted_before: int) -> str
     return "\n".join([*head, *rows, *tail])
 
 
-def _in_history(review: Review) -> str:
+def _in_history(review: Review, *, has_server: bool) -> str:
     """Credentials that a later push deleted."""
     if not review.in_history:
         return ""
     rows = [
-        f"- {inline_path(f.where)} contained it ({link_rule(f)}). Once it is revoked: `/forge dismiss {f.id} revoked`"
+        f"- {inline_path(f.where)} contained it ({link_rule(f)})."
+        + (f" Once it is revoked: `/forge dismiss {f.id} revoked`" if has_server else "")
         for f in review.in_history[:20]
     ]
     left = len(review.in_history) - len(rows)
     intro = (
         "A credential was in an earlier commit. Deleting the line does not help, because the history keeps it: revoke "
-        "it. Then someone with write access who is not the author confirms that."
+        "it." + (" Then someone with write access who is not the author confirms that." if has_server else "")
     )
     return "\n".join(["### In the history", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 
@@ -426,10 +447,10 @@ def _details(review: Review) -> str:
         return ""
     left = len(review.findings) - SHOWN_IN_SUMMARY - len(rest)
     tail = [f"- and {left} more; `forge review` on a checkout lists them all"] if left > 0 else []
-    return "\n".join(["### More findings", "", *map(_bullet, rest), *tail])
+    return "\n".join(["### More findings", "", *map(render_bullet, rest), *tail])
 
 
-def _bullet(finding: Finding) -> str:
+def render_bullet(finding: Finding) -> str:
     message = escape(finding.message, 200)
     return f"- {ICONS[finding.severity]} {inline_path(finding.where)} {message} ({link_rule(finding)}, {finding.id})"
 

@@ -39,7 +39,7 @@ class Caller:
         """Whether the token carries a permission such as `checks:write`."""
         if self.token is None:
             return False
-        if self.token.user is not None:
+        if self.token.user is not None and not self.token.permissions:
             return True
         name, _, level = needed.partition(":")
         held = self.token.permissions.get(name, "read" if name == "metadata" else "none")
@@ -49,9 +49,11 @@ class Caller:
         """Whether the repository belongs to what the token was given for."""
         if self.token is None:
             return False
-        if self.token.user is not None:
-            return repository.allows(self.token.user, "read")
         chosen = self.token.repository_ids
+        if self.token.user is not None:
+            return (chosen is None or repository.id in chosen) and repository.allows(self.token.user, "read")
+        if self.token.app is not None:
+            return chosen is not None and repository.id in chosen
         installation = self.token.installation
         return (
             installation is not None and installation.covers(repository) and (chosen is None or repository.id in chosen)
@@ -84,6 +86,8 @@ def _token_caller(world: World, value: str) -> Caller:
         raise Refusal(401, "Bad credentials")
     if token.user is not None:
         return Caller("user", Actor(token.user), token)
+    if token.app is not None:
+        return Caller("installation", Actor(token.app.bot, token.app), token)
     if token.installation is None or token.installation.id not in world.installations:
         raise Refusal(401, "Bad credentials")
     if token.installation.suspended_at is not None:
@@ -119,8 +123,13 @@ def _claim(message: str) -> Refusal:
     return Refusal(401, message)
 
 
-def find_visible(world: World, caller: Caller, full_name: str, needs: tuple[str, ...]) -> Repository:
-    """The repository, if the caller may do this there: 404 when it cannot see it, 403 without the permission."""
+def find_visible(
+    world: World, caller: Caller, full_name: str, needs: tuple[str, ...], *, by_readers: bool = False
+) -> Repository:
+    """The repository, if the caller may do this there: 404 when it cannot see it, 403 without the permission.
+
+    `by_readers`: a person need not be able to write there, as for comments and reviews.
+    """
     repository = world.repository(full_name)
     if repository is None:
         raise _redirect_moved(world, caller, full_name)
@@ -128,12 +137,14 @@ def find_visible(world: World, caller: Caller, full_name: str, needs: tuple[str,
     if not reached and repository.private:
         raise not_found()
     reading = any(needed.endswith(":read") for needed in needs)
+    person = caller.token.user if caller.token else None
+    denied = no_access("personal access token" if person else "integration")
     if not reached and not reading:
-        raise no_access()
+        raise denied
     # What is public may be read with any token.
     if not any(caller.holds(needed) for needed in needs) and (repository.private or not reading):
-        raise no_access()
-    if caller.token and caller.token.user and not reading and not repository.allows(caller.token.user, "write"):
+        raise denied
+    if person and not reading and not by_readers and not repository.allows(person, "write"):
         raise Refusal(403, "Must have write access to the repository.")
     return repository
 

@@ -36,8 +36,9 @@ def not_found() -> Refusal:
     return Refusal(404, "Not Found")
 
 
-def no_access() -> Refusal:
-    return Refusal(403, "Resource not accessible by integration")
+def no_access(kind: str = "integration") -> Refusal:
+    """The token lacks a permission; `kind` is GitHub's word for it."""
+    return Refusal(403, f"Resource not accessible by {kind}")
 
 
 def invalid(resource: str, field: str, code: str, message: str | None = None) -> Refusal:

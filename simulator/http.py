@@ -70,10 +70,10 @@ class Call:
     def number(self, name: str = "number") -> int:
         return int(self.params[name])
 
-    def repository(self, *needs: str) -> Repository:
+    def repository(self, *needs: str, by_readers: bool = False) -> Repository:
         """The repository of the path, for a caller that holds one of the permissions."""
         name = f"{self.params['owner']}/{self.params['repo']}"
-        return access.find_visible(self.world, self.caller, name, needs or ("metadata:read",))
+        return access.find_visible(self.world, self.caller, name, needs or ("metadata:read",), by_readers=by_readers)
 
     def issue(self, *needs: str) -> Issue:
         """The issue or pull request; on a pull request the permission for pull requests serves as well."""
@@ -86,8 +86,8 @@ class Call:
             raise not_found()
         return found
 
-    def pull(self, *needs: str) -> PullRequest:
-        found = self.repository(*needs).issues.get(self.number())
+    def pull(self, *needs: str, by_readers: bool = False) -> PullRequest:
+        found = self.repository(*needs, by_readers=by_readers).issues.get(self.number())
         if not isinstance(found, PullRequest):
             raise not_found()
         return found

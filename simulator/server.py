@@ -258,6 +258,26 @@ class Simulator:
         token.installation, token.permissions = installation, dict(permissions or installation.permissions)
         return token.value
 
+    def personal_token(
+        self,
+        user: User,
+        permissions: Mapping[str, str] | None = None,
+        repositories: Sequence[Repository] | None = None,
+        days: int = 90,
+    ) -> str:
+        """A person's own token: a classic one, or with `permissions` a fine-grained one for these repositories."""
+        token = self.world.new_token("github_pat_" if permissions else "ghp_", timedelta(days=days))
+        token.user, token.permissions = user.account, dict(permissions or {})
+        token.repository_ids = None if repositories is None else {repository.id for repository in repositories}
+        return token.value
+
+    def job_token(self, repository: Repository, permissions: Mapping[str, str]) -> str:
+        """The `GITHUB_TOKEN` of a job of GitHub Actions: it acts as github-actions[bot] in one repository."""
+        token = self.world.new_token("ghs_", timedelta(hours=1))
+        token.app, token.permissions = self.world.other_app("github-actions"), dict(permissions)
+        token.repository_ids = {repository.id}
+        return token.value
+
     def remove_from_installation(self, repository: Repository) -> None:
         user.remove_from_installation(self.world, repository)
 

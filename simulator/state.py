@@ -73,7 +73,10 @@ class Installation:
 
 @dataclass(eq=False)
 class Token:
-    """An installation's token, or with `user` set the token of a signed-in person."""
+    """An installation's token; with `user` set a person's own, with `app` set that of a job of GitHub Actions.
+
+    A person's token without permissions is a classic one, which may do what they may; one with some is fine-grained.
+    """
 
     value: str
     expires_at: datetime
@@ -81,6 +84,7 @@ class Token:
     user: Account | None = None
     permissions: dict[str, str] = field(default_factory=dict[str, str])
     repository_ids: set[int] | None = None
+    app: App | None = None
 
 
 @dataclass(eq=False)

@@ -389,8 +389,16 @@ def review(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole review as JSON.")] = False,
     as_sarif: Annotated[bool, typer.Option("--sarif", help="Print the findings as SARIF 2.1.0.")] = False,
+    url: Annotated[
+        str | None, typer.Option("--pr", metavar="URL", help="Review this pull request with your token of GitHub.")
+    ] = None,
+    post: Annotated[bool, typer.Option("--post", help="With --pr: post the review there, too.")] = False,
+    by_verdict: Annotated[
+        bool, typer.Option("--by-verdict", help="With --post: approve or request changes instead of only commenting.")
+    ] = False,
+    model: Annotated[bool, typer.Option("--model", help="With --pr: also ask the model of FORGE_FAST_MODEL.")] = False,
 ) -> None:
-    """Review a local repository against a revision, like a pull request.
+    """Review a local repository against a revision, like a pull request; or one pull request on GitHub.
 
     Prints one line per finding if the output is not a terminal. Exit codes: 0 approve, 1 changes requested, 2 wrong
     input or an error, 3 a person should look, 4 nothing found but some source was not read, 130 interrupted, 141 the
@@ -403,7 +411,21 @@ def review(
     shown = "json" if as_json else "sarif" if as_sarif else "text"
     configure("console", level=40)
     interrupts.raise_again()
-    decision = asyncio.run(local.run(path, base, shown, staged=staged, fix=fix))
+    if url is not None:
+        if path != Path() or base is not None or staged or fix:
+            raise typer.BadParameter(
+                "--pr reviews what is on GitHub: leave out the folder, --base, --staged and --fix."
+            )
+        if by_verdict and not post:
+            raise typer.BadParameter("--by-verdict needs --post.")
+        from bot.cli.pull_request import command
+
+        work = command.run(url, shown, command.PostingOptions(post, by_verdict), ask_model=model)
+    else:
+        if post or by_verdict or model:
+            raise typer.BadParameter("--post, --by-verdict and --model need --pr.")
+        work = local.run(path, base, shown, staged=staged, fix=fix)
+    decision = asyncio.run(work)
     raise typer.Exit(0 if unread_ok and decision is Decision.unread else _EXIT_CODES[decision])
 
 

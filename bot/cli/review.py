@@ -26,13 +26,12 @@ from safety.risk import PullRequestAuthor
 from workspace.local_repository import HEAD, LocalRepository, open_local
 
 _NO_MODEL = "`forge review` asks no model; on GitHub a model reads every source change, if one is set up."
+Format = Literal["text", "json", "sarif"]
 JSON_VERSION = 1
 """The version of the `--json` format; a breaking change raises it."""
 
 
-async def run(
-    path: Path, base: str | None, shown: Literal["text", "json", "sarif"], *, staged: bool = False, fix: bool = False
-) -> Decision:
+async def run(path: Path, base: str | None, shown: Format, *, staged: bool = False, fix: bool = False) -> Decision:
     """Review a repository, print the result, and return the decision.
 
     :param path: a folder in it.
@@ -43,6 +42,17 @@ async def run(
     :raises ForgeError: if the result cannot be printed, or a file cannot be written.
     """
     review, problem = await _review(path, base, staged=staged, fix=fix)
+    print_result(review, problem, shown)
+    return review.decision
+
+
+def print_result(review: Review, problem: str | None, shown: Format, *, is_local: bool = True) -> None:
+    """Print a review on standard output.
+
+    :param problem: what is wrong with the configuration.
+    :param is_local: `--fix` can correct what it found.
+    :raises ForgeError: if it cannot be printed.
+    """
     if problem and shown != "text":
         sys.stderr.write(f"forge: {redact_outgoing(strip_invisible(problem))}\n")
     with output() as console:
@@ -52,8 +62,7 @@ async def run(
         elif shown == "sarif":
             console.out(json.dumps(sarif.build_document(review.findings, problem), indent=2), highlight=False)
         else:
-            print_review(console, review, problem, whole=sys.stdout.isatty())
-    return review.decision
+            print_review(console, review, problem, whole=sys.stdout.isatty(), fixes=is_local)
 
 
 async def _review(path: Path, base: str | None, *, staged: bool, fix: bool) -> tuple[Review, str | None]:

@@ -19,19 +19,20 @@ _COLOURS = {Severity.critical: "bold red", Severity.error: "red", Severity.warni
 _MAX_LINES = 12  # of a fix that are shown
 
 
-def print_review(console: Console, review: Review, problem: str | None, *, whole: bool) -> None:
+def print_review(console: Console, review: Review, problem: str | None, *, whole: bool, fixes: bool = True) -> None:
     """Print a review's findings, what it did not read, and its decision.
 
     :param problem: what is wrong with the configuration.
+    :param fixes: `--fix` can correct what it found.
     :param whole: in full, for a terminal; otherwise each finding is ``path:line: severity rule: message [F-ID]``.
     """
     if problem:
         _print(console, f"[yellow]! {to_terminal(problem)}[/]")
     if whole:
-        _print_findings(console, review.findings)
+        _print_findings(console, review.findings, fixes=fixes)
     else:
         for finding in review.findings:
-            console.out(_render_line(finding), highlight=False)
+            console.out(_render_line(finding, fixes=fixes), highlight=False)
     for line in _render_notes(review):
         _print(console, line)
     _print(console, f"{'' if not whole else chr(10)}{_summary(review)}")
@@ -50,15 +51,15 @@ def _print(console: Console, text: str) -> None:
     console.print(text, highlight=False, soft_wrap=True)
 
 
-def _render_line(finding: Finding) -> str:
+def _render_line(finding: Finding, *, fixes: bool) -> str:
     message = " ".join(finding.message.split())
-    fixable = ", --fix corrects it" if is_simple(finding) else ""
+    fixable = ", --fix corrects it" if fixes and is_simple(finding) else ""
     return redact_outgoing(
         strip_invisible(f"{finding.where}: {finding.severity} {finding.rule}: {message} [{finding.id}{fixable}]")
     ).replace("\n", " ")
 
 
-def _print_findings(console: Console, findings: Sequence[Finding]) -> None:
+def _print_findings(console: Console, findings: Sequence[Finding], *, fixes: bool) -> None:
     """Print the files in the order of their gravest finding, and each file's findings from top to bottom."""
     order = {finding.path: number for number, finding in reversed(list(enumerate(findings)))}
     by_place = sorted(findings, key=lambda finding: (order[finding.path], finding.line or 0))
@@ -72,7 +73,7 @@ def _print_findings(console: Console, findings: Sequence[Finding]) -> None:
             _print(console, f"  {where}: {head}")
             console.print(Padding(to_terminal(" ".join(finding.message.split())), (0, 0, 0, 6)), highlight=False)
             if finding.fix is not None:
-                for line in _render_fix(finding.fix, applied=is_simple(finding)):
+                for line in _render_fix(finding.fix, applied=fixes and is_simple(finding)):
                     _print(console, f"      [dim]{to_terminal(line)}[/]")
 
 

@@ -13,10 +13,10 @@ from bot.github.graphql import Document
 from bot.github.limits import LimitGate, LimitStore
 from bot.github.pacing import Budget, InMemoryBudget, Sleep, Write, WriteLanes, retry_read
 from bot.github.request import APP, NO_BODY, Channel, Request, Response, decipher
-from bot.github.settings import GitHubSettings
-from bot.github.tokens import AppSignature, InstallationTokens
+from bot.github.settings import GitHubSettings, PersonalAccess
+from bot.github.tokens import AppSignature, GivenToken, InstallationTokens, Tokens
 from bot.github.transport import Answer, Tail, Transport
-from domain.errors import NotFound, Unauthorized, Unavailable
+from domain.errors import Forbidden, NotFound, Unauthorized, Unavailable
 from domain.ports import Clock
 from domain.runs.run import RepositoryRef
 
@@ -46,21 +46,25 @@ class Client:
 
     def __init__(
         self,
-        settings: GitHubSettings,
+        settings: GitHubSettings | PersonalAccess,
         clock: Clock,
         limits: LimitStore,
         sleep: Sleep,
         stop: Stop = never_stop,
         budget: Budget | None = None,
     ) -> None:
-        self.app_id = settings.app_id
+        self.app_id = settings.app_id if isinstance(settings, GitHubSettings) else APP
         self._sleep = sleep
         self._stop = stop
         self._gate = LimitGate(limits, clock)
         self._transport = Transport(settings.api_url, settings.resolve, settings.connections)
         self._channel = Channel(settings.api_url, self._transport, self._gate, clock, sleep)
-        self._signature = AppSignature(settings, clock)
-        self.tokens = InstallationTokens(self._channel, self._signature)
+        self._signature: AppSignature | None = None
+        if isinstance(settings, GitHubSettings):
+            self._signature = AppSignature(settings, clock)
+            self.tokens: Tokens = InstallationTokens(self._channel, self._signature)
+        else:
+            self.tokens = GivenToken(settings.token)
         self._etags = EtagCache()
         self._lanes = WriteLanes(settings.write_interval_s, clock, sleep, budget or InMemoryBudget(clock))
         self._reads = asyncio.Semaphore(CONCURRENT_READS)
@@ -253,6 +257,8 @@ class Client:
         return await send(Request(self._channel, installation_id, purpose, token=token))
 
     def _open_as_app(self, purpose: str) -> Request:
+        if self._signature is None:
+            raise Forbidden(f"Could not {purpose}: only an App can, and this is a person's token.")
         return Request(self._channel, APP, purpose, jwt=self._signature.make())
 
     async def _sleep_if_low(self, installation_id: int) -> None:

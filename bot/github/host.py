@@ -18,7 +18,7 @@ from bot.github.payloads.accounts import RepositoryShown
 from bot.github.payloads.parsing import parse, parse_all
 from bot.github.payloads.permissions import ROLES, CollaboratorShown, PermissionShown
 from bot.github.pull_requests import GitHubPullRequests
-from bot.github.settings import GitHubSettings
+from bot.github.settings import GitHubSettings, PersonalAccess
 from domain.errors import NotFound
 from domain.github.commits import Signature
 from domain.ports import Clock, CodeHost
@@ -44,7 +44,7 @@ class GitHubHost(
 
     def __init__(
         self,
-        settings: GitHubSettings,
+        settings: GitHubSettings | PersonalAccess,
         clock: Clock,
         limits: LimitStore,
         sleep: Sleep = asyncio.sleep,

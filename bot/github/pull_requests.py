@@ -156,13 +156,18 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         purpose = f"post the review on {repository.full_name}#{number}"
         body: JsonValue = {
             "commit_id": review.head_sha,
-            "event": "COMMENT",
+            "event": review.event.value,
             "body": review.body,
             "comments": [_comment(comment) for comment in review.comments],
         }
         address = f"{repository_path(repository)}/pulls/{number}/reviews"
         data = await self._client.write(repository.installation_id, "POST", address, purpose, body)
         return parse(Created, data, purpose).id
+
+    async def edit_review(self, repository: RepositoryRef, number: int, review_id: int, body: str) -> None:
+        purpose = f"edit the review on {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/pulls/{number}/reviews/{review_id}"
+        await self._client.write(repository.installation_id, "PUT", address, purpose, {"body": body})
 
     async def _numbers_by_commit(self, repository: RepositoryRef, head_sha: str) -> list[int]:
         purpose = f"find the pull requests of {head_sha[:7]} in {repository.full_name}"

@@ -1,4 +1,4 @@
-"""The settings of the GitHub client. A wrong value stops the start with one line that names it."""
+"""The settings of the GitHub client, of the App's and of a person's. A wrong value is named in one line."""
 
 import functools
 from dataclasses import dataclass, field
@@ -19,37 +19,56 @@ _ADDRESSES = (
 
 
 @dataclass(frozen=True)
-class GitHubSettings:
-    """GitHub's addresses, and the App's identity there.
+class GitHubAddresses:
+    """Where a GitHub is, and how it is talked to.
 
     :param api_url: ``https://api.github.com``, or ``https://HOST/api/v3`` on Enterprise Server.
     :param web_url: ``https://github.com``, or ``https://HOST``.
-    :param app_id: number of the App.
-    :param private_key: the App's RSA key in PEM.
     :param write_interval_s: seconds between two writes of one installation once a burst is used up; 0: no pauses.
     :param resolve: finds the numeric addresses of a host that GitHub points to.
     :param connections: opens and keeps the connections; None: over the network.
-    :raises ConfigurationError: an address is not safe, or the key is not an RSA key.
+    :raises ConfigurationError: an address is not safe.
     """
 
     api_url: str
     web_url: str
-    app_id: int
-    private_key: str = field(repr=False)
-    write_interval_s: float = 1.0
-    resolve: Resolve = resolve_host
-    connections: httpx2.AsyncBaseTransport | None = None
+    write_interval_s: float = field(default=1.0, kw_only=True)
+    resolve: Resolve = field(default=resolve_host, kw_only=True)
+    connections: httpx2.AsyncBaseTransport | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "api_url", _parse_address("FORGE_GITHUB_API_URL", self.api_url))
         object.__setattr__(self, "web_url", _parse_address("FORGE_GITHUB_WEB_URL", self.web_url))
+        if self.write_interval_s < 0:
+            raise ConfigurationError("The interval between writes to GitHub cannot be negative.")
+
+
+@dataclass(frozen=True)
+class GitHubSettings(GitHubAddresses):
+    """GitHub's addresses, and the App's identity there.
+
+    :param app_id: number of the App.
+    :param private_key: the App's RSA key in PEM.
+    :raises ConfigurationError: an address is not safe, or the key is not an RSA key.
+    """
+
+    app_id: int
+    private_key: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.app_id <= 0:
             raise ConfigurationError(
                 "FORGE_APP_ID is not the number of a GitHub App.", "The App's settings on GitHub show it as App ID."
             )
-        if self.write_interval_s < 0:
-            raise ConfigurationError("The interval between writes to GitHub cannot be negative.")
         rsa_key(self.private_key)
+
+
+@dataclass(frozen=True)
+class PersonalAccess(GitHubAddresses):
+    """GitHub's addresses, and a token that is not the App's: of a person, or of a job of GitHub Actions."""
+
+    token: str = field(repr=False)
 
 
 def _parse_address(name: str, value: str) -> str:

@@ -1,8 +1,9 @@
-"""Signs as the App and keeps one installation token per installation, renewed before it expires."""
+"""Signs as the App and keeps one token per installation, renewed before it expires; or has one that was given."""
 
 import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Protocol
 
 import jwt
 from pydantic import AwareDatetime, BaseModel, Field
@@ -49,7 +50,32 @@ class AppSignature:
         return jwt.encode(claims, rsa_key(self._settings.private_key), algorithm="RS256")
 
 
-class InstallationTokens:
+class Tokens(Protocol):
+    """The tokens with which requests are authorised."""
+
+    async def get(self, installation_id: int) -> str:
+        """The token for an installation."""
+        ...
+
+    def drop(self, installation_id: int, refused: str) -> None:
+        """Forget a token that GitHub refused."""
+        ...
+
+
+class GivenToken(Tokens):
+    """A token of a person or of a job of GitHub Actions: the same for everything, and never renewed."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    async def get(self, installation_id: int) -> str:
+        return self._token
+
+    def drop(self, installation_id: int, refused: str) -> None:
+        """Does nothing: there is no other one."""
+
+
+class InstallationTokens(Tokens):
     """The current token of each installation; callers at the same time share one request."""
 
     def __init__(self, channel: Channel, signature: AppSignature) -> None:

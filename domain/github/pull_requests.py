@@ -1,6 +1,7 @@
 """Pull requests, branches and reviews on GitHub."""
 
 from datetime import datetime
+from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
@@ -54,6 +55,14 @@ class InlineComment(BaseModel):
     body: str
 
 
+class ReviewEvent(StrEnum):
+    """What a review is to GitHub."""
+
+    comment = "COMMENT"
+    approve = "APPROVE"
+    request_changes = "REQUEST_CHANGES"
+
+
 class DraftReview(BaseModel):
     """One pull-request review with its inline comments, to be created at once."""
 
@@ -62,6 +71,7 @@ class DraftReview(BaseModel):
     head_sha: str
     body: str
     comments: tuple[InlineComment, ...]
+    event: ReviewEvent = ReviewEvent.comment
 
 
 class ChangeRequest(BaseModel):

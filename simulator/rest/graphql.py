@@ -98,6 +98,11 @@ def _actor(account: Account) -> Node:
     return Node(kind, {"login": account.login.removesuffix("[bot]"), "id": f"U_{account.id}", "databaseId": account.id})
 
 
+def _viewer(account: Account) -> Node:
+    """Whose token it is: a user in GraphQL's eyes, also an App's bot, and that one with its suffix."""
+    return Node("User", {"login": account.login, "id": f"U_{account.id}", "databaseId": account.id})
+
+
 def _comment(comment: ReviewComment) -> Node:
     return Node(
         "PullRequestReviewComment",
@@ -310,7 +315,7 @@ def _root(call: Call, operation: Operation) -> Node:
             for name, run in _MUTATIONS.items()
         }
         return Node("Mutation", fields)
-    viewer = _actor(call.actor.account)
+    viewer = _viewer(call.actor.account)
     return Node(
         "Query",
         {

@@ -11,7 +11,7 @@ from simulator.state import Review, ReviewComment
 
 
 def create_review(call: Call) -> Answer:
-    pull = call.pull("pull_requests:write")
+    pull = call.pull("pull_requests:write", by_readers=True)
     review = reviews.create_review(call.world, pull, call.actor, call.body)
     return Answer(200, pull_json.review(call.world, review))
 
@@ -23,8 +23,8 @@ def list_reviews(call: Call) -> Answer:
     return call.page(found, lambda review: pull_json.review(call.world, review))
 
 
-def _review(call: Call, *needs: str) -> Review:
-    reviews = call.pull(*needs).reviews
+def _review(call: Call, *needs: str, by_readers: bool = False) -> Review:
+    reviews = call.pull(*needs, by_readers=by_readers).reviews
     found = next((review for review in reviews if review.id == call.number("id")), None)
     if found is None:
         raise not_found()
@@ -36,7 +36,7 @@ def show_review(call: Call) -> Answer:
 
 
 def edit_review(call: Call) -> Answer:
-    review = _review(call, "pull_requests:write")
+    review = _review(call, "pull_requests:write", by_readers=True)
     if review.user is not call.actor.account:
         raise Refusal(403, "You may not edit someone else's review.")
     reviews.edit_review(call.world, review, call.actor, call.body.get("body"))
@@ -75,13 +75,13 @@ def list_comments(call: Call) -> Answer:
 
 
 def create_comment(call: Call) -> Answer:
-    pull = call.pull("pull_requests:write")
+    pull = call.pull("pull_requests:write", by_readers=True)
     comment = reviews.add_comment(call.world, pull, call.actor, call.body)
     return Answer(201, pull_json.review_comment(call.world, comment))
 
 
 def reply(call: Call) -> Answer:
-    pull = call.pull("pull_requests:write")
+    pull = call.pull("pull_requests:write", by_readers=True)
     comment = reviews.reply(call.world, pull, call.actor, call.number("comment"), call.body.get("body"))
     return Answer(201, pull_json.review_comment(call.world, comment))
 

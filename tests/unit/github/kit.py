@@ -104,9 +104,9 @@ class Kit:
             "https://github.com",
             42,
             PEM,
-            self.write_interval_s,
-            self.resolve,
-            RespxTransport(self.github),
+            write_interval_s=self.write_interval_s,
+            resolve=self.resolve,
+            connections=RespxTransport(self.github),
         )
         self.host = GitHubHost(settings, self.clock, self.limits, self.sleeps, budget=self.budget)
 

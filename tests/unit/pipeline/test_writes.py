@@ -16,6 +16,7 @@ WRITES = {
         "create_review",
         "dismiss_approval",
         "edit_comment",
+        "edit_review",
         "edit_review_comment",
         "fold_comment",
         "mark_ready",

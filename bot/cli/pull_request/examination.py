@@ -1,0 +1,100 @@
+"""Reads one pull request from GitHub and reviews it, as the App would, without keeping anything."""
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from agents.review import reviewer, transient_commits
+from agents.toolbox import Toolbox
+from bot.github.person import PersonalHost
+from domain.github.pull_requests import PullRequest
+from domain.ids import make_finding_id
+from domain.review.changes import Change
+from domain.review.findings import Finding
+from domain.review.review import Review
+from domain.runs.run import RepositoryRef
+from pipeline.config import parsing
+from pipeline.config.parsing import LoadedConfiguration
+from pipeline.review.single_reading import SingleReading
+from safety.eligibility import NEWCOMERS
+from safety.review_update import with_dismissals, with_history
+from safety.risk import PullRequestAuthor
+from workspace.mirror import Mirror, Mirrors
+from workspace.temporary import temporary_folder
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A pull request, ready to be reviewed.
+
+    :param mirror: has its head and base.
+    :param loaded: the configuration of the base branch; the head has no say.
+    """
+
+    repository: RepositoryRef
+    pull_request: PullRequest
+    mirror: Mirror
+    loaded: LoadedConfiguration
+
+    async def load_change(self) -> Change:
+        """What it changes, with the files that path filters exclude."""
+        pull = self.pull_request
+        return await self.mirror.change(await self.mirror.merge_base(pull.base_sha, pull.head_sha), pull.head_sha)
+
+
+@asynccontextmanager
+async def open_examination(
+    host: PersonalHost, repository: RepositoryRef, pull: PullRequest
+) -> AsyncGenerator[Examined]:
+    """Fetch the code into a folder that is removed afterwards. The token goes to git in its environment only.
+
+    :raises CodeAccessError: it cannot be fetched.
+    """
+    with temporary_folder("mirror") as folder:
+        authorization = await host.git_credentials(repository)
+        mirror = await Mirrors(Path(folder)).mirror(repository.id, host.clone_url(repository), authorization)
+        await mirror.fetch(pull.head_sha, pull.base_sha, pull.number, pull.base_ref)
+        files = await mirror.read(pull.base_sha, [parsing.PATH])
+        yield Examined(repository, pull, mirror, parsing.load_from_checkout(files.get(parsing.PATH)))
+
+
+async def review_pull_request(
+    host: PersonalHost, examined: Examined, toolbox: Toolbox, reading: SingleReading
+) -> Review:
+    """Review it with all layers.
+
+    :param reading: asks the model, if one is set up.
+    :raises CodeHostError: if GitHub cannot be asked about its dependencies.
+    :raises CodeAccessError: if its code cannot be read.
+    """
+    started = time.perf_counter()
+    pull, repository, configuration = examined.pull_request, examined.repository, examined.loaded.configuration
+    author = PullRequestAuthor(
+        from_fork=pull.is_from_fork(repository.id), first_time=pull.author_association in NEWCOMERS
+    )
+    change = reviewer.apply_path_filters(await examined.load_change(), configuration)
+    checked = await reviewer.check(
+        change,
+        examined.mirror,
+        toolbox,
+        configuration,
+        author,
+        partial(host.dependency_changes, repository, change.merge_base, pull.head_sha),
+    )
+    checked = await transient_commits.add_transient_commits(checked, examined.mirror, toolbox, configuration, author)
+    model = await reading.read(checked, change, examined.mirror)
+    review = with_dismissals(with_history(reviewer.build_review(checked, model), checked.in_passing), ())
+    return review.model_copy(
+        update={
+            "findings": tuple(map(_name, review.findings)),
+            "in_history": tuple(map(_name, review.in_history)),
+            "seconds": time.perf_counter() - started,
+        }
+    )
+
+
+def _name(finding: Finding) -> Finding:
+    return finding.model_copy(update={"id": make_finding_id(finding.fingerprint)})

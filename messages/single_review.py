@@ -1,0 +1,67 @@
+"""The texts of one review that no server follows up: in a pull request, in a job's summary, on a terminal."""
+
+import re
+from collections.abc import Sequence
+
+from domain.review.findings import Finding
+from domain.review.review import Review
+from messages.review import CheckText, name_outcome, render_bullet, render_change, render_outcome, render_reasons
+
+SHOWN_IN_BODY = 40
+"""Findings that the body of a review lists."""
+ALONE = (
+    "Forge reviewed this once and keeps nothing: no gate, no memory, and no answer to `/forge` commands. "
+    "To hear of a later push, run it again."
+)
+NO_CHECK = "Only an App can make a check, so with this token there is a review and no check."
+_NAMED = re.compile(r"^(?:<sub>|- `.*` )(F-[A-Z2-7]{6})\b", re.MULTILINE)
+
+
+def render_single_body(review: Review, listed: Sequence[Finding], posted_before: int, marker: str, note: str) -> str:
+    """The body of the review.
+
+    :param listed: the findings without a comment of their own.
+    :param posted_before: how many findings have a comment from an earlier review by the same account.
+    :param note: what people should know about this review, in sentences; may be empty.
+    """
+    parts = [
+        f"**{name_outcome(review)}.** Risk {review.risk.level.value} ({review.risk.score} of 100). {note}".strip(),
+        render_change(review),
+        render_reasons(review.reasons),
+        _list_findings(listed),
+        f"{posted_before} of the findings already had a comment, not repeated." if posted_before else "",
+        f"<sub>{ALONE}</sub>",
+        marker,
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def render_summary(review: Review, posted: Sequence[Finding], problem: str | None, note: str) -> str:
+    """The summary of a job, in Markdown.
+
+    :param posted: the findings with a comment in the pull request.
+    :param problem: what is wrong with the configuration.
+    :param note: where the review went, and why not elsewhere, in sentences.
+    """
+    shown = render_outcome(review, posted, 0, problem, has_server=False)
+    return join_summary(shown, note)
+
+
+def join_summary(shown: CheckText, note: str) -> str:
+    """A summary under its title, with what else people should know.
+
+    :param note: in sentences; may be empty.
+    """
+    parts = [f"## Forge: {shown.title}", note, shown.summary, shown.text, f"<sub>{ALONE}</sub>"]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def list_named(bodies: Sequence[str]) -> set[str]:
+    """The names of the findings that comments of an earlier review are about."""
+    return {name for body in bodies for name in _NAMED.findall(body)}
+
+
+def _list_findings(listed: Sequence[Finding]) -> str:
+    rows = [render_bullet(finding) for finding in listed[:SHOWN_IN_BODY]]
+    left = len(listed) - len(rows)
+    return "\n".join([*rows, *([f"- and {left} more; `forge review --pr` lists them all"] if left > 0 else [])])

@@ -1,0 +1,105 @@
+"""Layer 3 of one review without a run: a model reads the whole change, and nothing of its answers is kept."""
+
+import asyncio
+from dataclasses import dataclass
+
+from agents.llm.ask import ModelAnswer, ask, choose_after
+from agents.llm.models import LanguageModel, Models, ModelTier, Unusable
+from agents.review.model import Intent, Report, Verdicts, build_questions, keep_confirmed
+from agents.review.reviewer import CheckedChange, ModelPart, find_origin, skip_model
+from agents.toolbox import Toolbox
+from domain.config.configuration import Configuration
+from domain.github.pull_requests import PullRequest
+from domain.review.changes import Change, FileVersions
+from domain.review.findings import Finding
+from domain.runs.run import RepositoryRef
+from domain.text.redaction import redact_outgoing
+from pipeline.model_calls.single_budget import SingleBudget
+from pipeline.review.model_answers import PreparedQuestions, assess_answers
+from pipeline.review.model_part import build_model_part
+from pipeline.review.surroundings import HeadCode, find_surroundings
+from safety.eligibility import needs_ok
+from safety.reading_order import list_riskiest
+from workspace.objects import Objects
+
+_UNASKED = "no model was to be asked."
+_NEEDS_OK = (
+    "this is a stranger's head, and nobody looked at it before. The App takes an ok for that; here there is none."
+)
+
+
+@dataclass(frozen=True)
+class SingleReading:
+    """Asks a model once about one pull request.
+
+    :param models: None if none is to be asked.
+    :param asked: a person asked for this review of this head, which is their ok for it.
+    """
+
+    models: Models | None
+    repository: RepositoryRef
+    pull_request: PullRequest
+    configuration: Configuration
+    toolbox: Toolbox
+    asked: bool
+
+    async def read(self, checked: CheckedChange, change: Change, code: Objects) -> ModelPart:
+        """The findings of layer 3. Never an error: what could not be asked is named, and a person is asked instead.
+
+        :param change: without the files that path filters exclude.
+        """
+        model = self._choose()
+        if isinstance(model, str) or not checked.wants_a_model(self.configuration):
+            return skip_model(checked, self.configuration, model if isinstance(model, str) else None)
+        versions = await code.versions(change.files)
+        prepared = await self._prepare(checked, change, versions, code)
+        budget = SingleBudget(self.configuration)
+        answers: list[ModelAnswer] = []
+        for question in prepared.plan.questions:
+            answers.append(await ask(question, Report, choose_after(model, answers), budget))
+        assessed = await asyncio.to_thread(assess_answers, checked, prepared, answers, change, versions, ())
+        kept, unchecked = assessed.candidates, list[Finding]()
+        if assessed.second is not None:
+            second = await ask(assessed.second, Verdicts, choose_after(model, answers), budget)
+            answers.append(second)
+            kept = keep_confirmed(assessed.candidates, second, assessed.second)
+            unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
+        return build_model_part(prepared, answers, kept, (), model, unchecked)
+
+    def _choose(self) -> LanguageModel | str:
+        """The model, or why none is asked."""
+        if self.models is None:
+            return _UNASKED
+        model = self.models.choose(ModelTier.fast)
+        if isinstance(model, Unusable):
+            return model.reason
+        if not self.asked and needs_ok(self.pull_request, self.configuration.review, self.repository.id):
+            return _NEEDS_OK
+        return model
+
+    async def _prepare(
+        self, checked: CheckedChange, change: Change, versions: dict[str, FileVersions], code: Objects
+    ) -> PreparedQuestions:
+        async def fetch() -> Objects:
+            return code
+
+        review = self.configuration.review
+        origin = find_origin(self.pull_request.is_from_fork(self.repository.id))
+        head = HeadCode(checked.head_sha, fetch, origin, review.never_send)
+        around = await find_surroundings(head, self.toolbox, change, versions, checked.findings)
+        riskiest = list_riskiest(change.files, checked.findings, self.configuration.paths.sensitive)
+        plan = await asyncio.to_thread(
+            lambda: build_questions(
+                change,
+                versions,
+                checked.findings,
+                intent=Intent(title=self.pull_request.title),
+                earlier=[],
+                never_send=review.never_send,
+                redact=redact_outgoing,
+                outlines=around.outlines,
+                related=around.related,
+                riskiest=riskiest,
+            )
+        )
+        return PreparedQuestions(plan=plan)
