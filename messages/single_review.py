@@ -3,8 +3,10 @@
 import re
 from collections.abc import Sequence
 
+from domain.errors import ForgeError
 from domain.review.findings import Finding
 from domain.review.review import Review
+from domain.text.escaping import escape
 from messages.review import CheckText, name_outcome, render_bullet, render_change, render_outcome, render_reasons
 
 SHOWN_IN_BODY = 40
@@ -13,6 +15,7 @@ ALONE = (
     "Forge reviewed this once and keeps nothing: no gate, no memory, and no answer to `/forge` commands. "
     "To hear of a later push, run it again."
 )
+NOT_WANTED = "No review was posted, because the workflow says `post: false`."
 NO_CHECK = "Only an App can make a check, so with this token there is a review and no check."
 _NAMED = re.compile(r"^(?:<sub>|- `.*` )(F-[A-Z2-7]{6})\b", re.MULTILINE)
 
@@ -54,6 +57,24 @@ def join_summary(shown: CheckText, note: str) -> str:
     """
     parts = [f"## Forge: {shown.title}", note, shown.summary, shown.text, f"<sub>{ALONE}</sub>"]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def render_failure(error: ForgeError) -> str:
+    """The summary of a job that could not review."""
+    return f"## Forge could not review this\n\n{escape(str(error))}\n"
+
+
+def explain_unposted_job(error: ForgeError, *, from_fork: bool) -> str:
+    """Why a job posted no review, and where its findings are instead, in sentences.
+
+    :param from_fork: the pull request comes from a fork.
+    """
+    why = (
+        "GitHub gives the workflows of a pull request from a fork a token that only reads"
+        if from_fork
+        else f"the job's token may not post a review (`permissions: pull-requests: write` lets it): {error.message}"
+    )
+    return f"No review was posted: {why.removesuffix('.')}. The findings are annotations and in this summary."
 
 
 def list_named(bodies: Sequence[str]) -> set[str]:

@@ -429,6 +429,16 @@ def review(
     raise typer.Exit(0 if unread_ok and decision is Decision.unread else _EXIT_CODES[decision])
 
 
+@cli.command(hidden=True)
+def action() -> None:
+    """Review the pull request of a job of GitHub Actions; `action.yml` calls it."""
+    from bot.cli.pull_request import action as acting
+
+    configure("console", level=40)
+    interrupts.raise_again()
+    raise typer.Exit(asyncio.run(acting.run()))
+
+
 @configuration.command("check")
 def check_configuration(
     file: Annotated[Path, typer.Argument(help="The configuration file.")] = Path(PATH),

@@ -1,0 +1,162 @@
+"""The GitHub Action (`action.yml`): reviews the pull request of a workflow, and tells what came of it in every way."""
+
+import json
+import os
+from pathlib import Path
+from typing import TypeVar
+
+from agents.llm.models import find_key_variable
+from agents.toolbox import Toolbox
+from bot.cli import sarif
+from bot.cli.output import output
+from bot.cli.pull_request.address import PullRequestAddress
+from bot.cli.pull_request.command import PostingOptions, build_reading, describe_posted, post
+from bot.cli.pull_request.connection import open_host
+from bot.cli.pull_request.examination import Examined, open_examination, review_pull_request
+from bot.cli.pull_request.job import ActionsJob, annotate, build_command, ignore_commands
+from bot.cli.pull_request.lookup import find_pull_request
+from bot.cli.review import print_result
+from bot.github.person import PersonalHost
+from bot.settings import load_tool_folders
+from domain.errors import ConfigurationError, Forbidden, ForgeError, NotFound, Unprocessable
+from domain.review.findings import Finding
+from domain.review.review import Decision, Review
+from messages import single_review as texts
+from messages.review import render_excluded
+from safety.eligibility import find_exclusion, nothing_left
+
+T = TypeVar("T")
+
+_FAILING = {
+    "never": (),
+    "changes": (Decision.request_changes,),
+    "human": (Decision.request_changes, Decision.require_human),
+    "unread": (Decision.request_changes, Decision.require_human, Decision.unread),
+}
+_POSTING = {"true": True, "false": False}
+_TARGET = (
+    "`pull_request_target` gives this job the secrets and rights of the base for code of anybody. Forge reads that "
+    "code as data and runs none of it, but no other step may check it out. Where you can, use `pull_request`."
+)
+
+
+async def run() -> int:
+    """Review the pull request of the job; the exit code: 1 if the verdict is to fail the job, otherwise 0.
+
+    :raises ForgeError: if an input is wrong, or the pull request cannot be read.
+    """
+    job = ActionsJob()
+    try:
+        return await _Action(job).run()
+    except ForgeError as error:
+        job.add_summary(texts.render_failure(error))
+        _tell(build_command("error", str(error), {"title": "Forge could not review this"}))
+        return 1
+
+
+class _Action:
+    """One run of the action."""
+
+    def __init__(self, job: ActionsJob) -> None:
+        self._job = job
+        self._failing = _choose("fail-on", job.get_input("FAIL_ON") or "human", _FAILING)
+        self._posts = _choose("post", job.get_input("POST").lower() or "true", _POSTING)
+
+    async def run(self) -> int:
+        if self._job.is_on_target:
+            _tell(build_command("warning", _TARGET, {"title": "pull_request_target"}))
+        address = self._job.find_address()
+        asks = self._set_up_model()
+        async with open_host(address) as host:
+            repository, pull = await find_pull_request(host, address)
+            async with open_examination(host, repository, pull) as examined:
+                if (why := await _find_exclusion(examined)) is not None:
+                    return self._leave_out(why, examined.loaded.problem)
+                async with Toolbox.start(reads=load_tool_folders()) as toolbox:
+                    reading = build_reading(examined, toolbox, ask_model=asks, asked=False)
+                    review = await review_pull_request(host, examined, toolbox, reading)
+            return await self._report(host, address, examined, review)
+
+    def _set_up_model(self) -> bool:
+        """Put the model's name and key where a provider's SDK looks for them; whether a model is to be asked."""
+        key, model = self._job.get_input("MODEL_KEY"), self._job.get_input("MODEL")
+        if not key:
+            return False
+        variable = find_key_variable(model)
+        if variable is None:
+            raise ConfigurationError(
+                f"The input `model` is {model!r}.", "It must be PROVIDER:NAME; the providers are in docs/actions.md."
+            )
+        os.environ |= {variable: key, "FORGE_FAST_MODEL": model, "FORGE_STRONG_MODEL": model}
+        return True
+
+    def _leave_out(self, why: str, problem: str | None) -> int:
+        self._job.add_summary(texts.join_summary(render_excluded(why, problem), ""))
+        self._job.set_output("decision", "excluded")
+        _tell(build_command("notice", why, {"title": "Not reviewed"}))
+        return 0
+
+    async def _report(self, host: PersonalHost, address: PullRequestAddress, examined: Examined, review: Review) -> int:
+        problem = examined.loaded.problem
+        with ignore_commands():
+            print_result(review, problem, "text", is_local=False)
+        named, note, url = await self._post(host, address, examined, review)
+        if not url:
+            for finding in review.findings:
+                _tell(annotate(finding))
+        self._job.add_summary(texts.render_summary(review, named, problem, note))
+        for name, value in (
+            ("decision", review.decision.value),
+            ("findings", str(len(review.findings))),
+            ("sarif", str(self._write_sarif(review, problem))),
+            ("review-url", url),
+        ):
+            self._job.set_output(name, value)
+        return 1 if review.decision in self._failing else 0
+
+    async def _post(
+        self, host: PersonalHost, address: PullRequestAddress, examined: Examined, review: Review
+    ) -> tuple[tuple[Finding, ...], str, str]:
+        """The findings with a comment, what became of the review, and its address; without one if none was posted."""
+        if not self._posts:
+            return (), texts.NOT_WANTED, ""
+        options = PostingOptions(post=True)
+        try:
+            posted = await post(host, examined, review, options)
+        except (Forbidden, NotFound, Unprocessable) as error:
+            from_fork = examined.pull_request.is_from_fork(examined.repository.id)
+            note = texts.explain_unposted_job(error, from_fork=from_fork)
+            _tell(build_command("notice", note, {"title": "Findings are annotations"}))
+            return (), note, ""
+        said = describe_posted(posted, address, options)
+        _tell(build_command("notice", said, {"title": "Forge"}))
+        return posted.named, said, f"{address.url}#pullrequestreview-{posted.review_id}"
+
+    def _write_sarif(self, review: Review, problem: str | None) -> Path:
+        path = self._job.make_file("forge.sarif")
+        path.write_text(json.dumps(sarif.build_document(review.findings, problem)), encoding="utf-8")
+        return path
+
+
+async def _find_exclusion(examined: Examined) -> str | None:
+    """Why the repository does not want this one reviewed unasked."""
+    settings, pull = examined.loaded.configuration.review, examined.pull_request
+    reason = find_exclusion(pull, settings, examined.repository.id)
+    if reason is None:
+        reason = nothing_left((await examined.load_change()).paths, settings)
+    return None if reason is None else reason.text
+
+
+def _choose(name: str, given: str, known: dict[str, T]) -> T:
+    """What an input means.
+
+    :raises ConfigurationError: it is none of the known values.
+    """
+    if given in known:
+        return known[given]
+    raise ConfigurationError(f"The input `{name}` is {given!r}.", f"It must be {', '.join(known)}.")
+
+
+def _tell(line: str) -> None:
+    with output() as console:
+        console.out(line, highlight=False)
