@@ -58,7 +58,7 @@ for _name in _LATE:
 configuration = typer.Typer(no_args_is_help=True, add_completion=False, help="Look at a configuration file.")
 cli.add_typer(configuration, name="config", rich_help_panel=_HERE)
 errors = Console(stderr=True)
-_EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3, Decision.unread: 4}
+EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3, Decision.unread: 4}
 
 
 def main() -> None:
@@ -426,7 +426,7 @@ def review(
             raise typer.BadParameter("--post, --by-verdict and --model need --pr.")
         work = local.run(path, base, shown, staged=staged, fix=fix)
     decision = asyncio.run(work)
-    raise typer.Exit(0 if unread_ok and decision is Decision.unread else _EXIT_CODES[decision])
+    raise typer.Exit(0 if unread_ok and decision is Decision.unread else EXIT_CODES[decision])
 
 
 @cli.command(hidden=True)

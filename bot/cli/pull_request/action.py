@@ -23,7 +23,6 @@ from domain.review.findings import Finding
 from domain.review.review import Decision, Review
 from messages import single_review as texts
 from messages.review import render_excluded
-from safety.eligibility import find_exclusion, nothing_left
 
 T = TypeVar("T")
 
@@ -70,7 +69,7 @@ class _Action:
         async with open_host(address) as host:
             repository, pull = await find_pull_request(host, address)
             async with open_examination(host, repository, pull) as examined:
-                if (why := await _find_exclusion(examined)) is not None:
+                if (why := await examined.find_exclusion()) is not None:
                     return self._leave_out(why, examined.loaded.problem)
                 async with Toolbox.start(reads=load_tool_folders()) as toolbox:
                     reading = build_reading(examined, toolbox, ask_model=asks, asked=False)
@@ -136,15 +135,6 @@ class _Action:
         path = self._job.make_file("forge.sarif")
         path.write_text(json.dumps(sarif.build_document(review.findings, problem)), encoding="utf-8")
         return path
-
-
-async def _find_exclusion(examined: Examined) -> str | None:
-    """Why the repository does not want this one reviewed unasked."""
-    settings, pull = examined.loaded.configuration.review, examined.pull_request
-    reason = find_exclusion(pull, settings, examined.repository.id)
-    if reason is None:
-        reason = nothing_left((await examined.load_change()).paths, settings)
-    return None if reason is None else reason.text
 
 
 def _choose(name: str, given: str, known: dict[str, T]) -> T:

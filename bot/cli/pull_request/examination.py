@@ -19,7 +19,7 @@ from domain.runs.run import RepositoryRef
 from pipeline.config import parsing
 from pipeline.config.parsing import LoadedConfiguration
 from pipeline.review.single_reading import SingleReading
-from safety.eligibility import NEWCOMERS
+from safety.eligibility import NEWCOMERS, find_exclusion, nothing_left
 from safety.review_update import with_dismissals, with_history
 from safety.risk import PullRequestAuthor
 from workspace.mirror import Mirror, Mirrors
@@ -43,6 +43,14 @@ class Examined:
         """What it changes, with the files that path filters exclude."""
         pull = self.pull_request
         return await self.mirror.change(await self.mirror.merge_base(pull.base_sha, pull.head_sha), pull.head_sha)
+
+    async def find_exclusion(self) -> str | None:
+        """Why the repository does not want it reviewed unasked; None if it does."""
+        settings = self.loaded.configuration.review
+        reason = find_exclusion(self.pull_request, settings, self.repository.id)
+        if reason is None:
+            reason = nothing_left((await self.load_change()).paths, settings)
+        return None if reason is None else reason.text
 
 
 @asynccontextmanager
