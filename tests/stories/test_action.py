@@ -25,10 +25,10 @@ async def test_it_reviews_and_a_rerun_repeats_nothing(desk: Desk) -> None:
     [review] = desk.github.reviews(pull)
     assert (review.user.login, review.state) == ("github-actions[bot]", "COMMENTED")
     assert sorted(comment.path for comment in desk.github.review_comments(pull)) == ["a.py", "a.py", "b.py"]
-    sarif = Path(job.outputs.pop("sarif"))  # pyright: ignore[reportAttributeAccessIssue]
-    assert len(json.loads(sarif.read_text())["runs"][0]["results"]) == 3
+    sarif = job.outputs["sarif"]
+    assert len(json.loads(Path(sarif).read_text())["runs"][0]["results"]) == 3
     url = f"{desk.locate(pull)}#pullrequestreview-{review.id}"
-    assert job.outputs == {"decision": "request_changes", "findings": "3", "review-url": url}
+    assert job.outputs == {"decision": "request_changes", "findings": "3", "sarif": sarif, "review-url": url}
     assert job.summary.startswith("## Forge: Changes requested: 1 finding to fix\n")
     assert "::error file=" not in job.log  # they are comments already
     for text in (job.summary, review.body):

@@ -207,5 +207,5 @@ async def test_github_is_down(desk: Desk) -> None:
     ],
 )
 def test_options_that_do_not_go_together(wrong: list[str]) -> None:
-    with pytest.raises(typer.BadParameter, match="--pr|--post"):
+    with pytest.raises(typer.BadParameter, match=r"--pr|--post"):
         cli(["review", *wrong], standalone_mode=False)
