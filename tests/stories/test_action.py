@@ -77,12 +77,16 @@ async def test_what_the_repository_leaves_out(desk: Desk) -> None:
     assert not desk.github.reviews(pull)
 
 
-async def test_on_the_target_it_warns(desk: Desk) -> None:
-    pull = await desk.propose({"a.py": "x = 2\n"})
+async def test_on_the_target_it_warns_and_runs_nothing_of_the_head(desk: Desk) -> None:
+    linters = "review:\n  linters:\n    - {name: mine, run: sh run.sh, paths: ['**/*.sh', '*.sh']}\n"
+    await desk.ann.push(desk.shelf, "main", {".github/forge.yml": linters})
+    pull = await desk.propose({"a.py": "x = 2\n", "run.sh": "exit 3\n"})
+    asked = await desk.act(pull, desk.github.job_token(desk.shelf, READS))
+    assert "| static analysis | `mine` |" in asked.summary
     job = await desk.act(pull, desk.github.job_token(desk.shelf, WRITES), "pull_request_target")
     assert job.code == 0
     assert "::warning title=pull_request_target::" in job.log
-    assert job.outputs["decision"] == "approve"
+    assert "`mine`" not in job.summary
 
 
 async def test_wrong_input_fails_the_job(desk: Desk) -> None:

@@ -35,7 +35,8 @@ _FAILING = {
 _POSTING = {"true": True, "false": False}
 _TARGET = (
     "`pull_request_target` gives this job the secrets and rights of the base for code of anybody. Forge reads that "
-    "code as data and runs none of it, but no other step may check it out. Where you can, use `pull_request`."
+    "code as data. It runs none of it, and leaves out the linters of `review.linters`, which might. No other step may "
+    "check it out. Where you can, use `pull_request`."
 )
 
 
@@ -69,6 +70,8 @@ class _Action:
         async with open_host(address) as host:
             repository, pull = await find_pull_request(host, address)
             async with open_examination(host, repository, pull) as examined:
+                if self._job.is_on_target:
+                    examined = examined.leave_out_linters()
                 if (why := await examined.find_exclusion()) is not None:
                     return self._leave_out(why, examined.loaded.problem)
                 async with Toolbox.start(reads=load_tool_folders()) as toolbox:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -38,6 +38,13 @@ class Examined:
     pull_request: PullRequest
     mirror: Mirror
     loaded: LoadedConfiguration
+
+    def leave_out_linters(self) -> "Examined":
+        """The same without the linters that the repository configures: those may execute what the head brings."""
+        configuration = self.loaded.configuration
+        review = configuration.review.model_copy(update={"linters": ()})
+        loaded = replace(self.loaded, configuration=configuration.model_copy(update={"review": review}))
+        return replace(self, loaded=loaded)
 
     async def load_change(self) -> Change:
         """What it changes, with the files that path filters exclude."""
