@@ -20,7 +20,7 @@ async def desk(tmp_path: Path) -> AsyncGenerator[Desk]:
 
 async def test_it_reviews_and_a_rerun_repeats_nothing(desk: Desk) -> None:
     pull = await desk.propose({"a.py": FLAWED, "b.py": BROKEN})
-    job = await desk.act(pull, desk.github.job_token(desk.shelf, WRITES))
+    job = await desk.act(pull, desk.github.job_token(desk.shelf, WRITES), as_process=True)
     assert job.code == 1
     [review] = desk.github.reviews(pull)
     assert (review.user.login, review.state) == ("github-actions[bot]", "COMMENTED")
