@@ -9,6 +9,8 @@ import typer
 from inline_snapshot import snapshot
 
 from bot.cli.main import cli
+from tests.provider import KEY, Provider, report_value, serve_provider
+from tests.world.model_findings import LINE, PAY, claim
 from tests.world.single_reviews import BROKEN, FLAWED, READS, WRITES, Desk, open_desk
 
 
@@ -109,6 +111,23 @@ async def test_a_fine_grained_token_that_may_not_write(desk: Desk) -> None:
     assert may.code == 0
 
 
+async def test_a_model_reads_only_if_asked(desk: Desk) -> None:
+    pull = await desk.propose({"billing/pay.py": PAY})
+    token = desk.github.personal_token(desk.bob)
+    verdicts = {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]}
+    provider = Provider([report_value({"findings": [claim()]}), report_value(verdicts)])
+    async with serve_provider(provider) as address:
+        key = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": address}
+        without = await desk.review(pull, token=token, variables=key)
+        assert not provider.asked
+        told = await desk.review(pull, token=token, ask_model=True, variables=key)
+    assert "model/logic-error" not in without.printed
+    assert (told.code, len(provider.asked)) == (1, 2)
+    assert f"billing/pay.py:{LINE}: error model/logic-error: An empty list divides by zero." in told.printed
+    assert KEY not in told.printed
+    assert token not in json.dumps(provider.asked)
+
+
 async def test_what_is_no_open_pull_request_here(desk: Desk) -> None:
     pull = await desk.propose({"a.py": FLAWED})
     issue = await desk.ann.open_issue(desk.shelf, "A question")
@@ -144,7 +163,7 @@ async def test_a_token_goes_to_no_other_host(desk: Desk) -> None:
     """An address that somebody sends cannot fetch the token for github.com."""
     pull = await desk.propose({"a.py": FLAWED})
     token = desk.github.personal_token(desk.bob)
-    told = await desk.review(pull, GITHUB_TOKEN=token)
+    told = await desk.review(pull, variables={"GITHUB_TOKEN": token})
     assert told.code == 2
     assert "GITHUB_TOKEN is a token for github.com, so it is not sent to 127.0.0.1" in told.errors
     assert not desk.github.requests
@@ -160,7 +179,7 @@ async def test_the_token_of_gh(desk: Desk) -> None:
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\n[ "$*" = "auth token --hostname {desk.github.url[7:]}" ] && echo {token}\n')
     program.chmod(0o755)
-    told = await desk.review(pull, PATH=f"{program.parent}:{desk.environment['PATH']}")
+    told = await desk.review(pull, variables={"PATH": f"{program.parent}:{desk.environment['PATH']}"})
     assert (told.code, told.errors) == (0, "")
 
 

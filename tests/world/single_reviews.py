@@ -94,9 +94,9 @@ class Desk:
         post: bool = False,
         by_verdict: bool = False,
         ask_model: bool = False,
-        **variables: str,
+        variables: Mapping[str, str] = {},
     ) -> Told:
-        """The same in this process, which is much quicker; other variables of the environment by their names."""
+        """The same in this process, which is much quicker, with other variables of the environment."""
         url = target if isinstance(target, str) else self.locate(target)
         printed, errors = io.StringIO(), io.StringIO()
         for name in ("GH_TOKEN", "GITHUB_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITHUB_ACTIONS"):
@@ -119,15 +119,17 @@ class Desk:
         inputs: Mapping[str, str] = {},
         *,
         as_process: bool = False,
+        **more: str,
     ) -> JobResult:
         """Play the action for a pull request, as a runner does.
 
+        :param more: other variables of the environment by their names.
         :param as_process: run the script of its step; otherwise what that starts, in this process, which is quicker.
         """
         job = _Job(self, token, dict(inputs))
         event_told = {"action": "opened", "number": pull.number, "pull_request": {"number": pull.number}}
         (job.folder / "event.json").write_text(json.dumps(event_told))
-        told = {"GITHUB_EVENT_NAME": event, "GITHUB_REPOSITORY": pull.repository.full_name}
+        told = {"GITHUB_EVENT_NAME": event, "GITHUB_REPOSITORY": pull.repository.full_name, **more}
         return await job.play(told, as_process=as_process)
 
 
