@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from enum import StrEnum
 
 from domain.errors import ForgeError
 from domain.review.findings import Finding
@@ -64,17 +65,17 @@ def render_failure(error: ForgeError) -> str:
     return f"## Forge could not review this\n\n{escape(str(error))}\n"
 
 
-def explain_unposted_job(error: ForgeError, *, from_fork: bool) -> str:
-    """Why a job posted no review, and where its findings are instead, in sentences.
+class WhyRefused(StrEnum):
+    """Why GitHub took no review from a job."""
 
-    :param from_fork: the pull request comes from a fork.
-    """
-    why = (
-        "GitHub gives the workflows of a pull request from a fork a token that only reads"
-        if from_fork
-        else f"the job's token may not post a review (`permissions: pull-requests: write` lets it): {error.message}"
-    )
-    return f"No review was posted: {why.removesuffix('.')}. The findings are annotations and in this summary."
+    fork = "GitHub gives the workflows of a pull request from a fork a token that only reads."
+    permission = "the job's token may not post one; `permissions: {pull-requests: write}` lets it."
+    other = ""
+
+
+def explain_unposted_job(error: ForgeError, why: WhyRefused) -> str:
+    """Why a job posted no review, and where its findings are instead, in sentences."""
+    return f"No review was posted: {why.value or error} The findings are annotations and in this summary."
 
 
 def list_named(bodies: Sequence[str]) -> set[str]:

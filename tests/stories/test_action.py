@@ -66,8 +66,21 @@ async def test_a_token_without_the_permission(desk: Desk) -> None:
     pull = await desk.propose({"b.py": BROKEN})
     job = await desk.act(pull, desk.github.job_token(desk.shelf, READS), inputs={"fail-on": "changes"})
     assert job.code == 1
-    assert "the job's token may not post a review (`permissions: pull-requests: write` lets it)" in job.summary
+    assert "the job's token may not post one; `permissions: {pull-requests: write}` lets it." in job.summary
     assert "::error file=b.py" in job.log
+
+
+async def test_what_was_found_survives_when_github_fails(desk: Desk) -> None:
+    """Nothing that failed is an approval, so the job fails, too."""
+    pull = await desk.propose({"a.py": FLAWED})
+    desk.github.faults.add(kind="before", method="POST", path="/repos/acme/shelf/pulls/1/reviews", status=502)
+    job = await desk.act(pull, desk.github.job_token(desk.shelf, WRITES), inputs={"fail-on": "never"})
+    assert (job.code, job.outputs["decision"], job.outputs["review-url"]) == (1, "approve", "")
+    assert "::warning file=a.py,title=Warning%3A bandit/B307" in job.log
+    assert "GitHub answered 502" in job.summary
+    again = await desk.act(pull, desk.github.job_token(desk.shelf, WRITES))
+    assert again.code == 0
+    assert len(desk.github.reviews(pull)) == 1
 
 
 async def test_what_the_repository_leaves_out(desk: Desk) -> None:

@@ -1,15 +1,13 @@
 """The GitHub Action (`action.yml`): reviews the pull request of a workflow, and tells what came of it in every way."""
 
-import json
 import os
-from pathlib import Path
 from typing import TypeVar
 
 from agents.llm.models import find_key_variable
 from agents.toolbox import Toolbox
-from bot.cli import sarif
 from bot.cli.output import output
 from bot.cli.pull_request.address import PullRequestAddress
+from bot.cli.pull_request.advice import is_locked
 from bot.cli.pull_request.command import PostingOptions, build_reading, describe_posted, post
 from bot.cli.pull_request.connection import open_host
 from bot.cli.pull_request.examination import Examined, open_examination, review_pull_request
@@ -60,6 +58,7 @@ class _Action:
     def __init__(self, job: ActionsJob) -> None:
         self._job = job
         self._failing = _choose("fail-on", job.get_input("FAIL_ON") or "human", _FAILING)
+        self._is_broken = False
         self._posts = _choose("post", job.get_input("POST").lower() or "true", _POSTING)
 
     async def run(self) -> int:
@@ -110,11 +109,11 @@ class _Action:
         for name, value in (
             ("decision", review.decision.value),
             ("findings", str(len(review.findings))),
-            ("sarif", str(self._write_sarif(review, problem))),
+            ("sarif", str(self._job.write_sarif(review, problem))),
             ("review-url", url),
         ):
             self._job.set_output(name, value)
-        return 1 if review.decision in self._failing else 0
+        return 1 if self._is_broken or review.decision in self._failing else 0
 
     async def _post(
         self, host: PersonalHost, address: PullRequestAddress, examined: Examined, review: Review
@@ -125,19 +124,21 @@ class _Action:
         options = PostingOptions(post=True)
         try:
             posted = await post(host, examined, review, options)
-        except (Forbidden, NotFound, Unprocessable) as error:
-            from_fork = examined.pull_request.is_from_fork(examined.repository.id)
-            note = texts.explain_unposted_job(error, from_fork=from_fork)
+        except ForgeError as error:
+            note = texts.explain_unposted_job(error, self._why_refused(error, examined))
+            if not isinstance(error, Forbidden | NotFound | Unprocessable):
+                self._is_broken = True
             _tell(build_command("notice", note, {"title": "Findings are annotations"}))
             return (), note, ""
         said = describe_posted(posted, address, options)
         _tell(build_command("notice", said, {"title": "Forge"}))
         return posted.named, said, f"{address.url}#pullrequestreview-{posted.review_id}"
 
-    def _write_sarif(self, review: Review, problem: str | None) -> Path:
-        path = self._job.make_file("forge.sarif")
-        path.write_text(json.dumps(sarif.build_document(review.findings, problem)), encoding="utf-8")
-        return path
+    def _why_refused(self, error: ForgeError, examined: Examined) -> texts.WhyRefused:
+        if not isinstance(error, Forbidden) or is_locked(error):
+            return texts.WhyRefused.other
+        from_fork = examined.pull_request.is_from_fork(examined.repository.id)
+        return texts.WhyRefused.fork if from_fork and not self._job.is_on_target else texts.WhyRefused.permission
 
 
 def _choose(name: str, given: str, known: dict[str, T]) -> T:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from bot.cli.pull_request.address import PullRequestAddress
 from bot.cli.pull_request.token import NEEDS, FoundToken
-from domain.errors import CodeAccessError, CodeHostError, Forbidden, NotFound, RateLimited, Unauthorized, Unavailable
+from domain.errors import CodeAccessError, CommitGone, Forbidden, NotFound, RateLimited, Unauthorized, Unavailable
 from workspace.git import TooLarge, Unrelated
 
 
@@ -26,22 +26,27 @@ def advise(address: PullRequestAddress, token: FoundToken) -> Generator[None]:
     except NotFound as error:
         raise NotFound(error.message, f"Check the address and that the token may see it: {NEEDS}.") from None
     except Forbidden as error:
+        if is_locked(error):
+            raise
         raise Forbidden(error.message, f"Check what the token in {token.origin} may do: {NEEDS}.") from None
     except RateLimited as error:
         raise RateLimited(f"{error.message} Run it again after {error.until:%H:%M} UTC.", error.until) from None
     except Unavailable as error:
         again = "Try again later; what was posted already is not posted twice."
         raise Unavailable(error.message, error.advice or again) from None
-    except (TooLarge, Unrelated):
+    except (CommitGone, TooLarge, Unrelated):
         raise
     except CodeAccessError as error:
-        raise CodeAccessError(
-            error.message.replace(", or the App lost access to it", ""),
-            "" if isinstance(error.__cause__, CodeHostError) else _CODE.format(token.origin, NEEDS),
-        ) from None
+        message = error.message.replace(", or the App lost access to it", "")
+        raise CodeAccessError(message, _CODE.format(token.origin, NEEDS)) from None
 
 
 _CODE = "Check that the token in {} may read the code, and the connection: {}."
+
+
+def is_locked(error: Forbidden) -> bool:
+    """Whether people may not comment there, whatever the token."""
+    return "locked" in error.message.lower()
 
 
 def explain_missing(address: PullRequestAddress, *, is_issue: bool) -> NotFound:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from bot.cli import sarif
 from bot.cli.pull_request.address import PullRequestAddress, parse_address
 from domain.errors import ConfigurationError
 from domain.paths import escape_unprintable
 from domain.review.findings import Finding, Severity
+from domain.review.review import Review
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from messages.review import render_annotation
@@ -60,9 +62,14 @@ class ActionsJob:
             raise ConfigurationError("The runner does not say which pull request this is.", _TOLD) from None
         return parse_address(f"{server}/{repository}/pull/{number}")
 
-    def make_file(self, name: str) -> Path:
-        """A path for a file that later steps of the job can read."""
-        return Path(self.environment.get("RUNNER_TEMP") or ".").resolve() / name
+    def write_sarif(self, review: Review, problem: str | None) -> Path:
+        """Write the findings into a file that later steps of the job can read; its path.
+
+        :param problem: what is wrong with the configuration.
+        """
+        path = Path(self.environment.get("RUNNER_TEMP") or ".").resolve() / "forge.sarif"
+        path.write_text(json.dumps(sarif.build_document(review.findings, problem)), encoding="utf-8")
+        return path
 
     def set_output(self, name: str, value: str) -> None:
         """Hand a value to later steps. The delimiter is not to be guessed, so the value cannot end it."""
