@@ -45,3 +45,10 @@ def _least_level(origin: CodeOrigin, executes: bool) -> int:
     if origin is CodeOrigin.own or (origin is CodeOrigin.member and not executes):
         return PARSERS
     return CODE
+
+
+def find_origin(from_fork: bool, trusted: bool = False) -> CodeOrigin:
+    """Whose code it is. Only a person with write permission can push a branch to the repository itself."""
+    if trusted:
+        return CodeOrigin.own
+    return CodeOrigin.stranger if from_fork else CodeOrigin.member

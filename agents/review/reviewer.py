@@ -14,7 +14,7 @@ from domain.github.dependencies import DependencyChange
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import place_on_diff
 from domain.review.review import IfUnread, Review, Unread
-from safety.containment import CodeOrigin
+from safety.containment import find_origin
 from safety.eligibility import is_included
 from safety.impact import assess_impact
 from safety.review_decision import CONCLUSIONS, decide
@@ -103,13 +103,6 @@ def _apply_path_filter(file: TouchedFile, configuration: Configuration) -> Touch
 def _resolve_if_unread(configuration: Configuration, owned: bool) -> IfUnread:
     configured = configuration.review.unread
     return IfUnread.ask if owned and configured is IfUnread.neutral else configured
-
-
-def find_origin(from_fork: bool, trusted: bool = False) -> CodeOrigin:
-    """Whose code it is. Only a person with write permission can push a branch to the repository itself."""
-    if trusted:
-        return CodeOrigin.own
-    return CodeOrigin.stranger if from_fork else CodeOrigin.member
 
 
 def build_review(checked: CheckedChange, model: ModelPart) -> Review:

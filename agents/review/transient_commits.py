@@ -2,10 +2,10 @@
 
 from agents.review.checks.run import search_commits
 from agents.review.layers import CheckedChange
-from agents.review.reviewer import find_origin
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.findings import Layer
+from safety.containment import find_origin
 from safety.eligibility import is_included
 from safety.risk import PullRequestAuthor
 from workspace.objects import Objects

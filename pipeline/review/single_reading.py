@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from agents.llm.ask import ModelAnswer, ask, choose_after
 from agents.llm.models import LanguageModel, Models, ModelTier, Unusable
+from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.model import Intent, Report, Verdicts, build_questions, keep_confirmed
-from agents.review.reviewer import CheckedChange, ModelPart, find_origin, skip_model
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.github.pull_requests import PullRequest
@@ -15,9 +15,10 @@ from domain.review.findings import Finding
 from domain.runs.run import RepositoryRef
 from domain.text.redaction import redact_outgoing
 from pipeline.model_calls.single_budget import SingleBudget
-from pipeline.review.model_answers import PreparedQuestions, assess_answers
+from pipeline.review.model_answers import PreparedQuestions, assess_answers, weigh_claims
 from pipeline.review.model_part import build_model_part
 from pipeline.review.surroundings import HeadCode, find_surroundings
+from safety.containment import find_origin
 from safety.eligibility import needs_ok
 from safety.reading_order import list_riskiest
 from workspace.objects import Objects
@@ -64,6 +65,7 @@ class SingleReading:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
+        kept = weigh_claims(kept, checked.claim_terms)
         return build_model_part(prepared, answers, kept, (), model, unchecked)
 
     def _choose(self) -> LanguageModel | str:
@@ -100,6 +102,7 @@ class SingleReading:
                 outlines=around.outlines,
                 related=around.related,
                 riskiest=riskiest,
+                suspected=checked.suspected,
             )
         )
         return PreparedQuestions(plan=plan)

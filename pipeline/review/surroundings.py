@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from agents.review.model.questions import find_withheld_lines
 from agents.review.model.related import RelatedCode, find_related
-from agents.review.reviewer import find_origin
 from agents.review.syntax import outline_files
 from agents.toolbox import Toolbox
 from domain.errors import CodeAccessError
@@ -19,7 +18,7 @@ from domain.text.redaction import redact_outgoing
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from pipeline.verdicts.settings import RunSettings
-from safety.containment import CodeOrigin
+from safety.containment import CodeOrigin, find_origin
 from workspace.code_search import read_neighbours
 from workspace.objects import Objects
 

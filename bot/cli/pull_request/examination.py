@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from agents.review import reviewer, transient_commits
+from agents.review.layers import apply_path_filters
 from agents.toolbox import Toolbox
 from bot.github.person import PersonalHost
 from domain.github.pull_requests import PullRequest
@@ -90,7 +91,7 @@ async def review_pull_request(
     author = PullRequestAuthor(
         from_fork=pull.is_from_fork(repository.id), first_time=pull.author_association in NEWCOMERS
     )
-    change = reviewer.apply_path_filters(await examined.load_change(), configuration)
+    change = apply_path_filters(await examined.load_change(), configuration)
     checked = await reviewer.check(
         change,
         examined.mirror,
