@@ -24,7 +24,9 @@ FROM ${PYTHON}
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git tini \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt /var/log/apt /var/log/dpkg.log \
-    && useradd --system --uid 10001 --user-group --home-dir /var/lib/forge --create-home --shell /usr/sbin/nologin forge
+    && groupadd --system --gid 10001 forge \
+    && useradd --system --uid 10001 --gid 10001 --home-dir /var/lib/forge --shell /usr/sbin/nologin forge \
+    && install --directory --owner forge --group forge --mode 700 /var/lib/forge
 COPY --from=build /opt/forge /opt/forge
 ENV PATH=/opt/forge/bin:$PATH \
     PYTHONUNBUFFERED=1 \

@@ -1,7 +1,10 @@
-"""Reads the commands that docs/install.md gives, so that tests follow them to the letter."""
+"""Reads the commands that docs/install.md gives, so that tests follow them to the letter, and the files it names."""
 
 import re
 from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "install.md"
@@ -15,3 +18,9 @@ def read_commands(section: str) -> str:
     blocks = re.findall(r"^```sh\n(.*?)^```$", sections[section], re.MULTILINE | re.DOTALL)
     assert blocks, f"no commands below “{section}”"
     return "".join(blocks)
+
+
+def read_yaml(text: str) -> list[Any]:
+    """Every document of a file of YAML that is not empty."""
+    found: list[Any] = list(YAML(typ="safe").load_all(text))  # pyright: ignore[reportUnknownMemberType]
+    return [each for each in found if each]

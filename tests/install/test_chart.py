@@ -1,7 +1,7 @@
 """The Helm chart renders manifests that Kubernetes takes, and refuses values that would lose data or leak secrets."""
 
 import importlib
-import io
+import json
 import re
 import shutil
 import subprocess
@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
-from tests.install.page import ROOT, read_commands
+from tests.install.page import ROOT, read_commands, read_yaml
 
 CHART = ROOT / "deploy" / "helm" / "forge"
 SCALED = {
@@ -108,7 +107,7 @@ def test_wrong_values_are_refused(values: Values, why: str, render: Render) -> N
 
 
 def test_its_version_is_the_projects() -> None:
-    chart = _load((CHART / "Chart.yaml").read_text())
+    chart = read_yaml((CHART / "Chart.yaml").read_text())
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert (chart[0]["version"], chart[0]["appVersion"]) == (version, version)
 
@@ -127,12 +126,12 @@ def test_the_page_installs_it_with_values_that_it_has(render: Render) -> None:
 
 def _render_by_program(values: Values, folder: Path) -> Manifests:
     file = folder / "values.yaml"
-    YAML().dump(values, file)
+    file.write_text(json.dumps(values))  # which is YAML, too
     argv = ["helm", "template", "forge", str(CHART), "--namespace", "forge", "--values", str(file)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RefusedValuesError(done.stderr)
-    return _load(done.stdout)
+    return read_yaml(done.stdout)
 
 
 def _render_by_library(helm: Any, values: Values) -> Manifests:
@@ -141,11 +140,7 @@ def _render_by_library(helm: Any, values: Values) -> Manifests:
             rendered: Mapping[str, str] = chart.render(dict(values), name="forge", namespace="forge")
         except helm.HelmError as error:
             raise RefusedValuesError(str(error)) from error
-    return [each for name, text in rendered.items() if not name.endswith("NOTES.txt") for each in _load(text)]
-
-
-def _load(text: str) -> Manifests:
-    return [each for each in YAML(typ="safe").load_all(io.StringIO(text)) if each]
+    return [each for name, text in rendered.items() if not name.endswith("NOTES.txt") for each in read_yaml(text)]
 
 
 def _check_kubernetes(manifests: Manifests) -> None:

@@ -6,9 +6,8 @@ import subprocess
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
-from tests.install.page import PAGE, ROOT, read_commands
+from tests.install.page import PAGE, ROOT, read_commands, read_yaml
 from workspace.sandbox.sandbox import tool_path
 
 COMPOSE = ROOT / "compose.yaml"
@@ -18,7 +17,7 @@ PROFILE = ROOT / "deploy" / "container" / "seccomp.json"
 
 @pytest.fixture(name="services")
 def _services() -> dict[str, Any]:
-    return YAML(typ="safe").load(COMPOSE)["services"]
+    return read_yaml(COMPOSE.read_text())[0]["services"]
 
 
 @pytest.mark.parametrize("name", ["forge", "worker"])
@@ -34,7 +33,7 @@ def test_forge_may_little_and_stops_in_peace(name: str, services: dict[str, Any]
 
 
 def test_secrets_are_files_that_the_page_makes(services: dict[str, Any]) -> None:
-    secrets = YAML(typ="safe").load(COMPOSE)["secrets"]
+    secrets = read_yaml(COMPOSE.read_text())[0]["secrets"]
     commands = read_commands("Docker") + read_commands("Docker Compose")
     for name, secret in secrets.items():
         assert secret == {"file": f"secrets/{name}"}
@@ -53,7 +52,7 @@ def test_the_page_runs_one_container_as_compose_would(services: dict[str, Any]) 
 
 
 def test_level_three_adds_to_the_same_services(services: dict[str, Any]) -> None:
-    more = YAML(typ="safe").load(NAMESPACES)["services"]
+    more = read_yaml(NAMESPACES.read_text())[0]["services"]
     assert more.keys() == services.keys() - {"postgres"}
     for service in more.values():
         [profile] = [each.removeprefix("seccomp=") for each in service["security_opt"] if each.startswith("seccomp=")]
