@@ -16,6 +16,7 @@ from pipeline.worker.engine import WorkflowEngine
 log = structlog.get_logger(__name__)
 
 MAX_AGE_S = 1.0  # seconds for which an answer of ``/readyz`` holds
+PATIENCE_S = 3.0  # seconds in which the database has to answer
 MIN_FREE = 200 * 1024 * 1024  # bytes of disk below which no work can be done
 
 
@@ -30,6 +31,7 @@ class ProcessHealth:
         self._looked_at = -MAX_AGE_S
         self._problems: list[str] = []
         self._is_halted = False
+        self._look: asyncio.Task[bool] | None = None
 
     async def alive(self, _request: web.Request) -> web.Response:
         """200 as long as the process answers."""
@@ -63,10 +65,19 @@ class ProcessHealth:
             return False
 
     async def _database_answers(self) -> bool:
+        """Whether it answers in time. A look that takes longer goes on, because a driver cannot be interrupted."""
+        if self._look is None or self._look.done():
+            self._look = asyncio.create_task(self._look_at_database())
+        await asyncio.wait({self._look}, timeout=PATIENCE_S)
+        if not self._look.done():
+            log.warning("not_ready", error=f"the database did not answer within {PATIENCE_S:g} s")
+            return False
+        return self._look.result()
+
+    async def _look_at_database(self) -> bool:
         try:
-            async with asyncio.timeout(3):
-                await self._workflows.renew()
-                self._is_halted = await halts.get_current(self._database) is not None
+            await self._workflows.renew()
+            self._is_halted = await halts.get_current(self._database) is not None
         except (DatabaseUnavailable, TimeoutError) as error:
             log.warning("not_ready", error=str(error))
             return False

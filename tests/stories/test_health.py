@@ -20,6 +20,7 @@ async def test_a_database_that_is_away_for_a_while(backend: Backend, tmp_path: P
         async with outage(forge.url_of_database):
             await _wait_until_ready_is(forge, (503, "database"))
             assert await forge.alive() == ALIVE
+            assert await forge.ready() == (503, "database")
         await _wait_until_ready_is(forge, READY)
         assert await forge.alive() == ALIVE
 
