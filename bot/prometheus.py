@@ -20,8 +20,8 @@ from domain.runs.work_checkpoint import CheckpointCause
 from domain.verdicts import BreakerState
 from memory.db.bus import Bus
 from memory.db.engine import Database
+from memory.deliveries.notices import notices, targets
 from memory.findings import detectors
-from memory.notices import notices, targets
 from memory.reports import metrics, past_deployments, snapshot
 from safety.guards import Guard
 

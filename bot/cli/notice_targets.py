@@ -14,8 +14,8 @@ from domain.ids import new_id
 from domain.notices import NoticeAccess, NoticeFormat, make_key, parse_key, show_secret
 from domain.text.escaping import strip_invisible
 from memory.db.engine import Database
+from memory.deliveries.notices import targets
 from memory.learned import catalogue
-from memory.notices import targets
 from messages.notices import build_test
 from pipeline.maintenance.notices.addressing import NoticeAddress
 from pipeline.maintenance.notices.delivery import NoticeSender, OutgoingNotice

@@ -13,10 +13,10 @@ from domain.notices import parse_key
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
+from memory.deliveries.notices import notices, targets
+from memory.deliveries.notices.notices import FAILED, STATES, StoredNotice
+from memory.deliveries.notices.targets import TargetState
 from memory.learned import catalogue
-from memory.notices import notices, targets
-from memory.notices.notices import FAILED, STATES, StoredNotice
-from memory.notices.targets import TargetState
 from messages.notices import sum_up
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from domain.events import EventType
 from domain.notices import make_key, show_secret
+from memory.deliveries.notices import notices, targets
+from memory.deliveries.notices.notices import StoredNotice
+from memory.deliveries.notices.targets import TargetState
 from memory.ledger import ledger
-from memory.notices import notices, targets
-from memory.notices.notices import StoredNotice
-from memory.notices.targets import TargetState
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import GateScene
 from tests.world.notice_receiver import NoticeReceiver, wait_until

@@ -6,7 +6,7 @@ from bot.cli.run import open_database
 from bot.notify_targets import load_notify_targets
 from bot.settings import Settings
 from domain.errors import ConfigurationError, ForgeError
-from memory.notices import targets
+from memory.deliveries.notices import targets
 
 _PART = "notices"
 _SHOWN = 5

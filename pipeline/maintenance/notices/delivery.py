@@ -10,9 +10,9 @@ from domain.errors import OutboundFailed, OutboundRefused
 from domain.notices import Notice, NoticeFormat, parse_key, sign
 from domain.ports import Clock, Outbound
 from memory.db.engine import Database
-from memory.notices import notices, targets
-from memory.notices.notices import FAILED, SENT, StoredNotice
-from memory.notices.targets import TargetState
+from memory.deliveries.notices import notices, targets
+from memory.deliveries.notices.notices import FAILED, SENT, StoredNotice
+from memory.deliveries.notices.targets import TargetState
 from messages.notice_formats import render
 from messages.notices import plain, sum_up
 from pipeline.context import Services

@@ -7,10 +7,10 @@ import structlog
 from domain.errors import DatabaseUnavailable
 from domain.events import EventType
 from domain.runs.run import RepositoryRef
+from memory.deliveries.notices import noticed_events, notices
+from memory.deliveries.notices.noticed_events import NoticedEvent
+from memory.deliveries.notices.notices import AddressedNotice
 from memory.gates import gates
-from memory.notices import noticed_events, notices
-from memory.notices.noticed_events import NoticedEvent
-from memory.notices.notices import AddressedNotice
 from messages.notices import build_notice
 from pipeline.context import Services
 from pipeline.maintenance.notices.addressing import AddressBook

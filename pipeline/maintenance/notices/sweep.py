@@ -8,7 +8,7 @@ import structlog
 from domain.errors import ForgeError
 from domain.ids import new_id
 from domain.notices import parse_key
-from memory.notices import targets
+from memory.deliveries.notices import targets
 from pipeline.context import Services
 from pipeline.maintenance.notices.delivery import NoticeDelivery
 from pipeline.maintenance.notices.preparation import prepare_notices
