@@ -27,6 +27,7 @@ from bot.github.settings import GitHubSettings
 from bot.outbound.allowance import NOTHING, Allowance
 from domain.errors import ConfigurationError
 from domain.money import Ceilings, FixedPrice, to_micro
+from domain.welcome import WelcomeWay
 from workspace.sandbox.probing import Wanted
 from workspace.sandbox.registry_proxy import Address
 
@@ -107,6 +108,7 @@ class Installation(ToolFolders):
     concurrent_runs: int = Field(default=4, ge=1, le=64)
     tool_workers: int = Field(default=2, ge=1, le=32)
     reflection: bool = True
+    welcome: WelcomeWay = WelcomeWay.issue
 
     @field_validator("sandbox_proxy", mode="before")
     @classmethod

@@ -138,6 +138,18 @@ class ResumeInstallation(Command):
     sender: Sender
 
 
+class WelcomeRepositories(Command):
+    """The App was installed, or got more repositories: say what it does there.
+
+    :param is_chosen: whether somebody chose these repositories; otherwise the App has all of an account.
+    """
+
+    kind: Literal["welcome_repositories"] = "welcome_repositories"
+    repositories: tuple[RepositoryRef, ...]
+    is_chosen: bool
+    sender: Sender
+
+
 class FollowRepository(Command):
     """A repository was renamed or transferred: store its data under the new address."""
 
@@ -300,6 +312,7 @@ AnyCommand = Annotated[
     | LabelledIssue
     | EndInstallation
     | ResumeInstallation
+    | WelcomeRepositories
     | FollowRepository
     | ReportMergeGroup
     | ExecuteComment

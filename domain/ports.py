@@ -18,6 +18,7 @@ from domain.github.pull_requests import Approval, Branch, ChangeRequest, DraftRe
 from domain.github.workflow_runs import Job, WorkflowRun
 from domain.money import Receipt, Refusal, Reservation
 from domain.runs.run import RepositoryRef
+from domain.welcome import RepositoryTraits
 
 
 class Conversation(Protocol):
@@ -435,8 +436,22 @@ class CodeHost(Conversation, Merging, Issues, PullRequests, Actions, Deployments
         """
         ...
 
+    async def traits(self, repository: RepositoryRef) -> RepositoryTraits:
+        """What GitHub says about a repository as a whole.
+
+        :raises NotFound: it is gone, or its name belongs to another one now.
+        """
+        ...
+
     async def repository_ids(self, installation_id: int) -> Collection[int]:
         """The ids of the repositories of an installation, all of them."""
+        ...
+
+    async def granted_permissions(self, installation_id: int) -> Mapping[str, str]:
+        """The permissions that an owner gave an installation: name → level.
+
+        :raises NotFound: it was uninstalled.
+        """
         ...
 
     async def git_credentials(self, repository: RepositoryRef) -> str:

@@ -12,6 +12,7 @@ from domain.runs.run import RepositoryRef
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
 Id = Annotated[int, Field(strict=True, gt=0, lt=2**63)]  # as large as the databases can store
 Number = Annotated[int, Field(strict=True, gt=0, lt=2**31)]
+FullName = Annotated[str, Field(pattern=r"^[^\s/\x00-\x1f]{1,100}/[^\s/\x00-\x1f]{1,100}$")]
 Name = Annotated[str, Field(pattern=r"^[^\s/\x00-\x1f]{1,100}$")]  # becomes part of URLs
 
 

@@ -127,6 +127,7 @@ def render_outcome(
     posted_before: int,
     problem: str | None = None,
     gates: str = "",
+    welcome: str = "",
     *,
     has_server: bool = True,
 ) -> CheckText:
@@ -136,6 +137,7 @@ def render_outcome(
     :param posted_before: how many findings an earlier review of this pull request already carries.
     :param problem: what is wrong with the repository's configuration.
     :param gates: the section on what people were asked.
+    :param welcome: the part in which Forge introduces itself.
     :param has_server: buttons and commands are there for the reader.
     """
     inline = {finding.id for finding in posted}
@@ -152,6 +154,7 @@ def render_outcome(
         _risk(review),
         _layers(review),
         _not_looked_at(review),
+        welcome,
         _footer(review),
     ]
     return CheckText(name_outcome(review), "\n\n".join(part for part in parts if part), _details(review))

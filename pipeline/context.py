@@ -12,6 +12,7 @@ from domain.money import NO_CEILINGS, Ceilings
 from domain.notices import NO_NOTICES, NoticeAccess
 from domain.ports import Clock, CodeHost, Outbound
 from domain.text.markers import Markers
+from domain.welcome import WelcomeTerms
 from memory.db.engine import Database
 from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
 from workspace.mirror import Mirrors
@@ -47,6 +48,7 @@ class Services:
     durable: Durable = run_durable_step  # makes a step durable
     progress_delay: float = PROGRESS_DELAY
     reflects: bool = True  # whether Forge asks a model what it can learn from runs
+    welcome: WelcomeTerms = field(default_factory=WelcomeTerms)
     deploy_access: DeployAccesses = field(default_factory=dict[tuple[str, str], DeployAccess])
     notices: NoticeAccess = NO_NOTICES
     shadow_places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_SHADOWS))

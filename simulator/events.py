@@ -84,7 +84,7 @@ def emit_selection(
     payload: Json = {
         "action": "added" if added else "removed",
         "installation": repository_json.installation(world, installation),
-        "repository_selection": "selected",
+        "repository_selection": "all" if installation.has_all else "selected",
         "repositories_added": [repository_json.brief_repository(item) for item in added],
         "repositories_removed": [repository_json.brief_repository(item) for item in removed],
         "requester": None,

@@ -244,13 +244,23 @@ class Simulator:
         private: bool = False,
         default_branch: str = "main",
     ) -> Repository:
-        """A repository with one commit of `files`, or with a whole history. An unknown owner is an organisation."""
-        history = commits or [Commit("Initial commit", files or {"README.md": "# Readme\n"})]
+        """A repository with one commit of `files`, or with a whole history, which may be empty.
+
+        An unknown owner is an organisation.
+        """
+        first = [Commit("Initial commit", files or {"README.md": "# Readme\n"})]
+        history = first if commits is None else commits
         return user.create_repository(self.world, full_name, history, private, default_branch)
 
-    def install(self, *repositories: Repository, permissions: Mapping[str, str] | None = None) -> Installation:
-        """Install the App for the owner of these repositories, or add them to the owner's installation."""
-        return user.install(self.world, repositories, permissions)
+    def install(
+        self, *repositories: Repository, permissions: Mapping[str, str] | None = None, has_all: bool = False
+    ) -> Installation:
+        """Install the App for the owner of these repositories, or add them to the owner's installation.
+
+        Args:
+            has_all: for all of the owner's repositories, so that nobody chose these.
+        """
+        return user.install(self.world, repositories, permissions, has_all)
 
     def token(self, installation: Installation, permissions: Mapping[str, str] | None = None) -> str:
         """An installation token without the detour over the App's own, for a test's own requests."""

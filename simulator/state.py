@@ -64,6 +64,7 @@ class Installation:
     created_at: datetime
     permissions: dict[str, str]
     repositories: dict[int, Repository] = field(default_factory=dict[int, "Repository"])
+    has_all: bool = False  # of the account's repositories, and those made later, too
     suspended_at: datetime | None = None
     rate_limit: int = 5000
 
@@ -404,6 +405,8 @@ class Repository:
     merge_methods: set[str] = field(default_factory=lambda: {"merge", "squash"})
     drafts: bool = True  # private repositories without a paid plan have none
     dependency_graph: bool = True
+    archived: bool = False
+    has_issues: bool = True
     dependency_changes: list[Json] = field(default_factory=list[Json])
 
     @property

@@ -45,7 +45,9 @@ def create_repository(
     return repository
 
 
-def install(world: World, repositories: Sequence[Repository], permissions: Mapping[str, str] | None) -> Installation:
+def install(
+    world: World, repositories: Sequence[Repository], permissions: Mapping[str, str] | None, has_all: bool = False
+) -> Installation:
     owner = repositories[0].owner
     found = next((item for item in world.installations.values() if item.account is owner), None)
     if found is not None:
@@ -56,6 +58,7 @@ def install(world: World, repositories: Sequence[Repository], permissions: Mappi
     granted = dict(permissions or world.app.permissions)
     installation = Installation(world.next_id(), world.app, owner, world.now(), granted)
     installation.repositories = {repository.id: repository for repository in repositories}
+    installation.has_all = has_all
     world.installations[installation.id] = installation
     events.emit_installation(world, "created", installation, owner)
     return installation

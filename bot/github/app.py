@@ -6,6 +6,7 @@ from bot.github.conversation import GitHubConversation
 from bot.github.errors import bad_answer
 from bot.github.payloads.apps import AppShown, HookShown, InstallationShown
 from bot.github.payloads.parsing import parse, parse_all
+from domain.welcome import find_missing
 
 
 class GitHubApp(GitHubConversation):
@@ -18,13 +19,12 @@ class GitHubApp(GitHubConversation):
         """
         purpose = "ask GitHub about the App"
         app = parse(AppShown, await self._client.get_as_app("app", purpose), purpose)
-        levels = ("none", "read", "write", "admin")
-        short = [
-            f"{name}: {level}"
-            for name, level in needed.items()
-            if levels.index(app.permissions.get(name, "none")) < levels.index(level)
-        ]
-        return app.slug, short
+        return app.slug, [*find_missing(needed, app.permissions)]
+
+    async def granted_permissions(self, installation_id: int) -> Mapping[str, str]:
+        purpose = f"ask GitHub about installation {installation_id}"
+        shown = await self._client.get_as_app(f"app/installations/{installation_id}", purpose)
+        return parse(InstallationShown, shown, purpose).permissions
 
     async def hook(self) -> HookShown:
         """Where GitHub delivers the App's webhooks.

@@ -43,6 +43,7 @@ avoidance:
    answer_hard_coded: note, error_swallowed: note, suppression_added: off,
    failure_ignored: note, coverage_lost: gate, feature_removed: gate, work_left_out: note,
    failure_hidden: gate}
+welcome:  issue
 """
 """Every key at its default: the sample that the page begins with."""
 

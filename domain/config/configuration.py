@@ -15,6 +15,7 @@ from domain.config.paths import ProjectPaths
 from domain.config.review import ReviewSettings
 from domain.config.values import CommandGlobs, CommandLine, GateName, Label, Level, Section
 from domain.runs.run import ExecutionMode
+from domain.welcome import WelcomeWay
 
 
 class Preset(StrEnum):
@@ -168,6 +169,11 @@ class Configuration(Section):
     notify: NotifySettings = NotifySettings()
     audit: Audit = Audit()
     avoidance: AvoidanceSettings = AvoidanceSettings()
+    welcome: WelcomeWay = Field(
+        default=WelcomeWay.issue,
+        description="How Forge introduces itself once, when it is installed. `issue`: in an issue, where at most three "
+        "repositories were chosen, else as `check`. `check`: in the check of the first review. `off`: not at all.",
+    )
 
     @property
     def commands_of_agents(self) -> AllowedCommands:

@@ -9,6 +9,7 @@ from domain.commands import (
     ReadReply,
     RecordThread,
     ReportMergeGroup,
+    WelcomeRepositories,
 )
 from pipeline.deliveries.change_requests import forward_change_request
 from pipeline.deliveries.checks_ended import wake_owners
@@ -16,6 +17,7 @@ from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.merge_queue import report_merge_group
 from pipeline.deliveries.repositories import follow_repository, read_memory_file
 from pipeline.deliveries.threads import handle_thread
+from pipeline.deliveries.welcome import welcome_repositories
 from pipeline.feedback.replies.intake import handle_reply
 from pipeline.feedback.replies.remarks import handle_remark
 
@@ -28,6 +30,7 @@ News = (
     | FollowRepository
     | ReadMemoryFile
     | ChecksEnded
+    | WelcomeRepositories
 )
 
 
@@ -50,3 +53,5 @@ async def handle_news(context: DeliveryContext, command: News) -> str:
             return await read_memory_file(context, command)
         case ChecksEnded():
             return await wake_owners(context, command)
+        case WelcomeRepositories():
+            return await welcome_repositories(context, command)

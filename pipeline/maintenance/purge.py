@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from domain.errors import Forbidden, NotFound
 from memory.learned import memories, memory_file
 from memory.reports import lost_repositories
-from memory.repositories import configurations, purges
+from memory.repositories import configurations, purges, welcomes
 from memory.runs import checkpoints, contract_leases, runs
 from pipeline.context import Services
 from pipeline.maintenance.retention import forget_journals, remove_copies
@@ -47,6 +47,7 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
     await contract_leases.purge(services.database, repository_ids)
     await memory_file.purge(services.database, installation_id, repository_ids)
     await lost_repositories.forget(services.database, repository_ids)
+    await welcomes.forget(services.database, repository_ids)
     await forget_journals(services, repository_ids)
     await purge_copies(services, installation_id, repository_ids)
     return len(repository_ids)

@@ -11,6 +11,7 @@ from memory.runs import checkpoints
 from messages import automation as automation_texts
 from messages import gates as gate_texts
 from messages import review as review_texts
+from pipeline.automation.welcome import introduce
 from pipeline.context import Services
 from pipeline.publishing import reviews
 from pipeline.publishing.reviews import PostedReview
@@ -77,7 +78,8 @@ class ReviewVerdict:
         inline = [] if unposted else [finding for remark in remarks for finding in remark]
         problem = " ".join(why for why in (unposted, settings.problem) if why) or None
         asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
-        text = review_texts.render_outcome(review, inline, before, problem, asked)
+        welcome = await introduce(services, run, settings.pull_request.default_branch, settings.configuration)
+        text = review_texts.render_outcome(review, inline, before, problem, asked, welcome)
         await self._status.conclude_or_change(review.conclusion, text, review.findings)
         if review.decision is not Decision.approve:
             await withdraw_approvals(services, run, all_of_them=True)

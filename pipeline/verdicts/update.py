@@ -18,6 +18,7 @@ from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.gates import ReviewGates
 from pipeline.verdicts.settings import RunSettings, load_settings
 from pipeline.verdicts.suppression import apply_dismissals
+from pipeline.verdicts.welcome import load_welcome
 from safety.gates import apply_answers, mark_open
 
 
@@ -69,5 +70,6 @@ async def _show_verdict(services: Services, run: Run, now: Review, cause: str) -
     level = automation_texts.render_changes(await automation_level.list_changes(services.database, run.id))
     asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
     sections = "\n\n".join(part for part in (level, asked) if part)
-    text = review_texts.render_outcome(now, inline, 0, gates=sections)
+    welcome = await load_welcome(services, run)
+    text = review_texts.render_outcome(now, inline, 0, gates=sections, welcome=welcome)
     await run_check.conclude_again(services, run, cause, now.conclusion, text)

@@ -36,6 +36,8 @@ def show_issue(call: Call) -> Answer:
 
 def create_issue(call: Call) -> Answer:
     repository = call.repository("issues:write")
+    if not repository.has_issues:
+        raise Refusal(410, "Issues has been disabled in this repository.")
     body = call.body
     issue = conversation.open_issue(call.world, repository, call.actor, str(body.get("title") or ""), body.get("body"))
     for name in cast(list[Any], body.get("labels") or []):

@@ -44,6 +44,8 @@ def show_contents(call: Call) -> Answer:
     path = call.params.get("path", "").strip("/")
     revision = call.query.get("ref") or repository.default_branch
     sha = repository.git.resolve(revision.removeprefix("refs/heads/"))
+    if sha is None and "ref" not in call.query and repository.git.resolve(repository.default_branch) is None:
+        raise Refusal(404, "This repository is empty.")
     if sha is None:
         raise Refusal(404, f"No commit found for the ref {revision}")
     entry = repository.git.entry(sha, path)

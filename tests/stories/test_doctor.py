@@ -13,6 +13,7 @@ from aiohttp import web
 from pydantic import JsonValue
 from rich.console import Console
 
+from bot.app_manifest import load_permissions
 from bot.cli.doctor import doctor
 from bot.cli.doctor.diagnosis import PartState
 from bot.cli.doctor.github import compare_clocks
@@ -27,7 +28,7 @@ from tests.provider import KEY, Provider, Reply, answer_error, answer_text, serv
 @pytest.fixture
 async def github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Simulator]:
     """A GitHub whose App has what the manifest asks for, and settings that are complete."""
-    async with _github(tmp_path, monkeypatch, doctor.load_permissions()) as started:
+    async with _github(tmp_path, monkeypatch, load_permissions()) as started:
         yield started
 
 
@@ -245,10 +246,10 @@ async def test_an_empty_database(github: Simulator, monkeypatch: pytest.MonkeyPa
     drop_database(url)
 
 
-@pytest.mark.parametrize("name", sorted(doctor.load_permissions()))
+@pytest.mark.parametrize("name", sorted(load_permissions()))
 async def test_what_the_manifest_asks_for_is_needed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    level = doctor.load_permissions()[name]
-    permissions = doctor.load_permissions() | {name: "read" if level == "write" else "none"}
+    level = load_permissions()[name]
+    permissions = load_permissions() | {name: "read" if level == "write" else "none"}
     async with _github(tmp_path, monkeypatch, permissions) as github:
         healthy, told = await _examine(github, monkeypatch)
     assert f"lacks {name}: {level}" in told
@@ -256,7 +257,7 @@ async def test_what_the_manifest_asks_for_is_needed(name: str, tmp_path: Path, m
 
 
 def test_resolving_a_thread_needs_to_write_contents() -> None:
-    assert doctor.load_permissions()["contents"] == "write"
+    assert load_permissions()["contents"] == "write"
 
 
 async def _examine(

@@ -5,11 +5,10 @@ import platform
 import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from rich.console import Console
-from ruamel.yaml import YAML
 
+from bot.app_manifest import load_permissions
 from bot.cli.doctor.deployments import check_deployments
 from bot.cli.doctor.detectors import check_detectors
 from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, show
@@ -25,8 +24,6 @@ from bot.github.limits import InMemoryLimits
 from bot.settings import Settings, load
 from bot.version import VERSION
 from domain.errors import ForgeError
-
-_MANIFEST = Path(__file__).parents[3] / "app.yml"  # in a checkout and in the wheel alike
 
 
 async def examine(console: Console, *, ask: bool = False, verbose: bool = False) -> bool:
@@ -81,12 +78,6 @@ async def _check_tools() -> Diagnosis:
     process = await asyncio.create_subprocess_exec("git", "--version", stdout=asyncio.subprocess.PIPE)
     printed, _ = await process.communicate()
     return ok("tools", printed.decode().strip())
-
-
-def load_permissions() -> dict[str, str]:
-    """The permissions (name → level) that the App's manifest asks for."""
-    manifest = YAML(typ="safe").load(_MANIFEST.read_text(encoding="utf-8"))  # pyright: ignore[reportUnknownMemberType]
-    return manifest["default_permissions"]
 
 
 @asynccontextmanager

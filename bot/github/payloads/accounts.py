@@ -23,6 +23,9 @@ class RepositoryHome(RepositoryShown):
     url: str
     owner: AccountShown
     default_branch: str = Field(min_length=1)
+    archived: bool = False
+    fork: bool = False
+    has_issues: bool = True
 
     @property
     def name(self) -> str:

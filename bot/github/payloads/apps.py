@@ -27,6 +27,7 @@ class InstallationAccount(BaseModel):
 class InstallationShown(BaseModel):
     """A place where the App is installed."""
 
+    permissions: dict[str, str] = {}
     account: InstallationAccount | None = None
     suspended_at: str | None = None
 

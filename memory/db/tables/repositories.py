@@ -50,3 +50,19 @@ class PurgeRow(TableRow):
 
     repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     at: Mapped[datetime]
+
+
+class WelcomeRow(TableRow):
+    """A repository that was told what Forge does there; it stays when Forge loses the repository, so that this is once.
+
+    Its overview does not stay: that tells of the repository.
+    """
+
+    __tablename__ = "welcomes"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    way: Mapped[str]  # issue | check | off
+    cause: Mapped[str]  # the delivery that told of the installation
+    at: Mapped[datetime]
+    run_id: Mapped[str | None]  # the run whose check shows it
+    overview: Mapped[dict[str, Any] | None] = mapped_column(JSON)  # what it says there

@@ -12,6 +12,7 @@ WRITES = {
         "approve",
         "create_check_run",
         "create_comment",
+        "create_issue",
         "create_reply",
         "create_review",
         "dismiss_approval",
