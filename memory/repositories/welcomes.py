@@ -43,9 +43,7 @@ async def find(database: Database, repository_id: int) -> Welcome | None:
 async def change_way(database: Database, repository_id: int, way: WelcomeWay) -> None:
     """Welcome a repository in another way than was decided."""
     async with database.transaction() as session:
-        await session.execute(
-            update(WelcomeRow).where(WelcomeRow.repository_id == repository_id).values(way=way.value)
-        )
+        await session.execute(update(WelcomeRow).where(WelcomeRow.repository_id == repository_id).values(way=way.value))
 
 
 async def show_in(database: Database, repository_id: int, run_id: str, overview: RepositoryOverview) -> bool:
