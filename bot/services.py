@@ -7,7 +7,6 @@ from functools import partial
 from urllib.parse import unquote, urlsplit
 
 from agents.toolbox import Toolbox
-from bot.app_manifest import load_permissions
 from bot.deploy_access import load_deploy_access
 from bot.github.host import GitHubHost
 from bot.github.limit_store import StoredBudget, StoredLimits
@@ -18,7 +17,6 @@ from bot.settings import Settings, provider_secrets
 from domain.ports import Clock
 from domain.text.markers import Markers
 from domain.text.redaction import PROCESS_REDACTOR
-from domain.welcome import WelcomeTerms
 from memory.db.engine import Database
 from memory.process import halts
 from pipeline.context import Services
@@ -73,7 +71,7 @@ async def build_services(
         models=settings.models,
         ceilings=settings.ceilings,
         reflects=settings.reflection,
-        welcome=WelcomeTerms(most=settings.welcome, needed=await asyncio.to_thread(load_permissions)),
+        welcome=await asyncio.to_thread(settings.load_welcome_terms),
         deploy_access=accesses,
         notices=notices,
     )

@@ -23,11 +23,12 @@ from pydantic_settings import (
 )
 
 from agents.llm.models import Models, ModelTier
+from bot.app_manifest import load_permissions
 from bot.github.settings import GitHubSettings
 from bot.outbound.allowance import NOTHING, Allowance
 from domain.errors import ConfigurationError
 from domain.money import Ceilings, FixedPrice, to_micro
-from domain.welcome import WelcomeWay
+from domain.welcome import WelcomeTerms, WelcomeWay
 from workspace.sandbox.probing import Wanted
 from workspace.sandbox.registry_proxy import Address
 
@@ -149,6 +150,10 @@ class Installation(ToolFolders):
         set_ones = {name: getattr(self, f"ceiling_{name}") for name in names}
         money = {name: None if usd is None else to_micro(usd) for name, usd in set_ones.items()}
         return Ceilings(**money, calls=self.ceiling_calls, minutes=self.ceiling_minutes, level=self.ceiling_level)
+
+    def load_welcome_terms(self) -> WelcomeTerms:
+        """How loudly Forge may introduce itself, and which permissions it says are missing."""
+        return WelcomeTerms(most=self.welcome, needed=load_permissions())
 
     @property
     def slot(self) -> str:

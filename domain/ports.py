@@ -447,7 +447,7 @@ class CodeHost(Conversation, Merging, Issues, PullRequests, Actions, Deployments
         """The ids of the repositories of an installation, all of them."""
         ...
 
-    async def granted_permissions(self, installation_id: int) -> Mapping[str, str]:
+    async def installation_permissions(self, installation_id: int) -> Mapping[str, str]:
         """The permissions that an owner gave an installation: name → level.
 
         :raises NotFound: it was uninstalled.

@@ -21,7 +21,7 @@ class GitHubApp(GitHubConversation):
         app = parse(AppShown, await self._client.get_as_app("app", purpose), purpose)
         return app.slug, [*find_missing(needed, app.permissions)]
 
-    async def granted_permissions(self, installation_id: int) -> Mapping[str, str]:
+    async def installation_permissions(self, installation_id: int) -> Mapping[str, str]:
         purpose = f"ask GitHub about installation {installation_id}"
         shown = await self._client.get_as_app(f"app/installations/{installation_id}", purpose)
         return parse(InstallationShown, shown, purpose).permissions

@@ -23,7 +23,6 @@ from domain.errors import NotFound
 from domain.github.commits import Signature
 from domain.ports import Clock, CodeHost
 from domain.runs.run import RepositoryRef
-from domain.welcome import RepositoryTraits
 
 
 class GitHubHost(
@@ -87,21 +86,6 @@ class GitHubHost(
     async def address(self, repository: RepositoryRef) -> RepositoryRef:
         home = await self.home(repository)
         return repository.model_copy(update={"owner": home.owner.login, "name": home.name})
-
-    async def traits(self, repository: RepositoryRef) -> RepositoryTraits:
-        home = await self.home(repository)
-        try:
-            await self.default_branch(repository)
-            has_commits = True
-        except NotFound:
-            has_commits = False
-        return RepositoryTraits(
-            default_branch=home.default_branch,
-            is_archived=home.archived,
-            is_fork=home.fork,
-            has_issues=home.has_issues,
-            has_commits=has_commits,
-        )
 
     async def repository_ids(self, installation_id: int) -> Collection[int]:
         purpose = f"list the repositories of installation {installation_id}"

@@ -17,6 +17,7 @@ from domain.github.conversation import CommentEdit
 from domain.github.pull_requests import Branch, DraftReview, InlineComment, PullRequest
 from domain.ports import PullRequests
 from domain.runs.run import RepositoryRef
+from domain.welcome import RepositoryTraits
 
 _NO_DRAFTS = "draft pull requests are not supported"  # private repositories without a paid plan
 _DESCRIBE = "updatePullRequest(input: {pullRequestId: $pull, body: $body}) { clientMutationId }"
@@ -56,6 +57,21 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         return parse(
             BranchTip, await self._client.get(repository.installation_id, address, purpose), purpose
         ).to_domain()
+
+    async def traits(self, repository: RepositoryRef) -> RepositoryTraits:
+        home = await self.home(repository)
+        try:
+            await self.default_branch(repository)
+            has_commits = True
+        except NotFound:
+            has_commits = False
+        return RepositoryTraits(
+            default_branch=home.default_branch,
+            is_archived=home.archived,
+            is_fork=home.fork,
+            has_issues=home.has_issues,
+            has_commits=has_commits,
+        )
 
     async def find_pull_request(self, repository: RepositoryRef, head_branch: str) -> PullRequest | None:
         """GitHub ignores a filter that it does not understand, so this filters again."""

@@ -171,8 +171,8 @@ class Configuration(Section):
     avoidance: AvoidanceSettings = AvoidanceSettings()
     welcome: WelcomeWay = Field(
         default=WelcomeWay.issue,
-        description="How Forge introduces itself once, when it is installed. `issue`: in an issue, where at most three "
-        "repositories were chosen, else as `check`. `check`: in the check of the first review. `off`: not at all.",
+        description="How Forge introduces itself, once. `issue`: in an issue if at most three repositories were "
+        "chosen, else as `check`. `check`: in the first review's check. `off`: not at all.",
     )
 
     @property

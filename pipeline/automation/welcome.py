@@ -3,7 +3,7 @@
 import structlog
 
 from agents.llm.models import LanguageModel, ModelTier
-from agents.overview import look_at_repository
+from agents.review.overview import look_at_repository
 from domain.config.configuration import Configuration
 from domain.config.review import ReadMode
 from domain.errors import CodeAccessError, CodeHostError
@@ -29,7 +29,7 @@ async def look(
     authorization = await services.host.git_credentials(repository)
     mirror = await services.mirrors.mirror(repository.id, services.host.clone_url(repository), authorization)
     seen = await look_at_repository(mirror, branch, configuration)
-    granted = await services.host.granted_permissions(repository.installation_id)
+    granted = await services.host.installation_permissions(repository.installation_id)
     return seen.model_copy(
         update={
             "missing": find_missing(services.welcome.needed, granted),

@@ -80,7 +80,7 @@ async def _receive(context: DeliveryContext, repository: RepositoryRef) -> _Rece
 async def _choose(context: DeliveryContext, repository: RepositoryRef) -> _Reception:
     services, host = context.services, context.services.host
     traits = await host.traits(repository)
-    granted = await host.granted_permissions(repository.installation_id)
+    granted = await host.installation_permissions(repository.installation_id)
     ceilings = services.ceilings.of_configuration
     configuration = (await loading.load(host, services.database, repository, ceilings)).configuration
     level = await load_level(services, repository.id, configuration.ladder)
