@@ -3,6 +3,7 @@
 # What `make test` and `make test-all` do side by side, on two cores.
 .PHONY: .lint .pytest selection
 .PHONY: test-all test-both test-lagging help install lint test demo serve bench security chaos upgrade docs lock clean
+.PHONY: site pictures
 
 BIN := .venv/bin
 # pyright would otherwise ask the network for a newer version of itself
@@ -69,6 +70,12 @@ upgrade: install ## a database of the version before, taken out of git's history
 docs: install ## write the pages that are generated from the code
 	$(BIN)/python -m bot.reference.pages docs
 
+site: ## the documentation as a site, in .site/html; strict: a dead link ends it
+	@bin/site
+
+pictures: install ## take the pictures of the documentation anew, from the demo, with the system's Chromium
+	$(BIN)/python -m tests.pictures docs/images
+
 # From the public index only, for every platform. A pin stays unless told otherwise:
 # make lock UPGRADE=--upgrade, or UPGRADE='--upgrade-package NAME'.
 UPGRADE ?=
@@ -81,7 +88,8 @@ lock: install ## write the requirement files anew from pyproject.toml
 	@$(LOCK) pyproject.toml --output-file requirements.txt
 	@$(LOCK) pyproject.toml --group dev --constraint requirements.txt --output-file requirements-dev.txt
 	@$(LOCK) --group build --constraint requirements-dev.txt --output-file requirements-build.txt
+	@$(LOCK) --group site --output-file requirements-site.txt
 
 clean: ## remove .venv and every cache
-	rm -rf .venv .selection dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	rm -rf .venv .selection .site dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
