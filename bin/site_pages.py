@@ -1,7 +1,7 @@
-"""Gathers the pages of the documentation site in one folder: docs, README, changes; and every file that they link to.
+"""Gathers the pages of the documentation site in one folder, and every file that they link to.
 
-``python bin/site_pages.py FOLDER``. In the repository a page may link to any file; a site has only what is in its folder.
-So links to pages are turned to where these lie there, and other files are copied beside them.
+``python bin/site_pages.py FOLDER``. In the repository a page may link to any file; a site has only what is in its
+folder. So links to pages are turned to where these lie there, and other files are copied beside them.
 """
 
 import re

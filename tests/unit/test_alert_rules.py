@@ -1,4 +1,4 @@
-"""The alert rules and queries that operators copy name what is exported, and ask when they should."""
+"""The alert rules, queries and the dashboard that operators copy name what is exported, and ask when they should."""
 
 import json
 import re
@@ -13,10 +13,13 @@ from aiohttp.test_utils import make_mocked_request
 from bot.prometheus import Metrics
 from memory.db.bus import Bus
 
-PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(?:yaml|promql)\n(.*?)```", PAGE, re.DOTALL)
 RULES = "".join(block for block in BLOCKS if "alert:" in block)
 QUERIES = [block for block in BLOCKS if "forge_" in block]
+DASHBOARD = json.loads((ROOT / "deploy" / "grafana" / "forge.json").read_text(encoding="utf-8"))
+ASKED = [target["expr"] for panel in DASHBOARD["panels"] for target in panel.get("targets", ())]
 SUMMARIES = dict(re.findall(r"alert: (\w+)\n.*?summary: (.*?)\n", RULES, re.DOTALL))
 
 SLOW, FAIL = "ForgeCheckpointsSlow", "ForgeCheckpointsFail"
@@ -29,11 +32,39 @@ TAKEN_BACK = 'forge_checkpoints_total{instance="a",cause="rollback"}'
 needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool here")
 
 
-async def test_rules_and_queries_name_what_is_exported() -> None:
-    """Also the buckets, whose bounds are compared as text."""
+async def expose() -> list[str]:
     response = await Metrics(Bus()).expose(make_mocked_request("GET", "/metrics"))
     assert isinstance(response.body, bytes)
-    lines = [line for line in response.body.decode().splitlines() if not line.startswith("#")]
+    return response.body.decode().splitlines()
+
+
+async def test_the_dashboard_asks_for_what_is_exported() -> None:
+    """Of what has no value yet the kind is told. Labels are those of the page, and of Prometheus itself."""
+    kinds = {line.split()[2]: line.split()[3] for line in await expose() if line.startswith("# TYPE")}
+    wanted = {f"{name}_bucket" if kind == "histogram" else name for name, kind in kinds.items()}
+    named = {name for each in ASKED for name in re.findall(r"\bforge_\w+", each)}
+    assert named
+    assert named <= wanted
+    labels = {name for each in ASKED for names in re.findall(r"by \(([^)]*)\)", each) for name in names.split(", ")}
+    labels |= {name for each in ASKED for name in re.findall(r"(\w+)!?=~?\"", each)}
+    described = {name for names in re.findall(r"`forge_\w+\{([^}]*)\}`", PAGE) for name in names.split(",")}
+    assert labels <= described | {"le", "instance", "type", "status", "outcome", "tool"}
+
+
+@needs_promtool
+def test_every_query_of_the_dashboard_can_be_read(tmp_path: Path) -> None:
+    asked = [each.replace("$__rate_interval", "5m").replace("$instance", ".*") for each in ASKED]
+    rules = [{"record": f"forge:panel:{number}", "expr": each} for number, each in enumerate(asked)]
+    (tmp_path / "rules.yml").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    done = subprocess.run(
+        ["promtool", "check", "rules", "rules.yml"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+async def test_rules_and_queries_name_what_is_exported() -> None:
+    """Also the buckets, whose bounds are compared as text."""
+    lines = [line for line in await expose() if not line.startswith("#")]
     exported = {re.split(r"[{ ]", line)[0] for line in lines}
     buckets = {match[0] for line in lines for match in re.finditer(r'forge_\w+_bucket\{le="[^"]+"', line)}
     asked = "".join(QUERIES)
