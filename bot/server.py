@@ -1,4 +1,4 @@
-"""Serves the HTTP endpoints of a running Forge: webhooks, health and metrics."""
+"""Serves the HTTP endpoints of a running Forge: webhooks, health, metrics and the schema of configurations."""
 
 import asyncio
 import errno
@@ -12,8 +12,10 @@ from aiohttp import web
 from bot.app import Forge
 from bot.connections import HEADER_SECONDS, connection_factory
 from bot.health import ProcessHealth
+from bot.schema import ConfigurationSchema
 from bot.settings import Settings
 from bot.webhook import MAX_BODY
+from domain.config.schema import ADDRESS
 from domain.errors import ConfigurationError
 
 _GRACE_S = 0.02  # seconds in which the connections accepted last can still send their request
@@ -28,6 +30,7 @@ def application(running: Forge) -> web.Application:
     if running.feedback is not None:
         app.router.add_post("/feedback/anomaly", running.feedback.receive_anomaly)
         app.router.add_post("/feedback/error", running.feedback.receive_error)
+    app.router.add_get(ADDRESS, ConfigurationSchema(running.settings.public_url).show)
     health = ProcessHealth(running.workflows, running.services.database, running.settings.data_dir)
     app.router.add_get("/healthz", health.alive)
     app.router.add_get("/readyz", health.ready)

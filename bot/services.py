@@ -71,6 +71,7 @@ async def build_services(
         models=settings.models,
         ceilings=settings.ceilings,
         reflects=settings.reflection,
+        public_url=settings.public_url,
         welcome=await asyncio.to_thread(settings.load_welcome_terms),
         deploy_access=accesses,
         notices=notices,

@@ -84,13 +84,25 @@ def report_hidden_file(last_valid: str | None) -> str:
     )
 
 
-def render_broken(mistakes: Sequence[Mistake]) -> CheckText:
-    """The check of a version with mistakes."""
-    return CheckText(
-        f"{count_in_words(mistakes)} in {PATH}",
+def render_broken(mistakes: Sequence[Mistake], hint: str = "") -> CheckText:
+    """The check of a version with mistakes.
+
+    :param hint: how an editor would have found them.
+    """
+    told = (
         f"{render_table(mistakes)}\n\n**Next:** fix {'it' if len(mistakes) == 1 else 'them'} and "
-        "push. If merged as it is, Forge would ignore the file and keep using the last valid version.",
+        "push. If merged as it is, Forge would ignore the file and keep using the last valid version."
     )
+    return CheckText(f"{count_in_words(mistakes)} in {PATH}", f"{told}\n\n{hint}" if hint else told)
+
+
+def name_schema(address: str) -> str:
+    """How an editor checks and completes the file.
+
+    :param address: of the schema.
+    """
+    line = inline_code(f"# yaml-language-server: $schema={address}", 400)
+    return f"Editors complete and check the file if it begins with {line}."
 
 
 def render_valid(changed: Sequence[ValueChange], removed: bool, notes: Sequence[str] = ()) -> CheckText:

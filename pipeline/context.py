@@ -48,6 +48,7 @@ class Services:
     durable: Durable = run_durable_step  # makes a step durable
     progress_delay: float = PROGRESS_DELAY
     reflects: bool = True  # whether Forge asks a model what it can learn from runs
+    public_url: str = ""  # of this server; empty if the operator named none
     welcome: WelcomeTerms = field(default_factory=WelcomeTerms)
     deploy_access: DeployAccesses = field(default_factory=dict[tuple[str, str], DeployAccess])
     notices: NoticeAccess = NO_NOTICES

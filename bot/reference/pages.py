@@ -51,12 +51,14 @@ _INTRODUCTION = f"""\
 # Configuration
 
 A repository is configured in `.github/forge.yml`. Everything in it is optional, and without it Forge works with the
-defaults below. This page is generated from the code. Editors complete and check the file with
-[forge.schema.json](forge.schema.json): copy it beside the file, and begin the file with
+defaults below. This page is generated from the code. Editors complete and check the file if it begins with the address
+of its schema, which every server of Forge shows for its own version:
 
 ```yaml
-# yaml-language-server: $schema=forge.schema.json
+# yaml-language-server: $schema=https://YOUR-HOST/schema/forge.yml.json
 ```
+
+Where the server cannot be reached, copy [forge.schema.json](forge.schema.json) and name that file.
 
 `forge config check .github/forge.yml` shows before a push what `Forge / config` would say after it.
 

@@ -7,6 +7,9 @@ from typing import Any
 
 from domain.config.configuration import Configuration
 
+ADDRESS = "/schema/forge.yml.json"
+"""Where a server of Forge shows it."""
+
 Schema = dict[str, Any]  # a JSON Schema
 Place = Sequence[str | int]
 """Keys and list positions that lead to a value."""

@@ -6,11 +6,14 @@ from typing import Literal, NamedTuple
 from domain.config.configuration import Configuration
 from domain.config.mistakes import Mistake
 from domain.config.presets import NOTHING, Values, apply_ceilings, build, flatten
+from domain.config.schema import ADDRESS
 from domain.github.checks import Annotation
 from domain.review.review import Conclusion
 from messages import config as config_texts
 from messages.review import CheckText
 from pipeline.config.parsing import PATH, parse
+
+_NAMES_SCHEMA = b"yaml-language-server"  # in a file whose editor knows a schema
 
 
 class ConfigCheck(NamedTuple):
@@ -27,6 +30,7 @@ def check_configuration(
     below: Values = NOTHING,
     ceilings: Mapping[str, float] | None = None,
     targets: Collection[str] | None = None,
+    public_url: str = "",
 ) -> ConfigCheck:
     """Whether a version of the file is valid, and what it would change.
 
@@ -35,14 +39,16 @@ def check_configuration(
     :param below: the values of the organisation's file (``LoadedConfiguration.below``).
     :param ceilings: as for ``pipeline.config.loading.load``.
     :param targets: of notices that the operator allows the repository; None: not known.
+    :param public_url: of this server, which shows the schema of the file; empty if it is not known.
     """
+    hint = "" if content_at_head is None or _NAMES_SCHEMA in content_at_head else _name_schema(public_url)
     if content_at_head is None:
-        return _report_valid(build(below), current, ceilings, removed=True)
+        return _report_valid(build(below), current, ceilings, removed=True, hint=hint)
     parsed = parse(content_at_head, below, targets)
     if parsed.configuration is not None:
-        return _report_valid(parsed.configuration, current, ceilings, parsed.idle, removed=False)
+        return _report_valid(parsed.configuration, current, ceilings, parsed.idle, removed=False, hint=hint)
     annotations = tuple(_build_annotation(mistake, "failure") for mistake in parsed.mistakes)
-    return ConfigCheck(Conclusion.failure, config_texts.render_broken(parsed.mistakes), annotations)
+    return ConfigCheck(Conclusion.failure, config_texts.render_broken(parsed.mistakes, hint), annotations)
 
 
 def _report_valid(
@@ -52,14 +58,21 @@ def _report_valid(
     idle: tuple[Mistake, ...] = (),
     *,
     removed: bool,
+    hint: str,
 ) -> ConfigCheck:
     effective = apply_ceilings(proposed, ceilings or {})
     before, after = (flatten(one.model_dump(mode="json")) for one in (current, effective))
     notes = [config_texts.linters_need_a_sandbox()] if effective.review.linters else []
     notes += [config_texts.warn_without_effect(idle)] if idle else []
+    notes += [hint] if hint else []
     changed = config_texts.list_changes(before, after)
     annotations = tuple(_build_annotation(one, "warning") for one in idle)
     return ConfigCheck(Conclusion.success, config_texts.render_valid(changed, removed, notes), annotations)
+
+
+def _name_schema(public_url: str) -> str:
+    """How an editor finds the schema; empty if this server has no address that is known."""
+    return config_texts.name_schema(f"{public_url}{ADDRESS}") if public_url else ""
 
 
 def _build_annotation(mistake: Mistake, level: Literal["warning", "failure"]) -> Annotation:

@@ -84,7 +84,8 @@ class ReviewAnalysis:
             loaded = await load_configuration(services, run)
             ceilings = services.ceilings.of_configuration
             there = at_head.get(parsing.PATH)
-            known = (loaded.configuration, loaded.below, ceilings, services.notices.list_allowed(run.repository))
+            allowed = services.notices.list_allowed(run.repository)
+            known = (loaded.configuration, loaded.below, ceilings, allowed, services.public_url)
             found.append(await asyncio.to_thread(check_configuration, there, *known))
         if memory_file.PATH in touched:
             found.append(await memory_file.check(services, run.repository, at_head.get(memory_file.PATH)))

@@ -1,0 +1,26 @@
+"""Serves the JSON Schema of ``.github/forge.yml``, so that editors can name it by its address."""
+
+import json
+
+from aiohttp import web
+
+from domain.config.schema import ADDRESS, build_schema
+
+
+class ConfigurationSchema:
+    """Answers ``GET /schema/forge.yml.json``.
+
+    :param public_url: of this server; empty: the schema names itself by the address that was asked.
+    """
+
+    def __init__(self, public_url: str) -> None:
+        self._public_url = public_url
+
+    async def show(self, request: web.Request) -> web.Response:
+        """The schema of this version. Everybody may read it, pages of other servers too: it holds no secret."""
+        address = f"{self._public_url or request.url.origin()}{ADDRESS}"
+        return web.Response(
+            text=json.dumps({"$id": address, **build_schema()}, ensure_ascii=False),
+            content_type="application/schema+json",
+            headers={"Access-Control-Allow-Origin": "*", "Cache-Control": "public, max-age=3600"},
+        )
