@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from ruamel.yaml import YAML
 
 from bot.settings import Settings
 from domain.config.deploy import ErrorRate, Latency, RolloutStrategy, Throughput, WatchSettings
@@ -23,6 +24,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *s
 
 _LINK = re.compile(r"\]\((?!https?:)([^)\s]+)\)")
 _SOURCE = re.compile(r'src(?:set)?="(?!https?:)([^"]+)"')
+_ADDRESS = re.compile(r"\]\((https?:[^)]*)\)|(?:src|href)=\"(https?:[^\"]*)\"|<(https?:[^>]*)>")
+_PLAIN_ADDRESS = re.compile(r"https://[a-z0-9-]+(\.[a-z0-9-]+)+(/[\w.~%+@:/-]*)?(\?[\w.~%+=&-]*)?(#[\w.~%:/-]+)?")
 _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -44,6 +47,27 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         target = page.parent / path if path else page
         assert target.exists(), f"{page.name} links to {link}"
         assert not anchor or anchor in set(anchors(target)), f"{page.name} links to {link}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_address_is_one(page: Path) -> None:
+    """Whether somebody answers there is asked by no test: it would need the network."""
+    found = ["".join(groups) for groups in _ADDRESS.findall(text_of(page))]
+    assert [each for each in found if not _PLAIN_ADDRESS.fullmatch(each)] == []
+
+
+def test_the_site_has_every_page() -> None:
+    """Each once, in the order of a reader."""
+    site = YAML(typ="safe").load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))  # pyright: ignore[reportUnknownMemberType]
+    listed = [page for group in site["nav"] for pages in group.values() for page in pages]
+    moved = {"index.md", "changes.md", "contributing.md"}
+    assert sorted(listed) == sorted(moved | {path.name for path in DOCS.glob("*.md")})
+
+
+@pytest.mark.parametrize("picture", sorted((DOCS / "images").iterdir()), ids=lambda path: path.name)
+def test_every_picture_is_small_and_shown(picture: Path) -> None:
+    assert picture.stat().st_size <= 150_000
+    assert any(f"images/{picture.name}" in page.read_text(encoding="utf-8") for page in PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
