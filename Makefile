@@ -73,7 +73,7 @@ docs: install ## write the pages that are generated from the code
 site: ## the documentation as a site, in .site/html; strict: a dead link ends it
 	@bin/site
 
-pictures: install ## take the pictures of the documentation anew, from the demo, with the system's Chromium
+pictures: install ## take the pictures of the documentation anew, with the system's Chromium
 	$(BIN)/python -m tests.pictures docs/images
 
 # From the public index only, for every platform. A pin stays unless told otherwise:

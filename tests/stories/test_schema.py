@@ -18,7 +18,7 @@ ADDRESS = f"{HOST}/schema/forge.yml.json"
 async def test_the_schema_is_shown_and_named(tmp_path: Path) -> None:
     url = create_database("sqlite", tmp_path)
     async with open_story(url, tmp_path, public_url=f"{HOST}/") as story:
-        address = urljoin(story.github.webhook_url, "/schema/forge.yml.json")
+        address = urljoin(story.github.webhook_url or "", "/schema/forge.yml.json")
         async with aiohttp.ClientSession() as client, client.get(address) as response:
             shown = json.loads(await response.text())
             assert (response.status, response.content_type) == (200, "application/schema+json")
