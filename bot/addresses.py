@@ -51,6 +51,14 @@ async def resolve_host(host: str, port: int, threads: Executor | None = None) ->
     return [str(place[0]).partition("%")[0] for *_, place in found]
 
 
+def is_loopback(host: str) -> bool:
+    """Whether a host, by name or by number, is this machine as only its own programs reach it."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def unwrap(address: str) -> Address:
     """The address; an IPv4 address within an IPv6 one (mapped, 6to4, NAT64) is taken out."""
     found = ip_address(address)

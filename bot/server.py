@@ -13,7 +13,7 @@ from bot.app import Forge
 from bot.connections import HEADER_SECONDS, connection_factory
 from bot.health import ProcessHealth
 from bot.schema import ConfigurationSchema
-from bot.settings import Settings
+from bot.settings import Installation
 from bot.webhook import MAX_BODY
 from domain.config.schema import ADDRESS
 from domain.errors import ConfigurationError
@@ -49,7 +49,7 @@ async def serve(running: Forge, header_seconds: float = HEADER_SECONDS) -> Async
     await runner.setup()
     try:
         async with (
-            _listen(runner, running.settings, header_seconds) as port,
+            listen(runner, running.settings, header_seconds) as port,
             _redeliver(running),  # only now can they arrive
         ):
             yield port
@@ -58,7 +58,9 @@ async def serve(running: Forge, header_seconds: float = HEADER_SECONDS) -> Async
 
 
 @asynccontextmanager
-async def _listen(runner: web.AppRunner, settings: Settings, header_seconds: float) -> AsyncGenerator[int]:
+async def listen(
+    runner: web.AppRunner, settings: Installation, header_seconds: float = HEADER_SECONDS
+) -> AsyncGenerator[int]:
     """Listen at the address of the settings; yields the port.
 
     :raises ConfigurationError: if the address cannot be used.
@@ -77,7 +79,7 @@ async def _listen(runner: web.AppRunner, settings: Settings, header_seconds: flo
             await asyncio.sleep(_GRACE_S)
 
 
-async def _server(runner: web.AppRunner, settings: Settings, header_seconds: float) -> asyncio.Server:
+async def _server(runner: web.AppRunner, settings: Installation, header_seconds: float) -> asyncio.Server:
     """Bind the address of the settings.
 
     :raises ConfigurationError: if it cannot be used.

@@ -13,7 +13,8 @@ from bot.github.limit_store import StoredBudget, StoredLimits
 from bot.model_gateway import open_gateway
 from bot.notify_targets import load_notice_access
 from bot.outbound.client import OutboundClient
-from bot.settings import Settings, provider_secrets
+from bot.setting_sources import provider_secrets
+from bot.settings import Settings
 from domain.ports import Clock
 from domain.text.markers import Markers
 from domain.text.redaction import PROCESS_REDACTOR
@@ -54,7 +55,7 @@ async def build_services(
         host=host,
         outbound=outbound,
         clock=clock,
-        mirrors=Mirrors(settings.data_dir / "mirrors"),
+        mirrors=Mirrors(settings.data_dir.absolute() / "mirrors"),
         toolbox=await stack.enter_async_context(
             Toolbox.start(
                 workers=settings.tool_workers,
@@ -80,7 +81,7 @@ async def build_services(
 
 def _cache(settings: Settings) -> DependencyCache | None:
     """The cache for downloads of set-up commands. If the operator wants none, an old one is deleted."""
-    folder, most = settings.data_dir / "dependencies", settings.dependency_cache
+    folder, most = settings.data_dir.absolute() / "dependencies", settings.dependency_cache
     if most:
         return DependencyCache(folder, most_bytes=most)
     if folder.exists():
@@ -93,6 +94,7 @@ def hide_own_secrets(settings: Settings) -> None:
     PROCESS_REDACTOR.learn(
         settings.private_key_pem(),
         *(secret.get_secret_value() for secret in settings.webhook_secret),
+        *([settings.client_secret.get_secret_value()] if settings.client_secret else []),
         *provider_secrets(),
         *_passwords(settings.database_url),
     )

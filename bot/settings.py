@@ -1,21 +1,15 @@
-"""The operator's settings, from the environment or ``.env``."""
+"""The operator's settings, from the environment, ``.env``, files of secrets, or what the set-up page stored."""
 
-import difflib
-import os
 import re
 import socket
-import tempfile
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
-from dotenv import dotenv_values
-from dotenv.parser import parse_stream
 from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_core import ErrorDetails
 from pydantic_settings import (
-    BaseSettings,
     DotEnvSettingsSource,
     EnvSettingsSource,
     NoDecode,
@@ -23,9 +17,13 @@ from pydantic_settings import (
 )
 
 from agents.llm.models import Models, ModelTier
+from bot.addresses import is_loopback
 from bot.app_manifest import load_permissions
-from bot.github.settings import GitHubSettings
+from bot.github.settings import GitHubSettings, rsa_key
 from bot.outbound.allowance import NOTHING, Allowance
+from bot.setting_mistakes import OF_APP, PREFIX, explain, refuse_unknown
+from bot.setting_places import DOTENV, Places, ToolFolders
+from bot.setting_sources import feed_providers, is_of_provider, read_dotenv, read_secrets
 from domain.errors import ConfigurationError
 from domain.money import Ceilings, FixedPrice, to_micro
 from domain.welcome import WelcomeTerms, WelcomeWay
@@ -33,53 +31,20 @@ from workspace.sandbox.probing import Wanted
 from workspace.sandbox.registry_proxy import Address
 
 _MODEL = r"^[a-z][a-z0-9-]*:\S+$"
-_PREFIX = "FORGE_"
-_DOTENV = ".env"
 _SHORTEST_SECRET = 16  # characters; GitHub advises a random text of high entropy
-_TOKENS = (
-    "COPILOT_GITHUB_TOKEN|GITHUB_COPILOT_API_TOKEN|HEROKU_INFERENCE_KEY|HF_TOKEN|SNOWFLAKE_TOKEN|VERCEL_OIDC_TOKEN"
-)
-_OF_PROVIDERS = re.compile(
-    r"[A-Z0-9_]+_(API_KEY|BASE_URL|AUTH_TOKEN)|(AWS|AZURE_OPENAI|GOOGLE|OPENAI)_[A-Z0-9_]+"
-    rf"|HEROKU_INFERENCE_URL|SNOWFLAKE_ACCOUNT|{_TOKENS}"
-)
-_PROVIDER_SECRET = re.compile(
-    rf"[A-Z0-9_]+_(API_KEY|AUTH_TOKEN)|AWS_(SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK)|{_TOKENS}"
-)
 _PRICE = re.compile(r"(\S+:[^\s=]+)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
 
 
-class ToolFolders(BaseSettings):
-    """The folders of programs for linters. `.env` is not read: in the folder of a review it may be of another."""
-
-    model_config = SettingsConfigDict(env_prefix=_PREFIX, extra="ignore", frozen=True)
-
-    sandbox_tools: Annotated[tuple[Path, ...], NoDecode] = ()
-
-    @field_validator("sandbox_tools", mode="before")
-    @classmethod
-    def _folders(cls, value: Any) -> Any:
-        return [part for part in value.split(":") if part] if isinstance(value, str) else value
-
-    @field_validator("sandbox_tools")
-    @classmethod
-    def _require_exists(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
-        wrong = next((folder for folder in value if not folder.is_absolute() or not folder.is_dir()), None)
-        if wrong is not None:
-            raise ValueError(f"{wrong} is not an absolute path of a folder; name folders, separated by colons")
-        return value
-
-
-class Installation(ToolFolders):
+class Installation(ToolFolders, Places):
     """The settings of a command that only reads the database: an auditor has neither the App's key nor its secret."""
 
-    model_config = SettingsConfigDict(env_prefix=_PREFIX, env_file=_DOTENV, extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_file=DOTENV, extra="ignore", frozen=True)
 
     github_api_url: str = "https://api.github.com"
     github_web_url: str = "https://github.com"
     database_url: str = "sqlite:///forge.db"
-    data_dir: Path = Path("forge-data")
     public_url: str = ""
+    webhook_relay: str = ""
     host: str = "127.0.0.1"
     port: int = Field(default=3000, ge=0, le=65535)
     executor_id: str = ""
@@ -96,7 +61,7 @@ class Installation(ToolFolders):
     fast_model: str = Field(default="anthropic:claude-haiku-5-5", pattern=_MODEL)
     fallback_model: str | None = Field(default=None, pattern=_MODEL)
     embedding_model: str | None = Field(default=None, pattern=_MODEL)
-    model_prices: Annotated[dict[str, FixedPrice], NoDecode] = {}
+    model_prices: Annotated[dict[str, FixedPrice], NoDecode] = Field(default_factory=dict[str, FixedPrice])
     ceiling_phase: Decimal | None = Field(default=None, ge=0)
     ceiling_run: Decimal | None = Field(default=None, ge=0)
     ceiling_day: Decimal | None = Field(default=None, ge=0)
@@ -137,6 +102,16 @@ class Installation(ToolFolders):
     def _no_slash(cls, value: str) -> str:
         return value.rstrip("/")
 
+    @field_validator("webhook_relay")
+    @classmethod
+    def _require_private(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if value and not (
+            parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname)))
+        ):
+            raise ValueError("it must be an https:// address, such as https://smee.io/CHANNEL")
+        return value
+
     @property
     def models(self) -> Models:
         """The models by task. Their keys are read from the environment by the providers' SDKs."""
@@ -163,24 +138,12 @@ class Installation(ToolFolders):
     @property
     def serves_metrics(self) -> bool:
         """``/metrics`` is off by default when not bound to loopback."""
-        return self.metrics if self.metrics is not None else self.host in {"127.0.0.1", "localhost", "::1"}
+        return self.metrics if self.metrics is not None else self.is_on_loopback
 
-    def make_data_dir(self) -> None:
-        """Create the folder for what Forge keeps beside the database, and check that it can be written.
-
-        :raises ConfigurationError: if that does not work.
-        """
-        try:
-            self.data_dir.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError):
-            raise _unusable_folder(self.data_dir, "cannot be created: there is a file in its place") from None
-        except OSError as error:
-            raise _unusable_folder(self.data_dir, f"cannot be created: {error.strerror}") from None
-        try:
-            with tempfile.TemporaryFile(dir=self.data_dir):
-                pass
-        except OSError as error:
-            raise _unusable_folder(self.data_dir, f"cannot be written: {error.strerror}") from None
+    @property
+    def is_on_loopback(self) -> bool:
+        """Whether only programs on this machine reach this server."""
+        return is_loopback(self.host)
 
 
 class Settings(Installation):
@@ -234,10 +197,6 @@ class Settings(Installation):
             ) from None
 
 
-def _unusable_folder(folder: Path, why: str) -> ConfigurationError:
-    return ConfigurationError(f"FORGE_DATA_DIR {folder} {why}.", "Name a folder that Forge may write to.")
-
-
 AnySettings = TypeVar("AnySettings", bound=Installation)
 
 
@@ -247,12 +206,16 @@ def load() -> Settings:
     :raises ConfigurationError: one line that names the first wrong setting.
     """
     settings = _build(Settings)
+    _refuse_short(settings)
+    return settings
+
+
+def _refuse_short(settings: Settings) -> None:
     if any(len(secret.get_secret_value()) < _SHORTEST_SECRET for secret in settings.webhook_secret):
         raise ConfigurationError(
             f"FORGE_WEBHOOK_SECRET is shorter than {_SHORTEST_SECRET} characters, so it could be guessed.",
             "Make one with `openssl rand -hex 32`, and set it in the App's settings on GitHub, too.",
         )
-    return settings
 
 
 def load_installation() -> Installation:
@@ -271,7 +234,50 @@ def load_tool_folders() -> tuple[Path, ...]:
     try:
         return ToolFolders().sandbox_tools
     except ValidationError as error:
-        raise _explain(error.errors()[0]) from None
+        raise explain(error.errors()[0]) from None
+
+
+def lacks_app() -> bool:
+    """Whether nothing names a GitHub App yet, in the environment or in any file, so that it can be set up.
+
+    :raises ConfigurationError: one line that names the first wrong setting.
+    """
+    try:
+        return not {*_read_named(), *_read_files(Settings)} & {*OF_APP, "FORGE_PRIVATE_KEY_PATH"}
+    except ValidationError as error:
+        raise explain(error.errors()[0]) from None
+
+
+def check_stored(name: str, value: str) -> None:
+    """Check a setting before it is stored; an empty value removes it.
+
+    :raises ConfigurationError: it is not a setting that can be stored, or its value is wrong.
+    """
+    if name in {"FORGE_DATA_DIR", "FORGE_SECRETS_DIR", "FORGE_CREDENTIALS_KEY_PATH"}:
+        raise ConfigurationError(f"{name} cannot be stored.", "It says where the store is; set it in the environment.")
+    if not is_of_provider(name):
+        if not name.startswith(PREFIX):
+            raise ConfigurationError(f"{name} is not a setting of Forge.", "docs/operations.md lists them.")
+        refuse_unknown([name], Settings.model_fields)
+    field = name.removeprefix(PREFIX).lower()
+    if not value or field not in Settings.model_fields:
+        return
+    try:
+        others: dict[str, Any] = {"app_id": 1, "webhook_secret": "x" * _SHORTEST_SECRET, field: value}
+        _refuse_short(Settings(**others))
+    except ValidationError as error:
+        raise explain(error.errors()[0]) from None
+    if field == "private_key":
+        rsa_key(value)
+
+
+def list_named() -> Mapping[str, str | None]:
+    """The settings that the environment, ``.env`` and files of secrets name; they win over those that are stored.
+
+    :raises ConfigurationError: one line that names the first wrong setting.
+    """
+    feed_providers(read_dotenv(Path(DOTENV)))
+    return {**read_secrets(Places().secrets_dir), **_read_named()}
 
 
 def load_environment() -> Installation:
@@ -282,87 +288,53 @@ def load_environment() -> Installation:
     try:
         return Installation(_env_file=None)  # pyright: ignore[reportCallIssue]  # pydantic-settings takes it
     except ValidationError as error:
-        raise _explain(error.errors()[0]) from None
+        raise explain(error.errors()[0]) from None
 
 
 def _build(kind: type[AnySettings]) -> AnySettings:
     try:
-        _feed_providers(_read_dotenv(Path(_DOTENV)))
-        _refuse_unknown({**EnvSettingsSource(Settings).env_vars, **DotEnvSettingsSource(Settings).env_vars})
-        return kind()
+        given: dict[str, Any] = {name.removeprefix(PREFIX).lower(): value for name, value in _read_files(kind).items()}
+        return kind(**given)
     except ValidationError as error:
-        raise _explain(error.errors()[0]) from None
+        raise explain(error.errors()[0]) from None
 
 
-def _read_dotenv(file: Path) -> Mapping[str, str | None]:
-    """The settings in ``.env``.
+def _read_named() -> Mapping[str, str | None]:
+    """The settings that the environment and ``.env`` name."""
+    found = {**DotEnvSettingsSource(Settings).env_vars, **EnvSettingsSource(Settings).env_vars}
+    return {name.upper(): value for name, value in found.items() if name.upper().startswith(PREFIX)}
 
-    :raises ConfigurationError: if it cannot be read, or a line of it is not NAME=VALUE.
+
+def _read_files(kind: type[Installation]) -> Mapping[str, str]:
+    """Forge's settings in files of secrets and in the store, as far as the environment and ``.env`` do not name them.
+
+    The keys of providers, which they may hold, too, come into the environment.
     """
-    if not file.exists():
-        return {}
+    feed_providers(read_dotenv(Path(DOTENV)))
+    named = _read_named()
+    refuse_unknown(named, Settings.model_fields)
+    places = Places()
+    files = read_secrets(places.secrets_dir)
+    refuse_unknown(files, Settings.model_fields)
+    stored = _select_stored(_load_store(places, is_needed=kind is Settings), {**files, **named})
+    feed_providers(files)
+    feed_providers(stored)
+    return {name: value for name, value in {**stored, **files}.items() if name.startswith(PREFIX) and name not in named}
+
+
+def _load_store(places: Places, *, is_needed: bool) -> Mapping[str, str]:
+    """What is stored. Who only reads the database may not be allowed to read it."""
     try:
-        with file.open(encoding="utf-8") as lines:
-            bindings = list(parse_stream(lines))
-    except (OSError, UnicodeDecodeError) as error:
-        why = "it is a folder" if file.is_dir() else getattr(error, "strerror", None) or "it is not a text file"
-        advice = "Give it lines of NAME=VALUE, or remove it."
-        raise ConfigurationError(f"{file} cannot be read: {why}.", advice) from None
-    wrong = next((each for each in bindings if each.error or (each.key and each.value is None)), None)
-    if wrong is not None:
-        raise ConfigurationError(
-            f"{file} line {wrong.original.line} is not NAME=VALUE.", "Correct it, or begin it with “#” to leave it out."
-        )
-    return dotenv_values(file)
+        return places.store.load()
+    except ConfigurationError:
+        if is_needed:
+            raise
+        return {}
 
 
-def _feed_providers(values: Mapping[str, str | None]) -> None:
-    """Put the providers' keys and addresses into the environment, where their SDKs look; what is there wins."""
-    for name, value in values.items():
-        if value and _OF_PROVIDERS.fullmatch(name):
-            os.environ.setdefault(name, value)
-
-
-def provider_secrets() -> tuple[str, ...]:
-    """The providers' keys in the environment."""
-    return tuple(value for name, value in os.environ.items() if _PROVIDER_SECRET.fullmatch(name))
-
-
-def _refuse_unknown(variables: Mapping[str, str | None]) -> None:
-    """A misspelt setting would silently have no effect."""
-    known = sorted(_PREFIX + name.upper() for name in Settings.model_fields)
-    for name in sorted(variables):
-        if name.upper().startswith(_PREFIX) and name.upper() not in known:
-            nearest = difflib.get_close_matches(name.upper(), known, 1, cutoff=0.7)
-            advice = f"Did you mean {nearest[0]}?" if nearest else "docs/operations.md lists them; unset this one."
-            raise ConfigurationError(f"{name.upper()} is not a setting of Forge.", advice)
-
-
-def _explain(mistake: ErrorDetails) -> ConfigurationError:
-    """Explain a mistake to the operator, without the value, which may be a secret."""
-    name = _PREFIX + "_".join(str(part) for part in mistake["loc"][:1]).upper()
-    if mistake["type"] == "missing":
-        return ConfigurationError(f"{name} is not set.", "Set it in the environment or in .env.")
-    if mistake["type"] == "too_short" or mistake["input"] == "":
-        return ConfigurationError(f"{name} is empty.", "Give it a value in the environment or in .env.")
-    limits = mistake.get("ctx", {})
-    match mistake["type"]:
-        case "int_parsing" | "int_from_float":
-            what = "it must be a whole number"
-        case "float_parsing" | "decimal_parsing" | "finite_number":
-            what = "it must be a number"
-        case "bool_parsing":
-            what = "it must be true or false"
-        case "literal_error":
-            what = f"it must be {limits['expected']}"
-        case "greater_than":
-            what = f"it must be more than {limits['gt']:g}"
-        case "greater_than_equal":
-            what = f"it must be {limits['ge']:g} or more"
-        case "less_than_equal":
-            what = f"it must be {limits['le']:g} or less"
-        case "string_pattern_mismatch":
-            what = "it must be PROVIDER:MODEL, e.g. anthropic:claude-haiku-5-5"
-        case _:
-            what = str(limits.get("error", mistake["msg"])).removeprefix("Value error, ")
-    return ConfigurationError(f"{name} is wrong: {what}.", "See the settings in docs/operations.md.")
+def _select_stored(stored: Mapping[str, str], named: Mapping[str, str | None]) -> Mapping[str, str]:
+    """Leave out what belongs to another App than the one that is named, and the key if a file of it is named."""
+    app = named.get("FORGE_APP_ID", stored.get("FORGE_APP_ID"))
+    left_out = {"FORGE_PRIVATE_KEY"} if "FORGE_PRIVATE_KEY_PATH" in named else set[str]()
+    left_out |= set() if app == stored.get("FORGE_APP_ID") else set(OF_APP)
+    return {name: value for name, value in stored.items() if name not in left_out}

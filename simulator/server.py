@@ -25,6 +25,7 @@ from simulator.githttp import GitServer
 from simulator.gitstore import Commit, FileContent
 from simulator.http import Api
 from simulator.pages import Site
+from simulator.registration import Registration
 from simulator.rest import apps, checks, deployments, git, graphql, issues, protection, pulls, repositories, reviews
 from simulator.rest import workflows as workflow_routes
 from simulator.signin import SignIn
@@ -171,6 +172,7 @@ class Simulator:
         server = web.Application(client_max_size=0)
         server.router.add_route("*", "/api/{rest:.*}", self.api.handle)
         self.sign_in.add_routes(server.router)
+        Registration(self.world, self.hooks).add_routes(server.router)
         Site(self.world).add_routes(server.router)
         server.router.add_route("*", f"{workflows.STORAGE}/{{key}}", workflows.LogStorage(self.api).handle)
         server.router.add_route("*", "/{rest:.*}", GitServer(self.api).handle)

@@ -1,4 +1,4 @@
-"""The pages of the web site an App sends people to: sign-in, and registration by manifest."""
+"""The page of the web site where an App has people sign in."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import json
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import cast
 from urllib.parse import parse_qsl, urlencode
 
 from aiohttp import web
 
-from simulator.state import Account, Json, World
+from simulator.state import Account, World
 
 
 @dataclass
@@ -24,8 +23,6 @@ class SignIn:
     def add_routes(self, router: web.UrlDispatcher) -> None:
         router.add_get("/login/oauth/authorize", self.authorize)
         router.add_post("/login/oauth/access_token", self.access_token)
-        router.add_post("/settings/apps/new", self.register)
-        router.add_post("/organizations/{organization}/settings/apps/new", self.register)
 
     async def authorize(self, request: web.Request) -> web.Response:
         if request.query.get("client_id") != self.world.app.client_id:
@@ -53,17 +50,6 @@ class SignIn:
         return web.json_response(
             {"access_token": token.value, "token_type": "bearer", "scope": "", "expires_in": 28800}
         )
-
-    async def register(self, request: web.Request) -> web.Response:
-        """Takes the posted manifest and sends the browser back with a code that lives for an hour."""
-        form = await request.post()
-        manifest = cast(Json, json.loads(str(form.get("manifest", "{}"))))
-        target = manifest.get("redirect_url")
-        if not target:
-            return web.Response(status=422, text="Error: redirect_url is missing")
-        code = secrets.token_hex(20)
-        self.world.manifests[code] = manifest
-        return _redirect(str(target), {"code": code, "state": request.query.get("state", "")})
 
 
 def _redirect(target: str, query: dict[str, str]) -> web.Response:

@@ -54,6 +54,16 @@ class App:
     client_secret: str = ""
     permissions: dict[str, str] = field(default_factory=dict[str, str])
     events: list[str] = field(default_factory=list[str])
+    setup_url: str = ""  # where people are sent after they installed it
+    callback_urls: list[str] = field(default_factory=list[str])  # of signing in; as yet any if there is none
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A manifest that was registered and not yet converted."""
+
+    content: Json
+    registered_at: datetime
 
 
 @dataclass(eq=False)
@@ -480,7 +490,7 @@ class World:
     check_runs: dict[int, CheckRun] = field(default_factory=dict[int, CheckRun])
     comments: dict[int, IssueComment] = field(default_factory=dict[int, IssueComment])
     review_comments: dict[int, ReviewComment] = field(default_factory=dict[int, ReviewComment])
-    manifests: dict[str, Json] = field(default_factory=dict[str, Json])  # by code
+    manifests: dict[str, Manifest] = field(default_factory=dict[str, "Manifest"])  # by code
     sign_ins: dict[str, Account] = field(default_factory=dict[str, Account])  # by OAuth code
     links: dict[str, Link] = field(default_factory=dict[str, "Link"])  # to logs, by the key in their address
     stage: Stage = field(default_factory=Stage)

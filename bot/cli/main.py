@@ -93,11 +93,39 @@ def options(
 
 @cli.command(rich_help_panel=_SERVE)
 def serve() -> None:
-    """Accept webhooks and do the work."""
+    """Accept webhooks and do the work. Without a GitHub App, first show a page that sets one up, as `setup` does."""
     from bot.cli import serve as serving
+    from bot.cli import setup as first_run
     from bot.cli.run import run_app
 
-    run_app(serving.serve)
+    if first_run.complete():
+        run_app(serving.serve)
+
+
+@cli.command(rich_help_panel=_SERVE)
+def setup(
+    manual: Annotated[bool, typer.Option("--manual", help="Say how to create the GitHub App by hand.")] = False,
+    rotate: Annotated[
+        bool, typer.Option("--rotate-key", help="Encrypt what is stored with a new key (FORGE_CREDENTIALS_KEY_PATH).")
+    ] = False,
+    stored: Annotated[
+        str | None,
+        typer.Option("--store", metavar="NAME", help="Store a setting, its value from standard input; empty: remove."),
+    ] = None,
+) -> None:
+    """Set Forge up in a browser: register the GitHub App, check a model's key, and everything else."""
+    from bot.cli import setup as first_run
+
+    if sum((manual, rotate, stored is not None)) > 1:
+        raise typer.BadParameter("Choose one of --manual, --rotate-key and --store.")
+    if manual:
+        first_run.print_manual()
+    elif rotate:
+        first_run.rotate_key()
+    elif stored is not None:
+        first_run.store(stored)
+    else:
+        first_run.run_alone()
 
 
 @cli.command(rich_help_panel=_SERVE)

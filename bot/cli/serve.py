@@ -10,6 +10,7 @@ import structlog
 
 from bot import app as process
 from bot import server
+from bot.relay import follow_relay
 from bot.settings import Settings
 from bot.version import VERSION
 from pipeline.worker.engine import WorkflowEngine
@@ -24,7 +25,11 @@ async def serve(settings: Settings) -> None:
     """Accept webhooks and do the work."""
     raise_open_files()
     stopped = stop_signal()
-    async with process.forge(settings) as running, server.serve(running) as port:
+    async with (
+        process.forge(settings) as running,
+        server.serve(running) as port,
+        follow_relay(settings, port),
+    ):
         _warn_unusable(running)
         log.info("serving", version=VERSION, host=settings.host, port=port, pid=os.getpid())
         await _wait_for_end(stopped, running.workflows)

@@ -2,14 +2,13 @@
 
 import functools
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from bot.addresses import Resolve, resolve_host
+from bot.addresses import Resolve, is_loopback, resolve_host
 from domain.errors import ConfigurationError
 
 _ADDRESSES = (
@@ -81,16 +80,9 @@ def _parse_address(name: str, value: str) -> str:
         raise ConfigurationError(f"{name} must be an https:// address.", _ADDRESSES)
     if url.userinfo or url.query or url.fragment:
         raise ConfigurationError(f"{name} must not contain a user name, a query or a fragment.", _ADDRESSES)
-    if url.scheme == "http" and not _is_loopback(url.host):
+    if url.scheme == "http" and not is_loopback(url.host):
         raise ConfigurationError(f"{name} must be https, or tokens would be sent unencrypted.", _ADDRESSES)
     return str(url).rstrip("/")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @functools.cache

@@ -32,7 +32,7 @@ _NEEDS: dict[str, tuple[Role, bool]] = {
 
 def people(world: World) -> list[Account]:
     """Everybody one may act as, oldest first; the accounts that GitHub itself needs are no people."""
-    ours = (world.app.owner.login, "ghost", "github")
+    ours = ("app-owner", "ghost", "github")
     return [who for who in world.accounts.values() if who.type == "User" and who.login not in ours]
 
 

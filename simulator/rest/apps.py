@@ -133,9 +133,9 @@ def show_hook_config(call: Call) -> Answer:
 
 
 def convert_manifest(call: Call) -> Answer:
-    """The code from the redirect counts once; the answer is the only time the secrets are told."""
+    """The code counts once and for an hour; the answer is the only time the secrets are told."""
     manifest = call.world.manifests.pop(call.params["code"], None)
-    if manifest is None:
+    if manifest is None or call.world.now() - manifest.registered_at > timedelta(hours=1):
         raise not_found()
     app = call.world.app
     secrets = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -290,10 +291,76 @@ async def test_signing_in_gives_a_token_of_the_person(sim: Simulator) -> None:
 
 
 async def test_manifest_code_gives_the_credentials_once(sim: Simulator) -> None:
+    sim.user("alice")
     async with httpx2.AsyncClient(base_url=sim.url) as browser:
-        form = {"manifest": '{"redirect_url": "http://127.0.0.1:1/registered"}'}
-        back = await browser.post("/settings/apps/new", data=form)
-        path = f"/api/v3/app-manifests/{httpx2.URL(back.headers['Location']).params['code']}/conversions"
+        form = {"manifest": '{"name": "Forge", "redirect_url": "http://127.0.0.1:1/registered"}'}
+        shown = await browser.post("/settings/apps/new?state=s", data=form)
+        back = await browser.post("/settings/apps?state=s", data=form)
+        query = httpx2.URL(back.headers["Location"]).params
+        path = f"/api/v3/app-manifests/{query['code']}/conversions"
         first, second = await browser.post(path), await browser.post(path)
+    assert "Create GitHub App for alice" in shown.text
+    assert query["state"] == "s"
     assert (first.status_code, first.json()["pem"]) == (201, sim.app.private_key_pem)
     assert second.status_code == 404
+
+
+async def test_manifest_code_is_too_old_after_an_hour(sim: Simulator, clock: Clock) -> None:
+    sim.user("alice")
+    async with httpx2.AsyncClient(base_url=sim.url) as browser:
+        form = {"manifest": '{"name": "Forge", "redirect_url": "http://127.0.0.1:1/registered"}'}
+        back = await browser.post("/settings/apps", data=form)
+        clock.time += timedelta(minutes=61)
+        code = httpx2.URL(back.headers["Location"]).params["code"]
+        assert (await browser.post(f"/api/v3/app-manifests/{code}/conversions")).status_code == 404
+
+
+async def test_only_an_owner_registers_an_app_of_an_organisation(sim: Simulator) -> None:
+    alice, bob = sim.user("alice"), sim.user("bob")
+    sim.organization("octo-org", owners=[alice], members=[bob])
+    manifest = {
+        "name": "Forge of octo-org",
+        "redirect_url": "http://127.0.0.1:1/registered",
+        "setup_url": "http://127.0.0.1:1/done",
+        "hook_attributes": {"url": "http://127.0.0.1:1/webhook"},
+        "default_permissions": {"checks": "write"},
+        "default_events": ["push"],
+    }
+    shop = sim.create_repository("octo-org/shop")
+    async with httpx2.AsyncClient(base_url=sim.url) as browser:
+        form = {"manifest": json.dumps(manifest)}
+        refused = await browser.post(
+            "/organizations/octo-org/settings/apps/new", data=form, headers={"Cookie": "acting_as=bob"}
+        )
+        await browser.post("/organizations/octo-org/settings/apps", data=form, headers={"Cookie": "acting_as=alice"})
+        app_page = await browser.get("/apps/forge-of-octo-org")
+        installed = await browser.post(
+            "/apps/forge-of-octo-org/installations", data={"id": str(shop.id)}, headers={"Cookie": "acting_as=alice"}
+        )
+    assert refused.status_code == 404
+    assert "/apps/forge-of-octo-org/installations/new" in app_page.text
+    assert installed.headers["Location"].startswith("http://127.0.0.1:1/done?installation_id=")
+    assert (sim.app.owner.login, sim.app.bot.login) == ("octo-org", "forge-of-octo-org[bot]")
+    assert (sim.app.permissions, sim.webhook_url) == (
+        {"metadata": "read", "checks": "write"},
+        "http://127.0.0.1:1/webhook",
+    )
+    [installation] = sim.world.installations.values()
+    assert [each.full_name for each in installation.repositories.values()] == ["octo-org/shop"]
+
+
+@pytest.mark.parametrize(
+    ("manifest", "told"),
+    [
+        ("no JSON", "manifest is not valid JSON"),
+        ("{}", "redirect_url is missing"),
+        ('{"redirect_url": "http://a/b", "default_events": ["installation"]}', "installation is not an event"),
+        ('{"redirect_url": "http://a/b", "default_permissions": {"checks": "all"}}', "checks is not a permission"),
+    ],
+)
+async def test_a_manifest_that_is_refused(manifest: str, told: str, sim: Simulator) -> None:
+    sim.user("alice")
+    async with httpx2.AsyncClient(base_url=sim.url) as browser:
+        answer = await browser.post("/settings/apps/new", data={"manifest": manifest})
+    assert answer.status_code == 422
+    assert told in answer.text

@@ -17,6 +17,7 @@ from bot.app_manifest import load_permissions
 from bot.cli.doctor import doctor
 from bot.cli.doctor.diagnosis import PartState
 from bot.cli.doctor.github import compare_clocks
+from bot.github.registration import load_permissions
 from memory.db.engine import Database
 from memory.repositories import configurations
 from memory.repositories.configurations import ConfigurationScope

@@ -9,7 +9,8 @@ import pytest
 
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from bot.outbound.allowance import NOTHING, Allowance
-from bot.settings import load, load_installation, load_tool_folders, provider_secrets
+from bot.setting_sources import provider_secrets
+from bot.settings import load, load_installation, load_tool_folders
 from domain.errors import ConfigurationError
 
 

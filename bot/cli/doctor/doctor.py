@@ -21,6 +21,7 @@ from bot.cli.doctor.storage import check_database, check_disk
 from bot.clock import SystemClock
 from bot.github.host import GitHubHost
 from bot.github.limits import InMemoryLimits
+from bot.github.registration import load_permissions
 from bot.settings import Settings, load
 from bot.version import VERSION
 from domain.errors import ForgeError
@@ -33,7 +34,7 @@ async def examine(console: Console, *, ask: bool = False, verbose: bool = False)
     :param verbose: show the result of each attack on the sandbox.
     """
     healthy = True
-    async for finding in _diagnose(ask=ask):
+    async for finding in diagnose(ask=ask):
         healthy = show(console, finding) and healthy
     try:
         settings = load()
@@ -43,7 +44,11 @@ async def examine(console: Console, *, ask: bool = False, verbose: bool = False)
     return await show_sandbox(console, user, wanted, verbose=verbose) and healthy
 
 
-async def _diagnose(*, ask: bool) -> AsyncGenerator[Diagnosis]:
+async def diagnose(*, ask: bool = False) -> AsyncGenerator[Diagnosis]:
+    """Check everything but the sandbox.
+
+    :param ask: spend a few tokens to see whether the models answer.
+    """
     yield ok("version", f"forge {VERSION}, Python {platform.python_version()}")
     try:
         settings = load()

@@ -25,9 +25,9 @@ async def check_models(settings: Settings, *, ask: bool) -> AsyncGenerator[Diagn
         if named.pop(chosen.names[task], None) is None:
             continue  # one model for both tasks
         is_wanted = bool(settings.model_fields_set & {"strong_model", "fast_model"})
-        yield await _check_model(chosen.find(task), is_wanted=is_wanted, ask=ask)
+        yield await check_model(chosen.find(task), is_wanted=is_wanted, ask=ask)
     if chosen.explicit_fallback is not None:
-        yield await _check_model(chosen.explicit_fallback, is_wanted=True, ask=ask)
+        yield await check_model(chosen.explicit_fallback, is_wanted=True, ask=ask)
     embedding = chosen.embedding
     if isinstance(embedding, Unusable):
         yield fail("model", embedding.reason, f"{embedding.advice} Or unset FORGE_EMBEDDING_MODEL.")
@@ -35,7 +35,12 @@ async def check_models(settings: Settings, *, ask: bool) -> AsyncGenerator[Diagn
         yield ok("model", f"{embedding.name} computes embeddings")
 
 
-async def _check_model(model: LanguageModel | Unusable, *, is_wanted: bool, ask: bool) -> Diagnosis:
+async def check_model(model: LanguageModel | Unusable, *, is_wanted: bool, ask: bool) -> Diagnosis:
+    """Check a model.
+
+    :param is_wanted: whether the operator named it, so that Forge cannot do without.
+    :param ask: spend a few tokens to see whether it answers.
+    """
     if isinstance(model, Unusable):
         advice = f"{model.advice} Without a model, a review runs only linters and security checks."
         return fail("model", model.reason, advice) if is_wanted else warn("model", model.reason, advice)

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bot.cli.doctor.diagnosis import fail, ok, show
+from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, show
 from domain.errors import ForgeError
 from safety.containment import ADVICE as NO_SANDBOX
 from safety.containment import CODE
@@ -30,16 +30,27 @@ async def show_sandbox(console: Console, user: str, wanted: Wanted, *, verbose: 
             console.print(
                 f"    level {level.level} ({level.name}) does not work: {escape(level.reason)}", soft_wrap=True
             )
+    return show(console, _judge(levels, wanted, "" if verbose else " (--verbose names them)"))
+
+
+async def check_sandbox(user: str, wanted: Wanted) -> Diagnosis:
+    """Which level of the sandbox is used, and whether Forge can work with it."""
+    try:
+        return _judge(await probe(user), wanted, "")
+    except ForgeError as error:
+        return fail("sandbox", error.message, error.advice)
+
+
+def _judge(levels: Sequence[SandboxLevel], wanted: Wanted, more: str) -> Diagnosis:
     try:
         best = max((level for level in select_levels(levels, wanted) if level.works), key=lambda level: level.level)
     except ForgeError as error:
-        return show(console, fail("sandbox", error.message, error.advice or "See docs/security.md."))
+        return fail("sandbox", error.message, error.advice or "See docs/security.md.")
     refused = sum(attack.refused is True for attack in best.attacks)
-    state = f"level {best.level} ({best.name}) is used and refuses {refused} of {len(ATTACKS)} attacks"
-    state += "" if verbose else " (--verbose names them)"
+    state = f"level {best.level} ({best.name}) is used and refuses {refused} of {len(ATTACKS)} attacks{more}"
     if best.level < CODE:
-        return show(console, fail("sandbox", f"{state}, so pull requests from forks are not checked", NO_SANDBOX))
-    return show(console, ok("sandbox", state))
+        return fail("sandbox", f"{state}, so pull requests from forks are not checked", NO_SANDBOX)
+    return ok("sandbox", state)
 
 
 def _attack_table(levels: Sequence[SandboxLevel]) -> Table:

@@ -1,0 +1,101 @@
+"""Reads settings from files: `.env`, a folder of secrets, and what the set-up page stored."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from dotenv import dotenv_values
+from dotenv.parser import parse_stream
+
+from domain.errors import ConfigurationError
+
+SECRETS_FOLDER = Path("/run/secrets")
+"""Where Docker and others mount secrets; read if it is there and FORGE_SECRETS_DIR names no other folder."""
+_MOST = 100_000  # bytes of a secret
+_PREFIX = "FORGE_"
+_TOKENS = (
+    "COPILOT_GITHUB_TOKEN|GITHUB_COPILOT_API_TOKEN|HEROKU_INFERENCE_KEY|HF_TOKEN|SNOWFLAKE_TOKEN|VERCEL_OIDC_TOKEN"
+)
+_OF_PROVIDERS = re.compile(
+    r"[A-Z0-9_]+_(API_KEY|BASE_URL|AUTH_TOKEN)|(AWS|AZURE_OPENAI|GOOGLE|OPENAI)_[A-Z0-9_]+"
+    rf"|HEROKU_INFERENCE_URL|SNOWFLAKE_ACCOUNT|{_TOKENS}"
+)
+_PROVIDER_SECRET = re.compile(
+    rf"[A-Z0-9_]+_(API_KEY|AUTH_TOKEN)|AWS_(SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN_BEDROCK)|{_TOKENS}"
+)
+
+
+def read_dotenv(file: Path) -> Mapping[str, str | None]:
+    """The settings in ``.env``.
+
+    :raises ConfigurationError: if it cannot be read, or a line of it is not NAME=VALUE.
+    """
+    if not file.exists():
+        return {}
+    try:
+        with file.open(encoding="utf-8") as lines:
+            bindings = list(parse_stream(lines))
+    except (OSError, UnicodeDecodeError) as error:
+        why = "it is a folder" if file.is_dir() else getattr(error, "strerror", None) or "it is not a text file"
+        advice = "Give it lines of NAME=VALUE, or remove it."
+        raise ConfigurationError(f"{file} cannot be read: {why}.", advice) from None
+    wrong = next((each for each in bindings if each.error or (each.key and each.value is None)), None)
+    if wrong is not None:
+        raise ConfigurationError(
+            f"{file} line {wrong.original.line} is not NAME=VALUE.", "Correct it, or begin it with “#” to leave it out."
+        )
+    return dotenv_values(file)
+
+
+def read_secrets(folder: Path | None) -> Mapping[str, str]:
+    """The settings in files of a folder, each named like its setting in lower or upper case: name → content.
+
+    Other files are left alone, and so are folders: Kubernetes mounts its own beside them.
+
+    :param folder: FORGE_SECRETS_DIR; None: the usual one, if it is there.
+    :raises ConfigurationError: the folder, or the file of a setting, cannot be read.
+    """
+    if folder is None and not os.access(SECRETS_FOLDER, os.R_OK | os.X_OK):
+        return {}
+    try:
+        files = sorted(each for each in (folder or SECRETS_FOLDER).iterdir() if _is_setting(each))
+    except OSError as error:
+        raise ConfigurationError(
+            f"FORGE_SECRETS_DIR {folder} cannot be read: {error.strerror}.",
+            "Name a folder with one file for each secret, or unset it.",
+        ) from None
+    return {each.name.upper(): _read_secret(each) for each in files}
+
+
+def _is_setting(file: Path) -> bool:
+    name = file.name.upper()
+    return (name.startswith(_PREFIX) or is_of_provider(name)) and file.is_file()
+
+
+def _read_secret(file: Path) -> str:
+    try:
+        with file.open(encoding="utf-8") as opened:
+            return opened.read(_MOST).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not a text file"
+        raise ConfigurationError(
+            f"The secret {file} cannot be read: {why}.", "Let the account that Forge runs as read it."
+        ) from None
+
+
+def feed_providers(values: Mapping[str, str | None]) -> None:
+    """Put the providers' keys and addresses into the environment, where their SDKs look; what is there wins."""
+    for name, value in values.items():
+        if value and is_of_provider(name):
+            os.environ.setdefault(name, value)
+
+
+def is_of_provider(name: str) -> bool:
+    """Whether a provider's SDK reads this variable."""
+    return _OF_PROVIDERS.fullmatch(name) is not None
+
+
+def provider_secrets() -> tuple[str, ...]:
+    """The providers' keys in the environment."""
+    return tuple(value for name, value in os.environ.items() if _PROVIDER_SECRET.fullmatch(name))

@@ -1,0 +1,95 @@
+"""Serves the set-up pages where Forge will serve, until they are done."""
+
+import asyncio
+import secrets
+import sys
+from collections.abc import Callable
+
+import structlog
+from aiohttp import web
+
+from bot.clock import SystemClock
+from bot.server import listen
+from bot.settings import Installation
+from bot.setup.guard import SetupGuard
+from bot.setup.site import PATH, SetupSite
+from domain.ports import Clock
+
+log = structlog.get_logger(__name__)
+
+_LARGEST_FORM = 64 * 1024  # bytes
+
+
+async def set_up(
+    settings: Installation,
+    stopped: asyncio.Event,
+    announce: Callable[[str], None] | None = None,
+    clock: Clock | None = None,
+) -> bool:
+    """Serve the set-up pages until they are done, or until the process is told to stop; returns whether they are done.
+
+    :param announce: is told each address that may be opened; by default it is printed, or logged where logs are JSON.
+    :raises ConfigurationError: the address of the settings cannot be used, or the data folder not be written.
+    """
+    settings.make_data_dir()
+    settings.store.load()  # raises before anybody begins
+    tell = announce or (_log if settings.log_format == "json" else _print)
+    port = settings.port
+
+    def announce_token(token: str | None) -> None:
+        tell(_find_address(settings, port) + (f"?once={token}" if token else ""))
+
+    guard = SetupGuard(clock or SystemClock(), not settings.is_on_loopback, settings.public_url, announce_token)
+    site = SetupSite(guard, settings, f"Forge {secrets.token_hex(2)}")
+    app = web.Application(client_max_size=_LARGEST_FORM)
+    site.add_routes(app.router)
+    app.router.add_get("/healthz", _alive)
+    app.router.add_get("/readyz", _refuse)
+    app.router.add_post("/webhook", _answer_hook)
+    app.router.add_post("/", _answer_hook)
+    runner = web.AppRunner(app, shutdown_timeout=5)
+    await runner.setup()
+    try:
+        async with listen(runner, settings) as port:
+            guard.open()
+            waiting = [asyncio.create_task(event.wait()) for event in (site.done, stopped)]
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in waiting:
+                task.cancel()
+    finally:
+        await runner.cleanup()
+    return site.done.is_set()
+
+
+def _find_address(settings: Installation, port: int) -> str:
+    if settings.public_url:
+        return f"{settings.public_url}{PATH}"
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host if settings.host not in {'0.0.0.0', '::'} else 'localhost'}:{port}{PATH}"
+
+
+def _log(address: str) -> None:
+    log.warning("setup.waiting", open=address, why="There is no GitHub App yet; the address counts for 30 minutes.")
+
+
+def _print(address: str) -> None:
+    sys.stderr.write(
+        f"\nForge has no GitHub App yet. To set it up, open this address within 30 minutes:\n\n    {address}\n\n"
+        "`forge setup --manual` says how to do it by hand. Ctrl-C ends.\n\n"
+    )
+    sys.stderr.flush()
+
+
+async def _alive(_request: web.Request) -> web.Response:
+    return web.Response(text="ok\n")
+
+
+async def _refuse(_request: web.Request) -> web.Response:
+    return web.Response(status=503, text="not set up\n")
+
+
+async def _answer_hook(request: web.Request) -> web.Response:
+    """Greet GitHub, which pings a new App; of anything else it keeps a record, from which Forge fetches it later."""
+    if request.headers.get("X-GitHub-Event") == "ping":
+        return web.Response(text="not set up yet\n")
+    return web.Response(status=503, text="not set up yet\n")

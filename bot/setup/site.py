@@ -1,0 +1,252 @@
+"""The set-up pages: what is shown at each step, and what each form does."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping
+
+import structlog
+from aiohttp import web
+
+from bot.cli.doctor.diagnosis import Diagnosis, PartState
+from bot.github.registration import NotRegistered, RegisteredApp, build_address, build_manifest, exchange_code
+from bot.setting_places import Places
+from bot.settings import list_named
+from bot.setup.choices import STORED, Choices, parse_choices
+from bot.setup.examination import KEYS, NO_KEY, examine_installation, try_key
+from bot.setup.guard import LIFETIME, Denied, SetupGuard
+from bot.setup.rendering import render
+from domain.errors import ConfigurationError
+from domain.text.redaction import PROCESS_REDACTOR
+
+log = structlog.get_logger(__name__)
+
+PATH = "/setup"
+_COOKIE = "forge_setup"
+_PAGE = "SETUP_APP_PAGE"  # under which the App's page on GitHub is stored
+_OWNER = "SETUP_APP_OWNER"
+
+Handler = Callable[[web.Request, str], Awaitable[web.StreamResponse]]
+
+
+class SetupSite:
+    """One set-up, from the first page to the last.
+
+    :param suggestion: a name for the App.
+    """
+
+    def __init__(self, guard: SetupGuard, places: Places, suggestion: str) -> None:
+        self._guard = guard
+        self._places = places
+        self._suggestion = suggestion
+        self._is_chosen = False
+        self._is_model_done = False
+        self._code = ""  # of GitHub, while it could not be exchanged
+        self._busy = asyncio.Lock()  # one thing at a time, also if a button is pressed twice
+        self.done = asyncio.Event()
+
+    def add_routes(self, router: web.UrlDispatcher) -> None:
+        """Add every page and form."""
+        router.add_get("/", self._lead)
+        router.add_get(PATH, self._wrap(self._show))
+        router.add_post(f"{PATH}/begin", self._wrap_form(self._begin))
+        router.add_get(f"{PATH}/registered", self._wrap(self._register))
+        for name, handler in (
+            ("app", self._choose),
+            ("exchange", self._exchange),
+            ("model", self._set_model),
+            ("finish", self._finish),
+        ):
+            router.add_post(f"{PATH}/{name}", self._wrap_form(self._wrap_step(handler)))
+
+    # --- who may ask ---------------------------------------------------------------------------------------------
+
+    def _wrap(self, handler: Handler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        """Refuse a request under a name that is not ours, and show every refusal as a page."""
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            try:
+                origin = self._guard.find_origin(request.host)
+                async with self._busy:
+                    if self.done.is_set():
+                        raise web.HTTPNotFound
+                    return await handler(request, origin)
+            except Denied as denied:
+                return _show_refusal(denied)
+            except ConfigurationError as error:
+                return _show_refusal(Denied(500, error.message, error.advice or ""))
+
+        return handle
+
+    def _wrap_form(self, handler: Handler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def handle(request: web.Request, origin: str) -> web.StreamResponse:
+            self._guard.require_own_page(origin, request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site"))
+            return await handler(request, origin)
+
+        return self._wrap(handle)
+
+    def _wrap_step(self, handler: Handler) -> Handler:
+        async def handle(request: web.Request, origin: str) -> web.StreamResponse:
+            self._require_known(request)
+            return await handler(request, origin)
+
+        return handle
+
+    def _require_known(self, request: web.Request) -> None:
+        if not self._guard.knows(request.cookies.get(_COOKIE, "")):
+            raise Denied(
+                403,
+                "This browser does not do the set-up, or did nothing for 30 minutes.",
+                "Open the address that Forge printed, and begin there.",
+            )
+
+    # --- the steps -----------------------------------------------------------------------------------------------
+
+    async def _lead(self, _request: web.Request) -> web.StreamResponse:
+        return _see_other(PATH)
+
+    async def _show(self, request: web.Request, origin: str) -> web.StreamResponse:
+        """The step that comes next."""
+        if not self._guard.knows(request.cookies.get(_COOKIE, "")):
+            return render("begin.html", has_token=self._guard.has_token, token=request.query.get("once", ""))
+        kept = self._load()
+        if not kept.get("FORGE_APP_ID"):
+            choices = self._load_choices(kept)
+            if self._code:
+                return self._show_failure("The App is registered, but its credentials are not here yet.", "", True)
+            if not self._is_chosen or "change" in request.query:
+                return self._show_choices(choices, {})
+            return self._show_manifest(choices, origin)
+        if not self._is_model_done:
+            return self._show_model(kept, None)
+        found = await examine_installation()
+        return render("checks.html", found=found, page=_install_page(kept), owner=kept.get(_OWNER, ""))
+
+    async def _begin(self, request: web.Request, origin: str) -> web.StreamResponse:
+        secret = self._guard.begin(str((await request.post()).get("token", "")))
+        answer = _see_other(PATH)
+        answer.set_cookie(
+            _COOKIE,
+            secret,
+            max_age=int(LIFETIME.total_seconds()) * 4,
+            path=PATH,
+            httponly=True,
+            samesite="Lax",  # GitHub leads back here
+            secure=origin.startswith("https:"),
+        )
+        return answer
+
+    async def _choose(self, request: web.Request, origin: str) -> web.StreamResponse:
+        named = list_named()
+        fixed = {field: str(named[setting]) for field, setting in STORED.items() if named.get(setting)}
+        form = {**await _read_form(request), **fixed, **({"reach": "relay"} if "relay" in fixed else {})}
+        choices, wrong = parse_choices(form, fixed.get("public_url") or origin)
+        if wrong:
+            return self._show_choices(choices, wrong)
+        self._save(choices.as_settings(named))
+        self._is_chosen = True
+        return _see_other(PATH)
+
+    async def _register(self, request: web.Request, _origin: str) -> web.StreamResponse:
+        """Where GitHub sends the browser with a code."""
+        self._require_known(request)
+        self._guard.take_state(request.query.get("state", ""))
+        self._code = request.query.get("code", "")
+        return await self._fetch_credentials()
+
+    async def _exchange(self, _request: web.Request, _origin: str) -> web.StreamResponse:
+        return await self._fetch_credentials() if self._code else _see_other(PATH)
+
+    async def _fetch_credentials(self) -> web.StreamResponse:
+        kept = self._load()
+        found = await exchange_code(kept["FORGE_GITHUB_API_URL"], self._code)
+        if isinstance(found, NotRegistered):
+            self._code = self._code if found.can_retry else ""
+            log.warning("setup.not_registered", why=found.reason)
+            return self._show_failure(found.reason, found.advice, found.can_retry)
+        self._code = ""
+        self._store_app(found)
+        log.info("setup.registered", app=found.id, owner=found.owner.login)
+        return _see_other(PATH)
+
+    def _store_app(self, app: RegisteredApp) -> None:
+        secrets = {
+            "FORGE_PRIVATE_KEY": app.pem.get_secret_value(),
+            "FORGE_WEBHOOK_SECRET": app.webhook_secret.get_secret_value(),
+            "FORGE_CLIENT_SECRET": app.client_secret.get_secret_value(),
+        }
+        PROCESS_REDACTOR.learn(*secrets.values())
+        about = {"FORGE_APP_ID": str(app.id), "FORGE_CLIENT_ID": app.client_id}
+        self._save({**secrets, **about, _PAGE: app.html_url, _OWNER: app.owner.login})
+
+    async def _set_model(self, request: web.Request, _origin: str) -> web.StreamResponse:
+        form = await _read_form(request)
+        provider, key = form.get("provider", ""), form.get("key", "").strip()
+        if form.get("action") != "skip":
+            if not key or provider not in KEYS:
+                return self._show_model(self._load(), NO_KEY, provider)
+            PROCESS_REDACTOR.learn(key)
+            diagnosis, settings = await try_key(provider, key)
+            if diagnosis.condition is not PartState.well:
+                return self._show_model(self._load(), diagnosis, provider)
+            self._save(settings)
+        self._is_model_done = True
+        return _see_other(PATH)
+
+    async def _finish(self, _request: web.Request, _origin: str) -> web.StreamResponse:
+        kept = self._load()
+        if not kept.get("FORGE_APP_ID"):
+            return _see_other(PATH)
+        self.done.set()
+        return render("done.html", page=_install_page(kept), owner=kept.get(_OWNER, ""))
+
+    # --- what is shown and kept ----------------------------------------------------------------------------------
+
+    def _show_choices(self, choices: Choices, wrong: Mapping[str, str]) -> web.StreamResponse:
+        named = list_named()
+        fixed = {field: setting for field, setting in STORED.items() if named.get(setting)}
+        return render("choices.html", status=422 if wrong else 200, choices=choices, wrong=wrong, fixed=fixed)
+
+    def _show_manifest(self, choices: Choices, origin: str) -> web.StreamResponse:
+        manifest = build_manifest(choices.name, choices.hook, choices.public_url, f"{origin}{PATH}/registered")
+        address = build_address(choices.web_url, choices.organization, self._guard.make_state())
+        return render("manifest.html", leads_to=choices.web_url, choices=choices, manifest=manifest, address=address)
+
+    def _show_failure(self, reason: str, advice: str, can_retry: bool) -> web.StreamResponse:
+        return render("failure.html", status=502, reason=reason, advice=advice, can_retry=can_retry)
+
+    def _show_model(
+        self, kept: Mapping[str, str], diagnosis: Diagnosis | None, provider: str = ""
+    ) -> web.StreamResponse:
+        there = [name for name in KEYS.values() if os.environ.get(name) or kept.get(name)]
+        status = 200 if diagnosis is None else 422
+        return render("model.html", status=status, diagnosis=diagnosis, provider=provider or "anthropic", there=there)
+
+    def _load(self) -> Mapping[str, str]:
+        """What is stored, and over it what is set elsewhere."""
+        return {**self._places.store.load(), **{name: str(value) for name, value in list_named().items()}}
+
+    def _load_choices(self, kept: Mapping[str, str]) -> Choices:
+        return Choices.load(kept, self._suggestion)
+
+    def _save(self, values: Mapping[str, str]) -> None:
+        self._places.make_data_dir()
+        self._places.store.save(values)
+
+
+def _install_page(kept: Mapping[str, str]) -> str:
+    """Where people install the App; empty if GitHub's answer did not name a page of its own."""
+    page, web_url = kept.get(_PAGE, ""), kept.get("FORGE_GITHUB_WEB_URL", "")
+    return f"{page}/installations/new" if web_url and page.startswith(f"{web_url}/") else ""
+
+
+def _show_refusal(denied: Denied) -> web.StreamResponse:
+    log.warning("setup.refused", why=denied.reason)
+    return render("refusal.html", status=denied.status, reason=denied.reason, advice=denied.advice)
+
+
+async def _read_form(request: web.Request) -> Mapping[str, str]:
+    return {name: value for name, value in (await request.post()).items() if isinstance(value, str)}
+
+
+def _see_other(target: str) -> web.Response:
+    return web.Response(status=303, headers={"Location": target, "Cache-Control": "no-store"})

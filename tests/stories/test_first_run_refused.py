@@ -1,0 +1,283 @@
+"""Nobody but the one browser gets through the set-up: every step refuses what was forged, repeated or is too late."""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from structlog.testing import capture_logs
+
+from bot.settings import load_installation
+from bot.setup.server import set_up
+from simulator import Simulator
+from tests.contract.stage import MovableClock
+from tests.world.first_run import find_port
+
+_CHOICES = {"name": "Forge", "organization": "", "reach": "server", "public_url": "http://127.0.0.1:9"}
+
+
+@dataclass
+class Setup:
+    """A set-up that runs, and what it announced."""
+
+    github: Simulator
+    clock: MovableClock
+    folder: Path
+    addresses: list[str] = field(default_factory=list[str])
+    was_announced: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def origin(self) -> str:
+        place = urlsplit(self.addresses[0])
+        return f"{place.scheme}://{place.netloc}"
+
+    @property
+    def token(self) -> str:
+        return self.addresses[-1].partition("?once=")[2]
+
+    def open_browser(self) -> httpx2.AsyncClient:
+        """A browser: it keeps cookies, and says where its forms come from."""
+        return httpx2.AsyncClient(base_url=self.origin, headers={"Origin": self.origin})
+
+    async def begin(self, browser: httpx2.AsyncClient) -> None:
+        answer = await browser.post("/setup/begin", data={"token": self.token})
+        assert answer.status_code == 303
+
+    async def choose(self, browser: httpx2.AsyncClient) -> str:
+        """Choose, and return the address that the manifest is sent to."""
+        answer = await browser.post("/setup/app", data={**_CHOICES, "web_url": self.github.url})
+        assert answer.status_code == 303
+        shown = await browser.get("/setup")
+        return re.findall(r'action="([^"]*settings/apps/new[^"]*)"', shown.text)[0]
+
+    async def register(self, browser: httpx2.AsyncClient) -> str:
+        """Register the App on GitHub, and return the path that it leads back to."""
+        target = (await self.choose(browser)).replace("/new?", "?")
+        manifest = f'{{"name": "Forge", "redirect_url": "{self.origin}/setup/registered"}}'
+        async with httpx2.AsyncClient() as elsewhere:
+            back = await elsewhere.post(target, data={"manifest": manifest})
+        return back.headers["Location"].removeprefix(self.origin)
+
+
+@asynccontextmanager
+async def _set_up(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, host: str, **settings: str
+) -> AsyncGenerator[tuple[Setup, asyncio.Task[bool]]]:
+    monkeypatch.chdir(folder)
+    for name, value in {"FORGE_HOST": host, "FORGE_PORT": "0", **settings}.items():
+        monkeypatch.setenv(name, value)
+    async with Simulator(folder / "github") as github:
+        github.user("alice")
+        running = Setup(github, MovableClock(), folder)
+
+        def announce(address: str) -> None:
+            running.addresses.append(address)
+            running.was_announced.set()
+
+        stopped = asyncio.Event()
+        task = asyncio.create_task(set_up(load_installation(), stopped, announce, running.clock))
+        await running.was_announced.wait()
+        try:
+            yield running, task
+        finally:
+            stopped.set()
+            await task
+
+
+@pytest.fixture
+async def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Setup]:
+    """On loopback, without a token."""
+    async with _set_up(tmp_path, monkeypatch, "127.0.0.1") as (running, _):
+        yield running
+
+
+@pytest.fixture
+async def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Setup]:
+    """Reached from elsewhere, with a token."""
+    async with _set_up(tmp_path, monkeypatch, "0.0.0.0") as (running, _):  # that is what is tested
+        yield running
+
+
+async def test_a_token_counts_once_and_only_the_right_one(remote: Setup) -> None:
+    async with remote.open_browser() as browser, remote.open_browser() as other:
+        assert len(remote.token) > 40
+        shown = await browser.get(
+            f"/setup?once={remote.token}"
+        )  # looking at the page, as a preview does, spends nothing
+        assert remote.token in shown.text
+        for wrong in ("", "x", remote.token[:-1], remote.token + "x"):
+            refused = await other.post("/setup/begin", data={"token": wrong})
+            assert (refused.status_code, "The token is wrong" in refused.text) == (403, True)
+        await remote.begin(browser)
+        refused = await other.post("/setup/begin", data={"token": remote.token})
+        assert "under way in another browser" in refused.text
+        for path in ("app", "exchange", "model", "finish"):
+            answer = await other.post(f"/setup/{path}", data={**_CHOICES, "web_url": remote.github.url})
+            assert answer.status_code == 403
+        assert "Token that Forge printed" in (await other.get("/setup")).text
+
+
+async def test_a_token_and_a_browser_expire(remote: Setup) -> None:
+    async with remote.open_browser() as browser:
+        late = remote.token
+        remote.clock.advance(minutes=31)
+        refused = await browser.post("/setup/begin", data={"token": late})
+        assert "printed a new address" in refused.text
+        assert remote.token != late
+        await remote.begin(browser)
+        remote.clock.advance(minutes=29)
+        await remote.choose(browser)
+        remote.clock.advance(minutes=29)  # each use begins the time anew
+        back = await remote.register(browser)
+        remote.clock.advance(minutes=31)
+        assert (await browser.get(back)).status_code == 403
+        assert (await browser.post("/setup/finish")).status_code == 403
+        assert not _is_registered(remote)
+        refused = await browser.post("/setup/begin", data={"token": remote.token})
+        await remote.begin(browser)
+        assert len(remote.addresses) == 3
+
+
+async def test_a_forged_or_repeated_answer_of_github(local: Setup) -> None:
+    async with local.open_browser() as browser, local.open_browser() as other:
+        await local.begin(browser)
+        early = await browser.get("/setup/registered?code=0123456789abcdef&state=")
+        back = await local.register(browser)
+        code = re.findall(r"code=(\w+)", back)[0]
+        forged = [
+            await browser.get(f"/setup/registered?code={code}&state={state}") for state in ("", "x", "a" * 43, code)
+        ]
+        foreign = await other.get(back)
+        assert [each.status_code for each in (early, *forged, foreign)] == [403] * 6
+        assert not any("conversions" in each.path for each in local.github.requests)
+        good, again = await browser.get(back), await browser.get(back)
+        assert (good.status_code, good.headers["Location"], again.status_code) == (303, "/setup", 403)
+        assert _is_registered(local)
+        assert sum("conversions" in each.path for each in local.github.requests) == 1
+        assert "API key" in (await browser.get("/setup")).text
+
+
+async def test_a_code_that_github_does_not_know(local: Setup) -> None:
+    async with local.open_browser() as browser:
+        await local.begin(browser)
+        for code in ("0123456789abcdef", "../../app", "a" * 300, ""):
+            state = re.findall(r"state=([\w-]+)", await local.choose(browser))[0]
+            answer = await browser.get("/setup/registered", params={"code": code, "state": state})
+            assert (answer.status_code, "Begin again" in answer.text) == (502, True)
+        assert not _is_registered(local)
+        assert [each.path for each in local.github.requests] == ["/app-manifests/0123456789abcdef/conversions"]
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "[::1", "192.0.2.7", ""])
+async def test_another_name_for_this_machine(host: str, local: Setup) -> None:
+    async with local.open_browser() as browser:
+        for method, path in (("GET", "/setup"), ("POST", "/setup/begin"), ("GET", "/setup/registered")):
+            answer = await browser.request(method, path, headers={"Host": host, "Origin": f"http://{host}"})
+            assert answer.status_code in {400, 421}
+        await local.begin(browser)
+
+
+async def test_a_server_that_others_reach_is_known_by_numbers_and_its_public_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = find_port()
+    settings = {"FORGE_PUBLIC_URL": "https://forge.example.com", "FORGE_PORT": str(port)}
+    async with (
+        _set_up(tmp_path, monkeypatch, "0.0.0.0", **settings) as (running, _),  # that is what is tested
+        httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as browser,
+    ):
+        assert running.addresses[0].startswith("https://forge.example.com/setup?once=")
+        for host, status in (
+            ("forge.example.com", 200),
+            ("192.0.2.7:8080", 200),
+            ("[2001:db8::1]", 200),
+            ("localhost:8080", 200),
+            ("forge.example.com:80", 421),
+            ("evil.example", 421),
+        ):
+            assert (await browser.get("/setup", headers={"Host": host})).status_code == status, host
+        behind_tls = {"Host": "forge.example.com", "Origin": "https://forge.example.com"}
+        begun = await browser.post("/setup/begin", headers=behind_tls, data={"token": running.token})
+        assert "Secure" in begun.headers["Set-Cookie"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": ""},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+async def test_a_form_of_another_site(headers: dict[str, str], local: Setup) -> None:
+    async with local.open_browser() as browser:
+        assert (await browser.post("/setup/begin", headers=headers)).status_code == 403
+        await local.begin(browser)
+        for path in ("app", "model", "finish"):
+            answer = await browser.post(f"/setup/{path}", headers=headers, data=_CHOICES)
+            assert answer.status_code == 403
+
+
+async def test_a_second_browser_on_this_machine(local: Setup) -> None:
+    async with local.open_browser() as browser, local.open_browser() as other:
+        await local.begin(browser)
+        assert "under way in another browser" in (await other.post("/setup/begin")).text
+        local.clock.advance(minutes=31)
+        await local.begin(other)
+        assert (await browser.post("/setup/finish")).status_code == 403
+
+
+async def test_what_is_typed_is_checked_and_shown_harmlessly(local: Setup) -> None:
+    hostile = '"><script>alert(1)</script>'
+    async with local.open_browser() as browser:
+        await local.begin(browser)
+        form = {"name": hostile * 3, "organization": hostile, "web_url": "http://ghes.example.com", "reach": "server"}
+        answer = await browser.post("/setup/app", data={**form, "public_url": "https://a/b?c"})
+        assert answer.status_code == 422
+        assert hostile not in answer.text
+        for told in ("34 characters", "not a login", "unencrypted", "more than scheme, host and port"):
+            assert told in answer.text
+        policy = answer.headers["Content-Security-Policy"]
+        assert "script-src" not in policy
+        assert policy.startswith("default-src 'none'; style-src 'sha256-")
+        shown = await browser.post(
+            "/setup/app", data={**form, "web_url": "https://github.com", "public_url": local.origin}
+        )
+        assert "GitHub cannot reach this machine under that address" in shown.text
+
+
+async def test_webhooks_meanwhile_are_left_to_github_s_record(local: Setup) -> None:
+    async with local.open_browser() as browser:
+        ping = await browser.post("/webhook", headers={"X-GitHub-Event": "ping"})
+        push = await browser.post("/webhook", headers={"X-GitHub-Event": "push"})
+        ready = await browser.get("/readyz")
+        alive = await browser.get("/healthz")
+    assert [each.status_code for each in (ping, push, ready, alive)] == [200, 503, 503, 200]
+
+
+async def test_nothing_secret_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with capture_logs() as logs:
+        async with _set_up(tmp_path, monkeypatch, "127.0.0.1") as (running, task), running.open_browser() as browser:
+            await running.begin(browser)
+            back = await running.register(browser)
+            pages = [await browser.get(back), await browser.get("/setup"), await browser.get(back)]
+            pages.append(await browser.post("/setup/model", data={"action": "skip"}))
+            pages.append(await browser.post("/setup/finish"))
+            assert await task
+            app, hooks = running.github.app, running.github.hooks
+            told = "".join(each.text + str(each.headers) for each in pages) + str(logs)
+            for secret in (app.client_secret, hooks.secret, app.private_key_pem.splitlines()[3]):
+                assert secret not in told
+            with pytest.raises(httpx2.ConnectError):
+                await browser.get("/setup")
+
+
+def _is_registered(running: Setup) -> bool:
+    return bool(load_installation().store.load().get("FORGE_APP_ID"))
