@@ -8,8 +8,9 @@ from agents.llm.models import Models
 from bot.clock import SystemClock
 from bot.feedback import FeedbackDoor, open_feedback
 from bot.migration import migrate
+from bot.own_secrets import hide_own_secrets
 from bot.prometheus import Metrics
-from bot.services import build_host, build_services, hide_own_secrets
+from bot.services import build_host, build_services
 from bot.settings import Settings
 from bot.webhook import BODY_SECONDS, Door
 from domain.ports import Clock

@@ -18,7 +18,7 @@ from pydantic_settings import (
 
 from agents.llm.models import Models, ModelTier
 from bot.addresses import is_loopback
-from bot.app_manifest import load_permissions
+from bot.github.registration import load_permissions
 from bot.github.settings import GitHubSettings, rsa_key
 from bot.outbound.allowance import NOTHING, Allowance
 from bot.setting_mistakes import OF_APP, PREFIX, explain, refuse_unknown

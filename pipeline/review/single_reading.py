@@ -12,7 +12,6 @@ from domain.config.configuration import Configuration
 from domain.github.pull_requests import PullRequest
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
-from domain.runs.run import RepositoryRef
 from domain.text.redaction import redact_outgoing
 from pipeline.model_calls.single_budget import SingleBudget
 from pipeline.review.model_answers import PreparedQuestions, assess_answers, weigh_claims
@@ -38,7 +37,7 @@ class SingleReading:
     """
 
     models: Models | None
-    repository: RepositoryRef
+    repository_id: int
     pull_request: PullRequest
     configuration: Configuration
     toolbox: Toolbox
@@ -75,7 +74,7 @@ class SingleReading:
         model = self.models.choose(ModelTier.fast)
         if isinstance(model, Unusable):
             return model.reason
-        if not self.asked and needs_ok(self.pull_request, self.configuration.review, self.repository.id):
+        if not self.asked and needs_ok(self.pull_request, self.configuration.review, self.repository_id):
             return _NEEDS_OK
         return model
 
@@ -86,7 +85,7 @@ class SingleReading:
             return code
 
         review = self.configuration.review
-        origin = find_origin(self.pull_request.is_from_fork(self.repository.id))
+        origin = find_origin(self.pull_request.is_from_fork(self.repository_id))
         head = HeadCode(checked.head_sha, fetch, origin, review.never_send)
         around = await find_surroundings(head, self.toolbox, change, versions, checked.findings)
         riskiest = list_riskiest(change.files, checked.findings, self.configuration.paths.sensitive)

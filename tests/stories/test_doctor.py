@@ -13,7 +13,6 @@ from aiohttp import web
 from pydantic import JsonValue
 from rich.console import Console
 
-from bot.app_manifest import load_permissions
 from bot.cli.doctor import doctor
 from bot.cli.doctor.diagnosis import PartState
 from bot.cli.doctor.github import compare_clocks

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 
 from rich.console import Console
 
-from bot.app_manifest import load_permissions
 from bot.cli.doctor.deployments import check_deployments
 from bot.cli.doctor.detectors import check_detectors
 from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, show

@@ -67,7 +67,7 @@ def build_reading(examined: Examined, toolbox: Toolbox, *, ask_model: bool, aske
     """
     models: Models | None = load_environment().models if ask_model else None
     return SingleReading(
-        models, examined.repository, examined.pull_request, examined.loaded.configuration, toolbox, asked
+        models, examined.repository.id, examined.pull_request, examined.loaded.configuration, toolbox, asked
     )
 
 

@@ -11,7 +11,7 @@ from bot.clock import SystemClock
 from bot.github.limits import InMemoryLimits
 from bot.github.person import PersonalHost
 from bot.github.settings import PersonalAccess
-from bot.settings import provider_secrets
+from bot.setting_sources import provider_secrets
 from domain.text.redaction import PROCESS_REDACTOR
 
 
