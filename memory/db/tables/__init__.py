@@ -16,6 +16,7 @@ from memory.db.tables import (
     production,
     repositories,
     runs,
+    sessions,
 )
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "production",
     "repositories",
     "runs",
+    "sessions",
 ]

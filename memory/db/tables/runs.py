@@ -31,6 +31,9 @@ class RunRow(TableRow):
         UniqueConstraint("repository_id", "number", "head_sha", "base_sha", "trigger", "attempt", name="natural_key"),
         Index("runs_by_state", "state"),
         Index("runs_by_head", "repository_id", "head_sha"),
+        Index("runs_by_repository", "repository_id", "id"),
+        Index("runs_by_repository_and_state", "repository_id", "state", "id"),
+        Index("runs_by_name", "owner", "name", "id"),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)

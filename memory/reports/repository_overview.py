@@ -1,0 +1,67 @@
+"""Finds repositories by their names, and says of each at a glance how far Forge is there."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+
+from domain.gates import GateState
+from domain.runs.run import RepositoryRef, Run
+from memory.db.engine import Database
+from memory.db.tables.automation import LadderRow
+from memory.db.tables.gates import GateRow
+from memory.db.tables.runs import RunRow
+from safety.automation_level import START
+
+
+@dataclass(frozen=True)
+class LatestRun:
+    """The newest run of a repository.
+
+    :param at: when it was admitted.
+    """
+
+    run: Run
+    at: datetime
+
+
+@dataclass(frozen=True)
+class RepositoryOverview:
+    """How far Forge is in a repository.
+
+    :param level: of automation, as reached or set.
+    :param waiting: gates that wait for people.
+    """
+
+    level: int = START
+    waiting: int = 0
+    latest: LatestRun | None = None
+
+
+async def find_repository(database: Database, owner: str, name: str) -> RepositoryRef | None:
+    """The repository in which something ran under this name, spelt like this; the one of the newest run."""
+    query = select(RunRow).where(RunRow.owner == owner, RunRow.name == name).order_by(RunRow.id.desc()).limit(1)
+    async with database.transaction() as session:
+        row = await session.scalar(query)
+        return None if row is None else row.as_run().repository
+
+
+async def load_overviews(database: Database, repository_ids: Collection[int]) -> Mapping[int, RepositoryOverview]:
+    """The overview of each repository, by id."""
+    newest = select(func.max(RunRow.id)).where(RunRow.repository_id.in_(repository_ids)).group_by(RunRow.repository_id)
+    waiting = (
+        select(GateRow.repository_id, func.count())
+        .where(GateRow.repository_id.in_(repository_ids), GateRow.state == GateState.waiting.value)
+        .group_by(GateRow.repository_id)
+    )
+    levels = select(LadderRow.repository_id, LadderRow.level).where(LadderRow.repository_id.in_(repository_ids))
+    async with database.transaction() as session:
+        rows = await session.scalars(select(RunRow).where(RunRow.id.in_(newest)))
+        latest = {row.repository_id: LatestRun(row.as_run(), row.created_at) for row in rows}
+        counts = dict((await session.execute(waiting)).all())
+        reached = dict((await session.execute(levels)).all())
+    return {
+        number: RepositoryOverview(reached.get(number, START), counts.get(number, 0), latest.get(number))
+        for number in repository_ids
+    }
