@@ -8,6 +8,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.left_out import WHOLE, load_left_out, strip_parameters
+from tests.world.browser import BROWSER
 from tests.world.shared_forge import LENDER
 
 ALL = bool(os.environ.get("TEST_ALL"))  # `make test-all`
@@ -51,6 +52,13 @@ async def shared_forge() -> AsyncGenerator[None]:
     """The Forge that stories share ends with the tests of this process."""
     yield
     await LENDER.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+async def shared_browser() -> AsyncGenerator[None]:
+    """So does the browser that they share."""
+    yield
+    await BROWSER.close()
 
 
 @pytest.fixture(autouse=True)
