@@ -62,7 +62,7 @@ class Cookies:
     key: bytes
 
     def keep_sign_in(self, response: web.Response, begun: BegunSignIn) -> None:
-        content = base64.urlsafe_b64encode(json.dumps(asdict(begun)).encode()).decode()
+        content = base64.urlsafe_b64encode(json.dumps(asdict(begun)).encode()).decode().rstrip("=")
         self._set(response, _SIGN_IN, f"{content}.{self._sign(content)}", int(SIGN_IN_LASTS.total_seconds()))
 
     def read_sign_in(self, request: web.Request) -> BegunSignIn | None:
@@ -71,7 +71,7 @@ class Cookies:
         if not hmac.compare_digest(signature.encode(), self._sign(content).encode()):
             return None
         try:
-            return BegunSignIn(**json.loads(base64.urlsafe_b64decode(content)))
+            return BegunSignIn(**json.loads(base64.urlsafe_b64decode(f"{content}==")))
         except (ValueError, TypeError, binascii.Error):  # of another version of Forge
             return None
 

@@ -9,8 +9,11 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bot.dashboard.visit import ROOT, Page
+from domain.money import format_usd
 from domain.text.escaping import strip_invisible
+from domain.text.redaction import redact_outgoing
 from messages.ages import describe_age
+from messages.audit import format_duration
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
@@ -28,12 +31,12 @@ def _show_time(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
-def _show_money(usd: float) -> str:
-    return f"${usd:,.2f}" if usd >= 0.01 or usd == 0 else f"${usd:,.4f}"
-
-
 def _show_count(number: int) -> str:
     return f"{number:,}"
+
+
+def _show_figure(number: float) -> str:
+    return f"{number:,g}"
 
 
 def clean(value: object) -> object:
@@ -54,7 +57,14 @@ def _build() -> Environment:
         keep_trailing_newline=True,
         finalize=clean,
     )
-    made.filters |= {"utc": _show_time, "usd": _show_money, "count": _show_count}
+    made.filters |= {
+        "masked": redact_outgoing,
+        "utc": _show_time,
+        "usd": format_usd,
+        "count": _show_count,
+        "duration": format_duration,
+        "figure": _show_figure,
+    }
     made.tests |= {"moment": lambda value: isinstance(value, datetime)}
     made.globals.update({"root": ROOT, "age": describe_age})  # pyright: ignore[reportCallIssue, reportArgumentType]
     return made

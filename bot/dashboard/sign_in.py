@@ -57,7 +57,7 @@ class SignInPages:
         make_cookies(self._settings, request).keep_sign_in(response, begun)
         return response
 
-    async def come_back(self, request: web.Request) -> web.Response:
+    async def arrive(self, request: web.Request) -> web.Response:
         """Takes the browser back from GitHub, and begins a session if GitHub says who it is."""
         cookies, now = make_cookies(self._settings, request), self._services.clock.now()
         begun, origin = cookies.read_sign_in(request), find_own_origin(self._settings, request)

@@ -72,7 +72,7 @@ class Dashboard:
         router.add_get(style_address(), show_style)
         router.add_get(f"{ROOT}/sign-in", self._guard(self._sign_in.offer))
         router.add_get(f"{ROOT}/to-github", self._guard(self._sign_in.leave))
-        router.add_get(f"{ROOT}/signed-in", self._guard(self._sign_in.come_back))
+        router.add_get(f"{ROOT}/signed-in", self._guard(self._sign_in.arrive))
         router.add_post(f"{ROOT}/sign-out", self._guard(self._sign_out))
         router.add_get(ROOT, self._guard(self._list_repositories))
         for page in PAGES:
@@ -86,7 +86,7 @@ class Dashboard:
     def _guard(self, answer: Handler) -> Handler:
         """Turns what can go wrong into pages; never answers 500 with a traceback."""
 
-        async def guarded(request: web.Request) -> web.StreamResponse:
+        async def answer_safely(request: web.Request) -> web.StreamResponse:
             try:
                 return await answer(request)
             except GitHubSilent as error:
@@ -104,7 +104,7 @@ class Dashboard:
                 why = "Forge made a mistake of its own; its log has the details. Nothing was changed by this page."
                 return self._explain(500, "This page could not be made", why)
 
-        return guarded
+        return answer_safely
 
     async def _require_session(self, request: web.Request) -> SignedInRequest | web.Response:
         """The session of a request, or the way to sign in and come back."""

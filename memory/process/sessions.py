@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
 from memory.db.tables.sessions import SessionRow, SignInRow
 from safety.sessions import (
+    IDLE,
     LONGEST,
     MOST_SESSIONS,
     NOTED_AFTER,
@@ -92,8 +93,8 @@ async def remove_old(database: Database, now: datetime) -> int:
     """Delete the sessions and sign-ins that are over for good; returns how many sessions."""
     async with database.transaction() as session:
         await session.execute(delete(SignInRow).where(SignInRow.at <= now - SIGN_IN_LASTS))
-        old = delete(SessionRow).where(SessionRow.created_at <= now - LONGEST).returning(SessionRow.digest)
-        return len((await session.execute(old)).all())
+        is_over = or_(SessionRow.created_at <= now - LONGEST, SessionRow.seen_at <= now - IDLE)
+        return len((await session.execute(delete(SessionRow).where(is_over).returning(SessionRow.digest))).all())
 
 
 async def _end_oldest(session: AsyncSession, account_id: int) -> None:
