@@ -9,8 +9,12 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx2
 
+from agents.llm.scripted import ScriptedModel
 from simulator import User
+from simulator.state import PullRequest, Repository, Role
 from tests.stories.driver import Story
+from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW
+from tests.world.model_findings import PAY, claim, find_division
 
 _TOKEN = re.compile(r'name="csrf" value="([^"]+)"')
 _TAG = re.compile(r"<[^>]*>")
@@ -44,7 +48,7 @@ class Visitor:
         self.story = story
         self.http = http
         self.person = person
-        self._token = ""
+        self.token = ""
 
     @property
     def home(self) -> str:
@@ -57,7 +61,7 @@ class Visitor:
 
     async def send(self, address: str, **fields: str) -> SeenPage:
         """Send a form from the page seen last."""
-        form = {"csrf": self._token, **fields}
+        form = {"csrf": self.token, **fields}
         return await self._follow(await self.request("POST", address, data=form, headers={"Origin": self.home}))
 
     async def sign_in(self, target: str = "/dashboard") -> SeenPage:
@@ -77,7 +81,7 @@ class Visitor:
             address = urljoin(address, response.headers["location"])
             response = await self.request("GET", address)
         found = _TOKEN.search(response.text)
-        self._token = found[1] if found else self._token
+        self.token = found[1] if found else self.token
         place = urlsplit(address)
         shown = f"{place.path}?{place.query}" if place.query else place.path
         return SeenPage(response.status_code, shown, response.text, dict(response.headers))
@@ -102,3 +106,44 @@ async def signed_in(story: Story, login: str) -> AsyncGenerator[Visitor]:
     async with visit(story, login) as visitor:
         await visitor.sign_in()
         yield visitor
+
+
+HOSTILE = "<img src=x onerror=alert(1)>\"'{{7*7}}</code>\u202e\u200b[a](javascript:alert(1))"
+"""A text of others that would like to be more than text."""
+
+
+@dataclass(frozen=True)
+class BusyRepository:
+    """A repository in which much happened: alice may write, dora administers it, rita reads.
+
+    :param waiting: a pull request at which Forge asks people.
+    :param found: one with a finding of a model's.
+    """
+
+    repository: Repository
+    waiting: PullRequest
+    found: PullRequest
+
+
+async def fill_repository(story: Story, model: ScriptedModel, *, private: bool = True) -> BusyRepository:
+    """A repository with a gate that waits, findings in hostile words, and checkpoints of an agent's work."""
+    files = {"README.md": "# Shop\n", CI: WORKFLOW, "tests/test_shop.py": ""}
+    repository = story.github.create_repository("octo-org/shop", files=files, private=private)
+    story.github.install(repository)
+    alice = story.github.user("alice")
+    for login, role in _ROLES.items():
+        story.github.grant(repository, story.github.user(login), role)
+    find_division(model)
+    model.when("len(prices)", {"findings": [{**claim(), "message": f"Divides by zero. {HOSTILE}"}]})
+    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
+    found = await alice.open_pull_request(repository, "feature", title=f"Add totals {HOSTILE}")
+    await story.settle()
+    await alice.push(repository, "ci", CHANGED, base="main")
+    waiting = await alice.open_pull_request(repository, "ci", title="Test what was built")
+    await story.settle()
+    story.pass_over(found)
+    story.pass_over(waiting)
+    return BusyRepository(repository, waiting, found)
+
+
+_ROLES: Mapping[str, Role] = {"alice": "write", "dora": "admin", "rita": "read"}
