@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, inspect, select
 
 from domain.gates import GateState
 from domain.runs.run import RepositoryRef, Run
-from memory.db.engine import Database
+from memory.db.engine import Connection, Database
 from memory.db.tables.automation import LadderRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.runs import RunRow
@@ -47,21 +47,35 @@ async def find_repository(database: Database, owner: str, name: str) -> Reposito
         return None if row is None else row.as_run().repository
 
 
+_LATEST = (
+    select(*inspect(RunRow).columns)
+    .where(RunRow.repository_id == bindparam("repository"))
+    .order_by(RunRow.id.desc())
+    .limit(1)
+)
+"""One look into an index for each repository; the maxima of a group would read all runs on SQLite."""
+
+
 async def load_overviews(database: Database, repository_ids: Collection[int]) -> Mapping[int, RepositoryOverview]:
     """The overview of each repository, by id."""
-    newest = select(func.max(RunRow.id)).where(RunRow.repository_id.in_(repository_ids)).group_by(RunRow.repository_id)
+    return await database.run_in_transaction(lambda connection: _load_overviews(connection, repository_ids))
+
+
+def _load_overviews(connection: Connection, repository_ids: Collection[int]) -> Mapping[int, RepositoryOverview]:
     waiting = (
         select(GateRow.repository_id, func.count())
         .where(GateRow.repository_id.in_(repository_ids), GateRow.state == GateState.waiting.value)
         .group_by(GateRow.repository_id)
     )
     levels = select(LadderRow.repository_id, LadderRow.level).where(LadderRow.repository_id.in_(repository_ids))
-    async with database.transaction() as session:
-        rows = await session.scalars(select(RunRow).where(RunRow.id.in_(newest)))
-        latest = {row.repository_id: LatestRun(row.as_run(), row.created_at) for row in rows}
-        counts = dict((await session.execute(waiting)).all())
-        reached = dict((await session.execute(levels)).all())
+    counts = {row[0]: row[1] for row in connection.execute(waiting)}
+    reached = {row[0]: row[1] for row in connection.execute(levels)}
     return {
-        number: RepositoryOverview(reached.get(number, START), counts.get(number, 0), latest.get(number))
+        number: RepositoryOverview(reached.get(number, START), counts.get(number, 0), _find_latest(connection, number))
         for number in repository_ids
     }
+
+
+def _find_latest(connection: Connection, repository_id: int) -> LatestRun | None:
+    found = connection.execute(_LATEST, {"repository": repository_id}).mappings().one_or_none()
+    return None if found is None else LatestRun(RunRow(**found).as_run(), found["created_at"])

@@ -13,6 +13,7 @@ depends_on: Sequence[str] | None = None
 _OF_RUNS = {
     "runs_by_repository": ["repository_id", "id"],
     "runs_by_repository_and_state": ["repository_id", "state", "id"],
+    "runs_by_number": ["repository_id", "number", "id"],
     "runs_by_name": ["owner", "name", "id"],
 }
 
@@ -35,6 +36,8 @@ def upgrade() -> None:
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
     )
     op.create_index("sign_ins_by_time", "sign_ins", ["at"])
+    op.drop_index("runs_by_head", "runs")
+    op.create_index("runs_by_head", "runs", ["repository_id", "head_sha", "id"])
     for name, columns in _OF_RUNS.items():
         op.create_index(name, "runs", columns)
 
@@ -42,5 +45,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     for name in _OF_RUNS:
         op.drop_index(name, "runs")
+    op.drop_index("runs_by_head", "runs")
+    op.create_index("runs_by_head", "runs", ["repository_id", "head_sha"])
     op.drop_table("sign_ins")
     op.drop_table("sessions")
