@@ -88,7 +88,7 @@ def hide_own_secrets(settings: Settings) -> None:
     PROCESS_REDACTOR.learn(
         settings.private_key_pem(),
         *(secret.get_secret_value() for secret in settings.webhook_secret),
-        *([settings.client_secret.get_secret_value()] if settings.client_secret is not None else []),
+        *([settings.client_secret.get_secret_value()] if settings.client_secret else []),
         *provider_secrets(),
         *_passwords(settings.database_url),
     )

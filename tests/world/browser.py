@@ -60,17 +60,20 @@ async def open_page(
     context = await browser.new_context(
         viewport={"width": width, "height": height}, color_scheme=scheme, java_script_enabled=scripts
     )
-    context.set_default_timeout(60_000)  # milliseconds; a loaded machine is slow
+    context.set_default_timeout(30_000)  # milliseconds; a loaded machine is slow
     broken: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
         if "Content Security Policy" in message.text:
             broken.append(message.text)
 
+    page = await context.new_page()
+    page.on("console", note)
     try:
-        page = await context.new_page()
-        page.on("console", note)
         yield page
+    except Exception as error:
+        error.add_note(f"The browser was at {page.url}, which shows:\n{await page.inner_text('body')}")
+        raise
     finally:
         await context.close()
     assert not broken, broken
