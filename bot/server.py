@@ -1,4 +1,4 @@
-"""Serves the HTTP endpoints of a running Forge: webhooks, health, metrics and the schema of configurations."""
+"""Serves the HTTP endpoints of a running Forge: webhooks, dashboard, health, metrics, schema of configurations."""
 
 import asyncio
 import errno
@@ -11,6 +11,7 @@ from aiohttp import web
 
 from bot.app import Forge
 from bot.connections import HEADER_SECONDS, connection_factory
+from bot.dashboard.site import Dashboard
 from bot.health import ProcessHealth
 from bot.schema import ConfigurationSchema
 from bot.settings import Installation
@@ -27,6 +28,9 @@ def application(running: Forge) -> web.Application:
     if running.door is not None:
         app.router.add_post("/webhook", running.door.receive)
         app.router.add_post("/", running.door.receive)
+        dashboard = Dashboard(running.services, running.settings)
+        dashboard.add_routes(app.router)
+        app.on_cleanup.append(lambda _app: dashboard.aclose())
     if running.feedback is not None:
         app.router.add_post("/feedback/anomaly", running.feedback.receive_anomaly)
         app.router.add_post("/feedback/error", running.feedback.receive_error)

@@ -66,6 +66,14 @@ def _use(tool: str, arguments: str) -> str:
     return f"{inline_code(tool, 40)} {inline_code(on, 100)}" if on else inline_code(tool, 40)
 
 
+def describe_use(tool: str, arguments: str) -> str:
+    """The use of a tool as plain text.
+
+    :param arguments: their JSON.
+    """
+    return f"{tool} {_on(arguments)[:_CELL]}".rstrip()
+
+
 def _on(arguments: str) -> str:
     """What a tool was used on, where its arguments say so in short."""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
@@ -12,7 +13,7 @@ import jwt
 
 from simulator.errors import Refusal, no_access, not_found
 from simulator.events import Actor
-from simulator.state import Repository, Token, World
+from simulator.state import Installation, Repository, Token, World
 
 LONGEST_JWT = timedelta(minutes=10)
 _LEVELS = ("none", "read", "write", "admin")
@@ -23,6 +24,7 @@ class Caller:
     kind: Literal["app", "installation", "user"]
     actor: Actor
     token: Token | None = None
+    installations: Collection[Installation] = ()  # of the App that a person signed in through
 
     @property
     def name(self) -> str:
@@ -45,13 +47,18 @@ class Caller:
         held = self.token.permissions.get(name, "read" if name == "metadata" else "none")
         return _LEVELS.index(held) >= _LEVELS.index(level)
 
+    def _is_installed(self, repository: Repository) -> bool:
+        return any(each.covers(repository) for each in self.installations)
+
     def reaches(self, repository: Repository) -> bool:
         """Whether the repository belongs to what the token was given for."""
         if self.token is None:
             return False
         chosen = self.token.repository_ids
         if self.token.user is not None:
-            return (chosen is None or repository.id in chosen) and repository.allows(self.token.user, "read")
+            is_hidden = self.token.app is not None and repository.private and not self._is_installed(repository)
+            is_chosen = chosen is None or repository.id in chosen
+            return is_chosen and not is_hidden and repository.allows(self.token.user, "read")
         if self.token.app is not None:
             return chosen is not None and repository.id in chosen
         installation = self.token.installation
@@ -85,7 +92,7 @@ def _token_caller(world: World, value: str) -> Caller:
     if token is None or token.expires_at <= world.now():
         raise Refusal(401, "Bad credentials")
     if token.user is not None:
-        return Caller("user", Actor(token.user), token)
+        return Caller("user", Actor(token.user), token, world.installations.values())
     if token.app is not None:
         return Caller("installation", Actor(token.app.bot, token.app), token)
     if token.installation is None or token.installation.id not in world.installations:

@@ -306,6 +306,8 @@ def is_write(method: str, path: str, body: Any) -> bool:
     """Whether the request changes what people see. Making a token or asking GraphQL does not."""
     if method in ("GET", "HEAD", "OPTIONS") or path.endswith("/access_tokens"):
         return False
+    if path.startswith("/applications/"):  # about a token
+        return False
     if path == "/graphql":
         query = cast(Json, body).get("query", "") if isinstance(body, dict) else ""
         return str(query).lstrip().startswith("mutation")

@@ -26,7 +26,19 @@ from simulator.gitstore import Commit, FileContent
 from simulator.http import Api
 from simulator.pages import Site
 from simulator.registration import Registration
-from simulator.rest import apps, checks, deployments, git, graphql, issues, protection, pulls, repositories, reviews
+from simulator.rest import (
+    apps,
+    checks,
+    deployments,
+    git,
+    graphql,
+    issues,
+    people,
+    protection,
+    pulls,
+    repositories,
+    reviews,
+)
 from simulator.rest import workflows as workflow_routes
 from simulator.signin import SignIn
 from simulator.state import (
@@ -57,6 +69,7 @@ ROUTES = [
     *deployments.ROUTES,
     *workflow_routes.ROUTES,
     *git.ROUTES,
+    *people.ROUTES,
     *protection.ROUTES,
     *repositories.ROUTES,
     *reviews.ROUTES,

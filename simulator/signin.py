@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from urllib.parse import parse_qsl, urlencode
 
 from aiohttp import web
 
-from simulator.state import Account, World
+from simulator.state import Account, SignInCode, World
+
+CODE_LASTS = timedelta(minutes=10)
 
 
 @dataclass
@@ -31,25 +36,42 @@ class SignIn:
         if self.viewer is None:
             refused = {"error": "access_denied", "error_description": "The user has denied your application access."}
             return _redirect(target, {**refused, "state": state})
+        challenge = request.query.get("code_challenge", "")
+        if challenge and request.query.get("code_challenge_method") != "S256":
+            return _redirect(target, {"error": "invalid_request", "state": state})  # GitHub knows no other method
         code = secrets.token_hex(10)
-        self.world.sign_ins[code] = self.viewer
+        self.world.sign_ins[code] = SignInCode(self.viewer, target, challenge, self.world.now() + CODE_LASTS)
         return _redirect(target, {"code": code, "state": state})
 
     async def access_token(self, request: web.Request) -> web.Response:
-        """A code counts once. Errors come with status 200, as on GitHub."""
+        """A code counts once, for ten minutes, and with its verifier. Errors come with status 200, as on GitHub."""
         text = await request.text()
         given = json.loads(text) if "json" in request.content_type else dict(parse_qsl(text))
         app = self.world.app
         if (given.get("client_id"), given.get("client_secret")) != (app.client_id, app.client_secret):
-            return web.json_response({"error": "incorrect_client_credentials"})
-        account = self.world.sign_ins.pop(str(given.get("code")), None)
-        if account is None:
-            return web.json_response({"error": "bad_verification_code"})
+            return _answer(request, {"error": "incorrect_client_credentials"})
+        code = self.world.sign_ins.pop(str(given.get("code")), None)
+        if code is None or code.expires_at <= self.world.now() or not _proves(code, str(given.get("code_verifier"))):
+            return _answer(request, {"error": "bad_verification_code"})
+        if given.get("redirect_uri", code.redirect_uri) != code.redirect_uri:
+            return _answer(request, {"error": "redirect_uri_mismatch"})
         token = self.world.new_token("ghu_", timedelta(hours=8))
-        token.user = account
-        return web.json_response(
-            {"access_token": token.value, "token_type": "bearer", "scope": "", "expires_in": 28800}
-        )
+        token.user = code.account
+        token.app = app
+        return _answer(request, {"access_token": token.value, "token_type": "bearer", "scope": "", "expires_in": 28800})
+
+
+def _proves(code: SignInCode, verifier: str) -> bool:
+    """RFC 7636, 4.6."""
+    digest = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+    return not code.challenge or digest == code.challenge
+
+
+def _answer(request: web.Request, fields: Mapping[str, str | int]) -> web.Response:
+    """As a form, unless the caller asks for JSON."""
+    if "json" in request.headers.get("Accept", ""):
+        return web.json_response(fields)
+    return web.Response(text=urlencode(fields), content_type="application/x-www-form-urlencoded")
 
 
 def _redirect(target: str, query: dict[str, str]) -> web.Response:

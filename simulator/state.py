@@ -93,9 +93,19 @@ class Token:
     expires_at: datetime
     installation: Installation | None = None
     user: Account | None = None
+    app: App | None = None  # that a person signed in through, or whose job it is
     permissions: dict[str, str] = field(default_factory=dict[str, str])
     repository_ids: set[int] | None = None
-    app: App | None = None
+
+
+@dataclass(frozen=True)
+class SignInCode:
+    """What a browser brings back from a sign-in; with a challenge, only who knows its verifier can use it."""
+
+    account: Account
+    redirect_uri: str
+    challenge: str
+    expires_at: datetime
 
 
 @dataclass(eq=False)
@@ -491,7 +501,7 @@ class World:
     comments: dict[int, IssueComment] = field(default_factory=dict[int, IssueComment])
     review_comments: dict[int, ReviewComment] = field(default_factory=dict[int, ReviewComment])
     manifests: dict[str, Manifest] = field(default_factory=dict[str, "Manifest"])  # by code
-    sign_ins: dict[str, Account] = field(default_factory=dict[str, Account])  # by OAuth code
+    sign_ins: dict[str, SignInCode] = field(default_factory=dict[str, "SignInCode"])  # by OAuth code
     links: dict[str, Link] = field(default_factory=dict[str, "Link"])  # to logs, by the key in their address
     stage: Stage = field(default_factory=Stage)
     graphql_schema: PublishedSchema | None = None

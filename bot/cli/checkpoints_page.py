@@ -10,13 +10,13 @@ from bot.cli.output import output
 from bot.cli.page_file import write_page
 from bot.cli.run import open_database
 from bot.pages.rendering import render_work_page
+from bot.pages.work_pages import load_checkpoint_page, load_run_facts
 from bot.settings import Installation
 from domain.runs.patches import ChangeSet
 from domain.runs.work_checkpoint import BrokenCheckpoint, WorkCheckpoint, WorkKey, load_states
 from memory.db.engine import Database
-from memory.runs import runs, work_checkpoints
-from messages.work_page import PageRoom, RunFacts, ShownWork, WorkPage, view_checkpoint, view_run, view_work
-from pipeline.verdicts.settings import find_mode
+from memory.runs import work_checkpoints
+from messages.work_page import PageRoom, ShownWork, WorkPage, view_run, view_work
 from safety.checkpoint_limits import find_exceeded
 
 
@@ -31,7 +31,7 @@ async def write_timeline(settings: Installation, run: str, file: Path) -> None:
         made = await work_checkpoints.list_of_run(database, run_id)
         works = await _view_works(database, made)
         exceeded = find_exceeded(await work_checkpoints.load_facts(database, run_id))
-        page = view_run(await _load_facts(database, run_id), works, exceeded)
+        page = view_run(await load_run_facts(database, run_id), works, exceeded)
     await _write(file, page)
 
 
@@ -43,16 +43,8 @@ async def write_one(settings: Installation, shown: str, since: str | None, file:
     """
     async with open_database(settings) as database:
         checkpoint, earlier = await find_pair(database, shown, since)
-        chain = await work_checkpoints.load_chain(database, checkpoint.key)
-        run = await _load_facts(database, checkpoint.key.run_id)
-    states = await asyncio.to_thread(load_states, chain)
-    made, room = [link.checkpoint for link in chain], PageRoom(diff_lines=20_000)
-    await _write(file, await asyncio.to_thread(view_checkpoint, made, states, run, checkpoint, earlier, room))
-
-
-async def _load_facts(database: Database, run_id: str) -> RunFacts:
-    run = await runs.get(database, run_id)
-    return RunFacts(run_id, run, None if run is None else await find_mode(database, run))
+        page = await load_checkpoint_page(database, checkpoint, earlier, PageRoom(diff_lines=20_000))
+    await _write(file, page)
 
 
 async def _view_works(database: Database, made: Sequence[WorkCheckpoint]) -> Sequence[ShownWork]:

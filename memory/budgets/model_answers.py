@@ -252,10 +252,11 @@ async def load_newest(database: Database, run_id: str, most: int) -> tuple[Seque
         count = await session.scalar(select(func.count()).select_from(of_run.subquery()))
         newest = of_run.order_by(AnswerRow.time.desc(), AnswerRow.question.desc()).limit(most)
         rows = (await session.execute(newest)).all()
-    return [_parse_history_entry(value, at) for value, at in reversed(rows)], count or 0
+    return [parse_history_entry(value, at) for value, at in reversed(rows)], count or 0
 
 
-def _parse_history_entry(value: dict[str, Any], at: datetime) -> AgentTurn:
+def parse_history_entry(value: dict[str, Any], at: datetime) -> AgentTurn:
+    """A model's answer as one turn of a history."""
     used = [(str(use["tool"]), str(use["arguments"])) for use in value.get("uses", ())]
     said = str(value.get("text") or value.get("problem") or "")
     return AgentTurn(str(value[_KEY]), at, said, used, [str(each) for each in value.get(_WRONG, ())])

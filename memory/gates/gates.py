@@ -206,6 +206,12 @@ async def list_latest(database: Database, limit: int, state: GateState | None = 
     return await _load(database, query if state is None else query.where(GateRow.state == state.value))
 
 
+async def list_waiting(database: Database, repository_id: int, limit: int) -> Sequence[Gate]:
+    """The gates of a repository that wait, those that expire first at the top."""
+    query = select(GateRow).where(GateRow.repository_id == repository_id, GateRow.state == GateState.waiting.value)
+    return await _load(database, query.order_by(GateRow.until, GateRow.id).limit(limit))
+
+
 async def find_by_short_id(database: Database, shown_id: str) -> Sequence[Gate]:
     """The gates whose id ends like this: ``G-`` and six characters, or a whole id."""
     ends = GateRow.id.endswith(shown_id.removeprefix("G-"), autoescape=True)

@@ -15,6 +15,7 @@ import pytest
 from simulator import Commit, Simulator
 from simulator.state import Installation, Repository
 
+JSON = {"Accept": "application/json"}
 TEXT = "".join(f"line {number}\n" for number in range(1, 41))
 
 
@@ -284,8 +285,8 @@ async def test_signing_in_gives_a_token_of_the_person(sim: Simulator) -> None:
         back = await browser.get("/login/oauth/authorize", params=query)
         code = httpx2.URL(back.headers["Location"]).params["code"]
         form = {"client_id": sim.app.client_id, "client_secret": sim.app.client_secret, "code": code}
-        token = (await browser.post("/login/oauth/access_token", data=form)).json()["access_token"]
-        spent = (await browser.post("/login/oauth/access_token", data=form)).json()
+        token = (await browser.post("/login/oauth/access_token", data=form, headers=JSON)).json()["access_token"]
+        spent = (await browser.post("/login/oauth/access_token", data=form, headers=JSON)).json()
         me = await browser.get("/api/v3/user", headers={"Authorization": f"Bearer {token}"})
     assert (me.json()["login"], spent["error"]) == ("alice", "bad_verification_code")
 

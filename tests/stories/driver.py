@@ -168,6 +168,8 @@ def settings(url: str, folder: Path, github: Simulator, **more: object) -> Setti
         "app_id": github.app.id,
         "private_key": SecretStr(github.app.private_key_pem),
         "webhook_secret": (SecretStr(SECRET),),
+        "client_id": github.app.client_id,
+        "client_secret": SecretStr(github.app.client_secret),
         "database_url": url,
         "data_dir": folder / "data",
         "port": 0,

@@ -17,6 +17,7 @@ from memory.db.tables import (
     production,
     repositories,
     runs,
+    sessions,
 )
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "production",
     "repositories",
     "runs",
+    "sessions",
 ]

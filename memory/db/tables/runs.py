@@ -24,13 +24,21 @@ class PullRequestRow(TableRow):
 
 
 class RunRow(TableRow):
-    """One run. Its natural key is unique: repository, number, head, base, trigger, attempt."""
+    """One run. Its natural key is unique: repository, number, head, base, trigger, attempt.
+
+    The indexes end with the id, because who looks for several runs wants them in order; SQLite would otherwise read all
+    runs of a repository in order instead of the few that match.
+    """
 
     __tablename__ = "runs"
     __table_args__ = (
         UniqueConstraint("repository_id", "number", "head_sha", "base_sha", "trigger", "attempt", name="natural_key"),
         Index("runs_by_state", "state"),
-        Index("runs_by_head", "repository_id", "head_sha"),
+        Index("runs_by_head", "repository_id", "head_sha", "id"),
+        Index("runs_by_repository", "repository_id", "id"),
+        Index("runs_by_repository_and_state", "repository_id", "state", "id"),
+        Index("runs_by_number", "repository_id", "number", "id"),
+        Index("runs_by_name", "owner", "name", "id"),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)

@@ -1,0 +1,65 @@
+"""Decides under which address people reach the dashboard, and which of its own pages they come back to."""
+
+from ipaddress import ip_address
+from urllib.parse import unquote, urlsplit
+
+from aiohttp import web
+
+from bot.dashboard.visit import ROOT
+from bot.settings import Settings
+
+_LONGEST = 2_000  # characters of an address that somebody comes back to
+
+
+def find_own_origin(settings: Settings, request: web.Request) -> str | None:
+    """Scheme and host of the dashboard; None if nobody set it and the request does not come from this machine."""
+    if settings.public_url:
+        return settings.public_url
+    host = request.headers.get("Host", "")
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return None
+    return f"http://{host}" if is_loopback(name) else None
+
+
+def explain_setup(settings: Settings, request: web.Request) -> str:
+    """What is missing before anybody can sign in, for the operator; empty if nothing is."""
+    if not settings.client_id or settings.client_secret is None:
+        return (
+            "Nobody can sign in yet: FORGE_CLIENT_ID and FORGE_CLIENT_SECRET are not set. The App's settings on GitHub "
+            "show the client id and make a secret."
+        )
+    origin = find_own_origin(settings, request)
+    if origin is None:
+        return (
+            "Nobody can sign in here yet: FORGE_PUBLIC_URL is not set. Set it to the address under which people reach "
+            "this server, such as https://forge.example.com."
+        )
+    place = urlsplit(origin)
+    if place.path or place.query or place.fragment:
+        return "Nobody can sign in here: FORGE_PUBLIC_URL has a path. Set it to scheme and host only."
+    if place.scheme != "https" and not is_loopback(place.hostname or ""):
+        return (
+            "Nobody can sign in here: FORGE_PUBLIC_URL is not https, so others could read along. Put a proxy with a "
+            "certificate in front of Forge, and set the address of that."
+        )
+    return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def choose_target(wanted: str) -> str:
+    """The page of the dashboard that somebody wanted; its first page for anything else, such as another site."""
+    if len(wanted) > _LONGEST or not wanted.isascii() or not wanted.isprintable():
+        return ROOT
+    path = wanted.partition("?")[0]
+    is_own = path == ROOT or path.startswith(f"{ROOT}/")
+    is_plain = not any(sign in unquote(path) for sign in ("\\", "//", "/.")) and "#" not in wanted
+    return wanted if is_own and is_plain else ROOT

@@ -1,0 +1,9 @@
+"""All pages and forms of a repository, in the order of the navigation."""
+
+from collections.abc import Sequence
+
+from bot.dashboard import checkpoints, repositories, runs
+from bot.dashboard.visit import RepositoryAction, RepositoryPage
+
+PAGES: Sequence[RepositoryPage] = (*repositories.PAGES, *runs.PAGES, *checkpoints.PAGES)
+ACTIONS: Sequence[RepositoryAction] = (*repositories.ACTIONS, *runs.ACTIONS, *checkpoints.ACTIONS)

@@ -1,0 +1,61 @@
+"""The list of repositories, and the first page of each."""
+
+from bot.dashboard.authority import keep_readable
+from bot.dashboard.runs import describe_runs, locate_gate
+from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, Shown, Visit, build_address
+from domain.runs.run import RepositoryRef
+from memory.gates import gates
+from memory.process.sessions import DashboardSession
+from memory.reports import run_pages
+from memory.reports.repository_overview import load_overviews
+from memory.reports.run_pages import PageKey, RunFilter
+from memory.repositories import permits
+from pipeline.context import Services
+
+LISTED = 25
+"""Repositories on one page of the list; GitHub is asked about each."""
+RECENT = 10
+"""Runs on the first page of a repository."""
+WAITING = 10
+"""Gates on the first page of a repository, those that expire first."""
+
+
+async def show_list(services: Services, session: DashboardSession, after: str) -> Page:
+    """The page of the repositories that somebody may read now.
+
+    :param after: the full name, in small letters, of the last repository on the page before.
+    :raises GitHubSilent: GitHub did not answer about one of them.
+    """
+    known = sorted(session.candidates, key=_sort_key)
+    rest = [each for each in known if _sort_key(each) > after]
+    readable = await keep_readable(services, session, rest[:LISTED])
+    overviews = await load_overviews(services.database, [each.repository.id for each in readable])
+    listed = [
+        (each, overviews[each.repository.id], build_address(each.repository.owner, each.repository.name))
+        for each in readable
+    ]
+    more = build_address(after=_sort_key(rest[LISTED - 1])) if len(rest) > LISTED else ""
+    return Page("repositories.html", "Repositories", {"listed": listed, "more": more, "after": after})
+
+
+def _sort_key(repository: RepositoryRef) -> str:
+    return repository.full_name.lower()
+
+
+async def show_repository(visit: Visit) -> Shown:
+    """The first page of a repository."""
+    found = (await load_overviews(visit.database, [visit.repository.id]))[visit.repository.id]
+    recent = await run_pages.list_runs(visit.database, visit.repository.id, RunFilter(), PageKey(), RECENT)
+    waiting = await gates.list_waiting(visit.database, visit.repository.id, WAITING)
+    shown = {
+        "overview": found,
+        "runs": describe_runs(recent.items),
+        "has_more": bool(recent.older),
+        "waiting": [(gate, locate_gate(visit, gate)) for gate in waiting],
+        "is_paused_by": await permits.find_pauser(visit.database, visit.repository),
+    }
+    return Page("overview.html", "Overview", shown)
+
+
+PAGES = (RepositoryPage("", show_repository, tab="Overview"),)
+ACTIONS: tuple[RepositoryAction, ...] = ()

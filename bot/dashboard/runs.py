@@ -1,0 +1,202 @@
+"""The pages of runs: the list, one run with its verdict and timeline, and everything that happened in it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bot.dashboard.visit import NotHere, Page, RepositoryAction, RepositoryPage, Shown, Visit
+from domain.gates import Gate
+from domain.ids import shorten_id
+from domain.review.review import Review
+from domain.runs.plan import RatedPlan
+from domain.runs.run import RunState
+from memory.gates import gates
+from memory.reports import run_pages
+from memory.reports.run_pages import KeyedPage, ListedRun, PageKey, RunFilter, TimelineEntry
+from memory.reservations import reservations
+from memory.runs import checkpoints, outbox, waits, work_checkpoints
+from messages.commands import describe_state
+from messages.run_page import (
+    RunWait,
+    ShownFinding,
+    TimelineRow,
+    describe_held,
+    describe_row,
+    explain_wait,
+    name_decision,
+    name_trigger,
+)
+
+LISTED = 50
+"""Runs on one page."""
+RECENT = 60
+"""Events that the page of a run shows; the page of its timeline has all."""
+EVENTS = 300
+"""Events on one page of a timeline."""
+_LONGEST_KEY = 40
+_LARGEST_NUMBER = 2**53
+
+
+async def list_runs(visit: Visit) -> Shown:
+    """The runs of a repository, newest first."""
+    state, number = visit.query.get("state", ""), visit.query.get("number", "").strip().removeprefix("#")
+    wanted = RunFilter(RunState(state) if state in set(RunState) else None, _parse_number(number))
+    page = await run_pages.list_runs(visit.database, visit.repository.id, wanted, _key(visit), LISTED)
+    kept = {"state": wanted.state, "number": wanted.number}
+    shown = {
+        "runs": describe_runs(page.items),
+        "states": list(RunState),
+        "wanted": wanted,
+        "mistake": f"{number} is not the number of an issue or pull request." if number and not wanted.number else "",
+        "newer": visit.address("runs", after=page.newer, **kept) if page.newer else "",
+        "older": visit.address("runs", before=page.older, **kept) if page.older else "",
+    }
+    return Page("runs.html", "Runs", shown)
+
+
+def describe_runs(listed: Sequence[ListedRun]) -> Sequence[tuple[ListedRun, str, str]]:
+    """Runs with what each does, and where it stands."""
+    return [(each, name_trigger(each.run.trigger), describe_state(each.run)) for each in listed]
+
+
+@dataclass(frozen=True)
+class WaitShown:
+    """Why a run waits, and where it is decided on GitHub.
+
+    :param address: empty if there is no such place.
+    """
+
+    text: str
+    label: str
+    address: str
+
+
+@dataclass(frozen=True)
+class GateShown:
+    """A gate of a run, and where it is on GitHub."""
+
+    gate: Gate
+    address: str
+
+
+async def show_run(visit: Visit) -> Shown:
+    """One run: why it waits, its verdict, gates, cost and timeline."""
+    found = await load_run(visit)
+    database, run = visit.database, found.run
+    known = await gates.list_for_run(database, run.id)
+    proposed = await outbox.find_proposal(database, run.id) if run.is_of_issue else None
+    until = await waits.get_until(database, run.id)
+    review, plan = await checkpoints.load_review(database, run), await checkpoints.load_plan(database, run)
+    latest = await run_pages.load_timeline(database, run.id, PageKey(), RECENT)
+    waiting = [each for each in known if each.is_waiting]
+    shown = {
+        "found": found,
+        "kind": name_trigger(run.trigger),
+        "state": describe_state(run),
+        "place": visit.on_github("issues" if run.is_of_issue else "pull", run.number),
+        "commit": visit.on_github("commit", run.head_sha),
+        "proposed": (proposed, visit.on_github("pull", proposed)) if proposed is not None else None,
+        "waits": [_show_wait(visit, each) for each in explain_wait(run, waiting, until, proposed)],
+        "gates": [GateShown(each, locate_gate(visit, each)) for each in known],
+        "spent": await reservations.sum_run(database, run.id),
+        "shares": await reservations.list_shares(database, run_id=run.id),
+        "timeline": _describe(latest),
+        "older": visit.address("runs", run.id, "timeline", before=latest.older) if latest.older else "",
+        "has_checkpoints": bool(await work_checkpoints.list_of_run(database, run.id)),
+        **await _show_verdict(visit, found, review, plan),
+    }
+    return Page("run.html", f"{name_trigger(run.trigger)} of #{run.number}", shown)
+
+
+async def show_timeline(visit: Visit) -> Shown:
+    """Everything that happened in a run, paged."""
+    found = await load_run(visit)
+    page = await run_pages.load_timeline(visit.database, found.run.id, _key(visit), EVENTS)
+    shown = {
+        "found": found,
+        "timeline": _describe(page),
+        "newer": visit.address("runs", found.run.id, "timeline", after=page.newer) if page.newer else "",
+        "older": visit.address("runs", found.run.id, "timeline", before=page.older) if page.older else "",
+    }
+    return Page("timeline.html", f"Timeline of #{found.run.number}", shown)
+
+
+async def load_run(visit: Visit) -> ListedRun:
+    """The run of the address.
+
+    :raises NotHere: there is none in this repository.
+    """
+    found = await run_pages.find_run(visit.database, visit.repository.id, visit.parts["run"])
+    if found is None:
+        raise NotHere
+    return found
+
+
+def locate_gate(visit: Visit, gate: Gate) -> str:
+    """Where a gate is decided on GitHub: at its comment, or where it is asked."""
+    place = visit.on_github("issues" if gate.request.on_issue else "pull", gate.number)
+    return f"{place}#issuecomment-{gate.comment_id}" if gate.comment_id is not None else place
+
+
+def _show_wait(visit: Visit, wait: RunWait) -> WaitShown:
+    if wait.gate is not None:
+        return WaitShown(wait.text, "Decide on GitHub", locate_gate(visit, wait.gate))
+    if wait.pull_request is not None:
+        address = visit.on_github("pull", wait.pull_request)
+        return WaitShown(wait.text, f"Pull request #{wait.pull_request} on GitHub", address)
+    return WaitShown(wait.text, "", "")
+
+
+async def _show_verdict(
+    visit: Visit, found: ListedRun, review: Review | None, plan: RatedPlan | None
+) -> Mapping[str, object]:
+    """What the run came to, with the tree of its reasons."""
+    findings: Sequence[ShownFinding] = () if review is None else await _list_findings(visit, found, review)
+    return {
+        "review": review,
+        "decision": "" if review is None else name_decision(review.decision),
+        "plan": plan,
+        "raised": [each for each in findings if each.outcome == "raised"],
+        "muted": [each for each in findings if each.outcome == "muted"],
+    }
+
+
+async def _list_findings(visit: Visit, found: ListedRun, review: Review) -> Sequence[ShownFinding]:
+    run = found.run
+    muted = [each.fingerprint for each in review.dismissed]
+    mutings = await run_pages.load_mutings(visit.database, visit.repository.id, run.number, muted)
+    listed = [ShownFinding(each, "raised", memories=_name_memories(each.memories)) for each in review.findings]
+    for each in review.dismissed:
+        by = mutings.get(each.fingerprint)
+        if by is None:
+            listed.append(ShownFinding(each, "muted", "dismissed; that was undone since"))
+        else:
+            memories = _name_memories([by.memory_id] if by.memory_id else [])
+            listed.append(ShownFinding(each, "muted", f"dismissed by {by.by}: {by.reason}", memories))
+    listed += [ShownFinding(each.finding, "muted", describe_held(each), each.memories) for each in review.held]
+    return sorted(listed, key=lambda each: each.finding.sort_key)
+
+
+def _name_memories(ids: Sequence[str]) -> Sequence[str]:
+    return [shorten_id("M", each) for each in ids]
+
+
+def _describe(page: KeyedPage[TimelineEntry]) -> Sequence[TimelineRow]:
+    """In the order in which it happened."""
+    return [describe_row(each.event, each.turn) for each in reversed(page.items)]
+
+
+def _key(visit: Visit) -> PageKey:
+    before, after = visit.query.get("before", ""), visit.query.get("after", "")
+    return PageKey(before[:_LONGEST_KEY], after[:_LONGEST_KEY])
+
+
+def _parse_number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:20]) < _LARGEST_NUMBER else None
+
+
+PAGES = (
+    RepositoryPage("runs", list_runs, tab="Runs"),
+    RepositoryPage("runs/{run}", show_run),
+    RepositoryPage("runs/{run}/timeline", show_timeline),
+)
+ACTIONS: tuple[RepositoryAction, ...] = ()

@@ -1,0 +1,109 @@
+"""The pages around signing in: the public page, the way to GitHub and back, and what is said if that fails."""
+
+import structlog
+from aiohttp import web
+from pydantic import SecretStr
+
+from bot.dashboard.addresses import choose_target, explain_setup, find_own_origin
+from bot.dashboard.authority import GitHubSilent
+from bot.dashboard.cookies import BegunSignIn, Cookies, digest, make_session_id
+from bot.dashboard.rendering import HEADERS, render
+from bot.dashboard.visit import ROOT, Page, build_address
+from bot.github.sign_in import GitHubSignIn
+from bot.settings import Settings
+from domain.errors import CodeHostError, NotAllowed
+from memory.process import sessions
+from memory.process.sessions import DashboardSession
+from pipeline.context import Services
+
+log = structlog.get_logger(__name__)
+
+_RETURN = f"{ROOT}/signed-in"
+_STRANGE = (
+    "This sign-in was not begun in this browser, was used already, or took more than ten minutes. Nothing happened; "
+    "sign in again from here."
+)
+
+
+class SignInPages:
+    """The pages that people see who are not signed in."""
+
+    def __init__(self, services: Services, settings: Settings) -> None:
+        self._services = services
+        self._settings = settings
+        self._github = GitHubSignIn(settings.github, settings.client_id, settings.client_secret or SecretStr(""))
+
+    async def aclose(self) -> None:
+        await self._github.aclose()
+
+    async def welcome(self, request: web.Request) -> web.Response:
+        """The public page: what this is, and the way in."""
+        return self._render(request, Page("welcome.html", "Forge"))
+
+    async def offer(self, request: web.Request) -> web.Response:
+        """Offers to sign in, and says what that reads."""
+        target = choose_target(request.query.get("to", ROOT))
+        shown = {"target": target, "wanted": "" if target == ROOT else target, "is_out": "out" in request.query}
+        return self._render(request, Page("sign-in.html", "Sign in", shown))
+
+    async def leave(self, request: web.Request) -> web.Response:
+        """Sends the browser to GitHub."""
+        origin = find_own_origin(self._settings, request)
+        if origin is None or explain_setup(self._settings, request):
+            return await self.offer(request)
+        begun = BegunSignIn.begin(choose_target(request.query.get("to", ROOT)), self._services.clock.now())
+        address = self._github.address(begun.state, begun.challenge, origin + _RETURN)
+        response = web.Response(status=303, headers={**HEADERS, "Location": address})
+        make_cookies(self._settings, request).keep_sign_in(response, begun)
+        return response
+
+    async def arrive(self, request: web.Request) -> web.Response:
+        """Takes the browser back from GitHub, and begins a session if GitHub says who it is."""
+        cookies, now = make_cookies(self._settings, request), self._services.clock.now()
+        begun, origin = cookies.read_sign_in(request), find_own_origin(self._settings, request)
+        if begun is None or origin is None or not begun.is_answered_by(request.query.get("state", ""), now):
+            return self._refuse(request, 400, _STRANGE)
+        if "code" not in request.query:
+            why = "GitHub did not sign you in, because you or an owner of the organisation did not allow it."
+            return self._refuse(request, 403, f"{why} Nothing happened; you can sign in again.")
+        is_first = await sessions.claim_sign_in(self._services.database, digest(begun.state), now)
+        if is_first is None:
+            return self._refuse(request, 429, "Too many people sign in at this moment. Try again in a minute.")
+        if not is_first:
+            return self._refuse(request, 400, _STRANGE)
+        return await self._begin_session(request, begun, origin)
+
+    async def _begin_session(self, request: web.Request, begun: BegunSignIn, origin: str) -> web.Response:
+        cookies, database = make_cookies(self._settings, request), self._services.database
+        try:
+            person = await self._github.identify(request.query["code"], begun.verifier, origin + _RETURN)
+        except NotAllowed as error:
+            return self._refuse(request, 403, str(error))
+        except CodeHostError as error:
+            raise GitHubSilent(str(error)) from None
+        session_id, old = make_session_id(), cookies.read_session(request)
+        session = DashboardSession(digest(session_id), person.account_id, person.login, person.candidates)
+        if old:
+            await sessions.end(database, digest(old))
+        await sessions.begin(database, session, self._services.clock.now())
+        log.info("dashboard.signed_in", login=person.login, account=person.account_id)
+        response = web.Response(status=303, headers={**HEADERS, "Location": begun.target})
+        cookies.keep_session(response, session_id)
+        cookies.forget_sign_in(response)
+        return response
+
+    def _refuse(self, request: web.Request, status: int, why: str) -> web.Response:
+        response = self._render(request, Page("refused.html", "Not signed in", {"why": why}, status))
+        make_cookies(self._settings, request).forget_sign_in(response)
+        return response
+
+    def _render(self, request: web.Request, page: Page) -> web.Response:
+        setup = explain_setup(self._settings, request)
+        return render(page, setup=setup, login="", csrf="", sign_in=build_address("sign-in"), now=None)
+
+
+def make_cookies(settings: Settings, request: web.Request) -> Cookies:
+    """The cookies of the site that this request reached."""
+    secret = settings.client_secret.get_secret_value() if settings.client_secret is not None else ""
+    origin = find_own_origin(settings, request) or "https:"
+    return Cookies(is_secure=origin.startswith("https:"), key=f"forge dashboard {secret}".encode())

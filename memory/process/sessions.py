@@ -1,0 +1,110 @@
+"""Keeps who is signed in to the dashboard, and lets each sign-in count once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.runs.run import RepositoryRef
+from memory.db.engine import Database, insert_new
+from memory.db.tables.sessions import SessionRow, SignInRow
+from safety.sessions import (
+    IDLE,
+    LONGEST,
+    MOST_SESSIONS,
+    NOTED_AFTER,
+    SIGN_IN_LASTS,
+    SIGN_IN_WINDOW,
+    is_session_over,
+    may_sign_in,
+)
+
+
+@dataclass(frozen=True)
+class DashboardSession:
+    """Somebody who is signed in.
+
+    :param digest: of the id in their cookie.
+    :param candidates: the repositories that GitHub listed at the sign-in; it says nothing about now.
+    """
+
+    digest: str
+    account_id: int
+    login: str
+    candidates: Sequence[RepositoryRef] = ()
+
+
+async def claim_sign_in(database: Database, digest: str, now: datetime) -> bool | None:
+    """Let a sign-in count.
+
+    :param digest: of its state.
+    :returns: whether it did not count before; None if too many came back in the last minute.
+    """
+    recent = select(func.count()).where(SignInRow.at > now - SIGN_IN_WINDOW)
+    async with database.transaction() as session:
+        await session.execute(delete(SignInRow).where(SignInRow.at <= now - SIGN_IN_LASTS))
+        if not may_sign_in(await session.scalar(recent) or 0):
+            return None
+        new = insert_new(database.dialect, SignInRow, {"digest": digest, "at": now}).returning(SignInRow.digest)
+        return await session.scalar(new) is not None
+
+
+async def begin(database: Database, begun: DashboardSession, now: datetime) -> None:
+    """Keep a session; the oldest ones of the same account end if it has too many."""
+    row = SessionRow(
+        digest=begun.digest,
+        account_id=begun.account_id,
+        login=begun.login,
+        candidates=[each.model_dump(mode="json") for each in begun.candidates],
+        created_at=now,
+        seen_at=now,
+    )
+    async with database.transaction() as session:
+        session.add(row)
+        await session.flush()
+        await _end_oldest(session, begun.account_id)
+
+
+async def find(database: Database, digest: str, now: datetime) -> DashboardSession | None:
+    """The session with this digest, if it is not over; notes that it was used."""
+    async with database.transaction() as session:
+        row = await session.get(SessionRow, digest)
+        if row is None or is_session_over(row.created_at, row.seen_at, now):
+            return None
+        found = DashboardSession(
+            row.digest, row.account_id, row.login, [RepositoryRef.model_validate(each) for each in row.candidates]
+        )
+        is_noted = now - row.seen_at < NOTED_AFTER
+    if not is_noted:
+        async with database.transaction() as session:
+            await session.execute(update(SessionRow).where(SessionRow.digest == digest).values(seen_at=now))
+    return found
+
+
+async def end(database: Database, digest: str) -> None:
+    """Sign somebody out."""
+    async with database.transaction() as session:
+        await session.execute(delete(SessionRow).where(SessionRow.digest == digest))
+
+
+async def remove_old(database: Database, now: datetime) -> int:
+    """Delete the sessions and sign-ins that are over for good; returns how many sessions."""
+    async with database.transaction() as session:
+        await session.execute(delete(SignInRow).where(SignInRow.at <= now - SIGN_IN_LASTS))
+        is_over = or_(SessionRow.created_at <= now - LONGEST, SessionRow.seen_at <= now - IDLE)
+        return len((await session.execute(delete(SessionRow).where(is_over).returning(SessionRow.digest))).all())
+
+
+async def _end_oldest(session: AsyncSession, account_id: int) -> None:
+    kept = (
+        select(SessionRow.digest)
+        .where(SessionRow.account_id == account_id)
+        .order_by(SessionRow.created_at.desc(), SessionRow.digest)
+        .limit(MOST_SESSIONS)
+    )
+    kept_digests = list(await session.scalars(kept))
+    await session.execute(
+        delete(SessionRow).where(SessionRow.account_id == account_id, SessionRow.digest.not_in(kept_digests))
+    )

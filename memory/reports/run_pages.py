@@ -1,0 +1,198 @@
+"""Loads what the dashboard's pages about runs show: runs, one run, and what happened in it, paged by key."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from domain.events import Event, EventType
+from domain.review.avoidance import RULE
+from domain.runs.run import Run, RunState
+from memory.budgets import model_answers
+from memory.db.engine import Database
+from memory.db.tables.findings import DismissalRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.money import AnswerRow, SpendRow
+from memory.db.tables.runs import RunRow
+from messages.history import AgentTurn
+
+T = TypeVar("T")
+
+_LEFT_OUT = (EventType.budget_reserved.value,)
+"""What the timeline of a run leaves out: the settlement follows each reservation."""
+
+
+@dataclass(frozen=True)
+class KeyedPage(Generic[T]):
+    """A page of a long list, which is read from the newest entry to the oldest.
+
+    :param items: newest first.
+    :param newer: the key after which the page before begins; empty: this is the first one.
+    :param older: the key before which the next page begins; empty: this is the last one.
+    """
+
+    items: Sequence[T]
+    newer: str = ""
+    older: str = ""
+
+
+@dataclass(frozen=True)
+class PageKey:
+    """Where a page begins; without both, at the newest entry.
+
+    :param before: only what is older than this key.
+    :param after: only what is newer; the entries next to it.
+    """
+
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class RunFilter:
+    """Which runs are listed; None: all.
+
+    :param number: of the issue or pull request.
+    """
+
+    state: RunState | None = None
+    number: int | None = None
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """A run with its times and its cost in micro-USD."""
+
+    run: Run
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    cost: int = 0
+
+
+async def list_runs(
+    database: Database, repository_id: int, wanted: RunFilter, key: PageKey, limit: int
+) -> KeyedPage[ListedRun]:
+    """A page of the runs of a repository.
+
+    :param key: ids of runs.
+    """
+    where = [RunRow.repository_id == repository_id]
+    if wanted.state is not None:
+        where.append(RunRow.state == wanted.state.value)
+    if wanted.number is not None:
+        where.append(RunRow.number == wanted.number)
+    async with database.transaction() as session:
+        rows, newer, older = await _load_page(session, RunRow, where, key, limit)
+        costs = await _sum_costs(session, [row.id for row in rows])
+    return KeyedPage([_list(row, costs) for row in rows], newer, older)
+
+
+async def find_run(database: Database, repository_id: int, run_id: str) -> ListedRun | None:
+    """A run of this repository."""
+    async with database.transaction() as session:
+        row = await session.get(RunRow, run_id)
+        if row is None or row.repository_id != repository_id:
+            return None
+        return _list(row, await _sum_costs(session, [run_id]))
+
+
+@dataclass(frozen=True)
+class TimelineEntry:
+    """An event of a run, and what the model said and used, if it is a turn and its answer is still kept."""
+
+    event: Event
+    turn: AgentTurn | None = None
+
+
+async def load_timeline(database: Database, run_id: str, key: PageKey, limit: int) -> KeyedPage[TimelineEntry]:
+    """A page of what happened in a run.
+
+    :param key: ids of events.
+    """
+    where = [EventRow.trace == run_id, EventRow.type.not_in(_LEFT_OUT)]
+    async with database.transaction() as session:
+        rows, newer, older = await _load_page(session, EventRow, where, key, limit)
+        events = [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
+        asked = [_question(event) for event in events]
+        turns = await _load_turns(session, run_id, [each for each in asked if each])
+    items = [TimelineEntry(event, turns.get(question)) for event, question in zip(events, asked, strict=True)]
+    return KeyedPage(items, newer, older)
+
+
+@dataclass(frozen=True)
+class Muting:
+    """A dismissal that mutes a finding.
+
+    :param memory_id: of what it taught; empty if nothing was learned.
+    """
+
+    by: str
+    at: datetime
+    reason: str
+    memory_id: str
+
+
+async def load_mutings(
+    database: Database, repository_id: int, number: int, fingerprints: Collection[str]
+) -> Mapping[str, Muting]:
+    """What mutes findings of a pull request, by fingerprint. Those of giving up count only in their own."""
+    query = (
+        select(DismissalRow)
+        .where(
+            DismissalRow.repository_id == repository_id,
+            DismissalRow.fingerprint.in_(fingerprints),
+            DismissalRow.undone_at.is_(None),
+            or_(DismissalRow.number == number, ~DismissalRow.rule.startswith(RULE)),
+        )
+        .order_by(DismissalRow.id)
+    )
+    async with database.transaction() as session:
+        rows = await session.scalars(query)
+        return {row.fingerprint: Muting(row.by_login, row.created_at, row.reason, row.memory_id) for row in rows}
+
+
+_Row = TypeVar("_Row", RunRow, EventRow)
+
+
+async def _load_page(
+    session: AsyncSession, table: type[_Row], where: Sequence[ColumnElement[bool]], key: PageKey, limit: int
+) -> tuple[Sequence[_Row], str, str]:
+    """The rows of a page, newest first, and the keys of the pages around it."""
+    query = select(table).where(*where)
+    if key.after:
+        rising = query.where(table.id > key.after).order_by(table.id).limit(limit + 1)
+        found = (await session.scalars(rising)).all()
+        rows, has_newer, has_older = [*reversed(found[:limit])], len(found) > limit, True
+    else:
+        falling = query.order_by(table.id.desc()).limit(limit + 1)
+        if key.before:
+            falling = falling.where(table.id < key.before)
+        found = (await session.scalars(falling)).all()
+        rows, has_newer, has_older = [*found[:limit]], bool(key.before), len(found) > limit
+    newer = rows[0].id if rows and has_newer else ""
+    older = rows[-1].id if rows and has_older else ""
+    return rows, newer, older
+
+
+async def _sum_costs(session: AsyncSession, run_ids: Sequence[str]) -> Mapping[str, int]:
+    query = select(SpendRow.run_id, func.sum(SpendRow.amount)).where(SpendRow.run_id.in_(run_ids))
+    return {run_id: int(amount) for run_id, amount in await session.execute(query.group_by(SpendRow.run_id))}
+
+
+def _list(row: RunRow, costs: Mapping[str, int]) -> ListedRun:
+    return ListedRun(row.as_run(), row.created_at, row.started_at, row.finished_at, costs.get(row.id, 0))
+
+
+def _question(event: Event) -> str:
+    return str(event.payload.get("question", "")) if event.type is EventType.agent_iterated else ""
+
+
+async def _load_turns(session: AsyncSession, run_id: str, questions: Sequence[str]) -> Mapping[str, AgentTurn]:
+    query = select(AnswerRow).where(AnswerRow.run_id == run_id, AnswerRow.question.in_(questions))
+    return {
+        row.question: model_answers.parse_history_entry(row.value, row.time) for row in await session.scalars(query)
+    }

@@ -1,0 +1,97 @@
+"""The dashboard's pages in a browser: on a telephone, in light and dark, without scripts, with assistive technology."""
+
+from collections.abc import Sequence
+
+import pytest
+from playwright.async_api import Page
+
+from agents.llm.scripted import ScriptedModel
+from domain.runs.work_checkpoint import WorkKey
+from tests.stories.driver import Story
+from tests.world.accessibility import assert_usable
+from tests.world.browser import PHONE, open_page
+from tests.world.checkpoints import add_chain
+from tests.world.dashboard import HOSTILE, BusyRepository, dashboard_origin, fill_repository
+
+SHOP = "/dashboard/octo-org/shop"
+
+
+async def list_pages(story: Story, busy: BusyRepository) -> Sequence[str]:
+    """The addresses of every kind of page."""
+    runs = {each.number: each.id for each in await story.runs()}
+    found, waiting = runs[busy.found.number], runs[busy.waiting.number]
+    key = WorkKey(run_id=found, work="T1", base="b" * 40)
+    database = story.forge.services.database
+    *_, last = await add_chain(database, key, story.clock.now(), said=f"I am stuck. {HOSTILE}")
+    checkpoints = f"{SHOP}/runs/{found}/checkpoints"
+    return [
+        "/dashboard",
+        SHOP,
+        f"{SHOP}/runs",
+        f"{SHOP}/runs/{waiting}",
+        f"{SHOP}/runs/{found}",
+        f"{SHOP}/runs/{found}/timeline",
+        checkpoints,
+        f"{checkpoints}/{last.short_id}",
+        f"{SHOP}/nothing",
+    ]
+
+
+async def sign_in(story: Story, page: Page, login: str) -> None:
+    """Sign somebody in, as they do it."""
+    story.github.browse_as(story.github.user(login))
+    await page.goto(f"{dashboard_origin(story)}/dashboard/sign-in")
+    await page.get_by_role("link", name="Sign in with GitHub").click()
+    await page.get_by_role("heading", name="Repositories").wait_for()
+
+
+async def look(page: Page, address: str) -> None:
+    """Open a page, which is usable, and on which no text of others did anything."""
+    await page.goto(address)
+    await assert_usable(page)
+    assert await page.locator("main img, main script").count() == 0
+
+
+@pytest.mark.parametrize(("scheme", "size"), [("light", (1280, 900)), ("dark", PHONE)])
+async def test_every_page_is_usable(
+    scheme: str, size: tuple[int, int], story_with_model: Story, model: ScriptedModel
+) -> None:
+    busy = await fill_repository(story_with_model, model)
+    pages = await list_pages(story_with_model, busy)
+    async with open_page(scheme="dark" if scheme == "dark" else "light", size=size) as page:
+        for path in ("/", f"/dashboard/sign-in?to={SHOP}", "/dashboard/signed-in"):
+            await look(page, dashboard_origin(story_with_model) + path)
+        await sign_in(story_with_model, page, "dora")
+        for path in pages:
+            await look(page, dashboard_origin(story_with_model) + path)
+
+
+async def test_people_find_their_way_without_scripts(story_with_model: Story, model: ScriptedModel) -> None:
+    """From signing in to the place on GitHub where a run is decided, and out; readers see no drafts."""
+    story, home = story_with_model, dashboard_origin(story_with_model)
+    busy = await fill_repository(story, model)
+    pages = await list_pages(story, busy)
+    async with open_page(scripts=False) as page:
+        await sign_in(story, page, "rita")
+        await page.get_by_role("link", name="octo-org/shop").click()
+        await page.get_by_role("navigation", name="Repository").get_by_role("link", name="Runs").click()
+        await page.get_by_label("State").select_option("waiting")
+        await page.get_by_role("button", name="Show").click()
+        await page.get_by_role("link", name=f"Review of #{busy.waiting.number}").click()
+        there = await page.get_by_role("link", name="Decide on GitHub").get_attribute("href")
+        assert (there or "").startswith(f"{story.github.url}/octo-org/shop/pull/{busy.waiting.number}#issuecomment-")
+        for path in pages:
+            response = await page.goto(home + path)
+            assert response is not None
+            assert response.status == (404 if "/checkpoints" in path or "nothing" in path else 200), path
+        await page.get_by_role("button", name="Sign out").click()
+        await page.get_by_text("You are signed out.").wait_for()
+        for path in pages:
+            await page.goto(home + path)
+            assert "/dashboard/sign-in" in page.url
+    async with open_page(scripts=False) as page:
+        await sign_in(story, page, "stranger")
+        for path in pages[1:]:
+            response = await page.goto(home + path)
+            assert response is not None
+            assert response.status == 404, path

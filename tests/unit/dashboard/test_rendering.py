@@ -1,0 +1,48 @@
+"""What templates do to the words of others, and the documents that name the pages."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bot.dashboard.pages import PAGES
+from bot.dashboard.rendering import clean, load_style, render, style_address
+from bot.dashboard.visit import Page
+from messages.ages import describe_age
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+DOCUMENT = Path(__file__).parents[3] / "docs" / "dashboard.md"
+
+
+def test_words_of_others_are_text() -> None:
+    words = "<b>\u202eevil\u200b</b> {{ 7 * 7 }}"
+    page = render(Page("message.html", words, {"why": words}), login="", csrf="", setup="")
+    assert page.text is not None
+    assert page.text.count("&lt;b&gt;evil&lt;/b&gt; {{ 7 * 7 }}") == 3
+
+
+def test_only_text_is_cleaned() -> None:
+    assert clean("a\u200bb") == "ab"
+    assert clean(7) == 7
+
+
+def test_another_style_has_another_address() -> None:
+    assert re.fullmatch(r"/dashboard/style-[0-9a-f]{16}\.css", style_address())
+    assert "@import" not in load_style()
+    assert "url(" not in load_style()
+
+
+def test_each_page_is_in_the_documents_with_its_role() -> None:
+    rows = re.findall(r"^\| [^|]+ \| (?:`/([^`]*)`)? *\| `(\w+)` \|", DOCUMENT.read_text(), re.MULTILINE)
+    documented = {(re.sub(r"[A-Z][A-Z-]+", "*", path), role) for path, role in rows}
+    pages = {(re.sub(r"\{\w+\}", "*", page.path), page.least) for page in PAGES}
+    assert pages - documented == set()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0, "just now"), (59, "just now"), (90, "1 min ago"), (7200, "2 h ago"), (90_000, "1 d ago"), (-7200, "in 2 h")],
+)
+def test_ages(seconds: float, told: str) -> None:
+    assert describe_age(datetime.fromtimestamp(NOON.timestamp() - seconds, UTC), NOON) == told
