@@ -3,23 +3,25 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from agents.llm.models import Models
 from bot.clock import SystemClock
-from bot.feedback import FeedbackDoor, open_feedback
+from bot.doors import Doors, open_doors
 from bot.migration import migrate
+from bot.own_secrets import hide_own_secrets
 from bot.prometheus import Metrics
-from bot.services import build_host, build_services, hide_own_secrets
+from bot.services import build_host, build_services
 from bot.settings import Settings
-from bot.webhook import BODY_SECONDS, Door
+from bot.webhook import BODY_SECONDS
 from domain.ports import Clock
 from memory.db.engine import BUSY_SECONDS, Database, sync_engine
+from memory.process import doors
 from pipeline.context import PROGRESS_DELAY, SETTLING, Services
-from pipeline.deliveries.intake import PATIENCE, Intake
+from pipeline.deliveries.intake import PATIENCE
 from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
 from pipeline.maintenance.redelivery import Redelivery
 from pipeline.worker.engine import WorkflowEngine
-from pipeline.worker.queues import build_client
 from pipeline.worker.settings import HEARTBEAT, EngineSettings
 from workspace.sandbox.worker_pool import WorkerPool
 
@@ -31,8 +33,7 @@ class Forge:
     settings: Settings
     services: Services
     workflows: WorkflowEngine
-    door: Door | None
-    feedback: FeedbackDoor | None
+    doors: Doors | None
     redelivery: Redelivery
     metrics: Metrics
 
@@ -112,12 +113,18 @@ async def forge(
         workflows = WorkflowEngine(services, engine, _build_engine_settings(settings, patience))
         await workflows.start()
         stack.push_async_callback(workflows.stop)
-        entrance = await _door(settings, clock, metrics, patience, stack) if door else None
-        feedback = open_feedback(services, build_client(engine), metrics.count_report, patience.door) if door else None
+        opened = open_doors(settings, database, clock, metrics, patience=patience.door, body_seconds=patience.body)
         redelivery = Redelivery(
-            database, host.deliveries, clock, settings.app_id, look=patience.heartbeat, count=metrics.count_redelivery
+            database,
+            host.deliveries,
+            clock,
+            settings.app_id,
+            look=patience.heartbeat,
+            is_any_door_open=None if door else partial(doors.is_any_open, database, clock),
+            count=metrics.count_redelivery,
         )
-        yield Forge(settings, services, workflows, entrance, feedback, redelivery, metrics)
+        entrance = await stack.enter_async_context(opened) if door else None
+        yield Forge(settings, services, workflows, entrance, redelivery, metrics)
 
 
 def _build_engine_settings(settings: Settings, patience: Patience) -> EngineSettings:
@@ -127,13 +134,3 @@ def _build_engine_settings(settings: Settings, patience: Patience) -> EngineSett
         concurrent_runs=settings.concurrent_runs,
         heartbeat=patience.heartbeat,
     )
-
-
-async def _door(settings: Settings, clock: Clock, metrics: Metrics, patience: Patience, stack: AsyncExitStack) -> Door:
-    engine = sync_engine(settings.database_url, busy_seconds=patience.door * 0.8, urgent=True)
-    stack.callback(engine.dispose)
-    intake = Intake(engine, build_client(engine), patience.door)
-    intake.start()
-    stack.push_async_callback(intake.stop)
-    secrets = [secret.get_secret_value() for secret in settings.webhook_secret]
-    return Door(intake, clock, settings.app_id, secrets, body_seconds=patience.body, count=metrics.count_delivery)

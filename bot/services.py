@@ -1,10 +1,8 @@
 """Builds the parts that workflows use, from the settings."""
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from urllib.parse import unquote, urlsplit
 
 from agents.toolbox import Toolbox
 from bot.deploy_access import load_deploy_access
@@ -12,7 +10,7 @@ from bot.github.host import GitHubHost
 from bot.github.limit_store import StoredBudget, StoredLimits
 from bot.model_gateway import open_gateway
 from bot.outbound.client import OutboundClient
-from bot.settings import Settings, provider_secrets
+from bot.settings import Settings
 from domain.ports import Clock
 from domain.text.markers import Markers
 from domain.text.redaction import PROCESS_REDACTOR
@@ -81,19 +79,3 @@ def _cache(settings: Settings) -> DependencyCache | None:
     if folder.exists():
         remove_tree(folder)
     return None
-
-
-def hide_own_secrets(settings: Settings) -> None:
-    """Redact the secrets of this process wherever it writes."""
-    PROCESS_REDACTOR.learn(
-        settings.private_key_pem(),
-        *(secret.get_secret_value() for secret in settings.webhook_secret),
-        *provider_secrets(),
-        *_passwords(settings.database_url),
-    )
-
-
-def _passwords(url: str) -> Sequence[str]:
-    """The password in an address, percent-encoded and decoded."""
-    password = urlsplit(url).password
-    return (password, unquote(password)) if password else ()

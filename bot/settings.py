@@ -175,20 +175,25 @@ class Installation(ToolFolders):
             raise _unusable_folder(self.data_dir, f"cannot be written: {error.strerror}") from None
 
 
-class Settings(Installation):
-    """Everything an operator can set. Secrets are never printed."""
+class DoorSettings(Installation):
+    """The settings of a process that only takes webhooks: it has the App's secret, but not its key."""
 
     app_id: int = Field(gt=0)
-    private_key: SecretStr | None = None
-    private_key_path: Path | None = None
     webhook_secret: Annotated[tuple[SecretStr, ...], NoDecode] = Field(min_length=1)
-    client_id: str = ""
-    client_secret: SecretStr | None = None
 
     @field_validator("webhook_secret", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+class Settings(DoorSettings):
+    """Everything an operator can set. Secrets are never printed."""
+
+    private_key: SecretStr | None = None
+    private_key_path: Path | None = None
+    client_id: str = ""
+    client_secret: SecretStr | None = None
 
     @property
     def github(self) -> GitHubSettings:
@@ -227,6 +232,7 @@ def _unusable_folder(folder: Path, why: str) -> ConfigurationError:
 
 
 AnySettings = TypeVar("AnySettings", bound=Installation)
+AnyDoorSettings = TypeVar("AnyDoorSettings", bound=DoorSettings)
 
 
 def load() -> Settings:
@@ -234,7 +240,18 @@ def load() -> Settings:
 
     :raises ConfigurationError: one line that names the first wrong setting.
     """
-    settings = _build(Settings)
+    return _require_long_secrets(_build(Settings))
+
+
+def load_door() -> DoorSettings:
+    """The settings of a process that only takes webhooks.
+
+    :raises ConfigurationError: one line that names the first wrong setting.
+    """
+    return _require_long_secrets(_build(DoorSettings))
+
+
+def _require_long_secrets(settings: AnyDoorSettings) -> AnyDoorSettings:
     if any(len(secret.get_secret_value()) < _SHORTEST_SECRET for secret in settings.webhook_secret):
         raise ConfigurationError(
             f"FORGE_WEBHOOK_SECRET is shorter than {_SHORTEST_SECRET} characters, so it could be guessed.",

@@ -110,6 +110,15 @@ def worker() -> None:
 
 
 @cli.command(rich_help_panel=_SERVE)
+def door() -> None:
+    """Take webhooks only, and store them for the workers. Needs the App's secret, not its key. Serves health, too."""
+    from bot.cli import door as opening
+    from bot.cli.run import run_door
+
+    run_door(opening.serve)
+
+
+@cli.command(rich_help_panel=_SERVE)
 def migrate() -> None:
     """Migrate the database to this version's schema. `serve` and `worker` do so when they start."""
     from bot.cli import runs as listing
@@ -397,7 +406,7 @@ def demo(
 ) -> None:
     """Show a review from end to end on this machine, without an account or a key."""
     from bot import demo as show
-    from bot.cli.serve import stop_signal
+    from bot.cli.process import stop_signal
 
     configure("console", level=40)
     console = Console()

@@ -3,21 +3,17 @@
 import asyncio
 import gc
 import os
-import resource
-import signal
 
 import structlog
 
 from bot import app as process
 from bot import server
+from bot.cli.process import raise_open_files, stop_signal
 from bot.settings import Settings
 from bot.version import VERSION
 from pipeline.worker.engine import WorkflowEngine
 
 log = structlog.get_logger(__name__)
-
-_OPEN_FILES = 65_536
-"""How many files the process may have open, if its hard limit allows. Pausing an agent takes one for each process."""
 
 
 async def serve(settings: Settings) -> None:
@@ -40,14 +36,6 @@ async def work(settings: Settings) -> None:
         await _wait_for_end(stopped, running.workflows)
 
 
-def raise_open_files() -> None:
-    """Raise the soft limit of open files, which is often 1,024, as far as the hard one allows."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
 def _warn_unusable(running: process.Forge) -> None:
     for each in running.services.models.list_unusable():
         log.warning("model.unusable", why=each.reason, advice=each.advice)
@@ -65,12 +53,3 @@ async def _wait_for_end(stopped: asyncio.Event, workflows: WorkflowEngine) -> No
         log.error("displaced", why="The lease ran out, so another process may have taken over. Start this one again.")
         os._exit(os.EX_TEMPFAIL)
     log.info("stopping")
-
-
-def stop_signal() -> asyncio.Event:
-    """An event that the first SIGTERM or SIGINT sets."""
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
-    return stopped

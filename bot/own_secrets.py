@@ -1,0 +1,31 @@
+"""Redacts the secrets of this process wherever it writes."""
+
+from collections.abc import Sequence
+from urllib.parse import unquote, urlsplit
+
+from bot.settings import DoorSettings, Settings, provider_secrets
+from domain.text.redaction import PROCESS_REDACTOR
+
+
+def hide_own_secrets(settings: Settings) -> None:
+    """Redact what a process that works knows: the App's key, too.
+
+    :raises ConfigurationError: if there is no key or it cannot be read.
+    """
+    PROCESS_REDACTOR.learn(settings.private_key_pem())
+    hide_secrets_of_door(settings)
+
+
+def hide_secrets_of_door(settings: DoorSettings) -> None:
+    """Redact what a process that only takes webhooks knows."""
+    PROCESS_REDACTOR.learn(
+        *(secret.get_secret_value() for secret in settings.webhook_secret),
+        *provider_secrets(),
+        *_passwords(settings.database_url),
+    )
+
+
+def _passwords(url: str) -> Sequence[str]:
+    """The password in an address, percent-encoded and decoded."""
+    password = urlsplit(url).password
+    return (password, unquote(password)) if password else ()
