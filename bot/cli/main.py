@@ -92,21 +92,25 @@ def options(
 
 
 @cli.command(rich_help_panel=_SERVE)
-def serve() -> None:
+def serve(
+    workers: Annotated[
+        int, typer.Option(min=0, max=64, help="Processes that do work beside this one, and end with it.")
+    ] = 0,
+) -> None:
     """Accept webhooks and do the work."""
     from bot.cli import serve as serving
     from bot.cli.run import run_app
 
-    run_app(serving.serve)
+    run_app(lambda settings: serving.serve(settings, workers))
 
 
 @cli.command(rich_help_panel=_SERVE)
-def worker() -> None:
+def worker(attached: Annotated[bool, typer.Option("--attached", hidden=True)] = False) -> None:
     """Do work only, without webhooks, beside other processes on the same database. Serves health and metrics, too."""
     from bot.cli import serve as serving
     from bot.cli.run import run_app
 
-    run_app(serving.work)
+    run_app(lambda settings: serving.work(settings, is_attached=attached))
 
 
 @cli.command(rich_help_panel=_SERVE)
