@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from simulator import Simulator
 from tests.stories.driver import SECRET
 
 PATIENCE = 90.0  # seconds in which a process starts or ends, on a machine that has other things to do
-_ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 
 
 def build_environment(github: Simulator, url: str, folder: Path, **more: str) -> dict[str, str]:
@@ -43,7 +43,7 @@ def build_environment(github: Simulator, url: str, folder: Path, **more: str) ->
     }
     outside = {name: value for name, value in os.environ.items() if not name.startswith("FORGE_")}
     given = {name: value for name, value in settings.items() if value}
-    return {**outside, **given, "PYTHONPATH": str(_ROOT)}
+    return {**outside, **given}
 
 
 class ServedProcess:
@@ -102,10 +102,24 @@ class ServedProcess:
 
 
 @asynccontextmanager
-async def run_command(environment: Mapping[str, str], folder: Path, *command: str) -> AsyncGenerator[ServedProcess]:
-    """``forge COMMAND`` in this folder, which is stopped in the end."""
+async def run_command(
+    environment: Mapping[str, str],
+    folder: Path,
+    *command: str,
+    prepare: Callable[[], None] | None = None,
+    source: Path = ROOT,
+) -> AsyncGenerator[ServedProcess]:
+    """``forge COMMAND`` in this folder, which is stopped in the end.
+
+    :param prepare: called in the new process before it becomes Forge.
+    :param source: the tree whose Forge runs.
+    """
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot", *command), env=environment, cwd=folder, stderr=asyncio.subprocess.PIPE
+        *(sys.executable, "-m", "bot", *command),
+        env={**environment, "PYTHONPATH": str(source)},
+        cwd=folder,
+        stderr=asyncio.subprocess.PIPE,
+        preexec_fn=prepare,
     )
     running = ServedProcess(process)
     try:
