@@ -3,25 +3,25 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from agents.llm.models import Models
 from bot.clock import SystemClock
-from bot.feedback import FeedbackDoor, open_feedback
+from bot.doors import Doors, open_doors
 from bot.migration import migrate
 from bot.own_secrets import hide_own_secrets
+from bot.patience import Patience
 from bot.prometheus import Metrics
 from bot.services import build_host, build_services
 from bot.settings import Settings
-from bot.webhook import BODY_SECONDS, Door
 from domain.ports import Clock
-from memory.db.engine import BUSY_SECONDS, Database, sync_engine
-from pipeline.context import PROGRESS_DELAY, SETTLING, Services
-from pipeline.deliveries.intake import PATIENCE, Intake
-from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
+from memory.db.engine import Database, sync_engine
+from memory.process import doors
+from pipeline.context import Services
+from pipeline.durable.steps import PAUSES, Durable, run_durable_step
 from pipeline.maintenance.redelivery import Redelivery
 from pipeline.worker.engine import WorkflowEngine
-from pipeline.worker.queues import build_client
-from pipeline.worker.settings import HEARTBEAT, EngineSettings
+from pipeline.worker.settings import EngineSettings
 from workspace.sandbox.worker_pool import WorkerPool
 
 
@@ -32,43 +32,9 @@ class Forge:
     settings: Settings
     services: Services
     workflows: WorkflowEngine
-    door: Door | None
-    feedback: FeedbackDoor | None
+    doors: Doors | None
     redelivery: Redelivery
     metrics: Metrics
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long Forge waits for things, in seconds. Tests wait less.
-
-    :param body: for the body of a webhook.
-    :param door: until a delivery is stored; its database connection waits a little less.
-    :param worker: for the database, everywhere else.
-    :param heartbeat: between two sweeps.
-    :param stubborn: a count, not seconds: how often the longest pause is repeated where giving up would lose work.
-    :param telling: before progress is written, if nothing newer replaces it.
-    :param lag: pauses before reading again what a webhook reported and GitHub's API does not show yet.
-    :param settling: until GitHub's API shows what Forge wrote.
-    """
-
-    body: float = BODY_SECONDS
-    door: float = PATIENCE
-    worker: float = BUSY_SECONDS
-    heartbeat: float = HEARTBEAT
-    stubborn: int = STUBBORN
-    telling: float = PROGRESS_DELAY
-    lag: Sequence[float] = LAG
-    settling: float = SETTLING
-
-    def apply_to(self, services: Services) -> Services:
-        return replace(
-            services,
-            lag=self.lag,
-            settling=self.settling,
-            stubbornness=self.stubborn,
-            progress_delay=self.telling,
-        )
 
 
 @asynccontextmanager
@@ -113,12 +79,18 @@ async def forge(
         workflows = WorkflowEngine(services, engine, _build_engine_settings(settings, patience))
         await workflows.start()
         stack.push_async_callback(workflows.stop)
-        entrance = await _door(settings, clock, metrics, patience, stack) if door else None
-        feedback = open_feedback(services, build_client(engine), metrics.count_report, patience.door) if door else None
+        opened = open_doors(settings, database, clock, metrics, patience=patience.door, body_seconds=patience.body)
         redelivery = Redelivery(
-            database, host.deliveries, clock, settings.app_id, look=patience.heartbeat, count=metrics.count_redelivery
+            database,
+            host.deliveries,
+            clock,
+            settings.app_id,
+            look=patience.heartbeat,
+            is_any_door_open=None if door else partial(doors.is_any_open, database, clock),
+            count=metrics.count_redelivery,
         )
-        yield Forge(settings, services, workflows, entrance, feedback, redelivery, metrics)
+        entrance = await stack.enter_async_context(opened) if door else None
+        yield Forge(settings, services, workflows, entrance, redelivery, metrics)
 
 
 def _build_engine_settings(settings: Settings, patience: Patience) -> EngineSettings:
@@ -128,13 +100,3 @@ def _build_engine_settings(settings: Settings, patience: Patience) -> EngineSett
         concurrent_runs=settings.concurrent_runs,
         heartbeat=patience.heartbeat,
     )
-
-
-async def _door(settings: Settings, clock: Clock, metrics: Metrics, patience: Patience, stack: AsyncExitStack) -> Door:
-    engine = sync_engine(settings.database_url, busy_seconds=patience.door * 0.8, urgent=True)
-    stack.callback(engine.dispose)
-    intake = Intake(engine, build_client(engine), patience.door)
-    intake.start()
-    stack.push_async_callback(intake.stop)
-    secrets = [secret.get_secret_value() for secret in settings.webhook_secret]
-    return Door(intake, clock, settings.app_id, secrets, body_seconds=patience.body, count=metrics.count_delivery)

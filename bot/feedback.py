@@ -16,10 +16,11 @@ from pydantic import JsonValue
 from bot.webhook import BODY_SECONDS
 from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport, FieldMistake, parse_report
 from domain.errors import DatabaseUnavailable
+from domain.money import Ceilings
 from domain.ports import Clock
+from memory.db.engine import Database
 from memory.deployments.feedback_tokens import FeedbackToken
 from memory.deployments.problems import TooManyProblems, UnknownDeployment
-from pipeline.context import Services
 from pipeline.deployment.production.intake import FeedbackIntake, TooManyReports
 from pipeline.deployment.production.permission import explain_silence
 
@@ -158,15 +159,22 @@ class FeedbackDoor:
 
 
 def open_feedback(
-    services: Services, client: DBOSClient, count: Callable[[int], None], patience: float
+    database: Database,
+    client: DBOSClient,
+    clock: Clock,
+    ceilings: Ceilings,
+    *,
+    patience: float,
+    count: Callable[[int], None],
 ) -> FeedbackDoor:
     """The door to the database of a process.
 
     :param client: a DBOS client on it.
+    :param ceilings: the operator's, which no configuration of a repository exceeds.
     :param patience: seconds until a report must be stored.
     """
-    intake = FeedbackIntake(services.database, client, services.clock, patience)
-    return FeedbackDoor(intake, services.clock, partial(explain_silence, services), count=count)
+    intake = FeedbackIntake(database, client, clock, patience)
+    return FeedbackDoor(intake, clock, partial(explain_silence, database, ceilings), count=count)
 
 
 def _describe(refused: _Refused) -> dict[str, JsonValue]:

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import time
 from pathlib import Path
+from typing import Protocol
 
 import structlog
 from aiohttp import web
@@ -11,7 +12,6 @@ from aiohttp import web
 from domain.errors import DatabaseUnavailable
 from memory.db.engine import Database
 from memory.process import halts
-from pipeline.worker.engine import WorkflowEngine
 
 log = structlog.get_logger(__name__)
 
@@ -20,11 +20,32 @@ PATIENCE_S = 3.0  # seconds in which the database has to answer
 MIN_FREE = 200 * 1024 * 1024  # bytes of disk below which no work can be done
 
 
-class ProcessHealth:
-    """Answers ``/healthz`` and ``/readyz``."""
+class Part(Protocol):
+    """What a process is there for: its workflows, or its door."""
 
-    def __init__(self, workflows: WorkflowEngine, database: Database, data_dir: Path) -> None:
-        self._workflows = workflows
+    @property
+    def is_running(self) -> bool:
+        """Whether it does its work."""
+        ...
+
+    async def renew(self) -> None:
+        """Say in the database that it is there.
+
+        :raises DatabaseUnavailable: that does not work.
+        """
+        ...
+
+
+class ProcessHealth:
+    """Answers ``/healthz`` and ``/readyz``.
+
+    :param name: of the part, which is told where it does not run.
+    :param data_dir: the folder whose disk must have space; None: the process keeps nothing.
+    """
+
+    def __init__(self, name: str, part: Part, database: Database, data_dir: Path | None) -> None:
+        self._name = name
+        self._part = part
         self._database = database
         self._data_dir = data_dir
         self._asked = asyncio.Lock()
@@ -53,11 +74,13 @@ class ProcessHealth:
     async def _parts(self) -> list[tuple[str, bool]]:
         return [
             ("database", await self._database_answers()),
-            ("engine", self._workflows.is_running),
+            (self._name, self._part.is_running),
             ("disk", self._has_space()),
         ]
 
     def _has_space(self) -> bool:
+        if self._data_dir is None:
+            return True
         try:
             return shutil.disk_usage(self._data_dir).free >= MIN_FREE
         except OSError as error:
@@ -76,7 +99,7 @@ class ProcessHealth:
 
     async def _look_at_database(self) -> bool:
         try:
-            await self._workflows.renew()
+            await self._part.renew()
             self._is_halted = await halts.get_current(self._database) is not None
         except (DatabaseUnavailable, TimeoutError) as error:
             log.warning("not_ready", error=str(error))

@@ -1,19 +1,27 @@
-"""Hides the secrets of this process wherever it writes."""
+"""Redacts the secrets of this process wherever it writes."""
 
 from collections.abc import Sequence
 from urllib.parse import unquote, urlsplit
 
 from bot.setting_sources import provider_secrets
-from bot.settings import Settings
+from bot.settings import DoorSettings, Settings
 from domain.text.redaction import PROCESS_REDACTOR
 
 
 def hide_own_secrets(settings: Settings) -> None:
-    """Redact the secrets of this process wherever it writes."""
+    """Redact what a process that works knows: the App's key, too.
+
+    :raises ConfigurationError: if there is no key or it cannot be read.
+    """
+    client = [settings.client_secret.get_secret_value()] if settings.client_secret else []
+    PROCESS_REDACTOR.learn(settings.private_key_pem(), *client)
+    hide_secrets_of_door(settings)
+
+
+def hide_secrets_of_door(settings: DoorSettings) -> None:
+    """Redact what a process that only takes webhooks knows."""
     PROCESS_REDACTOR.learn(
-        settings.private_key_pem(),
         *(secret.get_secret_value() for secret in settings.webhook_secret),
-        *([settings.client_secret.get_secret_value()] if settings.client_secret else []),
         *provider_secrets(),
         *_passwords(settings.database_url),
     )

@@ -146,20 +146,25 @@ class Installation(ToolFolders, Places):
         return is_loopback(self.host)
 
 
-class Settings(Installation):
-    """Everything an operator can set. Secrets are never printed."""
+class DoorSettings(Installation):
+    """The settings of a process that only takes webhooks: it has the App's secret, but not its key."""
 
     app_id: int = Field(gt=0)
-    private_key: SecretStr | None = None
-    private_key_path: Path | None = None
     webhook_secret: Annotated[tuple[SecretStr, ...], NoDecode] = Field(min_length=1)
-    client_id: str = ""
-    client_secret: SecretStr | None = None
 
     @field_validator("webhook_secret", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+class Settings(DoorSettings):
+    """Everything an operator can set. Secrets are never printed."""
+
+    private_key: SecretStr | None = None
+    private_key_path: Path | None = None
+    client_id: str = ""
+    client_secret: SecretStr | None = None
 
     @property
     def github(self) -> GitHubSettings:
@@ -210,7 +215,17 @@ def load() -> Settings:
     return settings
 
 
-def _refuse_short(settings: Settings) -> None:
+def load_door() -> DoorSettings:
+    """The settings of a process that only takes webhooks.
+
+    :raises ConfigurationError: one line that names the first wrong setting.
+    """
+    settings = _build(DoorSettings)
+    _refuse_short(settings)
+    return settings
+
+
+def _refuse_short(settings: DoorSettings) -> None:
     if any(len(secret.get_secret_value()) < _SHORTEST_SECRET for secret in settings.webhook_secret):
         raise ConfigurationError(
             f"FORGE_WEBHOOK_SECRET is shorter than {_SHORTEST_SECRET} characters, so it could be guessed.",
@@ -316,7 +331,7 @@ def _read_files(kind: type[Installation]) -> Mapping[str, str]:
     places = Places()
     files = read_secrets(places.secrets_dir)
     refuse_unknown(files, Settings.model_fields)
-    stored = _select_stored(_load_store(places, is_needed=kind is Settings), {**files, **named})
+    stored = _select_stored(_load_store(places, is_needed=issubclass(kind, DoorSettings)), {**files, **named})
     feed_providers(files)
     feed_providers(stored)
     return {name: value for name, value in {**stored, **files}.items() if name.startswith(PREFIX) and name not in named}

@@ -1,4 +1,8 @@
-"""The schema of our own tables, step by step, on SQLite and PostgreSQL alike (DBOS migrates its own)."""
+"""The schema of our own tables, step by step, on SQLite and PostgreSQL alike (DBOS migrates its own).
+
+A migration expands: the version of Forge before it goes on working beside the new one. One that takes something away
+says in ``works_from`` which is the oldest schema whose code does without that.
+"""
 
 from pathlib import Path
 
@@ -6,10 +10,15 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from sqlalchemy import inspect, select
 
 from domain.errors import ConfigurationError
-from memory.db.engine import Connection, Engine, begin
+from memory.db.engine import Connection, Engine, begin, upsert
+from memory.db.tables.process import SchemaReachRow
 
+FIRST_TOLERANT = "0033"
+"""The oldest schema whose code starts on a newer one, if that still works with it."""
+_ROW_ID = 1
 _POSTGRESQL = (14, 0)  # the oldest that counts bits, by which vectors are found
 
 
@@ -21,18 +30,20 @@ def _config(connection: Connection | None = None) -> Config:
 
 
 def upgrade(engine: Engine, revision: str = "head") -> None:
-    """Bring the schema up to a revision, in one transaction.
+    """Bring the schema up to a revision, in one transaction. A newer one that works with this version stays.
 
     :raises ConfigurationError: if another version of Forge wrote the database, or its server is too old.
     :raises DatabaseUnavailable: if the database cannot be reached or written.
     """
     with begin(engine) as connection:
-        _current(connection)
+        if _is_newer(_current(connection)):
+            return
         command.upgrade(_config(connection), revision)
+        _keep_reach(connection)
 
 
 def is_current(engine: Engine) -> bool:
-    """Whether the schema is the one this version of Forge was written for. A file that is not there is not made.
+    """Whether this version of Forge works with the schema. A file that is not there is not made.
 
     :raises ConfigurationError: if another version of Forge wrote the database, or its server is too old.
     :raises DatabaseUnavailable: if the database cannot be reached.
@@ -40,7 +51,8 @@ def is_current(engine: Engine) -> bool:
     if engine.dialect.name == "sqlite" and not Path(engine.url.database or "").exists():
         return False
     with begin(engine) as connection:
-        return _current(connection) == _scripts().get_current_head()
+        current = _current(connection)
+        return current == _scripts().get_current_head() or _is_newer(current)
 
 
 def _current(connection: Connection) -> str | None:
@@ -51,12 +63,48 @@ def _current(connection: Connection) -> str | None:
             "Use a server of that version or a newer one.",
         )
     current = MigrationContext.configure(connection).get_current_revision()
-    if current is not None and current not in {script.revision for script in _scripts().walk_revisions()}:
+    if _is_newer(current) and _load_reach(connection) not in _list_revisions():
         raise ConfigurationError(
-            f"FORGE_DATABASE_URL: the database has the schema {current[:100]!r} of another version of Forge.",
+            f"FORGE_DATABASE_URL: the database has the schema {str(current)[:100]!r} of another version of Forge, with "
+            "which this one does not work.",
             "Start that version, or a newer one.",
         )
     return current
+
+
+def find_oldest(revision: str) -> str:
+    """The oldest schema whose version of Forge works with the schema of a revision."""
+    declared = [
+        str(script.module.works_from)
+        for script in _scripts().iterate_revisions(revision, "base")
+        if hasattr(script.module, "works_from")
+    ]
+    return max([FIRST_TOLERANT, *declared])
+
+
+def _is_newer(revision: str | None) -> bool:
+    return revision is not None and revision not in _list_revisions()
+
+
+def _list_revisions() -> frozenset[str]:
+    return frozenset(script.revision for script in _scripts().walk_revisions())
+
+
+def _load_reach(connection: Connection) -> str | None:
+    if not inspect(connection).has_table(SchemaReachRow.__tablename__):
+        return None
+    return connection.execute(select(SchemaReachRow.oldest)).scalar()
+
+
+def _keep_reach(connection: Connection) -> None:
+    """Note which versions work with the schema, for those that do not know its migrations."""
+    revision = MigrationContext.configure(connection).get_current_revision()
+    if revision is None or revision < FIRST_TOLERANT:
+        return
+    oldest = find_oldest(revision)
+    if _load_reach(connection) != oldest:
+        values = {"id": _ROW_ID, "oldest": oldest}
+        connection.execute(upsert(connection.dialect.name, SchemaReachRow, values, {}))
 
 
 def _scripts() -> ScriptDirectory:

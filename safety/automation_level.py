@@ -123,6 +123,11 @@ class LadderVerdict(BaseModel):
         return self.level != self.before
 
 
+def cap_level(level: int, bounds: Ladder) -> int:
+    """The effective level: the level reached or set, within the limits of the configuration."""
+    return min(level if bounds.pinned is None else bounds.pinned, bounds.max_level)
+
+
 def evaluate(facts: LadderFacts, bounds: Ladder, now: datetime) -> LadderVerdict:
     """Decides the level from now on: at most one above or below, and never above the highest allowed.
 

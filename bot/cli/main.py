@@ -92,14 +92,18 @@ def options(
 
 
 @cli.command(rich_help_panel=_SERVE)
-def serve() -> None:
+def serve(
+    workers: Annotated[
+        int, typer.Option(min=0, max=64, help="Processes that do work beside this one, and end with it.")
+    ] = 0,
+) -> None:
     """Accept webhooks and do the work. Without a GitHub App, first show a page that sets one up, as `setup` does."""
     from bot.cli import serve as serving
     from bot.cli import setup as first_run
     from bot.cli.run import run_app
 
     if first_run.complete():
-        run_app(serving.serve)
+        run_app(lambda settings: serving.serve(settings, workers))
 
 
 @cli.command(rich_help_panel=_SERVE)
@@ -129,12 +133,21 @@ def setup(
 
 
 @cli.command(rich_help_panel=_SERVE)
-def worker() -> None:
+def worker(attached: Annotated[bool, typer.Option("--attached", hidden=True)] = False) -> None:
     """Do work only, without webhooks, beside other processes on the same database. Serves health and metrics, too."""
     from bot.cli import serve as serving
     from bot.cli.run import run_app
 
-    run_app(serving.work)
+    run_app(lambda settings: serving.work(settings, is_attached=attached))
+
+
+@cli.command(rich_help_panel=_SERVE)
+def door() -> None:
+    """Take webhooks only, and store them for the workers. Needs the App's secret, not its key. Serves health, too."""
+    from bot.cli import door as opening
+    from bot.cli.run import run_door
+
+    run_door(opening.serve)
 
 
 @cli.command(rich_help_panel=_SERVE)
@@ -487,7 +500,7 @@ def demo(
 ) -> None:
     """Show a review from end to end on this machine, without an account or a key."""
     from bot import demo as show
-    from bot.cli.serve import stop_signal
+    from bot.cli.process import stop_signal
 
     configure("console", level=40)
     console = Console()

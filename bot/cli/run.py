@@ -9,7 +9,7 @@ from typing import Any
 import migrations
 from bot import interrupts
 from bot.logging import configure
-from bot.settings import Installation, Settings, load, load_installation
+from bot.settings import DoorSettings, Installation, Settings, load, load_door, load_installation
 from domain.errors import ForgeError
 from memory.db.engine import Database, sync_engine
 
@@ -31,6 +31,17 @@ def run_app(work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
     :raises ConfigurationError: if a setting is wrong.
     """
     settings = load()
+    configure(settings.log_format)
+    interrupts.raise_again()
+    asyncio.run(work(settings))
+
+
+def run_door(work: Callable[[DoorSettings], Coroutine[Any, Any, None]]) -> None:
+    """Run a command that needs the settings of a process that only takes webhooks.
+
+    :raises ConfigurationError: if a setting is wrong.
+    """
+    settings = load_door()
     configure(settings.log_format)
     interrupts.raise_again()
     asyncio.run(work(settings))

@@ -5,7 +5,7 @@ import sys
 
 from bot import interrupts
 from bot.cli.output import output
-from bot.cli.serve import stop_signal
+from bot.cli.process import stop_signal
 from bot.logging import configure
 from bot.settings import Installation, check_stored, lacks_app, list_named, load_installation
 from bot.setup.server import set_up

@@ -9,7 +9,7 @@ import structlog
 from aiohttp import web
 
 from bot.clock import SystemClock
-from bot.server import listen
+from bot.listener import listen
 from bot.settings import Installation
 from bot.setup.guard import SetupGuard
 from bot.setup.site import PATH, SetupSite
@@ -47,17 +47,13 @@ async def set_up(
     app.router.add_get("/readyz", _refuse)
     app.router.add_post("/webhook", _answer_hook)
     app.router.add_post("/", _answer_hook)
-    runner = web.AppRunner(app, shutdown_timeout=5)
-    await runner.setup()
-    try:
-        async with listen(runner, settings) as port:
-            guard.open()
-            waiting = [asyncio.create_task(event.wait()) for event in (site.done, stopped)]
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            for task in waiting:
-                task.cancel()
-    finally:
-        await runner.cleanup()
+    async with listen(app, settings) as bound:
+        port = bound
+        guard.open()
+        waiting = [asyncio.create_task(event.wait()) for event in (site.done, stopped)]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
     return site.done.is_set()
 
 

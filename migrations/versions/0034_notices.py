@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision: str = "0034"
-down_revision: str | None = "0030"
+down_revision: str | None = "0033"
 branch_labels: Sequence[str] | None = None
 depends_on: Sequence[str] | None = None
 

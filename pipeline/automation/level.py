@@ -18,7 +18,7 @@ from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.verdicts import update
 from safety.allowed_actions import NAMES, Action, ActionFacts, allows
-from safety.automation_level import evaluate
+from safety.automation_level import cap_level, evaluate
 
 log = structlog.get_logger(__name__)
 
@@ -39,11 +39,6 @@ async def update_level(services: Services, run: Run, known: Configuration | None
         await automation_level.move_level(services.database, run.repository.id, facts, verdict, run.id)
     await _show_level_changes(services, run)
     return await load_level(services, run.repository.id, bounds)
-
-
-def cap_level(level: int, bounds: Bounds) -> int:
-    """The effective level: the level reached or set, within the limits of the configuration."""
-    return min(level if bounds.pinned is None else bounds.pinned, bounds.max_level)
 
 
 async def load_level(services: Services, repository_id: int, bounds: Bounds) -> int:

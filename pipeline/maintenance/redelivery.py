@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
 import structlog
@@ -38,6 +38,7 @@ class Redelivery:
 
     :param look: seconds between two polls whether a sweep is due.
     :param most: deliveries requested in one sweep.
+    :param is_any_door_open: asked before each sweep, where deliveries come to other processes; None: to this one.
     :param count: called with "asked" or "refused" for each requested delivery.
     """
 
@@ -50,6 +51,7 @@ class Redelivery:
         *,
         look: float = POLL_SECONDS,
         most: int = MAX_REQUESTS,
+        is_any_door_open: Callable[[], Awaitable[bool]] | None = None,
         count: Callable[[str], None] = lambda outcome: None,
     ) -> None:
         self._database = database
@@ -58,6 +60,7 @@ class Redelivery:
         self._turn = LogLease(app_id, new_id())
         self._look = look
         self._most = most
+        self._is_any_door_open = is_any_door_open
         self._count = count
         self._has_begun = False
 
@@ -82,6 +85,8 @@ class Redelivery:
 
         :raises CodeHostError: GitHub does not answer; the next sweep starts where the last complete one ended.
         """
+        if self._is_any_door_open is not None and not await self._is_any_door_open():
+            return False  # nobody would take them, and each request counts
         now = self._clock.now()
         due = now - EVERY if self._has_begun else now
         if not await redelivery.acquire(self._database, self._turn, now, due):

@@ -11,7 +11,6 @@ from domain.runs.run import Run, Trigger
 from memory.findings import findings
 from memory.repositories import automation_level
 from memory.runs import checkpoints
-from pipeline.automation.level import cap_level
 from pipeline.consistent_reads import read_when_visible
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
@@ -19,6 +18,7 @@ from pipeline.publishing import reviews
 from pipeline.publishing.reviews import PostedReview
 from pipeline.verdicts.settings import RunSettings
 from safety.allowed_actions import Action, ActionFacts, allows
+from safety.automation_level import cap_level
 
 log = structlog.get_logger(__name__)
 

@@ -28,9 +28,14 @@ def build_client(engine: Engine) -> DBOSClient:
     )
 
 
+def prepare_tables(engine: Engine) -> None:
+    """Migrate DBOS's own tables."""
+    DBOS.migrate(engine.url.render_as_string(hide_password=False))
+
+
 def prepare_queues(engine: Engine, settings: EngineSettings) -> None:
     """Migrate DBOS's own tables and register the queues, before DBOS first polls them."""
-    DBOS.migrate(engine.url.render_as_string(hide_password=False))
+    prepare_tables(engine)
     client = build_client(engine)
 
     def register(name: str, at_once: int, *, polls: float = 1, in_turn: bool = True) -> None:

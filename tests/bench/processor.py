@@ -23,6 +23,11 @@ def adopt_orphans() -> Generator[None]:
         _prctl(0)
 
 
+def adopt_for_good() -> None:
+    """The same for a process that is about to become another program, which goes on with it."""
+    _prctl(1)
+
+
 def _prctl(value: int) -> None:
     if ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, value, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "orphans cannot be adopted here")

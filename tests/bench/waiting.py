@@ -11,9 +11,12 @@ from simulator.state import CheckRun, PullRequest
 MOST = 120.0  # seconds that anything is waited for
 
 
-async def when(known: Callable[[], object]) -> float:
-    """The moment something is seen for the first time, within a hundredth of a second."""
-    end = time.perf_counter() + MOST
+async def when(known: Callable[[], object], most: float = MOST) -> float:
+    """The moment something is seen for the first time, within a hundredth of a second.
+
+    :param most: seconds that it is waited for.
+    """
+    end = time.perf_counter() + most
     while not known():
         assert time.perf_counter() < end
         await asyncio.sleep(0.01)

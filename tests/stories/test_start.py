@@ -50,10 +50,31 @@ async def test_a_file_that_is_no_database(tmp_path: Path) -> None:
 
 async def test_a_database_of_a_later_version(tmp_path: Path) -> None:
     url = create_database("sqlite", tmp_path)
-    with sqlite3.connect(tmp_path / "forge.db") as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    connection.close()
+    _set_schema(tmp_path / "forge.db", "9999", oldest="9999")
     assert "the schema '9999' of another version" in await _refusal(tmp_path, database_url=url)
+
+
+async def test_a_database_of_a_later_version_that_works_with_this_one(tmp_path: Path) -> None:
+    """As while processes are updated one after the other, or go back to the version before."""
+    url = create_database("sqlite", tmp_path)
+    _set_schema(tmp_path / "forge.db", "9999", oldest="0033")
+    async with open_story(url, tmp_path) as story:
+        repository, alice = story.repository({"app.py": "print()\n"})
+        head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+        await alice.open_pull_request(repository, "feature", "main")
+        await story.settle()
+        assert story.check(repository, head).conclusion == "success"
+
+
+def _set_schema(file: Path, revision: str, oldest: str) -> None:
+    """As if a later version had migrated the database.
+
+    :param oldest: the oldest schema whose version still works with it.
+    """
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+        connection.execute("UPDATE schema_reach SET oldest = ?", (oldest,))
+    connection.close()
 
 
 async def _refusal(folder: Path, **settings: object) -> str:

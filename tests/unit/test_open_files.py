@@ -6,7 +6,7 @@ import sys
 
 CODE = """
 import resource, sys
-from bot.cli.serve import raise_open_files
+from bot.cli.process import raise_open_files
 soft, hard = int(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 raise_open_files()

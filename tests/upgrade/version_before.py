@@ -26,6 +26,9 @@ from tests.databases import Backend, create_database
 BEFORE = "2fefdba78f071bc8a099fe21da039ddc309d8933"
 """The commit before the source was moved into rooms. A later restructuring writes its own start here."""
 
+BESIDE = "24d3d63ca86a6b538e58ee509514aad8342af7c5"
+"""The newest version that may still run while this one starts on its database. A release writes its commit here."""
+
 _ROOT = Path(__file__).resolve().parents[2]
 _SCRIPT = Path(__file__).parent / "start_before.py"
 
@@ -93,15 +96,15 @@ def updated_stage(backend: Backend, folder: Path) -> AbstractAsyncContextManager
 
 
 @functools.cache
-def tree_before() -> Path:
-    """The source of the version before, out of git's history. Sandboxed programs of other accounts can read it."""
+def tree_before(commit: str = BEFORE) -> Path:
+    """The source of a version before, out of git's history. Sandboxed programs of other accounts can read it."""
     folder = _make_folder()
     archive, source = folder / "before.tar", folder / "source"
     made = subprocess.run(
-        ["git", "-C", _ROOT, "archive", "--output", archive, BEFORE], capture_output=True, text=True, check=False
+        ["git", "-C", _ROOT, "archive", "--output", archive, commit], capture_output=True, text=True, check=False
     )
     if made.returncode:
-        pytest.skip(f"git has no commit {BEFORE} here, perhaps because the clone is shallow: {made.stderr.strip()}")
+        pytest.skip(f"git has no commit {commit} here, perhaps because the clone is shallow: {made.stderr.strip()}")
     source.mkdir()
     subprocess.run(["tar", "-x", "-f", archive, "-C", source], check=True)
     missing = list(_list_missing((source / "requirements.txt").read_text()))

@@ -1,4 +1,4 @@
-"""The tables of Forge's processes: their leases, the operator's halt, and GitHub's rate limits."""
+"""The tables of Forge's processes: their leases, doors that are open, the operator's halt, and GitHub's rate limits."""
 
 from datetime import datetime
 
@@ -18,6 +18,25 @@ class ExecutorRow(TableRow):
     host: Mapped[str]
     pid: Mapped[int]
     lease_until: Mapped[datetime]
+
+
+class DoorRow(TableRow):
+    """A process that only takes webhooks, and until when it counts as there. Whoever works has GitHub repeat for it."""
+
+    __tablename__ = "doors"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    host: Mapped[str]
+    open_until: Mapped[datetime]
+
+
+class SchemaReachRow(TableRow):
+    """The oldest schema whose version of Forge works with the present one; one row."""
+
+    __tablename__ = "schema_reach"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    oldest: Mapped[str]
 
 
 class LimitRow(TableRow):

@@ -90,7 +90,7 @@ class ProblemRun:
                 facts,
                 deployed_at=None if origin.deployment is None else origin.deployment.created_at,
                 opened_lately=await problems.count_opened_lately(self._database, repository.id, now),
-                obstacle=await find_obstacle(self._services, repository, await self._load(repository)),
+                obstacle=await find_obstacle(self._services.database, repository, await self._load(repository)),
             )
         return choose_step(facts, self._services.clock.now())
 

@@ -245,6 +245,9 @@ class Outside:
             raise self._said
         return self._said
 
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> OutboundAnswer:
+        raise AssertionError("readings send nothing")
+
 
 @pytest.mark.parametrize(
     ("target", "body", "asked"),

@@ -1,0 +1,115 @@
+"""Runs a process that only takes webhooks and reports of monitoring: it stores and queues them for those that work."""
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import structlog
+from aiohttp import web
+
+from bot.clock import SystemClock
+from bot.doors import open_doors
+from bot.health import ProcessHealth
+from bot.listener import listen
+from bot.migration import migrate
+from bot.own_secrets import hide_secrets_of_door
+from bot.prometheus import Metrics
+from bot.settings import DoorSettings
+from bot.webhook import MAX_BODY
+from domain.errors import ConfigurationError, DatabaseUnavailable
+from domain.ids import new_id
+from domain.ports import Clock
+from memory.db.engine import Database, sync_engine
+from memory.process import doors
+from pipeline.worker.queues import prepare_tables
+
+log = structlog.get_logger(__name__)
+
+RENEWAL = 10.0  # seconds; a third of the time for which a door counts as open
+
+
+class DoorPresence:
+    """Says in the database that this door is open, so that those that work have GitHub repeat what it missed."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._id = new_id()
+        self._renewing: asyncio.Task[None] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it says so now and then."""
+        return self._renewing is not None and not self._renewing.done()
+
+    async def renew(self) -> None:
+        """:raises DatabaseUnavailable: the database does not work."""
+        await doors.keep_open(self._database, self._id, socket.gethostname(), self._clock.now())
+
+    @asynccontextmanager
+    async def keep(self) -> AsyncGenerator[None]:
+        """Say so until the end."""
+        await self.renew()
+        self._renewing = asyncio.create_task(self._keep_renewing())
+        try:
+            yield
+        finally:
+            self._renewing.cancel()
+            await asyncio.gather(self._renewing, return_exceptions=True)
+            try:
+                await doors.close(self._database, self._id, self._clock.now())
+            except DatabaseUnavailable as error:
+                log.warning("door.not_closed", error=str(error))
+
+    async def _keep_renewing(self) -> None:
+        while True:
+            await asyncio.sleep(RENEWAL)
+            try:
+                await self.renew()
+            except DatabaseUnavailable as error:
+                log.warning("door.not_renewed", error=str(error))
+
+
+@asynccontextmanager
+async def serve_door(settings: DoorSettings, clock: Clock | None = None) -> AsyncGenerator[int]:
+    """Take webhooks until the end; yields the port.
+
+    :raises ConfigurationError: if a setting is wrong, or the database is one that processes cannot share.
+    :raises DatabaseUnavailable: if the database cannot be opened or migrated.
+    """
+    hide_secrets_of_door(settings)
+    require_shared_database(settings.database_url, "`forge door`")
+    clock = clock or SystemClock()
+    async with AsyncExitStack() as stack:
+        engine = sync_engine(settings.database_url)
+        stack.callback(engine.dispose)
+        await migrate(engine)
+        await asyncio.to_thread(prepare_tables, engine)
+        database = Database(settings.database_url)
+        stack.push_async_callback(database.close)
+        metrics = Metrics(database.bus, database)
+        opened = await stack.enter_async_context(open_doors(settings, database, clock, metrics))
+        presence = DoorPresence(database, clock)
+        app = web.Application(client_max_size=MAX_BODY)
+        opened.add_to(app)
+        health = ProcessHealth("door", presence, database, None)
+        app.router.add_get("/healthz", health.alive)
+        app.router.add_get("/readyz", health.ready)
+        if settings.serves_metrics:
+            app.router.add_get("/metrics", metrics.expose)
+        port = await stack.enter_async_context(listen(app, settings))
+        await stack.enter_async_context(presence.keep())
+        yield port
+
+
+def require_shared_database(url: str, what: str) -> None:
+    """:param what: needs several processes.
+    :raises ConfigurationError: the database is a file, which has no fair order among the writers of several processes.
+    """
+    if url.startswith("sqlite"):
+        raise ConfigurationError(
+            f"FORGE_DATABASE_URL is SQLite, and {what} needs PostgreSQL: several processes write, and with SQLite a "
+            "webhook could wait for another process's writes longer than GitHub waits for the answer.",
+            "Set FORGE_DATABASE_URL to postgresql://…, or start one `forge serve` alone.",
+        )
