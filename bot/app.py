@@ -10,7 +10,7 @@ from bot.clock import SystemClock
 from bot.doors import Doors, open_doors
 from bot.migration import migrate
 from bot.own_secrets import hide_own_secrets
-from bot.patience import Patience
+from bot.patience import USUAL, Patience
 from bot.prometheus import Metrics
 from bot.services import build_host, build_services
 from bot.settings import Settings
@@ -45,7 +45,7 @@ async def forge(
     clock: Clock | None = None,
     pauses: Sequence[float] = PAUSES,
     durable: Durable = run_durable_step,
-    patience: Patience = Patience(),
+    patience: Patience = USUAL,
     models: Models | None = None,
     pool: WorkerPool | None = None,
 ) -> AsyncGenerator[Forge]:

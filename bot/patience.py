@@ -42,3 +42,6 @@ class Patience:
             stubbornness=self.stubborn,
             progress_delay=self.telling,
         )
+
+
+USUAL = Patience()
