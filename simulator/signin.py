@@ -33,6 +33,9 @@ class SignIn:
         if request.query.get("client_id") != self.world.app.client_id:
             return web.Response(status=404, text="Not Found")
         target, state = request.query.get("redirect_uri", ""), request.query.get("state", "")
+        known = self.world.app.callback_urls
+        if known and target not in known:
+            return _redirect(known[0], {"error": "redirect_uri_mismatch", "state": state})
         if self.viewer is None:
             refused = {"error": "access_denied", "error_description": "The user has denied your application access."}
             return _redirect(target, {**refused, "state": state})

@@ -55,7 +55,7 @@ class App:
     permissions: dict[str, str] = field(default_factory=dict[str, str])
     events: list[str] = field(default_factory=list[str])
     setup_url: str = ""  # where people are sent after they installed it
-    callback_urls: list[str] = field(default_factory=list[str])  # of signing in; as yet any if there is none
+    callback_urls: list[str] = field(default_factory=list[str])  # of signing in; any if there is none
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,11 @@ def test_without_its_key_it_is_lost_and_says_so(store: CredentialStore) -> None:
         store.load()
 
 
-@pytest.mark.parametrize("content", [b"", b"short\n", b"\xff\xfe", Fernet.generate_key() + b"\nshort"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"short\n", b"\xff\xfe", Fernet.generate_key() + b"\nshort"],
+    ids=["empty", "short", "binary", "a second line"],
+)
 def test_a_file_that_is_no_key(content: bytes, store: CredentialStore) -> None:
     store.save({"A": "b"})
     store.key_file.write_bytes(content)
