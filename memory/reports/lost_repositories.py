@@ -16,7 +16,7 @@ from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
 from memory.db.tables.money import AnswerRow, CircuitRow
 from memory.db.tables.notices import NoticeRow, NoticeTargetRow
 from memory.db.tables.production import FeedbackTokenRow, ProblemRow
-from memory.db.tables.repositories import OkRow, PauseRow
+from memory.db.tables.repositories import OkRow, PauseRow, WelcomeRow
 from memory.db.tables.runs import RunRow
 
 
@@ -58,10 +58,12 @@ _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
 
 
 async def list_deliveries(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
-    """The deliveries that began runs in these repositories."""
+    """The deliveries that began runs in these repositories, or told that the App was installed there."""
     query = select(RunRow.admitted_by).where(RunRow.repository_id.in_(repository_ids))
+    welcomed = select(WelcomeRow.cause).where(WelcomeRow.repository_id.in_(repository_ids))
     async with database.transaction() as session:
-        return sorted({admitted.rpartition("#")[0] for admitted in await session.scalars(query)})
+        began = {admitted.rpartition("#")[0] for admitted in await session.scalars(query)}
+        return sorted(began | {*await session.scalars(welcomed)})
 
 
 async def list_runs(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:

@@ -5,32 +5,40 @@ from datetime import datetime
 
 from sqlalchemy import select, update
 
+from domain.runs.run import RepositoryRef
 from domain.welcome import RepositoryOverview, Welcome, WelcomeWay
 from memory.db.engine import Database, insert_new
 from memory.db.tables.repositories import WelcomeRow
 
 
-async def claim(database: Database, repository_id: int, way: WelcomeWay, cause: str, now: datetime) -> Welcome:
+async def claim(database: Database, repository: RepositoryRef, way: WelcomeWay, cause: str, now: datetime) -> Welcome:
     """Decide how a repository is welcomed, unless that was decided before; what holds.
 
     :param cause: the delivery that told of the installation; the same one may claim again.
     """
     async with database.transaction() as session:
-        await session.execute(insert_new(database.dialect, WelcomeRow, _to_values(repository_id, way, cause, now)))
-        row = (await session.scalars(select(WelcomeRow).where(WelcomeRow.repository_id == repository_id))).one()
+        await session.execute(insert_new(database.dialect, WelcomeRow, _to_values(repository, way, cause, now)))
+        row = (await session.scalars(select(WelcomeRow).where(WelcomeRow.repository_id == repository.id))).one()
         return _to_welcome(row)
 
 
 async def claim_all(
-    database: Database, repository_ids: Sequence[int], way: WelcomeWay, cause: str, now: datetime
+    database: Database, repositories: Sequence[RepositoryRef], way: WelcomeWay, cause: str, now: datetime
 ) -> int:
     """As :func:`claim`, for many repositories; how many were not known."""
     count = 0
     async with database.transaction() as session:
-        for each in sorted(repository_ids):
+        for each in sorted(repositories, key=lambda each: each.id):
             added = insert_new(database.dialect, WelcomeRow, _to_values(each, way, cause, now))
             count += (await session.execute(added.returning(WelcomeRow.repository_id))).first() is not None
     return count
+
+
+async def list_repositories(database: Database, installation_id: int) -> Sequence[int]:
+    """The repositories of an installation that were welcomed."""
+    query = select(WelcomeRow.repository_id).where(WelcomeRow.installation_id == installation_id)
+    async with database.transaction() as session:
+        return (await session.scalars(query)).all()
 
 
 async def find(database: Database, repository_id: int) -> Welcome | None:
@@ -62,9 +70,10 @@ async def forget(database: Database, repository_ids: Sequence[int]) -> None:
         await session.execute(update(WelcomeRow).where(lost).values(overview=None))
 
 
-def _to_values(repository_id: int, way: WelcomeWay, cause: str, now: datetime) -> dict[str, object]:
+def _to_values(repository: RepositoryRef, way: WelcomeWay, cause: str, now: datetime) -> dict[str, object]:
     return {
-        "repository_id": repository_id,
+        "repository_id": repository.id,
+        "installation_id": repository.installation_id,
         "way": way.value,
         "cause": cause,
         "at": now,

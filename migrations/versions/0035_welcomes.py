@@ -15,12 +15,14 @@ def upgrade() -> None:
     op.create_table(
         "welcomes",
         sa.Column("repository_id", sa.BigInteger(), primary_key=True, autoincrement=False),
+        sa.Column("installation_id", sa.BigInteger(), nullable=False),
         sa.Column("way", sa.String(), nullable=False),
         sa.Column("cause", sa.String(), nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("run_id", sa.String(), nullable=True),
         sa.Column("overview", sa.JSON(), nullable=True),
     )
+    op.create_index("ix_welcomes_installation_id", "welcomes", ["installation_id"])
 
 
 def downgrade() -> None:

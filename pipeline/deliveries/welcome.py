@@ -45,8 +45,8 @@ async def welcome_repositories(context: DeliveryContext, command: WelcomeReposit
 
 async def _note_all(context: DeliveryContext, command: WelcomeRepositories) -> int:
     """Leave it to their first reviews. GitHub is asked nothing: there may be a thousand."""
-    services, ids = context.services, [each.id for each in command.repositories]
-    return await welcomes.claim_all(services.database, ids, WelcomeWay.check, context.guid, services.clock.now())
+    services, now = context.services, context.services.clock.now()
+    return await welcomes.claim_all(services.database, command.repositories, WelcomeWay.check, context.guid, now)
 
 
 async def _welcome(context: DeliveryContext, repository: RepositoryRef) -> WelcomeWay | None:
@@ -73,7 +73,7 @@ async def _receive(context: DeliveryContext, repository: RepositoryRef) -> _Rece
         return None
     received = await _choose(context, repository)
     now = services.clock.now()
-    held = await welcomes.claim(services.database, repository.id, received.way, context.guid, now)
+    held = await welcomes.claim(services.database, repository, received.way, context.guid, now)
     return received if held.cause == context.guid else None
 
 
@@ -110,6 +110,6 @@ async def _tell(context: DeliveryContext, repository: RepositoryRef, overview: R
 async def _put_off(context: DeliveryContext, repository: RepositoryRef) -> WelcomeWay:
     """Leave it to the first review."""
     database, now = context.services.database, context.services.clock.now()
-    await welcomes.claim(database, repository.id, WelcomeWay.check, context.guid, now)
+    await welcomes.claim(database, repository, WelcomeWay.check, context.guid, now)
     await welcomes.change_way(database, repository.id, WelcomeWay.check)
     return WelcomeWay.check

@@ -38,7 +38,8 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
     if repository_ids is None:
         ran = await runs.list_repositories(services.database, installation_id)
         taught = await memories.list_repositories(services.database, installation_id)  # people can teach without a run
-        repository_ids = sorted({*ran, *taught})
+        welcomed = await welcomes.list_repositories(services.database, installation_id)
+        repository_ids = sorted({*ran, *taught, *welcomed})
     elsewhere = await runs.find_transferred(services.database, installation_id, repository_ids)  # they were transferred
     repository_ids = [each for each in repository_ids if each not in elsewhere]
     scopes = None if everything else repository_ids  # None: the organisation's, too

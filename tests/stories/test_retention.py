@@ -94,7 +94,7 @@ async def test_an_uninstalled_app_keeps_no_code_and_no_words(story_with_model: S
     await story_with_model.settle()
     left = await _counts(story_with_model.forge.services.database)
     assert not {"answers", "checkpoints", "findings", "gates"} & set(left)
-    assert left["journals"] == 1  # of the delivery that said so
+    assert left["journals"] == 2  # of the deliveries that told of the installation and of its end; they say no more
     assert await lost_repositories.list_runs(story_with_model.forge.services.database, [repository.id])
     assert _downloads(story_with_model) == []
 

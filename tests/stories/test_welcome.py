@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from bot.github.registration import load_permissions
 from memory.db.tables.deliveries import DeliveryRow
@@ -72,10 +72,12 @@ async def test_a_chosen_repository_gets_one_issue(told: Story) -> None:
     assert "`main` does not require the check `Forge / review`" in body
     assert "Nothing goes to a model" in body
     assert "Missing permissions" not in body
-    assert NEW not in await review_summary(told, repository)
 
     told.github.uninstall(installation)
     await told.settle()
+    async with told.forge.services.database.transaction() as session:
+        kept = (await session.execute(text("SELECT output FROM operation_outputs"))).scalars().all()
+    assert not [each for each in kept if "eslint" in str(each)]
     told.github.install(repository)
     await told.settle()
     assert list_issues(told, repository) == [issue]

@@ -61,6 +61,7 @@ class WelcomeRow(TableRow):
     __tablename__ = "welcomes"
 
     repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    installation_id: Mapped[int] = mapped_column(index=True)
     way: Mapped[str]  # issue | check | off
     cause: Mapped[str]  # the delivery that told of the installation
     at: Mapped[datetime]
