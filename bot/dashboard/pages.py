@@ -2,8 +2,21 @@
 
 from collections.abc import Sequence
 
-from bot.dashboard import checkpoints, findings, repositories, runs
+from bot.dashboard import checkpoints, findings, memories, memory_forms, repositories, runs
 from bot.dashboard.visit import RepositoryAction, RepositoryPage
 
-PAGES: Sequence[RepositoryPage] = (*repositories.PAGES, *runs.PAGES, *checkpoints.PAGES, *findings.PAGES)
-ACTIONS: Sequence[RepositoryAction] = (*repositories.ACTIONS, *runs.ACTIONS, *checkpoints.ACTIONS, *findings.ACTIONS)
+PAGES: Sequence[RepositoryPage] = (
+    *repositories.PAGES,
+    *runs.PAGES,
+    *checkpoints.PAGES,
+    *findings.PAGES,
+    *memory_forms.PAGES,
+    *memories.PAGES,
+)
+ACTIONS: Sequence[RepositoryAction] = (
+    *repositories.ACTIONS,
+    *runs.ACTIONS,
+    *checkpoints.ACTIONS,
+    *findings.ACTIONS,
+    *memory_forms.ACTIONS,
+)
