@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.dashboard import checkpoints, findings, memories, memory_forms, repositories, runs
+from bot.dashboard import checkpoints, costs, findings, memories, memory_forms, metrics, repositories, runs
 from bot.dashboard.visit import RepositoryAction, RepositoryPage
 
 PAGES: Sequence[RepositoryPage] = (
@@ -12,6 +12,8 @@ PAGES: Sequence[RepositoryPage] = (
     *findings.PAGES,
     *memory_forms.PAGES,
     *memories.PAGES,
+    *costs.PAGES,
+    *metrics.PAGES,
 )
 ACTIONS: Sequence[RepositoryAction] = (
     *repositories.ACTIONS,
