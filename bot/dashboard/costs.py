@@ -42,7 +42,7 @@ class BudgetShown:
     limit: int
 
     @property
-    def left(self) -> int:
+    def remainder(self) -> int:
         return max(0, self.limit - self.used - self.reserved)
 
 
