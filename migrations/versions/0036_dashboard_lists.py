@@ -11,6 +11,7 @@ depends_on: Sequence[str] | None = None
 
 _INDEXES = {
     "findings_by_repository": ("findings", ["repository_id", "id"]),
+    "findings_by_review": ("findings", ["repository_id", "posted_by", "id"]),
     "findings_by_fingerprint": ("findings", ["repository_id", "fingerprint", "id"]),
     "dismissals_by_memory": ("dismissals", ["memory_id"]),
     "memories_in_order": ("memories", ["repository_id", "id"]),

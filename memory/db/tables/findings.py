@@ -17,6 +17,7 @@ class FindingRow(TableRow):
         UniqueConstraint("repository_id", "number", "fingerprint", name="finding_identity"),
         UniqueConstraint("repository_id", "number", "name", name="finding_name"),
         Index("findings_by_repository", "repository_id", "id"),
+        Index("findings_by_review", "repository_id", "posted_by", "id"),
         Index("findings_by_fingerprint", "repository_id", "fingerprint", "id"),
     )
 
