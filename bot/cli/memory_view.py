@@ -14,13 +14,13 @@ from memory.learned.catalogue import CatalogueEntry, MemoryHistory, Recall
 from messages.memory import Evidence
 from safety.memory_consolidation import to_pattern
 
-_WORDS = {
+USES = {
     "recurred": "taught again",
     "applied": "helped",
     "confirmed": "confirmed by a person",
     "dismissed": "doubted by a person",
 }
-_OUTCOMES = {"": "nothing known yet", "helped": "helped", "ignored": "was not used"}
+OUTCOMES = {"": "nothing known yet", "helped": "helped", "ignored": "was not used"}
 _NAMED = 12  # wrong lines that an import lists
 _WIDTH = 100  # characters of a memory's text in a list
 
@@ -116,7 +116,7 @@ def _describe_place(memory: Memory, names: Mapping[int, str]) -> str:
 
 
 def _describe_uses(shelved: CatalogueEntry) -> str:
-    uses = ", ".join(f"{count}× {_WORDS.get(use, use)}" for use, count in sorted(shelved.uses.items()))
+    uses = ", ".join(f"{count}× {USES.get(use, use)}" for use, count in sorted(shelved.uses.items()))
     recalled = f"recalled {shelved.recalls}×" if shelved.recalls else "never recalled"
     last = f", last {shelved.recalled_at:%Y-%m-%d}" if shelved.recalled_at is not None else ""
     return f"{recalled}{last}{f'; {uses}' if uses else ''}"
@@ -132,8 +132,8 @@ def _describe_confidence(memory: Memory, now: datetime) -> str:
 
 def _render_history(story: MemoryHistory) -> Iterator[str]:
     """Its uses and people's changes, in order."""
-    used = [(at, f"{_WORDS.get(use, use)} ({_plain(cause)})") for at, use, cause in story.uses]
-    done = [(event.time, _describe_event(event)) for event in story.events]
+    used = [(at, f"{USES.get(use, use)} ({_plain(cause)})") for at, use, cause in story.uses]
+    done = [(event.time, describe_event(event)) for event in story.events]
     taught = [
         f"  Taught by {each.by}'s dismissal of {each.finding} in #{each.number}"
         + (", which was undone" if each.is_undone else "")
@@ -151,12 +151,13 @@ def _render_recalls(story: MemoryHistory, shelved: CatalogueEntry) -> Iterator[s
 
 def _describe_recall(recall: Recall) -> str:
     where = "" if recall.number is None else f" in #{recall.number}"
-    came = _OUTCOMES.get(recall.outcome, recall.outcome)
+    came = OUTCOMES.get(recall.outcome, recall.outcome)
     task = _plain(recall.task)
     return f"{_at(recall.at)}  run …{recall.run_id[-6:]}{where}, {task}, place {recall.rank}: {_plain(came)}"
 
 
-def _describe_event(event: Event) -> str:
+def describe_event(event: Event) -> str:
+    """What an event says that happened to a memory."""
     by = f" by {_plain(str(event.payload.get('by', '')))}" if event.payload.get("by") else ""
     if event.type is EventType.memory_edited:
         return f"edited{by}; before: {_describe_change(event.payload)}"

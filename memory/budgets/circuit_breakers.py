@@ -1,8 +1,10 @@
 """Keeps the error-rate breaker of each repository and provider."""
 
+from collections.abc import Mapping
+
 from sqlalchemy import select
 
-from memory.db.engine import Connection, upsert
+from memory.db.engine import Connection, Database, upsert
 from memory.db.tables.money import CircuitRow
 from safety.breakers import Circuit
 
@@ -18,3 +20,11 @@ def store(connection: Connection, repository_id: int, provider: str, circuit: Ci
     """Store a circuit in the transaction that read it."""
     values = {"repository_id": repository_id, "provider": provider, "circuit": circuit.model_dump(mode="json")}
     connection.execute(upsert(connection.dialect.name, CircuitRow, values, {}))
+
+
+async def list_of_repository(database: Database, repository_id: int) -> Mapping[str, Circuit]:
+    """The stored circuits of a repository, by provider; one that was always closed is not stored."""
+    query = select(CircuitRow.provider, CircuitRow.circuit).where(CircuitRow.repository_id == repository_id)
+    async with database.transaction() as session:
+        rows = (await session.execute(query.order_by(CircuitRow.provider))).all()
+    return {row[0]: Circuit.model_validate(row[1]) for row in rows}

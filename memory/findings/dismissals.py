@@ -111,7 +111,7 @@ async def undo_all(
 
 
 async def undo_by_memory(
-    database: Database, repository: RepositoryRef, number: int, memory_id: str, sender: Sender, now: datetime
+    database: Database, repository: RepositoryRef, number: int | None, memory_id: str, sender: Sender, now: datetime
 ) -> Sequence[PriorDismissal]:
     """Undo the dismissals that taught a memory, and archive it; returns none if no dismissal taught it."""
     return await _undo(database, repository, number, DismissalRow.memory_id == memory_id, sender, now)
@@ -131,7 +131,7 @@ async def find_pull_requests(database: Database, repository: RepositoryRef, memo
 async def _undo(
     database: Database,
     repository: RepositoryRef,
-    number: int,
+    number: int | None,
     which: ColumnElement[bool],
     sender: Sender,
     now: datetime,

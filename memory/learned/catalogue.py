@@ -1,4 +1,4 @@
-"""Lists, shows and corrects memories for the command line."""
+"""Lists, shows and corrects memories for the command line and the dashboard."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -113,7 +113,7 @@ async def list_memories(
         query = query.where(MemoryRow.archived_at.is_(None))
     async with database.transaction() as session:
         rows = (await session.scalars(query.limit(limit))).all()
-        return await _build_entries(session, rows)
+        return await build_entries(session, rows)
 
 
 async def find_by_short_id(database: Database, shown: str) -> Sequence[Memory]:
@@ -126,7 +126,7 @@ async def find_by_short_id(database: Database, shown: str) -> Sequence[Memory]:
 async def load_history(database: Database, memory: Memory) -> MemoryHistory:
     """Everything about a memory."""
     async with database.transaction() as session:
-        [shelved] = await _build_entries(session, [await session.get_one(MemoryRow, memory.id)])
+        [shelved] = await build_entries(session, [await session.get_one(MemoryRow, memory.id)])
         used = select(MemoryUseRow).where(MemoryUseRow.memory_id == memory.id).order_by(MemoryUseRow.at)
         told = (
             select(RecallRow, RunRow.number)
@@ -184,14 +184,25 @@ async def add(database: Database, memory: Memory, by: str, most: int = MOST_LIVE
 async def edit(database: Database, memory: Memory, changed: Memory, by: str, now: datetime) -> bool:
     """Correct a memory; the ledger keeps what it said before. False if it was archived meanwhile."""
     async with database.transaction() as session:
-        row = await session.get_one(MemoryRow, memory.id, with_for_update=True)
-        if row.archived_at is not None:
+        facts = await change_within(session, memory, changed)
+        if facts is None:
             return False
-        before, after = _describe(memories.from_row(row)), _describe(changed)
-        row.content, row.context, row.tags = changed.content, changed.context, [*changed.tags]
-        await vectors.drop(session, memory)
-        _record(session, memory, EventType.memory_edited, by, now, before=before, after=after)
+        _record(session, memory, EventType.memory_edited, by, now, **facts)
         return True
+
+
+async def change_within(session: AsyncSession, memory: Memory, changed: Memory) -> Mapping[str, object] | None:
+    """Correct a memory in the caller's transaction.
+
+    :returns: what it said before and says now, for the ledger; None if it was archived meanwhile.
+    """
+    row = await session.get_one(MemoryRow, memory.id, with_for_update=True)
+    if row.archived_at is not None:
+        return None
+    before, after = _describe(memories.from_row(row)), _describe(changed)
+    row.content, row.context, row.tags = changed.content, changed.context, [*changed.tags]
+    await vectors.drop(session, memory)
+    return {"before": before, "after": after}
 
 
 async def archive(database: Database, memory: Memory, by: str, now: datetime) -> bool:
@@ -242,7 +253,8 @@ async def import_memories(
         return ImportResult(len(added), live)
 
 
-async def _build_entries(session: AsyncSession, rows: Sequence[MemoryRow]) -> Sequence[CatalogueEntry]:
+async def build_entries(session: AsyncSession, rows: Sequence[MemoryRow]) -> Sequence[CatalogueEntry]:
+    """The memories of rows with how often they were used, in the same order."""
     uses: dict[str, Counter[str]] = {}
     ids = [row.id for row in rows]
     query = select(MemoryUseRow.memory_id, MemoryUseRow.use, func.count())

@@ -1,4 +1,4 @@
-"""Adds the memories that people ask for or production teaches, and archives those people want forgotten."""
+"""Adds the memories that people ask for or production teaches, and corrects or archives those people name."""
 
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from domain.memories.memory import Archived, Memory, Origin, Use
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.db.tables.learned import MemoryRow
-from memory.learned import capacity, memories
+from memory.learned import capacity, catalogue, memories
 from memory.ledger import ledger
 from safety.memory_eviction import MOST_LIVE
 
@@ -19,7 +19,7 @@ from safety.memory_eviction import MOST_LIVE
 async def learn(
     database: Database,
     repository: RepositoryRef,
-    number: int,
+    number: int | None,
     memory: Memory,
     by: Sender,
     cause: str,
@@ -27,7 +27,7 @@ async def learn(
 ) -> tuple[Memory, bool] | None:
     """Store what a person said, or confirm the memory that says the same already.
 
-    :param number: of the issue or pull request in which it was said.
+    :param number: of the issue or pull request in which it was said; None: in none.
     :param cause: what happened; a repeated call for the same cause returns the same and changes nothing.
     :param most: live memories that the repository may have.
     :returns: the memory, and whether it is new; None if there is no room, because all memories there are pinned.
@@ -81,7 +81,7 @@ async def learn_from_production(database: Database, memory: Memory, trace: str, 
 
 
 async def forget(
-    database: Database, repository: RepositoryRef, number: int, memory: Memory, by: Sender, now: datetime
+    database: Database, repository: RepositoryRef, number: int | None, memory: Memory, by: Sender, now: datetime
 ) -> bool:
     """Archive a memory because a person wants that; returns whether it was live."""
     async with database.transaction() as session:
@@ -89,4 +89,17 @@ async def forget(
             return False
         facts = {"memory": memory.id, "why": Archived.forgotten.value}
         await ledger.record_person_action(session, repository, number, EventType.memory_archived, by, now, **facts)
+        return True
+
+
+async def correct(
+    database: Database, repository: RepositoryRef, memory: Memory, changed: Memory, by: Sender, now: datetime
+) -> bool:
+    """Correct a memory because a person wants that; False if it was archived meanwhile."""
+    async with database.transaction() as session:
+        facts = await catalogue.change_within(session, memory, changed)
+        if facts is None:
+            return False
+        told = {"memory": memory.id, **facts}
+        await ledger.record_person_action(session, repository, None, EventType.memory_edited, by, now, **told)
         return True

@@ -8,8 +8,10 @@ from html import unescape
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
+from sqlalchemy import select
 
 from agents.llm.scripted import ScriptedModel
+from memory.db.tables.findings import FindingRow
 from simulator import User
 from simulator.state import PullRequest, Repository, Role
 from tests.stories.driver import Story
@@ -147,3 +149,15 @@ async def fill_repository(story: Story, model: ScriptedModel, *, private: bool =
 
 
 _ROLES: Mapping[str, Role] = {"alice": "write", "dora": "admin", "rita": "read"}
+
+
+async def dismiss_finding(story: Story, pull: PullRequest, reason: str) -> str:
+    """Let dora dismiss the first finding of a pull request; its id."""
+    run = next(each for each in await story.runs() if each.number == pull.number)
+    async with story.forge.services.database.transaction() as session:
+        name = await session.scalar(select(FindingRow.name).where(FindingRow.first_run == run.id).limit(1))
+    assert name is not None
+    await story.github.user("dora").comment(pull, f"/forge dismiss {name} {reason}")
+    await story.settle()
+    story.pass_over(pull)
+    return name

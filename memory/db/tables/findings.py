@@ -16,6 +16,9 @@ class FindingRow(TableRow):
     __table_args__ = (
         UniqueConstraint("repository_id", "number", "fingerprint", name="finding_identity"),
         UniqueConstraint("repository_id", "number", "name", name="finding_name"),
+        Index("findings_by_repository", "repository_id", "id"),
+        Index("findings_by_review", "repository_id", "posted_by", "id"),
+        Index("findings_by_fingerprint", "repository_id", "fingerprint", "id"),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -46,7 +49,10 @@ class DismissalRow(_AboutFinding, TableRow):
     """A dismissal of a finding by a person with write access. It lasts until it is undone."""
 
     __tablename__ = "dismissals"
-    __table_args__ = (Index("dismissals_by_fingerprint", "repository_id", "fingerprint"),)
+    __table_args__ = (
+        Index("dismissals_by_fingerprint", "repository_id", "fingerprint"),
+        Index("dismissals_by_memory", "memory_id"),
+    )
 
     id: Mapped[str] = mapped_column(primary_key=True)
     name: Mapped[str]

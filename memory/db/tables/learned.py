@@ -19,6 +19,7 @@ class MemoryRow(TableRow):
     __tablename__ = "memories"
     __table_args__ = (
         Index("memories_by_repository", "repository_id", "archived_at"),
+        Index("memories_in_order", "repository_id", "id"),
         Index("memories_by_installation", "installation_id", "scope", "archived_at"),
     )
 

@@ -1,23 +1,16 @@
 """Executes ``remember`` and ``forget``."""
 
 import re
-from collections.abc import Collection
 
-import structlog
-
-from domain.errors import CodeHostError, RateLimited
 from domain.memories.memory import LONGEST, Memory, MemoryKind, Origin, Scope, create_memory
 from domain.slash.commands import Forget, TextCommand
 from domain.text.redaction import holds_secret
-from memory.findings import dismissals
 from memory.learned import consolidation, memories, remember
 from messages import memory as texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.verdicts import update
+from pipeline.verdicts.forgetting import forget_memory
 from pipeline.verdicts.suppression import load_memory_settings
-
-log = structlog.get_logger(__name__)
 
 _INSTRUCTION = re.compile(
     r"\b(always|never|must|should|use|prefer|avoid|run|write|keep|call|don'?t|do not|before|after|when|whenever|if)\b",
@@ -75,13 +68,18 @@ async def _forget(context: CommandContext, name: str) -> str:
 
 
 async def _forget_memory(context: CommandContext, memory: Memory) -> str:
-    where, now = (context.repository, context.number), context.services.clock.now()
-    taught_in = await dismissals.find_pull_requests(context.database, context.repository, memory.id)
-    undone = await dismissals.undo_by_memory(context.database, *where, memory.id, context.sender, now)
-    was_live = await remember.forget(context.database, *where, memory, context.sender, now)
-    if taught_in:
-        await _update_verdicts(context, taught_in, f"{context.guid} forget {memory.id}")
-    return texts.confirm_forget(memory, undone) if undone or was_live else texts.already_forgotten(memory)
+    done = await forget_memory(
+        context.services,
+        context.repository,
+        memory,
+        context.sender,
+        f"{context.guid} forget {memory.id}",
+        context.number,
+        is_pull_request=context.comment.is_pull_request,
+    )
+    if done.undone or done.was_live:
+        return texts.confirm_forget(memory, done.undone)
+    return texts.already_forgotten(memory)
 
 
 async def _describe_shared(context: CommandContext, name: str) -> str:
@@ -99,18 +97,3 @@ async def _find_home(context: CommandContext, memory: Memory) -> str | None:
         return None
     configured = await loading.load_stored(context.database, home)
     return home.full_name if configured.memory.organisation else None
-
-
-async def _update_verdicts(context: CommandContext, numbers: Collection[int], cause: str) -> None:
-    """Here, and on other open pull requests: the verdict of a merged one stays."""
-    services, repository = context.services, context.repository
-    if context.comment.is_pull_request:
-        await update.update_verdict(services, repository, context.number, cause)
-    for number in sorted(set(numbers) - {context.number}):
-        try:
-            if (await services.host.pull_request(repository, number)).is_open:
-                await update.update_verdict(services, repository, number, cause)
-        except RateLimited:
-            raise
-        except CodeHostError as error:  # its next review applies it
-            log.warning("teaching.not_reconcluded", number=number, error=str(error))

@@ -1,0 +1,51 @@
+"""The page of metrics: how well Forge does here week by week, as pictures and as numbers."""
+
+from datetime import timedelta
+
+from bot.cli.metrics import format_value
+from bot.dashboard.charts import draw_trend
+from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, Shown, Visit
+from domain.metrics import WEEK, Measure, Series
+from memory.reports import metrics
+
+PERIODS = (4, 12, 26)
+"""Weeks that can be chosen."""
+
+
+async def show_metrics(visit: Visit) -> Shown:
+    """Every metric over the last weeks; those without any data are only named."""
+    chosen = visit.query.get("weeks", "")
+    weeks = int(chosen) if chosen in set(map(str, PERIODS)) else 12
+    now = visit.now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    found = await metrics.load_weekly(visit.database, now, weeks, [visit.repository.id])
+    ends = [f"{now - WEEK * ago - timedelta(days=1):%m-%d}" for ago in reversed(range(weeks))]
+    known = [each for each in found if any(value is not None for value in each.values)]
+    shown = {
+        "weeks": weeks,
+        "periods": PERIODS,
+        "ends": ends,
+        "known": [_show(each, ends) for each in known],
+        "unknown": [each.metric.title for each in found if each not in known],
+    }
+    return Page("metrics.html", "Metrics", shown)
+
+
+def _show(series: Series, ends: list[str]) -> dict[str, object]:
+    """A metric with its picture and its values as text."""
+    metric = series.metric
+    scale = 100 if metric.measure is Measure.share else 1 / 3600 if metric.unit == "s" else 1
+    unit = "%" if metric.measure is Measure.share else "hours" if metric.unit == "s" else metric.unit
+    drawn = [None if value is None else round(value * scale, 3) for value in series.values]
+    return {
+        "name": metric.name,
+        "title": metric.title,
+        "unit": unit,
+        "picture": draw_trend(unit, ends, drawn, 100 if metric.measure is Measure.share else None),
+        "values": [format_value(series, value) for value in series.values],
+        "counts": series.counts,
+        "now": format_value(series, series.now),
+    }
+
+
+PAGES = (RepositoryPage("metrics", show_metrics, tab="Metrics"),)
+ACTIONS: tuple[RepositoryAction, ...] = ()

@@ -1,0 +1,90 @@
+"""Memories on the dashboard: who taught what, what they mute, and people who add, correct and archive them."""
+
+import json
+import re
+
+from sqlalchemy import select
+
+from agents.llm.scripted import ScriptedModel
+from domain.events import EventType
+from memory.db.tables.ledger import EventRow
+from tests.stories.driver import Story
+from tests.world.dashboard import HOSTILE, Visitor, dismiss_finding, fill_repository, signed_in
+
+SHOP = "/dashboard/octo-org/shop"
+SAID = "Start the database with `make db` before the tests."
+
+
+async def list_acts(story: Story) -> list[tuple[str, str]]:
+    """What people did with memories, by login."""
+    kinds = [EventType.memory_stored.value, EventType.memory_edited.value, EventType.memory_archived.value]
+    async with story.forge.services.database.transaction() as session:
+        query = select(EventRow).where(EventRow.type.in_(kinds), EventRow.source == "person").order_by(EventRow.id)
+        return [(row.type, row.payload["by"]) for row in await session.scalars(query)]
+
+
+async def add(person: Visitor, content: str, **more: str) -> tuple[int, str, str]:
+    """Add a memory with the form; status, address and text of what follows."""
+    await person.open(f"{SHOP}/memories/new")
+    seen = await person.send(f"{SHOP}/memories/new", content=content, **more)
+    return seen.status, seen.address, seen.text
+
+
+async def test_a_person_teaches_corrects_and_archives(story_with_model: Story, model: ScriptedModel) -> None:
+    """In their own name; the same text twice is one memory, and what is not allowed says why and loses nothing."""
+    story = story_with_model
+    await fill_repository(story, model)
+    async with signed_in(story, "alice") as alice, signed_in(story, "rita") as rita:
+        status, address, text = await add(alice, SAID, tags="database, make")
+        again = await add(alice, SAID.upper())
+        secret = await add(alice, "The token is ghp_0123456789abcdefghijABCDEFGHIJ012345.", context="kept words")
+        hidden = await add(alice, f"Look here. {HOSTILE}")
+        memory = address.partition("?")[0]
+        await alice.open(memory)
+        changed = await alice.send(memory, content="Use `make db` first.", context="before tests", tags="make")
+        read = await rita.open(memory)
+        found = await rita.open(f"{SHOP}/memories?q=make")
+        refused = [await rita.open(f"{SHOP}/memories/new"), await rita.send(f"{memory}/archive")]
+        exported = await rita.request("GET", f"{SHOP}/memories/export")
+        archived = await alice.send(f"{memory}/archive")
+        late = await alice.send(memory, content="Too late.")
+        gone = await rita.open(f"{SHOP}/memories")
+    assert (status, "does not decay" in text) == (200, True)
+    assert again[1].partition("?")[0] == memory
+    assert (secret[0], "looks like a credential" in secret[2]) == (422, True)
+    assert hidden[0] == 422
+    assert "It is changed." in changed.text
+    assert "by alice" in read.text
+    assert SAID in read.text  # what it said before
+    assert "Correct it" not in read.text
+    assert memory in found.html
+    assert [each.status for each in refused] == [404, 404]
+    assert json.loads(exported.text)["content"] == "Use `make db` first."
+    assert "archived" in archived.text
+    assert "no longer used" in late.text
+    assert "Forge remembers nothing" in gone.text
+    assert await list_acts(story) == [
+        ("memory.stored", "alice"),
+        ("memory.edited", "alice"),
+        ("memory.archived", "alice"),
+    ]
+
+
+async def test_archiving_brings_findings_back(story_with_model: Story, model: ScriptedModel) -> None:
+    """As `/forge forget` does: the memory's page names what it mutes, and the verdict follows."""
+    story = story_with_model
+    busy = await fill_repository(story, model)
+    name = await dismiss_finding(story, busy.found, f"Never empty. {HOSTILE}")
+    async with signed_in(story, "dora") as dora:
+        listed = await dora.open(f"{SHOP}/findings?outcome=dismissed")
+        found = re.search(r"/memories/(M-\w{6})", listed.html)
+        assert found is not None
+        memory = await dora.open(f"{SHOP}/memories/{found[1]}")
+        await dora.send(f"{SHOP}/memories/{found[1]}/archive")
+        await story.settle()
+        after = await dora.open(f"{SHOP}/findings/{busy.found.number}/{name}")
+    assert f"dismissal of {name} in #{busy.found.number} by dora" in memory.text
+    assert f"{name} #{busy.found.number} dismissed" in memory.text
+    assert "<img" not in memory.html
+    assert "the dismissal was taken back" in after.text
+    assert f"{name} in #{busy.found.number} open" in after.text
