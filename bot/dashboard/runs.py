@@ -40,7 +40,7 @@ async def list_runs(visit: Visit) -> Shown:
     """The runs of a repository, newest first."""
     state, number = visit.query.get("state", ""), visit.query.get("number", "").strip().removeprefix("#")
     wanted = RunFilter(RunState(state) if state in set(RunState) else None, _parse_number(number))
-    page = await run_pages.list_runs(visit.database, visit.repository.id, wanted, _key(visit), LISTED)
+    page = await run_pages.list_runs(visit.database, visit.repository.id, wanted, read_key(visit), LISTED)
     kept = {"state": wanted.state, "number": wanted.number}
     shown = {
         "runs": describe_runs(page.items),
@@ -110,7 +110,7 @@ async def show_run(visit: Visit) -> Shown:
 async def show_timeline(visit: Visit) -> Shown:
     """Everything that happened in a run, paged."""
     found = await load_run(visit)
-    page = await run_pages.load_timeline(visit.database, found.run.id, _key(visit), EVENTS)
+    page = await run_pages.load_timeline(visit.database, found.run.id, read_key(visit), EVENTS)
     shown = {
         "found": found,
         "timeline": _describe(page),
@@ -185,7 +185,8 @@ def _describe(page: KeyedPage[TimelineEntry]) -> Sequence[TimelineRow]:
     return [describe_row(each.event, each.turn) for each in reversed(page.items)]
 
 
-def _key(visit: Visit) -> PageKey:
+def read_key(visit: Visit) -> PageKey:
+    """Where the page of a long list begins, from the address."""
     before, after = visit.query.get("before", ""), visit.query.get("after", "")
     return PageKey(before[:_LONGEST_KEY], after[:_LONGEST_KEY])
 

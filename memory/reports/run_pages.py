@@ -14,6 +14,7 @@ from domain.runs.run import Run, RunState
 from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.db.tables.findings import DismissalRow
+from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, SpendRow
 from memory.db.tables.runs import RunRow
@@ -86,7 +87,7 @@ async def list_runs(
     if wanted.number is not None:
         where.append(RunRow.number == wanted.number)
     async with database.transaction() as session:
-        rows, newer, older = await _load_page(session, RunRow, where, key, limit)
+        rows, newer, older = await load_page(session, RunRow, where, key, limit)
         costs = await _sum_costs(session, [row.id for row in rows])
     return KeyedPage([_list(row, costs) for row in rows], newer, older)
 
@@ -115,7 +116,7 @@ async def load_timeline(database: Database, run_id: str, key: PageKey, limit: in
     """
     where = [EventRow.trace == run_id, EventRow.type.not_in(_LEFT_OUT)]
     async with database.transaction() as session:
-        rows, newer, older = await _load_page(session, EventRow, where, key, limit)
+        rows, newer, older = await load_page(session, EventRow, where, key, limit)
         events = [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
         asked = [_question(event) for event in events]
         turns = await _load_turns(session, run_id, [each for each in asked if each])
@@ -155,10 +156,10 @@ async def load_mutings(
         return {row.fingerprint: Muting(row.by_login, row.created_at, row.reason, row.memory_id) for row in rows}
 
 
-_Row = TypeVar("_Row", RunRow, EventRow)
+_Row = TypeVar("_Row", RunRow, EventRow, GateRow)
 
 
-async def _load_page(
+async def load_page(
     session: AsyncSession, table: type[_Row], where: Sequence[ColumnElement[bool]], key: PageKey, limit: int
 ) -> tuple[Sequence[_Row], str, str]:
     """The rows of a page, newest first, and the keys of the pages around it."""
