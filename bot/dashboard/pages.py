@@ -2,8 +2,14 @@
 
 from collections.abc import Sequence
 
-from bot.dashboard import checkpoints, gates, repositories, runs
+from bot.dashboard import audit, checkpoints, gates, repositories, runs
 from bot.dashboard.visit import RepositoryAction, RepositoryPage
 
-PAGES: Sequence[RepositoryPage] = (*repositories.PAGES, *runs.PAGES, *checkpoints.PAGES, *gates.PAGES)
-ACTIONS: Sequence[RepositoryAction] = (*repositories.ACTIONS, *runs.ACTIONS, *checkpoints.ACTIONS, *gates.ACTIONS)
+PAGES: Sequence[RepositoryPage] = (*repositories.PAGES, *runs.PAGES, *checkpoints.PAGES, *gates.PAGES, *audit.PAGES)
+ACTIONS: Sequence[RepositoryAction] = (
+    *repositories.ACTIONS,
+    *runs.ACTIONS,
+    *checkpoints.ACTIONS,
+    *gates.ACTIONS,
+    *audit.ACTIONS,
+)

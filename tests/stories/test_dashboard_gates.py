@@ -30,7 +30,9 @@ async def test_a_gate_that_waits_leads_to_where_it_is_decided(story_with_model: 
 async def test_a_decided_gate_says_who_and_why(story_with_model: Story, model: ScriptedModel) -> None:
     story = story_with_model
     busy = await fill_repository(story, model)
-    await story.github.user("dora").comment(busy.waiting, "/forge approve only for now <img src=x onerror=alert(1)>")
+    await story.github.user("dora").comment(
+        busy.waiting, "/forge approve with: only for now <img src=x onerror=alert(1)>"
+    )
     await story.settle()
     story.pass_over(busy.waiting)
     async with signed_in(story, "rita") as rita:
