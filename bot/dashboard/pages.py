@@ -2,10 +2,18 @@
 
 from collections.abc import Sequence
 
-from bot.dashboard import audit, checkpoints, gates, repositories, runs
+from bot.dashboard import audit, checkpoints, configuration, gates, level, repositories, runs
 from bot.dashboard.visit import RepositoryAction, RepositoryPage
 
-PAGES: Sequence[RepositoryPage] = (*repositories.PAGES, *runs.PAGES, *checkpoints.PAGES, *gates.PAGES, *audit.PAGES)
+PAGES: Sequence[RepositoryPage] = (
+    *repositories.PAGES,
+    *runs.PAGES,
+    *checkpoints.PAGES,
+    *gates.PAGES,
+    *level.PAGES,
+    *audit.PAGES,
+    *configuration.PAGES,
+)
 ACTIONS: Sequence[RepositoryAction] = (
     *repositories.ACTIONS,
     *runs.ACTIONS,
