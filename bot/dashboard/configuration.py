@@ -15,6 +15,8 @@ from memory.repositories import configurations
 from pipeline.config import loading
 from pipeline.config.parsing import PATH, LoadedConfiguration, Source, parse
 
+_DIGITS = 12  # of the number of a pull request
+
 
 @dataclass(frozen=True)
 class PresentFile:
@@ -73,8 +75,17 @@ async def show_configuration(visit: Visit) -> Shown:
         "origins": ORIGINS,
         "file": visit.on_github("blob", "HEAD") + f"/{PATH}",
         "path": PATH,
+        "proposed": _find_proposed(visit),
     }
     return Page("configuration.html", "Configuration", shown)
+
+
+def _find_proposed(visit: Visit) -> tuple[str, str] | None:
+    """Number and address of the pull request that a form made a moment ago."""
+    number = visit.query.get("proposed", "")
+    if not number.isascii() or not number.isdigit() or len(number) > _DIGITS:
+        return None
+    return number, visit.on_github("pull", number)
 
 
 ORIGINS = {

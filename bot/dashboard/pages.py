@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.dashboard import audit, checkpoints, configuration, gates, level, repositories, runs
+from bot.dashboard import audit, checkpoints, configuration, configuration_form, gates, level, repositories, runs
 from bot.dashboard.visit import RepositoryAction, RepositoryPage
 
 PAGES: Sequence[RepositoryPage] = (
@@ -13,11 +13,15 @@ PAGES: Sequence[RepositoryPage] = (
     *level.PAGES,
     *audit.PAGES,
     *configuration.PAGES,
+    *configuration_form.PAGES,
 )
 ACTIONS: Sequence[RepositoryAction] = (
     *repositories.ACTIONS,
     *runs.ACTIONS,
     *checkpoints.ACTIONS,
     *gates.ACTIONS,
+    *level.ACTIONS,
     *audit.ACTIONS,
+    *configuration.ACTIONS,
+    *configuration_form.ACTIONS,
 )
