@@ -101,7 +101,7 @@ async def _send(visit: Visit, entered: Entered) -> Shown:
         key=f"form {visit.repository.id} {account} {entered.form} {_name_version(outcome.after)}",
         before=present.content,
         after=outcome.after,
-        login=visit.session.login,
+        by=visit.sender,
         body=texts.render_body(visit.session.login, outcome.changed),
     )
     try:
@@ -156,7 +156,7 @@ def _render(present: PresentFile, entered: Entered, outcome: Outcome, *, is_new:
     effective = present.loaded.configuration.model_dump(mode="json")
     is_text = entered.text is not None
     typed = None if is_new else entered.typed
-    shown = {
+    shown: dict[str, object] = {
         "present": present,
         "path": PATH,
         "is_text": is_text,

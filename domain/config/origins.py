@@ -11,7 +11,7 @@ from domain.config.configuration import Configuration, Preset
 from domain.config.presets import PRESETS, Values, build, flatten, merge
 
 
-class Origin(StrEnum):
+class ValueOrigin(StrEnum):
     """Where a value comes from, the weakest first."""
 
     default = "default"
@@ -32,7 +32,7 @@ class ConfiguredValue:
 
     path: str
     value: JsonValue
-    origin: Origin
+    origin: ValueOrigin
     description: str = ""
     wanted: JsonValue = None
 
@@ -47,18 +47,18 @@ def trace_origins(
     """
     together = merge(below, own)
     preset = Preset(str(together["preset"])) if together.get("preset") in set(Preset) else Preset.standard
-    layers = [(Origin.repository, flatten(own)), (Origin.organisation, flatten(below))]
-    layers.append((Origin.preset, flatten(PRESETS[preset])))
+    layers = [(ValueOrigin.repository, flatten(own)), (ValueOrigin.organisation, flatten(below))]
+    layers.append((ValueOrigin.preset, flatten(PRESETS[preset])))
     wanted = _build_wanted(below, own)
     found: list[ConfiguredValue] = []
     for path, value in flatten(effective.model_dump(mode="json")).items():
         said = wanted.get(path, value)
         described = str((schema.find_node(path.split(".")) or {}).get("description", ""))
         if said != value:
-            origin = Origin.ceiling if path in ceilings or path == "ladder.pinned" else Origin.held
+            origin = ValueOrigin.ceiling if path in ceilings or path == "ladder.pinned" else ValueOrigin.held
             found.append(ConfiguredValue(path, value, origin, described, said))
         else:
-            origin = next((name for name, values in layers if path in values), Origin.default)
+            origin = next((name for name, values in layers if path in values), ValueOrigin.default)
             found.append(ConfiguredValue(path, value, origin, described))
     return found
 

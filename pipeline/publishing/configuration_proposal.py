@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+from domain.commands import Sender
 from domain.errors import Forbidden, Unprocessable
 from domain.gates import digest
 from domain.github.branches import PREFIX
 from domain.runs.patches import ChangedFile, ChangeSet
 from domain.runs.run import RepositoryRef
 from domain.text.redaction import redact_outgoing
+from memory.deliveries import pushes
 from messages.config import PATH
 from messages.configuration_proposal import TITLE, render_commit_message
 from pipeline.context import Services
@@ -24,13 +26,13 @@ class ConfigurationProposal:
 
     :param key: names the form that asks; sent twice, it makes one pull request.
     :param before: the file on the default branch; None: there is none.
-    :param login: of the person.
+    :param by: the person, who counts as an author of the pull request at its gates.
     """
 
     key: str
     before: bytes | None
     after: bytes
-    login: str
+    by: Sender
     body: str
 
 
@@ -66,9 +68,13 @@ async def propose_once(services: Services, repository: RepositoryRef, asked: Con
         return made.number
 
     await write_for_person_once(services, asked.key, "push", PUSH, push, find=find_branch)
-    return await write_for_person_once(
+    number = await write_for_person_once(
         services, asked.key, "propose", FIX_PULL_REQUEST, open_proposal, find=find_proposal
     )
+    head = await mirror.head_of(branch)
+    if head is not None:  # who asked for a change does not decide about it
+        await pushes.note(services.database, repository, number, head, asked.by, services.clock.now())
+    return number
 
 
 async def _push(
@@ -79,7 +85,7 @@ async def _push(
         raise NotOpened("The repository has no commit yet.", "Push a first commit, and send the form again.")
     change = ChangeSet(files=(ChangedFile(path=PATH, before=asked.before, after=asked.after),))
     author = await services.host.signature(repository)
-    message = render_commit_message(asked.login)
+    message = render_commit_message(asked.by.login)
     try:
         sha = await mirror.commit_change(parent, change, message, author, services.clock.now())
     except CannotCommit as error:

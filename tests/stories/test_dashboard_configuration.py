@@ -57,7 +57,8 @@ def read_hidden(page: SeenPage) -> dict[str, str]:
 async def test_a_form_makes_the_pull_request(story: Story) -> None:
     """Once, with comments and order as they were, and the name of who asked."""
     repository, _ = story.repository({"README.md": "# Shop\n", FILE: KEPT})
-    story.github.grant(repository, story.github.user("alice"), "write")
+    story.github.grant(repository, story.github.user("alice"), "maintain")
+    story.github.grant(repository, story.github.user("dora"), "admin")
     async with signed_in(story, "alice") as alice:
         shown = await alice.open(f"{SHOP}/configuration/change")
         fields = {**read_hidden(shown), "value:review.max_comments": "9", "value:review.drafts": "true"}
@@ -75,6 +76,9 @@ async def test_a_form_makes_the_pull_request(story: Story) -> None:
     assert sent.address == again.address == f"{SHOP}/configuration?proposed=1"
     [pull] = repository.pulls()
     await story.settle()
+    await story.github.user("alice").comment(pull, "/forge approve protected_paths")
+    await story.settle()
+    assert "author" in story.answers(pull)[-1].body
     story.pass_over(pull)
     assert "`alice` asked for this on the dashboard." in (pull.body or "")
     content = repository.git.read(pull.head_sha, FILE)
