@@ -4,7 +4,7 @@ import pytest
 
 from domain.config.configuration import Configuration
 from domain.config.origins import ValueOrigin, trace_origins
-from domain.config.presets import apply_ceilings, build
+from domain.config.presets import Values, apply_ceilings, build
 from pipeline.config.editing import ABSENT, NewValue, edit_file
 
 
@@ -26,10 +26,8 @@ def test_edits(before: str | None, changes: dict[str, NewValue], after: str) -> 
 
 
 def test_each_value_has_its_origin() -> None:
-    below, own = (
-        {"memory": {"max": 5}},
-        {"preset": "production", "budgets": {"day": 90.0}, "audit": {"retention_days": 7}},
-    )
+    below: Values = {"memory": {"max": 5}}
+    own: Values = {"preset": "production", "budgets": {"day": 90.0}, "audit": {"retention_days": 7}}
     effective = apply_ceilings(build(below, own), {"budgets.day": 10})
     found = {each.path: each for each in trace_origins(effective, below, own, {"budgets.day": 10})}
     assert set(found) >= {"review.model", "gates.large_change.when"}
