@@ -2,7 +2,17 @@
 
 from collections.abc import Sequence
 
-from bot.dashboard import audit, checkpoints, configuration, configuration_form, gates, level, repositories, runs
+from bot.dashboard import (
+    audit,
+    checkpoints,
+    configuration,
+    configuration_form,
+    deployments,
+    gates,
+    level,
+    repositories,
+    runs,
+)
 from bot.dashboard.visit import RepositoryAction, RepositoryPage
 
 PAGES: Sequence[RepositoryPage] = (
@@ -10,6 +20,7 @@ PAGES: Sequence[RepositoryPage] = (
     *runs.PAGES,
     *checkpoints.PAGES,
     *gates.PAGES,
+    *deployments.PAGES,
     *level.PAGES,
     *audit.PAGES,
     *configuration.PAGES,
@@ -20,6 +31,7 @@ ACTIONS: Sequence[RepositoryAction] = (
     *runs.ACTIONS,
     *checkpoints.ACTIONS,
     *gates.ACTIONS,
+    *deployments.ACTIONS,
     *level.ACTIONS,
     *audit.ACTIONS,
     *configuration.ACTIONS,

@@ -33,6 +33,7 @@ async def list_pages(story: Story, busy: BusyRepository) -> Sequence[str]:
         f"{SHOP}/runs/{found}/timeline",
         f"{SHOP}/gates",
         "/dashboard/gates",
+        f"{SHOP}/deployments",
         f"{SHOP}/level",
         f"{SHOP}/configuration",
         f"{SHOP}/configuration/change",
