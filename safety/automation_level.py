@@ -147,6 +147,39 @@ def evaluate(facts: LadderFacts, bounds: Ladder, now: datetime) -> LadderVerdict
     return LadderVerdict(level=level, before=facts.level, move=move, at=now, reason=reason)
 
 
+@dataclass(frozen=True)
+class LevelMeasure:
+    """One number against its limit.
+
+    :param met: whether it is within.
+    """
+
+    met: bool
+    reason: Reason
+
+
+@dataclass(frozen=True)
+class LevelWay:
+    """What keeps a repository at its level, and what leads to the next one.
+
+    :param own: the limits of its level; none at level 0.
+    :param above: the next level; None: it is the highest.
+    :param requirements: of the next level.
+    """
+
+    own: Sequence[LevelMeasure]
+    above: int | None = None
+    requirements: Sequence[LevelMeasure] = ()
+
+
+def measure_way(facts: LadderFacts) -> LevelWay:
+    """Measures a repository against its own level and the next, whatever the configuration allows."""
+    own, above = _measure_limits(facts, facts.level), facts.level + 1
+    if above > HIGHEST:
+        return LevelWay(own)
+    return LevelWay(own, above, _measure_requirements(facts, above))
+
+
 def approval_rate(decisions: Sequence[bool]) -> float:
     """The exponential moving average of people's decisions, oldest first, from 0 (nobody approved) to 1."""
     rate = 0.0
@@ -155,15 +188,7 @@ def approval_rate(decisions: Sequence[bool]) -> float:
     return rate
 
 
-@dataclass(frozen=True)
-class _Measure:
-    """One number against its limit."""
-
-    met: bool
-    reason: Reason
-
-
-def _find_level(facts: LadderFacts, bounds: Ladder) -> tuple[int, LevelChange, str, list[_Measure]]:
+def _find_level(facts: LadderFacts, bounds: Ladder) -> tuple[int, LevelChange, str, list[LevelMeasure]]:
     if bounds.pinned is not None:
         level = min(bounds.pinned, bounds.max_level)
         measures = _measure_limits(facts, level)
@@ -184,8 +209,8 @@ def _find_level(facts: LadderFacts, bounds: Ladder) -> tuple[int, LevelChange, s
 
 
 def _try_upwards(
-    facts: LadderFacts, bounds: Ladder, own: list[_Measure]
-) -> tuple[int, LevelChange, str, list[_Measure]]:
+    facts: LadderFacts, bounds: Ladder, own: list[LevelMeasure]
+) -> tuple[int, LevelChange, str, list[LevelMeasure]]:
     level, above = facts.level, facts.level + 1
     if above > min(bounds.max_level, HIGHEST):
         return level, LevelChange.stays, f"Level {level} stays: it is the highest allowed", own
@@ -205,15 +230,15 @@ def _try_upwards(
     )
 
 
-def _are_met(measures: Iterable[_Measure]) -> bool:
+def _are_met(measures: Iterable[LevelMeasure]) -> bool:
     return all(measure.met for measure in measures)
 
 
-def _list_unmet(measures: Iterable[_Measure]) -> str:
+def _list_unmet(measures: Iterable[LevelMeasure]) -> str:
     return "; ".join(measure.reason.text for measure in measures if not measure.met)
 
 
-def _measure_limits(facts: LadderFacts, level: int) -> list[_Measure]:
+def _measure_limits(facts: LadderFacts, level: int) -> list[LevelMeasure]:
     """Measures the limits of a level since it last changed."""
     row = LEVELS.get(level)
     if row is None:
@@ -228,7 +253,7 @@ def _measure_limits(facts: LadderFacts, level: int) -> list[_Measure]:
     ]
 
 
-def _measure_requirements(facts: LadderFacts, level: int) -> list[_Measure]:
+def _measure_requirements(facts: LadderFacts, level: int) -> list[LevelMeasure]:
     """Measures the requirements of a level over its whole window."""
     row = LEVELS[level]
     window = facts.runs[-row.runs :]
@@ -251,20 +276,20 @@ def _list_missed(facts: LadderFacts, row: LevelRequirements) -> list[datetime]:
     return [at for at in facts.missed if _is_since(at, before)]
 
 
-def _measure_runs(row: LevelRequirements, completed: int) -> _Measure:
+def _measure_runs(row: LevelRequirements, completed: int) -> LevelMeasure:
     text = f"{completed} completed runs of at least {row.runs}"
-    return _Measure(completed >= row.runs, _reason("runs", text, completed, row.runs))
+    return LevelMeasure(completed >= row.runs, _reason("runs", text, completed, row.runs))
 
 
-def _measure_runs_here(facts: LadderFacts, least: int) -> _Measure:
+def _measure_runs_here(facts: LadderFacts, least: int) -> LevelMeasure:
     runs = sum(_is_since(run.at, facts.since) for run in facts.runs)
     text = f"{runs} runs at level {facts.level} of at least {least}"
-    return _Measure(runs >= least, _reason("runs_at_level", text, runs, least))
+    return LevelMeasure(runs >= least, _reason("runs_at_level", text, runs, least))
 
 
 def _measure_false_positives(
     row: LevelRequirements, window: Sequence[RunRecord], dismissed: int, too_few: bool = False
-) -> _Measure:
+) -> LevelMeasure:
     posted = sum(run.posted for run in window)
     percent = 100 * dismissed / posted if posted else 0.0
     text = (
@@ -272,20 +297,20 @@ def _measure_false_positives(
         f"of at most {row.false_positives} %"
     )
     is_met = too_few or 100 * dismissed <= row.false_positives * posted
-    return _Measure(is_met, _reason("false_positives", text, percent, row.false_positives))
+    return LevelMeasure(is_met, _reason("false_positives", text, percent, row.false_positives))
 
 
-def _measure_missed(row: LevelRequirements, missed: Sequence[datetime]) -> _Measure:
+def _measure_missed(row: LevelRequirements, missed: Sequence[datetime]) -> LevelMeasure:
     text = f"{len(missed)} critical bugs missed of at most {row.missed}"
-    return _Measure(len(missed) <= row.missed, _reason("missed", text, len(missed), row.missed))
+    return LevelMeasure(len(missed) <= row.missed, _reason("missed", text, len(missed), row.missed))
 
 
-def _measure_approvals(row: LevelRequirements, facts: LadderFacts, forgiven: bool = False) -> list[_Measure]:
+def _measure_approvals(row: LevelRequirements, facts: LadderFacts, forgiven: bool = False) -> list[LevelMeasure]:
     if row.approval is None:
         return []
     percent = 100 * approval_rate([one.approved for one in facts.decisions])
     text = f"approval rate {percent:.3g} % of at least {row.approval} %"
-    return [_Measure(forgiven or percent >= row.approval, _reason("approvals", text, percent, row.approval))]
+    return [LevelMeasure(forgiven or percent >= row.approval, _reason("approvals", text, percent, row.approval))]
 
 
 def _reason(what: str, text: str, value: float, threshold: float) -> Reason:

@@ -1,12 +1,9 @@
 """`forge audit`: prints who decided what, and what was stopped, as text, JSON Lines or CSV."""
 
-import csv
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import IO
 
 from bot.cli.output import output
 from bot.cli.run import open_database
@@ -15,19 +12,19 @@ from bot.settings import Installation
 from domain.errors import ForgeError, UnknownName
 from domain.gates import STANDARD_GATES, Gate
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
+from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
 from memory.gates import gates
 from memory.ledger import audit
 from memory.ledger.audit import EventFilter
 from messages import audit as texts
-from messages.audit import COLUMNS, AuditEntry, format_duration, to_json, to_row
+from messages.audit import AuditEntry, format_duration
+from messages.audit_export import ExportForm, export_entry, export_head
 from safety.guards import Guard
 
 BREAKERS = ("iteration", "stagnation", "cost", "time", "error_rate", *(guard.value for guard in Guard))
 DEFAULT_LIMIT = 200  # events printed as text without --limit
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ async def show(settings: Installation, asked: AuditOptions, form: str) -> None:
                 await audit.list_newest(database, wanted, asked.limit or DEFAULT_LIMIT), asked.limit or DEFAULT_LIMIT
             )
         else:
-            await _export(database, wanted, asked.limit, _WRITERS[form])
+            await _export(database, wanted, asked.limit, ExportForm(form))
 
 
 def parse_period(since: str | None, until: str | None, now: datetime) -> tuple[datetime | None, datetime | None]:
@@ -103,7 +100,7 @@ async def _build_filter(
     if asked.breaker is not None and asked.breaker not in BREAKERS:
         raise UnknownName(f"There is no breaker {strip_invisible(asked.breaker)}.", f"Use {', '.join(BREAKERS)}.")
     repositories = None if asked.repository is None else await find_repositories(database, asked.repository)
-    return EventFilter(run, asked.gate, gate_id, asked.breaker, repositories, since, until)
+    return EventFilter(run, asked.gate, gate_id, asked.breaker, repositories=repositories, since=since, until=until)
 
 
 async def find_run(database: Database, text: str) -> str:
@@ -188,42 +185,13 @@ def _flatten(text: str) -> str:
 
 # --- exports ------------------------------------------------------------------------------------------------------
 
-Writer = Callable[[IO[str]], Callable[[AuditEntry], None]]
 
-
-async def _export(database: Database, wanted: EventFilter, limit: int | None, writer: Writer) -> None:
+async def _export(database: Database, wanted: EventFilter, limit: int | None, form: ExportForm) -> None:
     with output() as console:
-        write = writer(console.file)
+        console.file.write(export_head(form))
         if limit is not None:
             for entry in await audit.list_newest(database, wanted, limit):
-                write(entry)
+                console.file.write(export_entry(entry, form))
             return
         async for entry in audit.stream_all(database, wanted):
-            write(entry)
-
-
-def _json_writer(file: IO[str]) -> Callable[[AuditEntry], None]:
-    def write(entry: AuditEntry) -> None:
-        told = json.dumps(PROCESS_REDACTOR.redact_values(to_json(entry)))  # ASCII only, so it cannot control a terminal
-        file.write(f"{told}\n")
-
-    return write
-
-
-def _csv_writer(file: IO[str]) -> Callable[[AuditEntry], None]:
-    writer = csv.writer(file)
-    writer.writerow(COLUMNS)
-
-    def write(entry: AuditEntry) -> None:
-        writer.writerow([escape_cell(cell) for cell in to_row(entry)])
-
-    return write
-
-
-def escape_cell(cell: str) -> str:
-    """Makes a cell safe: no spreadsheet reads it as a formula (OWASP, CSV injection), no terminal as a command."""
-    plain = strip_invisible(redact_outgoing(cell))
-    return f"'{plain}" if plain.startswith(_FORMULA) else plain
-
-
-_WRITERS: dict[str, Writer] = {"jsonl": _json_writer, "csv": _csv_writer}
+            console.file.write(export_entry(entry, form))

@@ -2,7 +2,22 @@
 
 from collections.abc import Sequence
 
-from bot.dashboard import checkpoints, costs, findings, memories, memory_forms, metrics, repositories, runs
+from bot.dashboard import (
+    audit,
+    checkpoints,
+    configuration,
+    configuration_form,
+    costs,
+    deployments,
+    findings,
+    gates,
+    level,
+    memories,
+    memory_forms,
+    metrics,
+    repositories,
+    runs,
+)
 from bot.dashboard.visit import RepositoryAction, RepositoryPage
 
 PAGES: Sequence[RepositoryPage] = (
@@ -14,6 +29,12 @@ PAGES: Sequence[RepositoryPage] = (
     *memories.PAGES,
     *costs.PAGES,
     *metrics.PAGES,
+    *gates.PAGES,
+    *deployments.PAGES,
+    *level.PAGES,
+    *audit.PAGES,
+    *configuration.PAGES,
+    *configuration_form.PAGES,
 )
 ACTIONS: Sequence[RepositoryAction] = (
     *repositories.ACTIONS,
@@ -21,4 +42,10 @@ ACTIONS: Sequence[RepositoryAction] = (
     *checkpoints.ACTIONS,
     *findings.ACTIONS,
     *memory_forms.ACTIONS,
+    *gates.ACTIONS,
+    *deployments.ACTIONS,
+    *level.ACTIONS,
+    *audit.ACTIONS,
+    *configuration.ACTIONS,
+    *configuration_form.ACTIONS,
 )

@@ -1,6 +1,7 @@
 """Renders the pages of the dashboard, and answers with the headers that keep them to themselves."""
 
 import hashlib
+import json
 from datetime import UTC, datetime
 from functools import cache
 
@@ -39,6 +40,10 @@ def _show_figure(number: float) -> str:
     return f"{number:,g}"
 
 
+def _show_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
 def clean(value: object) -> object:
     """What a template shows, without invisible characters."""
     if isinstance(value, str) and not isinstance(value, Markup):
@@ -64,6 +69,7 @@ def _build() -> Environment:
         "count": _show_count,
         "duration": format_duration,
         "figure": _show_figure,
+        "json": _show_json,
     }
     made.tests |= {"moment": lambda value: isinstance(value, datetime)}
     made.globals.update({"root": ROOT, "age": describe_age})  # pyright: ignore[reportCallIssue, reportArgumentType]

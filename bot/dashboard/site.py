@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import structlog
 from aiohttp import web
 
-from bot.dashboard import repositories
+from bot.dashboard import gates, repositories
 from bot.dashboard.addresses import find_own_origin
 from bot.dashboard.authority import GitHubSilent, ReadableRepository, find_readable
 from bot.dashboard.cookies import Cookies, digest, make_form_token
@@ -75,6 +75,7 @@ class Dashboard:
         router.add_get(f"{ROOT}/signed-in", self._guard(self._sign_in.arrive))
         router.add_post(f"{ROOT}/sign-out", self._guard(self._sign_out))
         router.add_get(ROOT, self._guard(self._list_repositories))
+        router.add_get(f"{ROOT}/gates", self._guard(self._list_gates))
         for page in PAGES:
             router.add_get(_build_path(page.path), self._guard(self._show(page)))
         for action in ACTIONS:
@@ -204,6 +205,13 @@ class Dashboard:
             return signed_in
         after = request.query.get("after", "")
         page = await repositories.show_list(self._services, signed_in.session, after)
+        return self._render(page, signed_in)
+
+    async def _list_gates(self, request: web.Request) -> web.StreamResponse:
+        signed_in = await self._require_session(request)
+        if not isinstance(signed_in, SignedInRequest):
+            return signed_in
+        page = await gates.show_everywhere(self._services, signed_in.session, self._settings.github_web_url)
         return self._render(page, signed_in)
 
     async def _sign_out(self, request: web.Request) -> web.StreamResponse:

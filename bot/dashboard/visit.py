@@ -1,6 +1,6 @@
 """What a page of the dashboard is given, and what it answers with."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from urllib.parse import quote, urlencode
@@ -45,11 +45,12 @@ class Download:
     """A file that is to be saved.
 
     :param content_type: without the character set, which is UTF-8.
+    :param body: as a whole, or in parts that are sent as they come.
     """
 
     name: str
     content_type: str
-    body: bytes
+    body: bytes | AsyncIterable[bytes]
 
 
 Shown = Page | SeeOther | Download

@@ -54,7 +54,7 @@ async def ask(database: Database, run: Run, request: GateRequest, now: datetime)
             row.comment_id = None if request.shows else await _find_vacant_comment(session, row)
             facts = {"gate": row.id, "name": row.name, "until": request.seconds, "reasons": _texts(request)}
             ledger.record(session, run.id, EventType.gate_requested, now, phase=request.phase, payload=facts)
-        return _gate(row)
+        return parse_gate(row)
 
 
 async def decide(database: Database, gate_id: str, state: GateState, decision: GateDecision) -> DecisionAttempt:
@@ -63,14 +63,14 @@ async def decide(database: Database, gate_id: str, state: GateState, decision: G
         row = await _lock(session, gate_id)
         if row.state != GateState.waiting.value:
             _record(session, row, EventType.gate_contested, decision, said=state.value)
-            return DecisionAttempt(_gate(row), counted=False)
+            return DecisionAttempt(parse_gate(row), counted=False)
         if row.until <= decision.at:
             _close(session, row, GateState.expired, GateDecision(at=decision.at, via="timeout"))
-            return DecisionAttempt(_gate(row), counted=False)
+            return DecisionAttempt(parse_gate(row), counted=False)
         if not await _is_current(session, row):
-            return DecisionAttempt(_gate(row), counted=False)
+            return DecisionAttempt(parse_gate(row), counted=False)
         _close(session, row, state, decision)
-        gate = _gate(row)
+        gate = parse_gate(row)
         if decision.grants != NO_EXTENSION:
             await grants.extend_within(
                 session, database.dialect, gate.run_id, gate.request.phase, decision.grants, decision.at
@@ -84,7 +84,7 @@ async def delegate(database: Database, gate_id: str, to_login: str, by: GateDeci
         row = await _lock(session, gate_id)
         row.delegate = to_login
         _record(session, row, EventType.gate_delegated, by, to=to_login)
-        return _gate(row)
+        return parse_gate(row)
 
 
 async def expire(database: Database, now: datetime) -> int:
@@ -115,7 +115,7 @@ async def close_waiting(session: AsyncSession, *where: ColumnElement[bool], why:
     rows = (await session.scalars(held.returning(GateRow), execution_options={"populate_existing": True})).all()
     for row in rows:
         _close(session, row, GateState.void, GateDecision(at=now, via=why))
-    return [_gate(row) for row in rows]
+    return [parse_gate(row) for row in rows]
 
 
 async def record_escalation(database: Database, gate: Gate, to: Sequence[str], now: datetime) -> None:
@@ -176,7 +176,7 @@ async def get(database: Database, gate_id: str) -> Gate | None:
     """The gate with this id."""
     async with database.transaction() as session:
         row = await session.get(GateRow, gate_id)
-        return None if row is None else _gate(row)
+        return None if row is None else parse_gate(row)
 
 
 async def list_for_run(database: Database, run_id: str) -> Sequence[Gate]:
@@ -189,7 +189,7 @@ _SELECT_FOR_RUN = select(*inspect(GateRow).columns).where(GateRow.run_id == bind
 
 def list_within(connection: Connection, run_id: str) -> Sequence[Gate]:
     """The same as :func:`list_for_run`, within a transaction."""
-    return [_gate(row) for row in connection.execute(_SELECT_FOR_RUN, {"run": run_id})]
+    return [parse_gate(row) for row in connection.execute(_SELECT_FOR_RUN, {"run": run_id})]
 
 
 async def list_for_pull_request(
@@ -230,12 +230,12 @@ async def list_answered(database: Database) -> Sequence[tuple[Gate, Run]]:
         )
     )
     async with database.transaction() as session:
-        return [(_gate(gate), run.as_run()) for gate, run in (await session.execute(query))]
+        return [(parse_gate(gate), run.as_run()) for gate, run in (await session.execute(query))]
 
 
 async def _load(database: Database, query: Select[GateRow]) -> Sequence[Gate]:
     async with database.transaction() as session:
-        return [_gate(row) for row in await session.scalars(query)]
+        return [parse_gate(row) for row in await session.scalars(query)]
 
 
 def _select_for_run(run_id: str) -> Select[GateRow]:
@@ -333,7 +333,8 @@ def _values(gate_id: str, run: Run, request: GateRequest, now: datetime) -> dict
     }
 
 
-def _gate(row: GateRow | Row[Any]) -> Gate:
+def parse_gate(row: GateRow | Row[Any]) -> Gate:
+    """The gate of a row, or of its columns."""
     return Gate(
         id=row.id,
         run_id=row.run_id,

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_
@@ -18,6 +18,7 @@ from messages.audit import RUN_EVENTS, SAFETY_EVENTS, AuditEntry
 
 _PAGE = 500  # events
 _IN_ORDER = (EventRow.time, EventRow.id)
+_BEFORE_ALL = datetime(1970, 1, 1, tzinfo=UTC)
 _Rows = Select[
     EventRow, str, str, int, dict[str, Any] | None
 ]  # the run's repository and number, the delivery's command
@@ -30,6 +31,8 @@ class EventFilter:
     :param run: the whole id of a run; its changes of state are included.
     :param gate: the name of gates, or of one gate with ``gate_id``; the changes of its run's state are included.
     :param breaker: the name of a breaker or a guard.
+    :param family: the first part of its type, such as ``gate``.
+    :param account: who acted: a login, or the number of an account.
     :param repositories: numeric ids.
     :param since: from this time on; ``until``: before this one.
     """
@@ -38,6 +41,8 @@ class EventFilter:
     gate: str | None = None
     gate_id: str | None = None
     breaker: str | None = None
+    family: str | None = None
+    account: str | None = None
     repositories: Sequence[int] | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -61,9 +66,42 @@ async def stream_all(database: Database, wanted: EventFilter, size: int = _PAGE)
         page = await _load_page(database, query.where(tuple_(*_IN_ORDER) > tuple_(last.time, last.id)))
 
 
-async def find_runs(database: Database, ending: str) -> Sequence[str]:
-    """The ids of runs that end so, newest first; at most five, enough to see that there are several."""
+async def list_older(database: Database, wanted: EventFilter, before: str, limit: int) -> Sequence[AuditEntry]:
+    """The events before this one, newest first.
+
+    :param before: the id of an event; empty: from the newest one on.
+    """
+    query = (await _build_query(database, wanted)).order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit)
+    if before:
+        query = query.where(tuple_(*_IN_ORDER) < await _find_place(database, before))
+    return await _load_page(database, query)
+
+
+async def list_newer(database: Database, wanted: EventFilter, after: str, limit: int) -> Sequence[AuditEntry]:
+    """The events right after this one, newest first.
+
+    :param after: the id of an event.
+    """
+    query = (await _build_query(database, wanted)).order_by(*_IN_ORDER).limit(limit)
+    query = query.where(tuple_(*_IN_ORDER) > await _find_place(database, after))
+    return [*reversed(await _load_page(database, query))]
+
+
+async def _find_place(database: Database, event_id: str) -> ColumnElement[Any]:
+    """Where an event is in the order; one that is gone, or never was, is before all."""
+    async with database.transaction() as session:
+        at = await session.scalar(select(EventRow.time).where(EventRow.id == event_id))
+    return tuple_(at or _BEFORE_ALL, event_id)
+
+
+async def find_runs(database: Database, ending: str, repository_id: int | None = None) -> Sequence[str]:
+    """The ids of runs that end so, newest first; at most five, enough to see that there are several.
+
+    :param repository_id: only of this repository; None: of all.
+    """
     query = select(RunRow.id).where(RunRow.id.endswith(ending.upper(), autoescape=True))
+    if repository_id is not None:
+        query = query.where(RunRow.repository_id == repository_id)
     async with database.transaction() as session:
         return (await session.scalars(query.order_by(RunRow.id.desc()).limit(5))).all()
 
@@ -85,6 +123,10 @@ async def _build_query(database: Database, wanted: EventFilter) -> _Rows:
     conditions = [_matches(wanted, await _find_run(database, wanted.gate_id))]
     if wanted.repositories is not None:
         conditions.append(_is_in(wanted.repositories))
+    if wanted.account is not None:
+        conditions.append(_is_by(wanted.account))
+    if wanted.family is not None:
+        conditions.append(EventRow.type.startswith(f"{wanted.family}.", autoescape=True))
     if wanted.since is not None:
         conditions.append(EventRow.time >= wanted.since)
     if wanted.until is not None:
@@ -128,6 +170,13 @@ def _is_in(repository_ids: Sequence[int]) -> ColumnElement[bool]:
         number_in(DeliveryRow.command["repository"]["id"]).in_(repository_ids),
         and_(RunRow.id.is_(None), number_in(EventRow.payload["repository"]).in_(repository_ids)),
     )
+
+
+def _is_by(account: str) -> ColumnElement[bool]:
+    """Whether an account did it; upper and lower case are the same, as on GitHub."""
+    if account.isascii() and account.isdigit() and len(account) < 16:
+        return or_(*(number_in(EventRow.payload[key]) == int(account) for key in ("by_id", "account")))
+    return or_(*(func.lower(_text(key)) == account.lower() for key in ("by_login", "by")))
 
 
 def _text(*path: str) -> ColumnElement[str]:

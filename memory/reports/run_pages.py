@@ -14,6 +14,7 @@ from domain.runs.run import Run, RunState
 from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, SpendRow
@@ -156,7 +157,7 @@ async def load_mutings(
         return {row.fingerprint: Muting(row.by_login, row.created_at, row.reason, row.memory_id) for row in rows}
 
 
-KeyedRow = TypeVar("KeyedRow", RunRow, EventRow, FindingRow, MemoryRow)
+KeyedRow = TypeVar("KeyedRow", RunRow, EventRow, FindingRow, GateRow, MemoryRow)
 
 
 async def load_page(

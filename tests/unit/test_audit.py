@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.cli import audit as auditing
-from bot.cli.audit import AuditOptions, escape_cell, parse_moment, render_entries
+from bot.cli.audit import AuditOptions, parse_moment, render_entries
 from domain.errors import ForgeError
 from domain.events import Event, EventType
 from domain.runs.run import Phase
@@ -19,6 +19,7 @@ from memory.ledger.audit import EventFilter
 from memory.process import halts
 from messages import audit as texts
 from messages.audit import COLUMNS, SAFETY_EVENTS, AuditEntry, format_duration
+from messages.audit_export import escape_cell
 from tests.rows import delivery_row, gate_row, run_row, settings
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -1,0 +1,111 @@
+"""What the dashboard shows of the level and the configuration, and the form that proposes another one."""
+
+import re
+
+from agents.llm.scripted import ScriptedModel
+from tests.stories.driver import Story
+from tests.world.dashboard import SeenPage, fill_repository, signed_in
+
+SHOP = "/dashboard/octo-org/shop"
+FILE = ".github/forge.yml"
+
+
+async def test_the_level_is_shown_with_the_way_to_the_next(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    busy = await fill_repository(story, model)
+    async with signed_in(story, "rita") as rita:
+        before = await rita.open(f"{SHOP}/level")
+        await story.github.user("dora").comment(busy.waiting, "/forge level 2")
+        await story.settle()
+        story.pass_over(busy.waiting)
+        after = await rita.open(f"{SHOP}/level")
+    assert "Automation level 1 suggests" in before.text
+    assert "1 completed runs of at least 50 1 50 not yet" in before.text
+    assert "It never changed." in before.text
+    assert "Automation level 2 acts" in after.text
+    assert "1 → 2 dora dora set level 2" in after.text
+
+
+async def test_the_configuration_says_where_each_value_comes_from(story: Story) -> None:
+    text = "preset: production\nreview:\n  max_comments: 7  # few\n"
+    repository, _ = story.repository({"README.md": "# Shop\n", FILE: text})
+    story.github.grant(repository, story.github.user("rita"), "read")
+    async with signed_in(story, "rita") as rita:
+        shown = await rita.open(f"{SHOP}/configuration")
+    assert "7 this repository's file" in shown.text
+    assert "The highest level Forge may reach. 2 preset" in shown.text
+    assert "default" in shown.text
+
+
+async def test_mistakes_of_the_file_are_shown(story: Story) -> None:
+    repository, _ = story.repository({"README.md": "# Shop\n", FILE: "review:\n  max_coments: 7\n"})
+    story.github.grant(repository, story.github.user("rita"), "read")
+    async with signed_in(story, "rita") as rita:
+        shown = await rita.open(f"{SHOP}/configuration")
+    assert "Line 2: `review.max_coments` is not a key here. Did you mean `max_comments`?" in shown.text
+    assert "the preset `conservative` applies" in shown.text
+
+
+KEPT = "# What we agreed on\nreview:\n  max_comments: 7  # few\n  drafts: true\n\npaths:\n  protected:\n    - 'db/**'  # dora's\n"
+
+
+def read_hidden(page: SeenPage) -> dict[str, str]:
+    """The version of the file, and the id of the form."""
+    return dict(re.findall(r'<input type="hidden" name="(base|form)" value="([^"]*)">', page.html))
+
+
+async def test_a_form_makes_the_pull_request(story: Story) -> None:
+    """Once, with comments and order as they were, and the name of who asked."""
+    repository, _ = story.repository({"README.md": "# Shop\n", FILE: KEPT})
+    story.github.grant(repository, story.github.user("alice"), "maintain")
+    story.github.grant(repository, story.github.user("dora"), "admin")
+    async with signed_in(story, "alice") as alice:
+        shown = await alice.open(f"{SHOP}/configuration/change")
+        fields = {**read_hidden(shown), "value:review.max_comments": "9", "value:review.drafts": "true"}
+        fields |= {"value:budgets.day": "abc", "value:paths.protected": "db/**\r\nweb/**"}
+        wrong = await alice.send(f"{SHOP}/configuration/change", do="propose", **fields)
+        fields["value:budgets.day"] = "20"
+        checked = await alice.send(f"{SHOP}/configuration/change", do="check", **fields)
+        sent = await alice.send(f"{SHOP}/configuration/change", do="propose", **fields)
+        again = await alice.send(f"{SHOP}/configuration/change", do="propose", **fields)
+    assert "`budgets.day` is the text `abc`. Allowed: a number from 0 to 100,000." in wrong.text
+    assert 'value="abc"' in wrong.html
+    assert 'value="9"' in wrong.html
+    assert "There is no mistake in it. Nothing was sent yet." in checked.text
+    assert "review.max_comments 7 9" in checked.text
+    assert sent.address == again.address == f"{SHOP}/configuration?proposed=1"
+    [pull] = repository.pulls()
+    await story.settle()
+    await story.github.user("alice").comment(pull, "/forge approve protected_paths")
+    await story.settle()
+    assert "author" in story.answers(pull)[-1].body
+    story.pass_over(pull)
+    assert "`alice` asked for this on the dashboard." in (pull.body or "")
+    content = repository.git.read(pull.head_sha, FILE)
+    assert content is not None
+    assert content.decode() == KEPT.replace("7  # few", "9  # few").replace("dora's\n", "dora's\n    - web/**\n") + (
+        "budgets:\n  day: 20\n"
+    )
+
+
+async def test_a_change_meanwhile_and_a_lost_role_are_seen(story: Story) -> None:
+    repository, bob = story.repository({"README.md": "# Shop\n", FILE: KEPT})
+    alice_user = story.github.user("alice")
+    story.github.grant(repository, alice_user, "write")
+    async with signed_in(story, "alice") as alice, signed_in(story, "stranger") as stranger:
+        fields = read_hidden(await alice.open(f"{SHOP}/configuration/text"))
+        text = "review: {max_comments: 3}\n"
+        await bob.push(repository, "main", {FILE: "review:\n  max_comments: 1\n"})
+        late = await alice.send(f"{SHOP}/configuration/text", do="propose", text=text, **fields)
+        broken = await alice.send(
+            f"{SHOP}/configuration/text", do="propose", text="review: [<img>\n", **read_hidden(late)
+        )
+        assert (await stranger.open(f"{SHOP}/configuration/text")).status == 404
+        story.github.grant(repository, alice_user, "read")
+        lost = await alice.send(f"{SHOP}/configuration/text", do="propose", text=text, **read_hidden(late))
+    assert "was changed on the default branch since this form was opened" in late.text
+    assert "max_comments: 3" in late.text
+    assert "There is a mistake in what you entered. Nothing was sent." in broken.text
+    assert "review: [&lt;img&gt;" in broken.html
+    assert lost.status == 404
+    assert not repository.pulls()
