@@ -7,18 +7,16 @@ from functools import partial
 
 from agents.llm.models import Models
 from bot.clock import SystemClock
-from bot.doors import Doors, open_doors
+from bot.doors import BODY_SECONDS, PATIENCE, Doors, open_doors
 from bot.migration import migrate
 from bot.own_secrets import hide_own_secrets
 from bot.prometheus import Metrics
 from bot.services import build_host, build_services
 from bot.settings import Settings
-from bot.webhook import BODY_SECONDS
 from domain.ports import Clock
 from memory.db.engine import BUSY_SECONDS, Database, sync_engine
 from memory.process import doors
 from pipeline.context import PROGRESS_DELAY, SETTLING, Services
-from pipeline.deliveries.intake import PATIENCE
 from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
 from pipeline.maintenance.redelivery import Redelivery
 from pipeline.worker.engine import WorkflowEngine
