@@ -15,6 +15,8 @@ from memory.db.engine import Database, sync_engine
 from pipeline.deliveries.intake import PATIENCE, Intake
 from pipeline.worker.queues import build_client
 
+__all__ = ["BODY_SECONDS", "PATIENCE", "Doors", "open_doors"]
+
 
 @dataclass(frozen=True)
 class Doors:

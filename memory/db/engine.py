@@ -96,7 +96,8 @@ def sync_engine(
     """An engine for DBOS and for grouped commits in a thread.
 
     :param busy_seconds: how long to wait for another writer of SQLite, or for PostgreSQL to answer.
-    :param urgent: go before the other writers of this process (SQLite).
+    :param urgent: go before the other writers of this process (SQLite), and do not ask before each transaction whether
+        the server is still there (PostgreSQL): who uses it tries again anyway.
     """
     parsed = parse_url(url)
     if parsed.get_backend_name() == "sqlite":
@@ -113,7 +114,7 @@ def sync_engine(
         pool_size=pool_size,
         max_overflow=_OVERFLOW,
         pool_timeout=busy_seconds,
-        pool_pre_ping=True,
+        pool_pre_ping=not urgent,
         connect_args=_postgresql_arguments(busy_seconds),
     )
 

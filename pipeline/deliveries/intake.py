@@ -20,6 +20,8 @@ log = structlog.get_logger(__name__)
 
 PATIENCE = 3.0  # seconds
 _LARGEST_GROUP = 64
+_WRITERS = 2
+"""Groups on their way to PostgreSQL at once: while one is committed, the next is sent."""
 _PAUSE = 0.1  # seconds before a group that the database did not take is tried again
 
 
@@ -44,20 +46,22 @@ class Intake:
         self._client = client
         self._patience = patience
         self._queue: asyncio.Queue[_Caller] = asyncio.Queue()
-        self._writer: asyncio.Task[None] | None = None
-        # A thread of its own: the loop's others may all be waiting for the database.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="intake")
+        self._writers: list[asyncio.Task[None]] = []
+        self._count = 1 if engine.dialect.name == "sqlite" else _WRITERS
+        # Threads of its own: the loop's others may all be waiting for the database.
+        self._threads = ThreadPoolExecutor(self._count, thread_name_prefix="intake")
 
     def start(self) -> None:
-        self._writer = asyncio.create_task(self._write_groups(), name="intake")
+        self._writers = [asyncio.create_task(self._write_groups(), name="intake") for _ in range(self._count)]
 
     async def stop(self) -> None:
         """Store what was accepted and stop."""
-        if self._writer is not None:
+        if self._writers:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._queue.join(), self._patience)
-            self._writer.cancel()
-        self._thread.shutdown(wait=False)
+        for writer in self._writers:
+            writer.cancel()
+        self._threads.shutdown(wait=False)
 
     async def accept(self, delivery: ReceivedDelivery) -> bool:
         """Make a delivery durable; whether it was new.
@@ -107,34 +111,34 @@ class Intake:
             await self._write([caller])
 
     async def _store(self, group: Sequence[ReceivedDelivery]) -> list[bool]:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._commit, group)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._commit, group)
 
     def _commit(self, group: Sequence[ReceivedDelivery]) -> list[bool]:
         with begin(self._engine) as connection:
             new = deliveries.store(connection, group)
-            gathering = _BatchingConnection(connection) if connection.dialect.name == "sqlite" else None
+            gathering = _BatchingConnection(connection)
             for delivery, was_new in zip(group, new, strict=True):
                 if was_new and delivery.command is not None:
                     self._client.enqueue_in_transaction(
-                        cast(Connection, gathering or connection),
+                        cast(Connection, gathering),
                         DELIVERY.build_options(guid=delivery.guid),
                         delivery.guid,
                     )
-            if gathering is not None:
-                gathering.insert()
+            gathering.insert()
             return new
 
 
 class _BatchingConnection:
-    """Stands in for an SQLite connection while DBOS queues work, so that a group's rows are inserted together.
+    """Stands in for a connection while DBOS queues work, so that a group's rows are inserted together.
 
-    DBOS builds and executes two inserts per workflow there, which was most of the door's time; on PostgreSQL it
-    prepares them once.
+    DBOS executes two inserts for each workflow. On SQLite it builds them anew each time, which was most of the door's
+    time; on PostgreSQL it prepares them as SQL, and each was a round trip.
     """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._inserts: dict[str, tuple[Any, list[Any]]] = {}
+        self._prepared: dict[str, list[Any]] = {}
         self.dialect = connection.dialect
         self.get_execution_options = connection.get_execution_options
         self.execution_options = connection.execution_options
@@ -143,9 +147,22 @@ class _BatchingConnection:
         self._inserts.setdefault(insert.table.name, (insert, []))[1].append(values)
         return self
 
+    def exec_driver_sql(self, statement: str, values: Any) -> Self:
+        self._prepared.setdefault(statement, []).append(values)
+        return self
+
     def fetchone(self) -> None:
         """No row was there before: the delivery itself was new in this transaction."""
 
     def insert(self) -> None:
         for insert, rows in self._inserts.values():
             self._connection.execute(insert, rows).close()  # rows that nobody fetches would keep it from committing
+        if self._prepared:
+            self._send_prepared()
+
+    def _send_prepared(self) -> None:
+        """Send everything before the first answer is read: one round trip instead of one for each row."""
+        driver: Any = self._connection.connection.driver_connection
+        with driver.pipeline():
+            for statement, rows in self._prepared.items():
+                self._connection.exec_driver_sql(statement, rows)

@@ -17,8 +17,9 @@ from pipeline.context import Services
 from pipeline.durable.journal import Parked
 from pipeline.durable.restart import restart_workflow
 from pipeline.durable.steps import make_interruption
-from pipeline.durable.workflows import APP_VERSION, Workflow
+from pipeline.durable.workflows import APP_VERSION, RUN, Workflow
 from pipeline.worker.lease import ProcessLease
+from pipeline.worker.precedence import give_way
 from pipeline.worker.queues import prepare_queues
 from pipeline.worker.settings import EngineSettings
 from pipeline.worker.sweeps import Sweep, Sweeps
@@ -118,6 +119,8 @@ class WorkflowEngine:
         @wraps(work)
         async def execute(*arguments: Any) -> str:
             with self._track_execution():
+                if workflow is RUN:
+                    await give_way()
                 try:
                     return await work(self._services, *arguments)
                 except DBOSUnexpectedStepError as error:

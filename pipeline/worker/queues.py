@@ -7,7 +7,7 @@ from pipeline.durable.workflows import APP_VERSION, DELIVERIES, DEPLOYMENTS, FEE
 from pipeline.worker.settings import EngineSettings
 
 # Works at the same time in this process
-_DELIVERIES_AT_ONCE = 200
+_DELIVERIES_AT_ONCE = 16  # a burst is shared among processes, and the first of it is not told with the last
 _HEARINGS_AT_ONCE = 4  # each waits for a model
 _LEARNING_AT_ONCE = 2  # nobody waits for it
 _DEPLOYMENTS_AT_ONCE = 4  # most of the time they wait, and hold no place

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dbos import DBOS
 from dbos._dbos import _get_dbos_instance  # pyright: ignore[reportPrivateUsage]
 
-from pipeline.durable.workflows import APP_VERSION, RUNS
+from pipeline.durable.workflows import APP_VERSION, RUNS, Workflow
 
 
 def requeue_work(executor_id: str) -> None:
@@ -18,6 +18,19 @@ def list_idle(executor_id: str) -> frozenset[str]:
     dbos = _get_dbos_instance()
     began = dbos._sys_db.get_pending_workflows(executor_id, APP_VERSION)  # pyright: ignore[reportPrivateUsage]
     return frozenset(workflow.workflow_id for workflow in began).difference(list_active())
+
+
+def count_in_flight(workflow: Workflow, most: int) -> int:
+    """How many executions of a workflow are queued or under way, in whatever process; counted up to ``most``."""
+    found = _get_dbos_instance()._sys_db.list_workflows(  # pyright: ignore[reportPrivateUsage]
+        name=workflow.name,
+        queue_name=workflow.queue,
+        status=["ENQUEUED", "PENDING"],
+        limit=most,
+        load_input=False,
+        load_output=False,
+    )
+    return len(found)
 
 
 def list_active() -> Sequence[str]:

@@ -28,6 +28,7 @@ class Load:
 
     :param body: file with the payload.
     :param rate: requests per second over all connections; 0 for as fast as they are answered.
+    :param told: whether to say what became of each delivery, and to go on where a connection breaks.
     """
 
     port: int
@@ -37,6 +38,7 @@ class Load:
     seconds: float
     connections: int = 64
     rate: float = 0
+    told: bool = False
 
 
 @dataclass
@@ -46,6 +48,8 @@ class Result:
     seconds: float = 0.0
     statuses: dict[str, int] = field(default_factory=dict[str, int])
     milliseconds: list[float] = field(default_factory=list[float])
+    guids: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """By status, or ``broken``: which deliveries; if that is to be told."""
     work: float = 0.0  # seconds of processor time the server took, which other load on the machine changes little
 
     @property
@@ -68,28 +72,47 @@ async def send(load: Load) -> Result:
     body = Path(load.body).read_bytes()
     signature = hmac.new(load.secret.encode(), body, hashlib.sha256).hexdigest()
     result, statuses = Result(), collections.Counter[str]()
+    guids = collections.defaultdict[str, list[str]](list)
     start = time.perf_counter()
 
     async def one_connection(number: int) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", load.port)
+        connection = await asyncio.open_connection("127.0.0.1", load.port)
         pause = load.connections / load.rate if load.rate else 0
         turn = start + pause * number / load.connections
         while (now := time.perf_counter()) < start + load.seconds:
             if now < turn:
                 await asyncio.sleep(turn - now)
-            head = HEAD.format(event=load.event, guid=uuid.uuid4(), signature=signature, length=len(body))
+            guid = str(uuid.uuid4())
+            head = HEAD.format(event=load.event, guid=guid, signature=signature, length=len(body))
             sent = time.perf_counter()
-            writer.write(head.encode() + body)
-            status, length = _head(await reader.readuntil(b"\r\n\r\n"))
-            await reader.readexactly(length)
+            try:
+                status = await _exchange(connection, head.encode() + body)
+            except (OSError, asyncio.IncompleteReadError):
+                if not load.told:
+                    raise
+                status = "broken"
             result.milliseconds.append((time.perf_counter() - sent) * 1000)
             statuses[status] += 1
+            guids[status].append(guid)
+            if load.told and status != "202":  # the server closes the connection
+                connection[1].close()
+                connection = await asyncio.open_connection("127.0.0.1", load.port)
             turn += pause
-        writer.close()
+        connection[1].close()
 
     await asyncio.gather(*(one_connection(number) for number in range(load.connections)))
     result.seconds, result.statuses = time.perf_counter() - start, dict(statuses)
+    result.guids = dict(guids) if load.told else {}
     return result
+
+
+async def _exchange(connection: tuple[asyncio.StreamReader, asyncio.StreamWriter], request: bytes) -> str:
+    """The status of the answer."""
+    reader, writer = connection
+    writer.write(request)
+    status, length = _head(await reader.readuntil(b"\r\n\r\n"))
+    await reader.readexactly(length)
+    return status
 
 
 def _head(head: bytes) -> tuple[str, int]:

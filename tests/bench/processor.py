@@ -1,4 +1,4 @@
-"""How much processor time a process and everything below it has taken, as Linux counts it."""
+"""How much processor time and memory a process and everything below it takes, as Linux counts it."""
 
 import ctypes
 import os
@@ -45,3 +45,15 @@ def sum_seconds(process: int) -> float:
     except OSError:
         return 0.0
     return sum(map(int, stat[11:15])) / _TICKS + sum(sum_seconds(int(child)) for child in children)
+
+
+def sum_memory(process: int) -> tuple[int, int]:
+    """Bytes of its own, and with all that is below it; what processes share counts in parts (PSS)."""
+    root = Path("/proc") / str(process)
+    try:
+        lines = (root / "smaps_rollup").read_text().splitlines()
+        children = [child for task in (root / "task").iterdir() for child in (task / "children").read_text().split()]
+    except OSError:
+        return 0, 0
+    own = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return own, own + sum(sum_memory(int(child))[1] for child in children)

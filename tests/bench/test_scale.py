@@ -13,10 +13,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from simulator import Simulator, User
+from simulator import Simulator
 from simulator.state import Repository
 from tests.bench.languages import LANGUAGES
-from tests.bench.processor import adopt_for_good, sum_seconds
+from tests.bench.processor import adopt_for_good, sum_memory, sum_seconds
 from tests.bench.waiting import concludes, find_check, when
 from tests.databases import create_database, drop_database
 from tests.stories.driver import SECRET
@@ -24,6 +24,7 @@ from tests.world.processes import build_environment, run_command
 
 AT_ONCE, ROUNDS = 40, 3
 PROCESSES = (1, 2, 4)
+IDLE = 0.8  # processor seconds a second that processes take which only look for work
 LONG = 900.0  # seconds that a batch may take on a machine that has other things to do
 MODULES = {f"pkg/m{number}.py": text for number, text in enumerate(LANGUAGES[0].sample(5))}
 
@@ -51,7 +52,6 @@ class Shop:
 
     github: Simulator
     repository: Repository
-    alice: User
     forge: int
     pushed: int = 0
 
@@ -60,7 +60,8 @@ class Shop:
         self.pushed += count
         for branch in branches:
             files = {path: f"{text}\n\ndef add_{branch}(a, b):\n    return a + b\n" for path, text in MODULES.items()}
-            await self.alice.push(self.repository, branch, files, base="main")
+            await self.github.user("alice").push(self.repository, branch, files, base="main")
+        await self.wait_until_idle()
         before, began = sum_seconds(self.forge), time.perf_counter()
         signs = await asyncio.gather(*map(self._review, branches))
         if scale is not None:
@@ -68,12 +69,28 @@ class Shop:
             scale.work.append(sum_seconds(self.forge) - before)
             scale.signs += signs
 
+    async def wait_until_idle(self) -> None:
+        """Wait until no process warms anything up."""
+        while True:
+            before = sum_seconds(self.forge)
+            await asyncio.sleep(2)
+            if sum_seconds(self.forge) - before < IDLE * 2:
+                return
+
     async def _review(self, branch: str) -> float:
-        pull = await self.alice.open_pull_request(self.repository, branch)
+        pull = await self.github.user("alice").open_pull_request(self.repository, branch)
         began = time.perf_counter()
         seen = await when(lambda: find_check(self.github, pull) is not None, LONG)
         await when(lambda: concludes(self.github, pull), LONG)
         return seen - began
+
+
+def prepare_repository(github: Simulator, name: str) -> Repository:
+    """A repository with Forge installed, to which alice may write."""
+    repository = github.create_repository(name, files={"README.md": "# Shop\n", **MODULES})
+    github.install(repository)
+    github.grant(repository, github.user("alice"), "write")
+    return repository
 
 
 @asynccontextmanager
@@ -82,21 +99,38 @@ async def open_shop(folder: Path, processes: int) -> AsyncGenerator[Shop]:
     folder.mkdir()
     url = create_database("postgresql", folder)
     async with Simulator(folder / "github", webhook_secret=SECRET) as github:
-        repository = github.create_repository("octo-org/shop", files={"README.md": "# Shop\n", **MODULES})
-        github.install(repository)
-        alice = github.user("alice")
-        github.grant(repository, alice, "write")
-        environment = build_environment(github, url, folder, queue_polling="", tool_workers="", **TUNED)
+        repository = prepare_repository(github, "octo-org/shop")
+        environment = build_environment(github, url, folder, queue_polling="", tool_workers="")
         workers = ("--workers", str(processes - 1))
         async with run_command(environment, folder, "serve", *workers, prepare=adopt_for_good) as served:
             github.webhook_url = f"http://127.0.0.1:{(await served.wait_for_event('serving'))['port']}/webhook"
             for number in range(1, processes):
                 await served.wait_for_event("worker.started", number)
-            yield Shop(github, repository, alice, served.pid)
+            yield Shop(github, repository, served.pid)
     drop_database(url)
 
 
-TUNED: dict[str, str] = {}
+async def test_memory_of_each_kind_of_process(tmp_path: Path) -> None:
+    """When it has done its part of a batch and is at rest; connections to PostgreSQL are those it keeps."""
+    print("\n\nMemory (PSS) at rest after a batch")
+    url = create_database("postgresql", tmp_path)
+    async with Simulator(tmp_path / "github", webhook_secret=SECRET) as github:
+        environment = build_environment(github, url, tmp_path, queue_polling="", tool_workers="")
+        for name, event, command in (
+            ("forge serve", "serving", ("serve",)),
+            ("forge worker", "working", ("worker",)),
+            ("forge door", "taking webhooks", ("door",)),
+        ):
+            async with run_command({**environment, "FORGE_EXECUTOR_ID": name}, tmp_path, *command) as process:
+                port = (await process.wait_for_event(event))["port"]
+                github.webhook_url = f"http://127.0.0.1:{port}/webhook"
+                shop = Shop(github, prepare_repository(github, f"octo-org/{command[0]}"), process.pid)
+                if command == ("serve",):
+                    await shop.measure(None, 8)
+                await shop.wait_until_idle()
+                own, whole = sum_memory(process.pid)
+                print(f"{name:14} {own / 1e6:5.0f} MB, with what it started {whole / 1e6:5.0f} MB")
+    drop_database(url)
 
 
 async def test_verdicts_and_first_signs(tmp_path: Path) -> None:
@@ -106,7 +140,7 @@ async def test_verdicts_and_first_signs(tmp_path: Path) -> None:
     for processes in PROCESSES:
         scale = Scale()
         async with open_shop(tmp_path / str(processes), processes) as shop:
-            await shop.measure(None, 4)
+            await shop.measure(None, 8 * processes)  # each does some, and warms up
             for _ in range(ROUNDS):
                 await shop.measure(scale)
         alone = alone or scale
