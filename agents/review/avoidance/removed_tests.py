@@ -7,6 +7,7 @@ from functools import cached_property
 
 from agents.review.avoidance.facts import FunctionFact
 from agents.review.avoidance.generated_tests import GeneratedTests
+from agents.review.avoidance.handed_values import HandedValues
 from agents.review.avoidance.pairing import PlacedTest, share
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
 from agents.review.avoidance.tables import split_row
@@ -101,9 +102,15 @@ class RemovedTests:
             return "Another test checks the same now."
         if GeneratedTests(self.change).holds(gone):
             return "A table holds its cases now."
+        if self._handed_values.holds(gone):
+            return "Another test hands the same values to what checks them."
         if is_removal_asked(self.change.asked, test.short_name, *(test.words & self.change.former_functions)):
             return "Its removal was asked for."
         return ""
+
+    @cached_property
+    def _handed_values(self) -> HandedValues:
+        return HandedValues(self.change)
 
     def _has_twin(self, gone: PlacedTest) -> bool:
         """Whether another test of the same name in the same file asserts the same."""
