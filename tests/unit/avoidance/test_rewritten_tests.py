@@ -75,3 +75,69 @@ def test_inline_tests_that_lose_something_on_their_way_are_gone(was: str, become
     assert less != OUTSIDE
     found = list_kinds(compare({"lib.rs": RUST + INLINE}, {"lib.rs": RUST, "tests/order.rs": less}))
     assert found & {AvoidanceKind.test_removed, AvoidanceKind.test_skipped}
+
+
+# --- flags of cases that went with the condition for skipping --------------------------------------------------
+
+PHP = """\
+<?php
+class WordTest extends TestCase
+{
+    public function cases()
+    {
+        return array(
+            array('length', array('abcd', 4), true),
+            array('length', array('\u00e4bcd', 4), true, true),
+            array('length', array('\u00e4bc', 4), false, true, 70000),
+        );
+    }
+
+    /**
+     * @dataProvider cases
+     */
+    public function testWord($method, $args, $success, $multibyte = false, $oldest = null)
+    {
+        if ($oldest && PHP_VERSION_ID < $oldest) {
+            $this->markTestSkipped('too old');
+        }
+        if ($multibyte && !function_exists('mb_strlen')) {
+            $this->markTestSkipped('no mb_strlen');
+        }
+        if (!$success) {
+            $this->expectException('InvalidArgumentException');
+        }
+        call_user_func_array(array('Word', $method), $args);
+    }
+}
+"""
+_SKIPS = PHP[PHP.index("        if ($oldest") : PHP.index("        if (!$success")]
+UNSKIPPED = (
+    PHP.replace(_SKIPS, "")
+    .replace(", $multibyte = false, $oldest = null", "")
+    .replace("true, true)", "true)")
+    .replace("false, true, 70000)", "false)")
+)
+
+
+def test_skips_for_old_versions_may_go_with_the_values_that_they_looked_at() -> None:
+    assert not list_kinds(compare({"tests/WordTest.php": PHP}, {"tests/WordTest.php": UNSKIPPED}))
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("            array('length', array('\u00e4bc', 4), false),\n", ""),
+        ("array('\u00e4bc', 4), false)", "array('\u00e4bc', 4), true)"),
+        ("            $this->expectException('InvalidArgumentException');\n", "            return;\n"),
+    ],
+)
+def test_a_case_that_says_less_is_found_beside_skips_that_go(was: str, becomes: str) -> None:
+    less = UNSKIPPED.replace(was, becomes)
+    assert less != UNSKIPPED
+    assert list_kinds(compare({"tests/WordTest.php": PHP}, {"tests/WordTest.php": less}))
+
+
+def test_values_of_cases_that_decide_about_more_than_skipping_are_missed() -> None:
+    before = PHP.replace(_SKIPS, "")
+    after = before.replace("true, true)", "true)").replace("false, true, 70000)", "false)")
+    assert list_kinds(compare({"tests/WordTest.php": before}, {"tests/WordTest.php": after}))
