@@ -1,5 +1,7 @@
 """Tests that are written anew check what they did, and those that look so and check less are still found."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from domain.review.avoidance import AvoidanceKind
@@ -141,3 +143,22 @@ def test_values_of_cases_that_decide_about_more_than_skipping_are_missed() -> No
     before = PHP.replace(_SKIPS, "")
     after = before.replace("true, true)", "true)").replace("false, true, 70000)", "false)")
     assert list_kinds(compare({"tests/WordTest.php": before}, {"tests/WordTest.php": after}))
+
+
+# --- commands ---------------------------------------------------------------------------------------------------
+
+
+def _describe_package(command: str) -> Mapping[str, str]:
+    return {"package.json": f'{{\n  "scripts": {{\n    "test": "{command}"\n  }}\n}}\n'}
+
+
+def test_a_check_before_the_tests_of_the_same_line_is_still_there() -> None:
+    assert not list_kinds(compare(_describe_package("tsc -p ."), _describe_package("tsc -p . && jest")))
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [("jest", AvoidanceKind.failure_ignored), ("tsc -p .", AvoidanceKind.test_deselected)],
+)
+def test_either_of_a_line_that_goes_is_found(command: str, kind: AvoidanceKind) -> None:
+    assert kind in list_kinds(compare(_describe_package("tsc -p . && jest"), _describe_package(command)))
