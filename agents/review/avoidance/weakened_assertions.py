@@ -14,6 +14,7 @@ from agents.review.avoidance.test_change import (
     TestChange,
     describe_expectation,
 )
+from agents.review.avoidance.truths import keeps_truth
 from domain.review.avoidance import CERTAIN, MANY_ASSERTIONS, Avoidance, AvoidanceKind
 
 _MOST_SWAPPED = 2
@@ -159,7 +160,11 @@ class WeakenedAssertions:
         """Whether a test gained this assertion, or one on the same subject and values."""
         own = frozenset(gone.words)
         return any(
-            each.text == gone.text or (each.strength >= gone.strength and share(own, frozenset(each.words)) >= ALIKE)
+            each.text == gone.text
+            or (
+                (each.strength >= gone.strength or keeps_truth(gone, each))
+                and share(own, frozenset(each.words)) >= ALIKE
+            )
             for each in self.change.new_assertions
             if each.words
         )
@@ -168,7 +173,7 @@ class WeakenedAssertions:
         name = new.test.short_name
         if after.guards > before.guards and after.strength <= before.strength:
             return self._weaker(new, after, f"In `{name}` an assertion stands behind a condition or handler now", 0.8)
-        if after.strength < before.strength:
+        if after.strength < before.strength and not keeps_truth(before, after):
             return self._weaker(
                 new,
                 after,

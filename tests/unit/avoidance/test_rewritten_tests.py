@@ -162,3 +162,45 @@ def test_a_check_before_the_tests_of_the_same_line_is_still_there() -> None:
 )
 def test_either_of_a_line_that_goes_is_found(command: str, kind: AvoidanceKind) -> None:
     assert kind in list_kinds(compare(_describe_package("tsc -p . && jest"), _describe_package(command)))
+
+
+# --- truth in the words of another framework ----------------------------------------------------------------------
+
+UNITTEST = """\
+class TestHunk(unittest.TestCase):
+    def test_valid(self):
+        hunk = Hunk(1)
+        self.assertTrue(hunk.is_valid(), "it is not")
+
+    def test_invalid(self):
+        hunk = Hunk(source=1)
+        self.assertFalse(hunk.is_valid())
+"""
+PYTEST = """\
+def test_valid():
+    assert Hunk(1).is_valid()
+
+
+def test_invalid():
+    assert not Hunk(source=1).is_valid()
+"""
+
+
+def test_a_truth_may_be_asked_for_by_a_plain_assertion() -> None:
+    assert not list_kinds(compare({"tests/test_a.py": UNITTEST}, {"tests/test_a.py": PYTEST}))
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("not Hunk(source=1).is_valid()", "Hunk(source=1).is_valid()"),
+        ("assert Hunk(1).is_valid()", "assert Hunk(1)"),
+        ("assert Hunk(1).is_valid()", "assert Hunk(1).is_valid"),
+        ("assert Hunk(1).is_valid()", "assert Hunk(1) or Hunk(1).is_valid()"),
+        ("assert Hunk(1).is_valid()", "assert isinstance(Hunk(1).is_valid(), bool)"),
+    ],
+)
+def test_a_plain_assertion_that_asks_for_less_is_found(was: str, becomes: str) -> None:
+    less = PYTEST.replace(was, becomes)
+    assert less != PYTEST
+    assert list_kinds(compare({"tests/test_a.py": UNITTEST}, {"tests/test_a.py": less}))
