@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from agents.review.avoidance.facts import AssertionFact, Strength, TestFact
 from agents.review.avoidance.pairing import PlacedTest, pair_assertions, share
 from agents.review.avoidance.pairs import is_removal_asked
+from agents.review.avoidance.rewritten_assertions import find_heir
 from agents.review.avoidance.test_change import (
     ALIKE,
     TAKEN_OVER,
@@ -73,11 +74,15 @@ class WeakenedAssertions:
         pairs, lost, gained = pair_assertions(old.test.assertions, new.test.assertions)
         for before, after in pairs:
             is_delegated = self._calls_helper(after) and not self._calls_helper(before)
-            found = None if is_delegated else self._judge_pair(new, before, after)
+            is_kept = is_delegated or find_heir(before, old.test, new.test) is not None
+            found = None if is_kept else self._judge_pair(new, before, after)
             if found is not None:
                 yield found
         helped = self.change.count_helped(old.test, new.test)
         lost = [each for each in lost if each.strength > Strength.vacuous and not self._is_checked_elsewhere(each)]
+        heirs = [heir for each in lost if (heir := find_heir(each, old.test, new.test)) is not None]
+        lost = [each for each in lost if find_heir(each, old.test, new.test) is None]
+        gained = [each for each in gained if each not in heirs]
         if len(lost) <= helped or (helped and _keeps_values(lost, new.test)):
             return
         yield from self._describe_loss(new, lost, len(gained), self._explain(lost, gained, pairs, old, new))

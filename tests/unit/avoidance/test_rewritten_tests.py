@@ -204,3 +204,69 @@ def test_a_plain_assertion_that_asks_for_less_is_found(was: str, becomes: str) -
     less = PYTEST.replace(was, becomes)
     assert less != PYTEST
     assert list_kinds(compare({"tests/test_a.py": UNITTEST}, {"tests/test_a.py": less}))
+
+
+# --- assertions that became cases, or elements of a tuple -----------------------------------------------------------
+
+LOOPS = """\
+class TestRoman(unittest.TestCase):
+    def test_errors(self):
+        self.assertRaises(roman.RangeError, roman.to_roman, 100000)
+        self.assertRaises(roman.IntegerError, roman.to_roman, "1")
+        self.assertRaises(roman.IntegerError, roman.to_roman, "n", special=False)
+
+    def test_main(self):
+        for number, word in NUMBERS:
+            sys.argv = ["roman", word]
+            status = roman.main()
+            output = sys.stdout.getvalue().strip()
+            self.assertEqual(output, str(number))
+            self.assertEqual(status, os.EX_OK)
+
+    def test_main_lower(self):
+        for number, word in NUMBERS:
+            sys.argv = ["roman", word.lower()]
+            status = roman.main()
+            output = sys.stdout.getvalue().strip()
+            self.assertEqual(output, str(number))
+            self.assertEqual(status, os.EX_OK)
+"""
+CASES = """\
+@pytest.mark.parametrize("value, options, error", [
+    (100000, {}, roman.RangeError),
+    (5000, {}, roman.RangeError),
+    ("1", {}, roman.IntegerError),
+    ("n", {"special": False}, roman.IntegerError),
+])
+def test_errors(value, options, error):
+    with pytest.raises(error):
+        roman.to_roman(value, **options)
+
+
+@pytest.mark.parametrize("number, word", NUMBERS)
+@pytest.mark.parametrize("spell", [str.upper, str.lower])
+def test_main(run_main, spell, number, word):
+    assert run_main(spell(word)) == (os.EX_OK, str(number))
+"""
+
+
+def test_loops_and_errors_may_become_tables_also_through_a_fixture() -> None:
+    assert not list_kinds(compare({"tests/test_a.py": LOOPS}, {"tests/test_a.py": CASES}))
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("    (100000, {}, roman.RangeError),\n", ""),
+        ('("1", {}, roman.IntegerError)', '("1", {}, Exception)'),
+        ("pytest.raises(error)", "pytest.raises(Exception)"),
+        ('    ("n", {"special": False}, roman.IntegerError),\n', ""),
+        (", str.lower]", ", str.title]"),
+        (" == (os.EX_OK, str(number))", "[0] == os.EX_OK"),
+        (" == (os.EX_OK, str(number))", " == (os.EX_OK, os.EX_OK)"),
+    ],
+)
+def test_a_table_that_has_less_than_the_assertions_is_found(was: str, becomes: str) -> None:
+    less = CASES.replace(was, becomes)
+    assert less != CASES
+    assert list_kinds(compare({"tests/test_a.py": LOOPS}, {"tests/test_a.py": less}))
