@@ -10,6 +10,7 @@ from agents.review.avoidance.generated_tests import GeneratedTests
 from agents.review.avoidance.handed_values import HandedValues
 from agents.review.avoidance.pairing import PlacedTest, share, subtract
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
+from agents.review.avoidance.prepared_values import PreparedValues, holds_filled
 from agents.review.avoidance.tables import split_row
 from agents.review.avoidance.test_change import (
     ALIKE,
@@ -102,11 +103,17 @@ class RemovedTests:
             return "Another test checks the same now."
         if self._is_variant(gone) or GeneratedTests(self.change).holds(gone):
             return "A table holds its cases now."
+        if self._prepared_values.holds(gone) or holds_filled(self.change, gone):
+            return "A table holds what it was prepared with now."
         if self._handed_values.holds(gone):
             return "Another test hands the same values to what checks them."
         if is_removal_asked(self.change.asked, test.short_name, *(test.words & self.change.former_functions)):
             return "Its removal was asked for."
         return ""
+
+    @cached_property
+    def _prepared_values(self) -> PreparedValues:
+        return PreparedValues(self.change)
 
     @cached_property
     def _handed_values(self) -> HandedValues:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from domain.review.avoidance import AvoidanceKind
+from domain.review.avoidance import AvoidanceKind, list_certain
 from tests.unit.avoidance.samples import compare, list_kinds
 
 # --- tests within a program that moved to a file of their own ---------------------------------------------------
@@ -270,3 +270,92 @@ def test_a_table_that_has_less_than_the_assertions_is_found(was: str, becomes: s
     less = CASES.replace(was, becomes)
     assert less != CASES
     assert list_kinds(compare({"tests/test_a.py": LOOPS}, {"tests/test_a.py": less}))
+
+
+# --- values that a hook prepared, which became the cases of a table ---------------------------------------------------
+
+PREPARED = """\
+class TestLine(unittest.TestCase):
+    def setUp(self):
+        self.plus_line = Line("text", kind=ADDED)
+        self.minus_line = Line("text", kind=REMOVED)
+
+    def test_repr(self):
+        self.assertEqual(repr(self.plus_line), "<Line: +text>")
+
+    def test_equal(self):
+        other = Line("text", kind=ADDED)
+        self.assertEqual(self.plus_line, other)
+
+    def test_is_added(self):
+        self.assertTrue(self.plus_line.is_added)
+        self.assertFalse(self.minus_line.is_added)
+
+    def test_is_removed(self):
+        self.assertTrue(self.minus_line.is_removed)
+        self.assertFalse(self.plus_line.is_removed)
+
+    def test_prefixes(self):
+        for prefix in ("c", "i", "o"):
+            changed_file = ChangedFile(source="%s/foo" % prefix)
+            self.assertEqual(changed_file.path, "foo")
+"""
+IN_TABLES = """\
+def make_line(kind):
+    return Line("text", kind=kind)
+
+
+@pytest.mark.parametrize("kind, shown", [(ADDED, "+text"), (REMOVED, "-text")])
+def test_shown(kind, shown):
+    assert str(make_line(kind)) == shown
+    assert repr(make_line(kind)) == "<Line: %s>" % shown
+
+
+def test_equal():
+    assert make_line(ADDED) == make_line(ADDED)
+
+
+@pytest.mark.parametrize("kind, is_added, is_removed", [
+    (ADDED, True, False),
+    (REMOVED, False, True),
+])
+def test_kind(kind, is_added, is_removed):
+    line = make_line(kind)
+    assert line.is_added is is_added
+    assert line.is_removed is is_removed
+
+
+@pytest.mark.parametrize("source, path", [
+    ("c/foo", "foo"),
+    ("i/foo", "foo"),
+    ("o/foo", "foo"),
+    ("/foo", "/foo"),
+])
+def test_path(source, path):
+    assert ChangedFile(source=source).path == path
+"""
+
+
+def test_prepared_values_may_become_the_cases_of_a_table() -> None:
+    found = compare({"tests/test_a.py": PREPARED}, {"tests/test_a.py": IN_TABLES})
+    assert list_kinds(found) <= {AvoidanceKind.assertion_weakened}
+    assert len(list_certain(found)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("    (REMOVED, False, True),\n", ""),
+        ("(REMOVED, False, True)", "(REMOVED, False, False)"),
+        ("    assert line.is_removed is is_removed\n", ""),
+        ('"<Line: %s>" % shown', '"<Lines: %s>" % shown'),
+        ('    ("o/foo", "foo"),\n', ""),
+        ('("i/foo", "foo")', '("i/foo", "i/foo")'),
+        ("ChangedFile(source=source).path == path", "ChangedFile(source=source).path"),
+        ("assert make_line(ADDED) == make_line(ADDED)", "line = make_line(ADDED)\n    assert line == line"),
+    ],
+)
+def test_a_table_that_lacks_what_was_prepared_is_found(was: str, becomes: str) -> None:
+    less = IN_TABLES.replace(was, becomes)
+    assert less != IN_TABLES
+    assert AvoidanceKind.test_removed in list_kinds(compare({"tests/test_a.py": PREPARED}, {"tests/test_a.py": less}))
