@@ -36,7 +36,7 @@ class PreparedValues:
         return False
 
     def _list_heirs(self, gone: PlacedTest) -> list[TestFact]:
-        prepared = self._prepared.get(gone.path, frozenset[str]())
+        prepared = self._hook_words.get(gone.path, frozenset[str]())
         constants = {word for word in prepared if _CONSTANT.match(word)}
         names = {word for each in gone.test.assertions for word in each.words if word not in each.literals}
         asked, values = names - prepared, {word for each in gone.test.assertions for word in each.literals}
@@ -44,7 +44,7 @@ class PreparedValues:
             return []
         strictest = max(each.strength for each in gone.test.assertions)
         found: list[TestFact] = []
-        for placed in self._added:
+        for placed in self._tables:
             rows = self._list_rows(placed.test)
             if placed.path != gone.path or len(rows) < len(gone.test.assertions):
                 continue
@@ -57,7 +57,7 @@ class PreparedValues:
         return found
 
     @cached_property
-    def _prepared(self) -> dict[str, frozenset[str]]:
+    def _hook_words(self) -> dict[str, frozenset[str]]:
         """File → the words of its hooks."""
         return {
             file.path: frozenset[str]().union(
@@ -67,7 +67,7 @@ class PreparedValues:
         }
 
     @cached_property
-    def _added(self) -> list[PlacedTest]:
+    def _tables(self) -> list[PlacedTest]:
         fresh = [*self.change.matches.added, *(new for _, new in self.change.differences)]
         return [each for each in fresh if each.test.rows and each.test.is_collected and not each.test.skip]
 

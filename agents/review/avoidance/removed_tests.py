@@ -103,20 +103,20 @@ class RemovedTests:
             return "Another test checks the same now."
         if self._is_variant(gone) or GeneratedTests(self.change).holds(gone):
             return "A table holds its cases now."
-        if self._prepared_values.holds(gone) or holds_filled(self.change, gone):
+        if self._tables_of_hooks.holds(gone) or holds_filled(self.change, gone):
             return "A table holds what it was prepared with now."
-        if self._handed_values.holds(gone):
+        if self._helper_values.holds(gone):
             return "Another test hands the same values to what checks them."
         if is_removal_asked(self.change.asked, test.short_name, *(test.words & self.change.former_functions)):
             return "Its removal was asked for."
         return ""
 
     @cached_property
-    def _prepared_values(self) -> PreparedValues:
+    def _tables_of_hooks(self) -> PreparedValues:
         return PreparedValues(self.change)
 
     @cached_property
-    def _handed_values(self) -> HandedValues:
+    def _helper_values(self) -> HandedValues:
         return HandedValues(self.change)
 
     def _is_variant(self, gone: PlacedTest) -> bool:
