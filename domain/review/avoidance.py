@@ -172,7 +172,16 @@ INSTEAD: dict[AvoidanceKind, str] = {
 """What could be done instead, by kind; for the gate ``destructive``."""
 
 
-_VERSIONS: Mapping[AvoidanceKind, int] = {**dict.fromkeys(AvoidanceKind, 1), AvoidanceKind.error_swallowed: 2}
+_VERSIONS: Mapping[AvoidanceKind, int] = {
+    **dict.fromkeys(AvoidanceKind, 1),
+    AvoidanceKind.test_removed: 2,
+    AvoidanceKind.test_deselected: 2,
+    AvoidanceKind.assertion_removed: 2,
+    AvoidanceKind.assertion_weakened: 2,
+    AvoidanceKind.expectation_changed: 2,
+    AvoidanceKind.error_swallowed: 2,
+    AvoidanceKind.failure_ignored: 2,
+}
 
 
 def find_version(rule: str) -> int:

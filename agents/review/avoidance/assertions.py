@@ -309,6 +309,8 @@ def _weigh(node: SyntaxNode, names: list[str], language: str) -> tuple[Strength,
     text = join_text(node)[:_LONGEST]
     if _is_vacuous(node, names, text):
         return Strength.vacuous, "nothing"
+    if (same := _SAME.fullmatch(text)) is not None and same[1] == same[2]:
+        return Strength.weak, "same"
     if language == "bash":
         return _weigh_shell(text)
     if node.kind == "assert_statement" or (names and _TRUTH.match(names[-1]) and _takes_condition(node, names)):
@@ -364,6 +366,9 @@ def _weigh_shell(text: str) -> tuple[Strength, str]:
     return Strength.partial, "part"
 
 
+_SAME = re.compile(r"assert (.+?) == (.+?)( , .*)?")
+
+
 def _is_vacuous(node: SyntaxNode, names: list[str], text: str) -> bool:
     if re.search(r"\bor True\b|\|\| true\b", text):
         return True
@@ -386,8 +391,12 @@ def _is_vacuous(node: SyntaxNode, names: list[str], text: str) -> bool:
     )
     if expected is not None and expected[1] == expected[2]:
         return True
-    same = re.fullmatch(r"assert (.+?) == (.+?)( , .*)?", text)
-    return same is not None and same[1] == same[2]
+    same = _SAME.fullmatch(text)
+    return same is not None and same[1] == same[2] and not _MAKES.match(same[1])
+
+
+_MAKES = re.compile(r"(?:[A-Z]\w*|(?:make|create|build)_\w+) \( (?:[^()]* )?\)$")
+"""A call that makes an object, of which two are as equal as the object says."""
 
 
 def _is_broad(node: SyntaxNode) -> bool:

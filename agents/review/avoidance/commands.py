@@ -24,7 +24,7 @@ _ON = re.compile(r"""^["']?on["']?\s*:""")
 
 
 def find_commands(path: str, text: str) -> tuple[CommandFact, ...]:
-    """The commands of a file that run tests or checks, in order."""
+    """The commands of a file that run tests or checks, in order; a line may run some of both."""
     return tuple(_find(path, text)) if _FILES.search(path) else ()
 
 
@@ -37,7 +37,6 @@ def _find(path: str, text: str) -> Iterator[CommandFact]:
             if found := expression.search(command) or (family == TESTS and _SCRIPTS.match(command)):
                 tool = found[1].rpartition("/")[2]
                 yield CommandFact(line=number, family=family, tool=tool, text=command.strip(" \t\"',@"))
-                break
 
 
 def find_triggers(path: str, text: str) -> frozenset[str]:

@@ -7,8 +7,10 @@ from functools import cached_property
 
 from agents.review.avoidance.facts import FunctionFact
 from agents.review.avoidance.generated_tests import GeneratedTests
-from agents.review.avoidance.pairing import PlacedTest, share
+from agents.review.avoidance.handed_values import HandedValues
+from agents.review.avoidance.pairing import PlacedTest, share, subtract
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
+from agents.review.avoidance.prepared_values import PreparedValues, holds_filled
 from agents.review.avoidance.tables import split_row
 from agents.review.avoidance.test_change import (
     ALIKE,
@@ -99,11 +101,34 @@ class RemovedTests:
             return "Other tests check the same now."
         if self._is_merged(gone):
             return "Another test checks the same now."
-        if GeneratedTests(self.change).holds(gone):
+        if self._is_variant(gone) or GeneratedTests(self.change).holds(gone):
             return "A table holds its cases now."
+        if self._tables_of_hooks.holds(gone) or holds_filled(self.change, gone):
+            return "A table holds what it was prepared with now."
+        if self._helper_values.holds(gone):
+            return "Another test hands the same values to what checks them."
         if is_removal_asked(self.change.asked, test.short_name, *(test.words & self.change.former_functions)):
             return "Its removal was asked for."
         return ""
+
+    @cached_property
+    def _tables_of_hooks(self) -> PreparedValues:
+        return PreparedValues(self.change)
+
+    @cached_property
+    def _helper_values(self) -> HandedValues:
+        return HandedValues(self.change)
+
+    def _is_variant(self, gone: PlacedTest) -> bool:
+        """Whether another test asserted the same, and now has cases for what this one did in another way."""
+        checked = [each.text for each in gone.test.assertions]
+        for old, new in self.change.differences[:MOST_COMPARED]:
+            own = gone.test.words - old.test.words
+            if own and checked and old.path == gone.path and checked == [each.text for each in old.test.assertions]:
+                rows = subtract(new.test.rows, old.test.rows, str)
+                if len(rows) > 1 and own <= {word for row in rows for word in split_row(row)}:
+                    return True
+        return False
 
     def _has_twin(self, gone: PlacedTest) -> bool:
         """Whether another test of the same name in the same file asserts the same."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import zip_longest
 
+from agents.review.avoidance.dropped_flags import DroppedFlags
 from agents.review.avoidance.pairing import subtract
 from agents.review.avoidance.pairs import is_removal_asked
 from agents.review.avoidance.tables import split_row
@@ -44,7 +45,9 @@ class TableCases:
     def _compare_rows(
         self, path: str, line: int | None, name: str, before: Sequence[str], after: Sequence[str], gained: list[str]
     ) -> Iterator[Avoidance]:
-        lost = subtract(before, after, str)[:MOST_COMPARED]
+        gone, heirs = self._flags.leave_out(path, subtract(before, after, str), gained)
+        gained[:] = heirs
+        lost = gone[:MOST_COMPARED]
         missing: list[str] = []
         is_shorter = _count_plain(after) < _count_plain(before)
         for row in lost:
@@ -72,6 +75,10 @@ class TableCases:
                 if is_removal_asked(self.change.asked, *split_row(missing[0]))
                 else "",
             )
+
+    @cached_property
+    def _flags(self) -> DroppedFlags:
+        return DroppedFlags(self.change)
 
     def _is_kept(self, path: str, row: str) -> bool:
         """Whether all that a case says is still in the file, in another form."""

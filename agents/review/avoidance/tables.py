@@ -1,7 +1,7 @@
 """Reads the cases of the tables that tests go through: lists of rows, of plain values, mappings and templates."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agents.review.avoidance.assertions import CALLS, find_callee, is_literal, join_text, list_leaves
 from agents.syntax.trees import FUNCTIONS, SyntaxNode
@@ -111,6 +111,8 @@ def _list_plain(node: SyntaxNode, above: list[SyntaxNode]) -> Iterator[str]:
     elif node.kind == "template_string" and "|" in node.text and _is_gone_through(above):
         lines = [line.strip() for line in node.text.strip("`").split("\n") if line.strip()]
         yield from (line.replace(" ", SPACE) for line in lines[1:_MOST_ROWS])
+    elif node.kind == "list" and len(names := _list_names(node)) > 1 and _is_parametrized(above):
+        yield from names[:_MOST_ROWS]
     elif node.kind in _PLAIN_LISTS and len(values := _list_values(node)) > 1 and _is_gone_through(above):
         yield from (value.replace(" ", SPACE) for value in values[:_MOST_ROWS])
     else:
@@ -127,6 +129,19 @@ def _list_values(node: SyntaxNode) -> list[str]:
     values = [_unwrap(child) for child in items]
     known = [value for value in values if value is not None]
     return known if len(known) == len(values) else []
+
+
+def _list_names(node: SyntaxNode) -> list[str]:
+    """The elements of a list of names, such as those of functions; nothing if one of them is more."""
+    items = [child for child in node.children if child.children or child.text[:1].isalpha()]
+    is_named = all(child.kind in {"attribute", "identifier"} for child in items)
+    return [join_row(child) for child in items] if is_named else []
+
+
+def _is_parametrized(above: Sequence[SyntaxNode]) -> bool:
+    """Whether a list is what a test is parametrized with."""
+    call = above[-2] if len(above) > 1 and above[-1].kind == "argument_list" else None
+    return call is not None and call.kind in CALLS and find_callee(call)[-1:] == ["parametrize"]
 
 
 def _unwrap(node: SyntaxNode) -> str | None:

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from agents.review.avoidance.facts import AssertionFact, Strength, TestFact
 from agents.review.avoidance.pairing import PlacedTest, pair_assertions, share
 from agents.review.avoidance.pairs import is_removal_asked
+from agents.review.avoidance.rewritten_assertions import find_heir
 from agents.review.avoidance.test_change import (
     ALIKE,
     TAKEN_OVER,
     TestChange,
     describe_expectation,
 )
+from agents.review.avoidance.truths import keeps_truth
 from domain.review.avoidance import CERTAIN, MANY_ASSERTIONS, Avoidance, AvoidanceKind
 
 _MOST_SWAPPED = 2
@@ -72,11 +74,15 @@ class WeakenedAssertions:
         pairs, lost, gained = pair_assertions(old.test.assertions, new.test.assertions)
         for before, after in pairs:
             is_delegated = self._calls_helper(after) and not self._calls_helper(before)
-            found = None if is_delegated else self._judge_pair(new, before, after)
+            is_kept = is_delegated or find_heir(before, old.test, new.test) is not None
+            found = None if is_kept else self._judge_pair(new, before, after)
             if found is not None:
                 yield found
         helped = self.change.count_helped(old.test, new.test)
         lost = [each for each in lost if each.strength > Strength.vacuous and not self._is_checked_elsewhere(each)]
+        heirs = [heir for each in lost if (heir := find_heir(each, old.test, new.test)) is not None]
+        lost = [each for each in lost if find_heir(each, old.test, new.test) is None]
+        gained = [each for each in gained if each not in heirs]
         if len(lost) <= helped or (helped and _keeps_values(lost, new.test)):
             return
         yield from self._describe_loss(new, lost, len(gained), self._explain(lost, gained, pairs, old, new))
@@ -159,7 +165,11 @@ class WeakenedAssertions:
         """Whether a test gained this assertion, or one on the same subject and values."""
         own = frozenset(gone.words)
         return any(
-            each.text == gone.text or (each.strength >= gone.strength and share(own, frozenset(each.words)) >= ALIKE)
+            each.text == gone.text
+            or (
+                (each.strength >= gone.strength or keeps_truth(gone, each))
+                and share(own, frozenset(each.words)) >= ALIKE
+            )
             for each in self.change.new_assertions
             if each.words
         )
@@ -168,7 +178,7 @@ class WeakenedAssertions:
         name = new.test.short_name
         if after.guards > before.guards and after.strength <= before.strength:
             return self._weaker(new, after, f"In `{name}` an assertion stands behind a condition or handler now", 0.8)
-        if after.strength < before.strength:
+        if after.strength < before.strength and not keeps_truth(before, after):
             return self._weaker(
                 new,
                 after,
