@@ -12,6 +12,7 @@ from dbos import DBOSClient
 
 from domain.errors import DatabaseUnavailable
 from memory.db.engine import Connection, Engine, begin
+from memory.db.round_trips import send_and_commit
 from memory.deliveries import deliveries
 from memory.deliveries.deliveries import ReceivedDelivery
 from pipeline.durable.workflows import DELIVERY
@@ -158,11 +159,4 @@ class _BatchingConnection:
         for insert, rows in self._inserts.values():
             self._connection.execute(insert, rows).close()  # rows that nobody fetches would keep it from committing
         if self._prepared:
-            self._send_prepared()
-
-    def _send_prepared(self) -> None:
-        """Send everything before the first answer is read: one round trip instead of one for each row."""
-        driver: Any = self._connection.connection.driver_connection
-        with driver.pipeline():
-            for statement, rows in self._prepared.items():
-                self._connection.exec_driver_sql(statement, rows)
+            send_and_commit(self._connection, self._prepared)
