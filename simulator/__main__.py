@@ -68,7 +68,7 @@ async def _serve(arguments: argparse.Namespace) -> None:
 
 def _seat_viewer(simulator: Simulator, login: str, repositories: list[str]) -> None:
     """Let a person at a browser do everything from the App's registration on, and print where."""
-    viewer = simulator.user(login)
+    viewer, maintainer = simulator.user(login), simulator.user("maintainer")
     simulator.sign_in.follows_pages = True
     sys.stdout.write(f"GitHub's address: {simulator.url} · you are {login} there\n")
     for full_name in repositories:
@@ -76,6 +76,7 @@ def _seat_viewer(simulator: Simulator, login: str, repositories: list[str]) -> N
         if repository.owner is not viewer.account:
             repository.owner.owners.add(viewer.account.id)
         simulator.grant(repository, viewer, "admin")
+        simulator.grant(repository, maintainer, "maintain")  # for what the author of a change may not do
         sys.stdout.write(f"Repository: {simulator.url}/{full_name}\n")
 
 
