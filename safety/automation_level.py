@@ -296,7 +296,10 @@ def _measure_false_positives(
         f"{dismissed} of {posted} findings dismissed in the last {len(window)} runs, {percent:.3g} % "
         f"of at most {row.false_positives} %"
     )
-    is_met = too_few or 100 * dismissed <= row.false_positives * posted
+    is_within = 100 * dismissed <= row.false_positives * posted
+    is_met = too_few or is_within
+    if is_met and not is_within:
+        text += f", which counts from {ENOUGH} runs on"
     return LevelMeasure(is_met, _reason("false_positives", text, percent, row.false_positives))
 
 

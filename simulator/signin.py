@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from aiohttp import web
 
+from simulator.pages.session import COOKIE, Visit
 from simulator.state import Account, SignInCode, World
 
 CODE_LASTS = timedelta(minutes=10)
@@ -20,10 +21,15 @@ CODE_LASTS = timedelta(minutes=10)
 
 @dataclass
 class SignIn:
-    """`viewer` is who sits at the browser; nobody signs in while it is None."""
+    """Where the App has people sign in.
+
+    :param viewer: who sits at the browser; nobody signs in while it is None.
+    :param follows_pages: whoever the pages are acting as sits there, instead.
+    """
 
     world: World
     viewer: Account | None = None
+    follows_pages: bool = False
 
     def add_routes(self, router: web.UrlDispatcher) -> None:
         router.add_get("/login/oauth/authorize", self.authorize)
@@ -36,15 +42,21 @@ class SignIn:
         known = self.world.app.callback_urls
         if known and target not in known:
             return _redirect(known[0], {"error": "redirect_uri_mismatch", "state": state})
-        if self.viewer is None:
+        viewer = self._find_viewer(request)
+        if viewer is None:
             refused = {"error": "access_denied", "error_description": "The user has denied your application access."}
             return _redirect(target, {**refused, "state": state})
         challenge = request.query.get("code_challenge", "")
         if challenge and request.query.get("code_challenge_method") != "S256":
             return _redirect(target, {"error": "invalid_request", "state": state})  # GitHub knows no other method
         code = secrets.token_hex(10)
-        self.world.sign_ins[code] = SignInCode(self.viewer, target, challenge, self.world.now() + CODE_LASTS)
+        self.world.sign_ins[code] = SignInCode(viewer, target, challenge, self.world.now() + CODE_LASTS)
         return _redirect(target, {"code": code, "state": state})
+
+    def _find_viewer(self, request: web.Request) -> Account | None:
+        if not self.follows_pages:
+            return self.viewer
+        return Visit(self.world, "/", {}, {}, {}, request.cookies.get(COOKIE)).viewer
 
     async def access_token(self, request: web.Request) -> web.Response:
         """A code counts once, for ten minutes, and with its verifier. Errors come with status 200, as on GitHub."""

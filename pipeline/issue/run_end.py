@@ -23,11 +23,13 @@ class RunEnd:
     """How a run ends.
 
     :param text: of its comment.
+    :param detail: why, in one sentence, where the reason alone does not say it.
     """
 
     state: RunState
     reason: ReasonCode
     text: str
+    detail: str = ""
 
 
 async def end_unfinished(context: RunContext, unfinished: Stuck | Stopped) -> RunEnd:
@@ -45,4 +47,4 @@ async def end_unfinished(context: RunContext, unfinished: Stuck | Stopped) -> Ru
 
 def end_without_model(why: str) -> RunEnd:
     """The end of a run that has no model to ask."""
-    return RunEnd(RunState.failed, ReasonCode.error, plan_texts.no_model(why))
+    return RunEnd(RunState.failed, ReasonCode.error, plan_texts.no_model(why), why)

@@ -90,7 +90,7 @@ class IssueRun(RunWorkflow):
         services, run = self._services, self._run
         if await gates.void(services.database, run.id, (), "settled", services.clock.now()):
             await show_gates(services, run)
-        await self._move(ended.state, ended.reason)
+        await self._move(ended.state, ended.reason, ended.detail)
 
     async def _show_waiting(self, gate: Gate) -> None:
         await self._comment.show_waiting(gate)

@@ -37,7 +37,11 @@ async def open_issue(visit: Visit) -> str:
 async def commit_file(visit: Visit) -> str:
     repository, branch, name = visit.repository(), visit.params["branch"], visit.params["path"]
     content = visit.form.get("content", "").replace("\r\n", "\n")
-    await visit.user.push(repository, branch, {name: content}, visit.form.get("message") or f"Update {name}")
+    message, new_branch = visit.form.get("message") or f"Update {name}", visit.form.get("new_branch", "").strip()
+    if new_branch:
+        await visit.user.push(repository, new_branch, {name: content}, message, base=branch)
+        return address(await visit.user.open_pull_request(repository, new_branch, branch, message))
+    await visit.user.push(repository, branch, {name: content}, message)
     pulls = (pull for pull in visit.world.all_pulls() if pull.head_repository is repository and pull.state == "open")
     pull = next((pull for pull in pulls if pull.head_ref == branch), None)
     return address(pull) if pull is not None else address(repository)

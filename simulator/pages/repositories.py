@@ -11,6 +11,7 @@ from simulator.pages.session import Visit, address
 from simulator.state import Account, Issue, PullRequest, Repository
 
 _SHOWN_BYTES = 500_000
+_SHOWN_FILES = 100
 
 
 def front(visit: Visit) -> Html:
@@ -38,6 +39,7 @@ def show(visit: Visit) -> Html:
         ("Open pull requests", [_issue(issue) for issue in opened if isinstance(issue, PullRequest)]),
         ("Open issues", [_issue(issue) for issue in opened if not isinstance(issue, PullRequest)]),
         ("Closed", [_issue(issue) for issue in issues if issue.state == "closed"]),
+        ("Files", _files(repository)),
         ("Branches", [_branch(repository, name, sha) for name, sha in repository.git.refs().items()]),
     ]
     shown = [[element("h2", title), _list(items)] for title, items in sections]
@@ -70,7 +72,11 @@ def edit(visit: Visit) -> Html:
     title = element("h1", "Edit ", element("code", name), " on ", element("code", branch))
     box = text_area("Content", name="content", rows=30, value=content)
     message = element("input", name="message", value=f"Update {name}", aria_label="Commit message")
-    commit = form(visit.here, box, div("row", message, button("Commit changes", class_="primary")), class_="editor")
+    branches = "A new branch, to propose it as a pull request; empty: " + branch
+    new = element("input", name="new_branch", placeholder=branches, aria_label="New branch", maxlength=100)
+    commit = form(
+        visit.here, box, div("row", message, new, button("Commit changes", class_="primary")), class_="editor"
+    )
     return page(visit, f"Edit {name}", title, commit, repository=repository)
 
 
@@ -131,6 +137,22 @@ def _branch(repository: Repository, ref: str, sha: str) -> Html:
     name = element("code", ref.removeprefix("refs/heads/"))
     message = head.message.split("\n", 1)[0]
     return div("row", name, commit_link, element("small", message, " ", moment(head.committer_date)))
+
+
+def _files(repository: Repository) -> list[Html]:
+    """Those of the default branch, each with GitHub's pencil."""
+    branch = repository.default_branch
+    sha = repository.git.branch(branch)
+    found = repository.git.entries(sha, recursive=True)[:_SHOWN_FILES] if sha else []
+    names = [entry.path for entry in found if entry.type == "blob"]
+    return [
+        div(
+            "row",
+            link(address(repository, "blob", branch, *name.split("/")), element("code", name)),
+            link(address(repository, "edit", branch, *name.split("/")), "Edit"),
+        )
+        for name in names
+    ]
 
 
 def _new_issue(repository: Repository) -> Html:

@@ -323,6 +323,17 @@ async def test_stranger_is_refused(scene: Scene, verb: str, fields: dict[str, st
     assert (await scene.browser.post(f"{PULL}/{verb}", **marks, **fields)).status_code == 303
 
 
+async def test_a_file_is_changed_on_a_new_branch_and_proposed(scene: Scene) -> None:
+    assert f'href="{SHOP}/edit/main/cart.py"' in (await scene.browser.get(SHOP)).text
+    edit = f"{SHOP}/edit/main/cart.py"
+    answer = await scene.browser.post(edit, content="x = 1\n", message="Say less", new_branch="less")
+    assert answer.headers["Location"] == f"{SHOP}/pull/2"
+    pull = scene.sim.world.all_pulls()[-1]
+    assert (pull.title, pull.head_ref, pull.base_ref, pull.user.login) == ("Say less", "less", "main", "alice")
+    refused = await scene.browser.post(edit, as_="mallory", content="x", new_branch="mine")
+    assert (refused.status_code, scene.repository.git.branch("mine")) == (403, None)
+
+
 async def test_stranger_may_not_edit_files(scene: Scene) -> None:
     answer = await scene.browser.post(f"{SHOP}/edit/feature%2Fpay/cart.py", as_="mallory", content="x")
     assert answer.status_code == 403

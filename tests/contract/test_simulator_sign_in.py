@@ -124,3 +124,13 @@ async def test_the_app_ends_a_token(sim: Simulator, browser: httpx2.AsyncClient)
     assert [await end("wrong"), await end(sim.app.client_secret), await end(sim.app.client_secret)] == [404, 204, 404]
     me = await browser.get("/api/v3/user", headers={"Authorization": f"Bearer {token}"})
     assert me.status_code == 401
+
+
+async def test_whoever_the_pages_are_acting_as_signs_in(sim: Simulator, browser: httpx2.AsyncClient) -> None:
+    sim.sign_in.follows_pages = True
+    sim.user("bob")
+    for login in ("bob", "alice"):
+        await browser.post("/acting", data={"login": login})
+        token = await get_token(sim, browser)
+        person = await browser.get(f"{sim.api_url}/user", headers={"Authorization": f"Bearer {token}"})
+        assert person.json()["login"] == login
