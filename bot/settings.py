@@ -25,8 +25,8 @@ from bot.setting_mistakes import OF_APP, PREFIX, explain, refuse_unknown
 from bot.setting_places import DOTENV, Places, ToolFolders
 from bot.setting_sources import feed_providers, is_of_provider, read_dotenv, read_secrets
 from domain.errors import ConfigurationError
+from domain.github.welcome import WelcomeTerms, WelcomeWay
 from domain.money import Ceilings, FixedPrice, to_micro
-from domain.welcome import WelcomeTerms, WelcomeWay
 from workspace.sandbox.probing import Wanted
 from workspace.sandbox.registry_proxy import Address
 

@@ -15,10 +15,10 @@ from domain.github.deployments import HostDeployment, HostDeploymentState, HostD
 from domain.github.issues import Issue, IssueComment
 from domain.github.merging import Merged, MergeMethod, NotMerged, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval, Branch, ChangeRequest, DraftReview, PullRequest
+from domain.github.welcome import RepositoryTraits
 from domain.github.workflow_runs import Job, WorkflowRun
 from domain.money import Receipt, Refusal, Reservation
 from domain.runs.run import RepositoryRef
-from domain.welcome import RepositoryTraits
 
 
 class Conversation(Protocol):

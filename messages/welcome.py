@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from domain.github.welcome import RepositoryOverview
 from domain.runs.run import REVIEW_CHECK
 from domain.slash.verbs import VERBS, Verb
 from domain.text.escaping import escape, inline_code, inline_path
-from domain.welcome import RepositoryOverview
 from safety.allowed_actions import NAMES
 
 TITLE = "Forge works here now"

@@ -8,11 +8,11 @@ from agents.llm.gateway.gateway import GatewayOpener
 from agents.llm.models import Models
 from agents.toolbox import Toolbox
 from domain.deployments.access import NO_ACCESS, DeployAccess, DeployAccesses
+from domain.github.welcome import WelcomeTerms
 from domain.money import NO_CEILINGS, Ceilings
 from domain.notices import NO_NOTICES, NoticeAccess
 from domain.ports import Clock, CodeHost, Outbound
 from domain.text.markers import Markers
-from domain.welcome import WelcomeTerms
 from memory.db.engine import Database
 from pipeline.durable.steps import LAG, PAUSES, STUBBORN, Durable, run_durable_step
 from workspace.mirror import Mirrors

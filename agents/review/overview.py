@@ -9,7 +9,7 @@ from agents.review.checks.workflows import is_workflow
 from agents.syntax.languages import DATA, find_language
 from agents.testing.command_detection import MANIFESTS, detect
 from domain.config.configuration import Configuration
-from domain.welcome import RepositoryOverview
+from domain.github.welcome import RepositoryOverview
 from workspace.file_selection import is_vendored
 from workspace.mirror import Mirror
 

@@ -6,7 +6,7 @@ from bot.github.conversation import GitHubConversation
 from bot.github.errors import bad_answer
 from bot.github.payloads.apps import AppShown, HookShown, InstallationShown
 from bot.github.payloads.parsing import parse, parse_all
-from domain.welcome import find_missing
+from domain.github.welcome import find_missing
 
 
 class GitHubApp(GitHubConversation):

@@ -15,9 +15,9 @@ from bot.github.payloads.pulls import BranchTip, ListedPull, PullShown
 from domain.errors import CodeHostError, NotFound, Unprocessable
 from domain.github.conversation import CommentEdit
 from domain.github.pull_requests import Branch, DraftReview, InlineComment, PullRequest
+from domain.github.welcome import RepositoryTraits
 from domain.ports import PullRequests
 from domain.runs.run import RepositoryRef
-from domain.welcome import RepositoryTraits
 
 _NO_DRAFTS = "draft pull requests are not supported"  # private repositories without a paid plan
 _DESCRIBE = "updatePullRequest(input: {pullRequestId: $pull, body: $body}) { clientMutationId }"

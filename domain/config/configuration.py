@@ -14,8 +14,8 @@ from domain.config.notify import NotifySettings
 from domain.config.paths import ProjectPaths
 from domain.config.review import ReviewSettings
 from domain.config.values import CommandGlobs, CommandLine, GateName, Label, Level, Section
+from domain.github.welcome import WelcomeWay
 from domain.runs.run import ExecutionMode
-from domain.welcome import WelcomeWay
 
 
 class Preset(StrEnum):

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from sqlalchemy import select, update
 
+from domain.github.welcome import RepositoryOverview, Welcome, WelcomeWay
 from domain.runs.run import RepositoryRef
-from domain.welcome import RepositoryOverview, Welcome, WelcomeWay
 from memory.db.engine import Database, insert_new
 from memory.db.tables.repositories import WelcomeRow
 

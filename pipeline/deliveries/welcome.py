@@ -5,8 +5,8 @@ from pydantic import BaseModel
 
 from domain.commands import WelcomeRepositories
 from domain.errors import CodeAccessError, CodeHostError, Forbidden, NotFound, Unprocessable
+from domain.github.welcome import RepositoryOverview, WelcomeWay
 from domain.runs.run import RepositoryRef
-from domain.welcome import RepositoryOverview, WelcomeWay
 from memory.repositories import welcomes
 from messages import welcome as texts
 from pipeline.automation.level import load_level

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.errors import NotFound
-from domain.welcome import RepositoryTraits
+from domain.github.welcome import RepositoryTraits
 from tests.contract.stage import Stage
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.welcome import WelcomeWay
+from domain.github.welcome import WelcomeWay
 from tests.chaos.driver import Point, stage
 
 
