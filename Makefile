@@ -8,6 +8,8 @@
 BIN := .venv/bin
 # pyright would otherwise ask the network for a newer version of itself
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+# Tests start a hundred processes, and without it each would compile all of Forge anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

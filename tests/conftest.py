@@ -1,7 +1,8 @@
 """Settings of all tests, and which of them only `make test-all` plays: a whole Forge on PostgreSQL, among others."""
 
+import gc
 import os
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 
 import pytest
 import structlog
@@ -19,6 +20,20 @@ _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", _UNTIMED, max_examples=25, derandomize=True)
 settings.register_profile("long", _UNTIMED, max_examples=200)
 settings.load_profile("long" if ALL else "quick")
+_LONG = {"test_demo.py", "test_deploy_command.py", "test_first_run.py", "test_workers.py", "test_door.py"}
+"""Stories of which each test takes longest, and shares no Forge."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep ten thousand tests and all imported code out of the garbage collector's walks, which grow with them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -37,9 +52,14 @@ def _is_left_out(item: pytest.Item) -> bool:
 
 
 def _rank(item: pytest.Item) -> tuple[str, ...]:
-    """Stories that can share a Forge follow each other, those of one kind first; before them everything else."""
-    if item.path.parent.name not in WHOLE or item.get_closest_marker("own_forge") is not None:
+    """The longest stories, lest one is left for the end while only one process works; then all that starts no Forge.
+
+    Stories that can share a Forge come last and follow each other, those of one kind first.
+    """
+    if item.path.name in _LONG:
         return ()
+    if item.path.parent.name not in WHOLE or item.get_closest_marker("own_forge") is not None:
+        return ("",)
     names: Sequence[str] = getattr(item, "fixturenames", ())
     return (
         item.path.parent.name,

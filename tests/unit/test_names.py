@@ -1,8 +1,9 @@
 """What the names and the rooms of the code were brought to stays so: each number here may only fall."""
 
 import ast
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,10 @@ def is_participle(name: str) -> bool:
     return bool(is_regular or _IRREGULAR.fullmatch(word))
 
 
-def list_modules() -> Iterator[tuple[Path, ast.Module]]:
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            yield path.relative_to(ROOT), ast.parse(path.read_text())
+@functools.cache
+def list_modules() -> Sequence[tuple[Path, ast.Module]]:
+    paths = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+    return [(path.relative_to(ROOT), ast.parse(path.read_text())) for path in paths]
 
 
 @pytest.mark.parametrize(
