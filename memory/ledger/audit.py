@@ -17,6 +17,7 @@ from memory.db.tables.runs import RunRow
 from messages.audit import RUN_EVENTS, SAFETY_EVENTS, AuditEntry
 
 _PAGE = 500  # events
+_ID_LENGTH = 26  # characters of a ULID
 _IN_ORDER = (EventRow.time, EventRow.id)
 _BEFORE_ALL = datetime(1970, 1, 1, tzinfo=UTC)
 _Rows = Select[
@@ -99,7 +100,9 @@ async def find_runs(database: Database, ending: str, repository_id: int | None =
 
     :param repository_id: only of this repository; None: of all.
     """
-    query = select(RunRow.id).where(RunRow.id.endswith(ending.upper(), autoescape=True))
+    is_whole = len(ending) == _ID_LENGTH
+    ends = RunRow.id == ending.upper() if is_whole else RunRow.id.endswith(ending.upper(), autoescape=True)
+    query = select(RunRow.id).where(ends)
     if repository_id is not None:
         query = query.where(RunRow.repository_id == repository_id)
     async with database.transaction() as session:
