@@ -99,7 +99,7 @@ ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
 
 @pytest.mark.parametrize(("facts", "expected"), ARITHMETIC)
 def test_arithmetic(facts: Facts, expected: dict[str, tuple[float | None, float | None]]) -> None:
-    found = {each.metric.name: tuple(each.values) for each in build_series(facts, NOW, 2)}
+    found = {each.metric.name: tuple(each.values) for each in build_series(metrics.observe(facts), NOW, 2)}
     assert found.keys() == {metric.name for metric in METRICS}
     assert {name: values for name, values in found.items() if values != (None, None)} == expected
 
@@ -116,13 +116,21 @@ def test_arithmetic(facts: Facts, expected: dict[str, tuple[float | None, float 
     ],
 )
 def test_which_week_it_is(at: datetime, week: int | None) -> None:
-    found = next(each for each in build_series(Facts(first=[(at, True)]), NOW, 3) if each.metric is metrics.FIRST_PASS)
+    found = next(
+        each
+        for each in build_series(metrics.observe(Facts(first=[(at, True)])), NOW, 3)
+        if each.metric is metrics.FIRST_PASS
+    )
     assert [*found.values] == [1.0 if number == week else None for number in range(3)]
 
 
 def test_of_weeks_that_are_not_kept_whole_nothing_is_said() -> None:
     facts = Facts(first=[(LAST, True), (BEFORE, True), (NOW - 15 * DAY, True)])
-    found = next(each for each in build_series(facts, NOW, 3, NOW - 14 * DAY) if each.metric is metrics.FIRST_PASS)
+    found = next(
+        each
+        for each in build_series(metrics.observe(facts), NOW, 3, NOW - 14 * DAY)
+        if each.metric is metrics.FIRST_PASS
+    )
     assert ([*found.values], [*found.counts]) == ([None, 1.0, 1.0], [0, 1, 1])
 
 
@@ -257,7 +265,7 @@ async def test_they_are_printed(url: str, capsys: pytest.CaptureFixture[str]) ->
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == "metric this week of week before trend"
     assert len(lines) == 2 + len(METRICS)
-    assert lines[-1] == "12 weeks of seven days, the last ending now; –: no data."
+    assert lines[-1] == "12 weeks of seven days (UTC), the last ending today; –: no data."
 
     await shown.show(settings(url), "octo-org/shop", 2, as_json=True)
     told = json.loads(capsys.readouterr().out)
