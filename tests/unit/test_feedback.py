@@ -156,8 +156,8 @@ def _id(at: datetime, number: int = 0) -> str:
     return str(ULID.from_datetime(at))[:10] + f"{number:016d}"
 
 
-FIRST, SECOND, OTHER, ISSUE, OLD = (
-    _id(at, number) for number, at in enumerate([LAST, LAST, LAST, BEFORE, NOW - 30 * DAY])
+FIRST, SECOND, OTHER, ISSUE, OLD, TODAY = (
+    _id(at, number) for number, at in enumerate([LAST, LAST, LAST, BEFORE, NOW - 30 * DAY, NOW])
 )
 
 
@@ -281,7 +281,8 @@ async def test_the_gauges_are_drawn_now_and_then(url: str) -> None:
     assert 'forge_feedback{metric="first_pass"} 1.0' in await _scrape(metrics)
     clock.at += FEEDBACK_INTERVAL - timedelta(seconds=1)
     async with database.transaction() as session:
-        ledger.record(session, FIRST, EventType.tool_executed, NOW, payload={"problem": None})
+        session.add(run_row(TODAY, number=9, created_at=NOW, finished_at=NOW))
+        ledger.record(session, TODAY, EventType.tool_executed, NOW, payload={"problem": None})
     assert 'forge_feedback{metric="tool_success"} 0.5' in await _scrape(metrics)
     clock.at += timedelta(seconds=1)
     told = await _scrape(metrics)
@@ -312,7 +313,7 @@ def _finding(row_id: str, fingerprint: str, posted_by: str | None) -> FindingRow
 def _dismissal(fingerprint: str, undone_at: datetime | None = None) -> DismissalRow:
     values: dict[str, Any] = {"repository_id": 10, "number": 1, "name": "F", "rule": "r", "path": "a", "by_id": 7}
     values |= {"by_login": "carol", "reason": "", "memory_id": "", "created_at": LAST, "undone_at": undone_at}
-    return DismissalRow(id=fingerprint[:26], fingerprint=fingerprint, **values)
+    return DismissalRow(id=_id(LAST, int(fingerprint[0])), fingerprint=fingerprint, **values)
 
 
 def _memory(memory_id: str, *, pinned: bool) -> MemoryRow:
