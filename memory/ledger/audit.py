@@ -154,7 +154,7 @@ async def list_gate_names(database: Database) -> Sequence[str]:
 
 async def _build_query(database: Database, wanted: EventFilter) -> Select[str]:
     """The ids of the events, which indexes tell mostly."""
-    conditions = [_matches(wanted, await _find_run(database, wanted.gate_id))]
+    conditions: list[Any] = [_matches(wanted, await _find_run(database, wanted.gate_id))]
     if wanted.run is None and wanted.gate_id is None:
         conditions.append(IS_AUDITED)  # finds their index
     if wanted.account is not None:

@@ -31,12 +31,11 @@ def fill(url: str, installation_id: int, repository_id: int, now: datetime) -> s
     :param url: of a database that has its tables.
     """
     engine = sync_engine(url)
-    newest = ""
+    runs: list[dict[str, Any]] = []
     with engine.begin() as connection:
         for start in range(0, RUNS, _BATCH):
             ids = range(start, min(start + _BATCH, RUNS))
             runs = [_build_run(installation_id, repository_id, now, number) for number in ids]
-            newest = runs[-1]["id"]
             _fill_runs(connection, runs)
         decision_rows.wait_for_people(connection, runs)
         connection.execute(insert(EventRow), [_build_event(runs[-1], place) for place in range(10, LONG_RUN)])
@@ -45,7 +44,7 @@ def fill(url: str, installation_id: int, repository_id: int, now: datetime) -> s
         connection.execute(insert(EventRow), [_build_learning(each) for each in memories])
         connection.execute(text("ANALYZE"))
     engine.dispose()
-    return newest
+    return runs[-1]["id"]
 
 
 def fill_quiet(url: str, installation_id: int, repository_id: int, now: datetime) -> None:

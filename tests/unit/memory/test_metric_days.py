@@ -45,7 +45,13 @@ class History:
         state = pick.choice(["completed", "completed", "failed", "cancelled", "running"])
         trigger = pick.choice(["pull_request", "issue"])
         ended = None if state == "running" else at + timedelta(minutes=pick.randrange(1, 4_000))
-        more = {"number": pull, "trigger": trigger, "state": state, "created_at": at, "finished_at": ended}
+        more: dict[str, Any] = {
+            "number": pull,
+            "trigger": trigger,
+            "state": state,
+            "created_at": at,
+            "finished_at": ended,
+        }
         rows: list[Any] = [run_row(run, repository, admitted_by=f"d#{number}", **more)]
         rows += [spend_row(f"{number}/{n}", run, 1_000, repository_id=repository) for n in range(pick.randrange(3))]
         kinds = ["tool.executed", "tool.executed", "loop.phase_bounce", "feedback.decided"]
