@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy import ColumnElement, case, delete, func, select
 
 from domain.errors import DatabaseUnavailable
 from domain.metrics import Observation, Sums, fold, observe, unfold
@@ -68,6 +68,13 @@ async def load_observations(
             counted |= _split(observe(await load_settled(session, period)), first, last)
     await _keep(database, scope, stamps, {day: sums for day, sums in counted.items() if _begin(day) >= since}, now)
     return (each for day, sums in (known | counted).items() for each in unfold(sums, _begin(day) + _DAY / 2))
+
+
+async def remove_old(database: Database, until: datetime) -> int:
+    """Remove the sums of days that nobody is told of any more; returns how many. One too many is counted again."""
+    old = delete(MetricDayRow).where(MetricDayRow.day < until.astimezone(UTC).date().isoformat())
+    async with database.transaction() as session:
+        return len((await session.execute(old.returning(MetricDayRow.day))).all())
 
 
 def _begin(day: date) -> datetime:

@@ -26,7 +26,6 @@ from memory.db.tables.findings import FalseAlarmRow, JudgementRow, WhitelistRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, BudgetRow, SpendRow
-from memory.db.tables.reports import MetricDayRow
 from memory.db.tables.repositories import ConfigurationRow, PurgeRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow, RecoveryRow, RunRow, WorkCheckpointRow
 from memory.reservations.reservations import RESERVED
@@ -107,13 +106,7 @@ async def remove(database: Database, days: Mapping[int, int], now: datetime) -> 
         for table, key, rows in _select_old(group, now):
             removed[table.__tablename__] += await delete_in_batches(database, table, key, rows)
         removed["gates emptied"] += await _empty_gates(database, group, now)
-    longest = max(USUAL_DAYS, *days.values(), 0)
-    for table, key, rows in (
-        *_select_old_code(now),
-        *_select_old_budgets(now),
-        *_select_old_judgements(now),
-        (MetricDayRow, MetricDayRow.day, _select_old_sums(now - timedelta(days=longest))),
-    ):
+    for table, key, rows in (*_select_old_code(now), *_select_old_budgets(now), *_select_old_judgements(now)):
         removed[table.__tablename__] += await delete_in_batches(database, table, key, rows)
     return {name: count for name, count in removed.items() if count}
 
@@ -268,11 +261,6 @@ def _select_old_budgets(now: datetime) -> Sequence[_OldRows]:
         rows = select(BudgetRow.scope).where(BudgetRow.scope.startswith(prefix), run_id < until, _is_over(run_id))
         found.append((BudgetRow, BudgetRow.scope, rows))
     return found
-
-
-def _select_old_sums(until: datetime) -> Select[Any]:
-    """Sums of days, which nobody is told any more; where they are deleted too early, they are counted again."""
-    return select(MetricDayRow.day).where(MetricDayRow.day < until.date().isoformat()).distinct()
 
 
 def _select_old_judgements(now: datetime) -> Sequence[_OldRows]:

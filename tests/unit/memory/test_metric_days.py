@@ -16,6 +16,7 @@ from memory.db.tables.findings import DismissalRow, FindingRow
 from memory.db.tables.ledger import IS_AUDITED, EventRow
 from memory.db.tables.reports import MetricDayRow
 from memory.db.tables.runs import RunRow
+from memory.reports import metric_days
 from memory.reports.metrics import load_moving, load_weekly
 from memory.reports.periods import ReportPeriod
 from memory.reports.settled_facts import load_settled
@@ -141,6 +142,14 @@ async def test_a_day_is_kept_once_it_is_over_and_at_rest(database: Database) -> 
         await session.execute(update(RunRow).where(RunRow.id == run).values(state="failed", finished_at=later))
     found = {each.metric.name: each for each in await load_weekly(database, later, 1, [SHOP])}
     assert (found["success"].now, found["success"].counts[-1]) == (0.0, 1)
+
+
+async def test_what_nobody_is_told_any_more_is_removed(database: Database) -> None:
+    days = {day for day, _ in await _load_kept(database)}
+    assert len(days) == 6
+    assert await metric_days.remove_old(database, NOW - timedelta(days=3)) == 3
+    assert await metric_days.remove_old(database, NOW - timedelta(days=3)) == 0
+    assert {day for day, _ in await _load_kept(database)} == days
 
 
 async def _load_kept(database: Database) -> Sequence[tuple[str, str]]:
