@@ -1,7 +1,7 @@
 """Finds the safety events of the ledger: who decided what and when, and which limits stopped a run."""
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVarTuple
 
@@ -51,7 +51,6 @@ class EventFilter:
     repositories: Sequence[int] | None = None
     since: datetime | None = None
     until: datetime | None = None
-    types: Sequence[EventType] = field(default=SAFETY_EVENTS)
 
 
 @dataclass(frozen=True)
@@ -157,6 +156,8 @@ async def _build_query(database: Database, wanted: EventFilter) -> Select[str]:
     conditions: list[Any] = [_matches(wanted, await _find_run(database, wanted.gate_id))]
     if wanted.run is None and wanted.gate_id is None:
         conditions.append(IS_AUDITED)  # finds their index
+    if wanted.family is not None:
+        conditions.append(EventRow.type.startswith(f"{wanted.family}.", autoescape=True))
     if wanted.account is not None:
         conditions.append(_is_by(wanted.account))
     if wanted.repositories is not None:
@@ -197,7 +198,7 @@ async def _find_run(database: Database, gate_id: str | None) -> str | None:
 
 
 def _matches(wanted: EventFilter, run_of_gate: str | None) -> ColumnElement[bool]:
-    kinds = [kind.value for kind in wanted.types if wanted.family in (None, kind.value.partition(".")[0])]
+    kinds = [kind.value for kind in SAFETY_EVENTS if wanted.family in (None, kind.value.partition(".")[0])]
     safety = EventRow.type.in_(kinds)
     if wanted.family in (None, EventType.checkpoint_created.value.partition(".")[0]):
         safety = or_(safety, _IS_ROLLBACK)
