@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from statistics import median
 
@@ -135,7 +135,7 @@ class TroubleFact:
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts, in any order; each moment decides the week.
+    """The facts, in any order; each moment decides the week. What counts ``of how many`` may come in parts.
 
     :param tools: tool calls: how many succeeded, of how many.
     :param learned: memories that Forge made itself or from people's actions.
@@ -195,13 +195,41 @@ class Series:
         return self.values[-1]
 
 
-def build_series(facts: Facts, now: datetime, weeks: int, since: datetime | None = None) -> Sequence[Series]:
+Sums = Mapping[str, tuple[float, int]]
+"""Name of a metric → the sum of its values, of how many."""
+_BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+def find_end_of_day(moment: datetime) -> datetime:
+    """The end of the UTC day of a time; so end the weeks of the metrics."""
+    return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+
+
+def fold(observations: Iterable[Observation]) -> Sums:
+    """Sum up observations, for all but medians, which no sum can tell."""
+    found: dict[str, tuple[float, int]] = {}
+    for each in observations:
+        value, of = found.get(each.metric.name, (0.0, 0))
+        found[each.metric.name] = value + each.value, of + each.of
+    return found
+
+
+def unfold(sums: Sums, at: datetime) -> Iterator[Observation]:
+    """One observation for each sum; of metrics that are no more, none."""
+    for name, (value, of) in sums.items():
+        if (metric := _BY_NAME.get(name)) is not None:
+            yield Observation(metric, at, value, of)
+
+
+def build_series(
+    observations: Iterable[Observation], now: datetime, weeks: int, since: datetime | None = None
+) -> Sequence[Series]:
     """Every metric over the last weeks of seven days; the last one ends now.
 
     :param since: earlier data is incomplete, so earlier weeks are unknown.
     """
     seen: defaultdict[tuple[Metric, int], list[Observation]] = defaultdict(list)
-    for each in observe(facts):
+    for each in observations:
         ago = (now - each.at) // WEEK
         if 0 <= ago < weeks and (since is None or now - WEEK * (ago + 1) >= since):
             seen[each.metric, weeks - 1 - ago].append(each)

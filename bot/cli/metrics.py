@@ -11,7 +11,7 @@ from bot.cli.output import output
 from bot.cli.run import open_database
 from bot.clock import SystemClock
 from bot.settings import Installation
-from domain.metrics import WEEK, Measure, Series, render_trend
+from domain.metrics import WEEK, Measure, Series, find_end_of_day, render_trend
 from memory.reports import metrics
 from messages.audit import format_duration
 
@@ -32,7 +32,7 @@ async def show(settings: Installation, repository: str | None, weeks: int, *, as
             console.file.write(json.dumps(to_json(found, now), indent=2) + "\n")
             return
         console.print(_table(found))
-        console.print(f"{weeks} weeks of seven days, the last ending now; {UNKNOWN}: no data.")
+        console.print(f"{weeks} weeks of seven days (UTC), the last ending today; {UNKNOWN}: no data.")
 
 
 def to_json(found: Sequence[Series], now: datetime) -> list[dict[str, object]]:
@@ -42,7 +42,7 @@ def to_json(found: Sequence[Series], now: datetime) -> list[dict[str, object]]:
             "metric": each.metric.name,
             "measure": each.metric.measure.value,
             "unit": each.metric.unit,
-            "weeks_end": [(now - WEEK * ago).isoformat() for ago in reversed(range(len(each.values)))],
+            "weeks_end": [(find_end_of_day(now) - WEEK * ago).isoformat() for ago in reversed(range(len(each.values)))],
             "values": [None if value is None else round(value, 4) for value in each.values],
             "counts": [*each.counts],
         }

@@ -113,14 +113,16 @@ async def _find_run(visit: Visit, text: str) -> str:
 async def _load(database: Database, wanted: EventFilter, key: PageKey) -> tuple[Sequence[AuditEntry], str, str]:
     """A page of events, newest first, and the keys of the pages around it."""
     if key.after:
-        found = await audit.list_newer(database, wanted, key.after, LISTED + 1)
-        entries, has_newer, has_older = found[-LISTED:], len(found) > LISTED, True
+        page = await audit.list_newer(database, wanted, key.after, LISTED + 1)
+        entries, has_newer, has_older = page.entries[-LISTED:], len(page.entries) > LISTED, True
     else:
-        found = await audit.list_older(database, wanted, key.before, LISTED + 1)
-        entries, has_newer, has_older = found[:LISTED], bool(key.before), len(found) > LISTED
+        page = await audit.list_older(database, wanted, key.before, LISTED + 1)
+        entries, has_newer, has_older = page.entries[:LISTED], bool(key.before), len(page.entries) > LISTED
     newer = entries[0].event.id if entries and has_newer else ""
     older = entries[-1].event.id if entries and has_older else ""
-    return entries, newer, older
+    if key.after:
+        return entries, newer or page.far, older or page.far
+    return entries, newer or ("" if entries else key.before), older or page.far
 
 
 def _show(

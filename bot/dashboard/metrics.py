@@ -5,7 +5,7 @@ from datetime import timedelta
 from bot.cli.metrics import format_value
 from bot.dashboard.charts import draw_trend
 from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, Shown, Visit
-from domain.metrics import WEEK, Measure, Series
+from domain.metrics import WEEK, Measure, Series, find_end_of_day
 from memory.reports import metrics
 
 PERIODS = (4, 12, 26)
@@ -16,9 +16,9 @@ async def show_metrics(visit: Visit) -> Shown:
     """Every metric over the last weeks; those without any data are only named."""
     chosen = visit.query.get("weeks", "")
     weeks = int(chosen) if chosen in set(map(str, PERIODS)) else 12
-    now = visit.now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-    found = await metrics.load_weekly(visit.database, now, weeks, [visit.repository.id])
-    ends = [f"{now - WEEK * ago - timedelta(days=1):%m-%d}" for ago in reversed(range(weeks))]
+    found = await metrics.load_weekly(visit.database, visit.now, weeks, [visit.repository.id])
+    today = find_end_of_day(visit.now) - timedelta(days=1)
+    ends = [f"{today - WEEK * ago:%m-%d}" for ago in reversed(range(weeks))]
     known = [each for each in found if any(value is not None for value in each.values)]
     shown = {
         "weeks": weeks,

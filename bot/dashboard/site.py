@@ -154,7 +154,7 @@ class Dashboard:
 
     async def _find_readable(self, signed_in: SignedInRequest, least: str) -> ReadableRepository | None:
         """The repository of the address, if the visitor has this role there now."""
-        parts = signed_in.request.match_info
+        parts = _drop_nulls(signed_in.request.match_info)
         found = await find_readable(self._services, signed_in.session, parts["owner"], parts["repository"])
         return None if found is None or refuse_role(found.role, least) is not None else found
 
@@ -168,9 +168,9 @@ class Dashboard:
             repository=readable.repository,
             role=readable.role,
             now=self._services.clock.now(),
-            parts=dict(signed_in.request.match_info),
-            query=dict(signed_in.request.query),
-            form=form or {},
+            parts=_drop_nulls(signed_in.request.match_info),
+            query=_drop_nulls(signed_in.request.query),
+            form=_drop_nulls(form or {}),
         )
 
     async def _answer(
@@ -248,6 +248,11 @@ def _build_path(path: str) -> str:
 def _is_under(tab: RepositoryPage, page: RepositoryPage | None) -> bool:
     """Whether a tab leads to the page, or to the list that it belongs to."""
     return page is not None and (page is tab or (bool(tab.path) and page.path.startswith(f"{tab.path}/")))
+
+
+def _drop_nulls(fields: Mapping[str, str]) -> dict[str, str]:
+    """Without the one character that PostgreSQL takes in no text."""
+    return {name: value.replace("\x00", "") for name, value in fields.items()}
 
 
 def _find_renamed(request: web.Request, readable: ReadableRepository) -> str | None:

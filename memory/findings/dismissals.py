@@ -25,6 +25,13 @@ from memory.ledger import ledger
 from messages.commands import Dismissal
 from safety.memory_eviction import MOST_LIVE
 
+IS_ABOUT = and_(
+    FindingRow.repository_id == DismissalRow.repository_id,
+    FindingRow.number == DismissalRow.number,
+    FindingRow.fingerprint == DismissalRow.fingerprint,
+)
+"""For queries: a dismissal is about a finding."""
+
 
 async def add(
     database: Database,

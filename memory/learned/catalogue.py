@@ -134,20 +134,19 @@ async def load_history(database: Database, memory: Memory) -> MemoryHistory:
             .where(RecallRow.memory_id == memory.id)
             .order_by(RecallRow.at, RecallRow.task)
         )
-        happened = (
-            select(EventRow)
-            .where(
-                EventRow.type.in_([kind.value for kind in _EVENTS]),
-                EventRow.payload["memory"].as_string() == memory.id,
-            )
-            .order_by(EventRow.id)
-        )
+        happened = select(EventRow).where(
+            EventRow.type.in_([kind.value for kind in _EVENTS]),
+            EventRow.payload["memory"].as_string() == memory.id,
+        )  # unordered, because SQLite would read all events in their order
         taught = select(DismissalRow).where(DismissalRow.memory_id == memory.id).order_by(DismissalRow.id)
         return MemoryHistory(
             shelved,
             [(row.at, row.use, row.cause) for row in await session.scalars(used)],
             [_recall(*row) for row in await session.execute(told)],
-            [Event.model_validate(row, from_attributes=True) for row in await session.scalars(happened)],
+            sorted(
+                (Event.model_validate(row, from_attributes=True) for row in await session.scalars(happened)),
+                key=lambda event: event.id,
+            ),
             [
                 SourceDismissal(row.name, row.number, row.by_login, row.undone_at is not None)
                 for row in await session.scalars(taught)

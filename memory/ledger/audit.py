@@ -1,27 +1,32 @@
 """Finds the safety events of the ledger: who decided what and when, and which limits stopped a run."""
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVarTuple
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_, union_all
 from sqlalchemy.orm import InstrumentedAttribute
 
 from domain.events import Event, EventType
 from memory.db.engine import Database, number_in
 from memory.db.tables.deliveries import DeliveryRow
 from memory.db.tables.gates import GateRow
-from memory.db.tables.ledger import EventRow
+from memory.db.tables.ledger import IS_AUDITED, IS_BESIDE_RUNS, EventRow
 from memory.db.tables.runs import RunRow
 from messages.audit import RUN_EVENTS, SAFETY_EVENTS, AuditEntry
 
+Ts = TypeVarTuple("Ts")
+
 _PAGE = 500  # events
+_ID_LENGTH = 26  # characters of a ULID
 _IN_ORDER = (EventRow.time, EventRow.id)
+_FALLING = (EventRow.time.desc(), EventRow.id.desc())
 _BEFORE_ALL = datetime(1970, 1, 1, tzinfo=UTC)
-_Rows = Select[
-    EventRow, str, str, int, dict[str, Any] | None
-]  # the run's repository and number, the delivery's command
+_FEW = 500
+"""Up to so many runs of repositories, their events are found by them; else the events are looked through in order."""
+LOOKED = 5_000
+"""Events that are looked at for one page of what an account did, which only their content tells."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +51,22 @@ class EventFilter:
     repositories: Sequence[int] | None = None
     since: datetime | None = None
     until: datetime | None = None
-    types: Sequence[EventType] = field(default=SAFETY_EVENTS)
+
+
+@dataclass(frozen=True)
+class AuditPage:
+    """Events, newest first.
+
+    :param far: the id of the event up to which was looked, though there are more; empty: nothing was left out.
+    """
+
+    entries: Sequence[AuditEntry]
+    far: str = ""
 
 
 async def list_newest(database: Database, wanted: EventFilter, limit: int) -> Sequence[AuditEntry]:
     """The newest events, in the order in which they happened."""
-    query = (await _build_query(database, wanted)).order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit)
+    query = (await _build_query(database, wanted)).order_by(*_FALLING).limit(limit)
     return [*reversed(await _load_page(database, query))]
 
 
@@ -66,25 +81,40 @@ async def stream_all(database: Database, wanted: EventFilter, size: int = _PAGE)
         page = await _load_page(database, query.where(tuple_(*_IN_ORDER) > tuple_(last.time, last.id)))
 
 
-async def list_older(database: Database, wanted: EventFilter, before: str, limit: int) -> Sequence[AuditEntry]:
-    """The events before this one, newest first.
+async def list_older(database: Database, wanted: EventFilter, before: str, limit: int) -> AuditPage:
+    """The events before this one.
 
     :param before: the id of an event; empty: from the newest one on.
     """
-    query = (await _build_query(database, wanted)).order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit)
-    if before:
-        query = query.where(tuple_(*_IN_ORDER) < await _find_place(database, before))
-    return await _load_page(database, query)
+    query = (await _build_query(database, wanted)).order_by(*_FALLING).limit(limit)
+    place = [tuple_(*_IN_ORDER) < await _find_place(database, before)] if before else []
+    far = await _find_far_end(database, wanted, _FALLING, place)
+    query = query.where(*place, *([tuple_(*_IN_ORDER) >= tuple_(*far)] if far else []))
+    return AuditPage(await _load_page(database, query), far[1] if far else "")
 
 
-async def list_newer(database: Database, wanted: EventFilter, after: str, limit: int) -> Sequence[AuditEntry]:
-    """The events right after this one, newest first.
+async def list_newer(database: Database, wanted: EventFilter, after: str, limit: int) -> AuditPage:
+    """The events right after this one.
 
     :param after: the id of an event.
     """
     query = (await _build_query(database, wanted)).order_by(*_IN_ORDER).limit(limit)
-    query = query.where(tuple_(*_IN_ORDER) > await _find_place(database, after))
-    return [*reversed(await _load_page(database, query))]
+    place = [tuple_(*_IN_ORDER) > await _find_place(database, after)]
+    far = await _find_far_end(database, wanted, _IN_ORDER, place)
+    query = query.where(*place, *([tuple_(*_IN_ORDER) <= tuple_(*far)] if far else []))
+    return AuditPage([*reversed(await _load_page(database, query))], far[1] if far else "")
+
+
+async def _find_far_end(
+    database: Database, wanted: EventFilter, order: Sequence[Any], place: Sequence[ColumnElement[bool]]
+) -> tuple[datetime, str] | None:
+    """The last event that is looked at for a page; None: there are not so many, or all may be looked at."""
+    if wanted.account is None or wanted.run is not None or await _is_quiet(database, wanted.repositories or ()):
+        return None
+    query = select(*_IN_ORDER).where(IS_AUDITED, *place).order_by(*order).offset(LOOKED - 1).limit(1)
+    async with database.transaction() as session:
+        row = (await session.execute(query)).one_or_none()
+    return None if row is None else (row[0], row[1])
 
 
 async def _find_place(database: Database, event_id: str) -> ColumnElement[Any]:
@@ -99,7 +129,9 @@ async def find_runs(database: Database, ending: str, repository_id: int | None =
 
     :param repository_id: only of this repository; None: of all.
     """
-    query = select(RunRow.id).where(RunRow.id.endswith(ending.upper(), autoescape=True))
+    is_whole = len(ending) == _ID_LENGTH
+    ends = RunRow.id == ending.upper() if is_whole else RunRow.id.endswith(ending.upper(), autoescape=True)
+    query = select(RunRow.id).where(ends)
     if repository_id is not None:
         query = query.where(RunRow.repository_id == repository_id)
     async with database.transaction() as session:
@@ -119,24 +151,43 @@ async def list_gate_names(database: Database) -> Sequence[str]:
         return (await session.scalars(select(GateRow.name).distinct().order_by(GateRow.name))).all()
 
 
-async def _build_query(database: Database, wanted: EventFilter) -> _Rows:
-    conditions = [_matches(wanted, await _find_run(database, wanted.gate_id))]
-    if wanted.repositories is not None:
-        conditions.append(_is_in(wanted.repositories))
-    if wanted.account is not None:
-        conditions.append(_is_by(wanted.account))
+async def _build_query(database: Database, wanted: EventFilter) -> Select[str]:
+    """The ids of the events, which indexes tell mostly."""
+    conditions: list[Any] = [_matches(wanted, await _find_run(database, wanted.gate_id))]
+    if wanted.run is None and wanted.gate_id is None:
+        conditions.append(IS_AUDITED)  # finds their index
     if wanted.family is not None:
         conditions.append(EventRow.type.startswith(f"{wanted.family}.", autoescape=True))
+    if wanted.account is not None:
+        conditions.append(_is_by(wanted.account))
+    if wanted.repositories is not None:
+        conditions.append(_is_in(wanted.repositories))
+        if await _is_quiet(database, wanted.repositories):
+            conditions.append(EventRow.id.in_(_select_all_in(wanted.repositories)))
     if wanted.since is not None:
         conditions.append(EventRow.time >= wanted.since)
     if wanted.until is not None:
         conditions.append(EventRow.time < wanted.until)
-    return (
-        select(EventRow, RunRow.owner, RunRow.name, RunRow.number, DeliveryRow.command)
-        .outerjoin(RunRow, RunRow.id == EventRow.trace)
-        .outerjoin(DeliveryRow, DeliveryRow.guid == EventRow.trace)
-        .where(*conditions)
-    )
+    return _join(select(EventRow.id)).where(*conditions)
+
+
+def _join(query: Select[*Ts]) -> Select[*Ts]:
+    """With the run or the delivery that an event belongs to."""
+    joined = query.outerjoin(RunRow, RunRow.id == EventRow.trace)
+    return joined.outerjoin(DeliveryRow, DeliveryRow.guid == EventRow.trace)
+
+
+async def _is_quiet(database: Database, repository_ids: Sequence[int]) -> bool:
+    """Whether little happened in these repositories."""
+    query = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids)).offset(_FEW).limit(1)
+    async with database.transaction() as session:
+        return await session.scalar(query) is None
+
+
+def _select_all_in(repository_ids: Sequence[int]) -> Any:
+    """The ids of all events of the runs of quiet repositories, and of those that belong to no run at all."""
+    of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
+    return union_all(select(EventRow.id).where(EventRow.trace.in_(of_runs)), select(EventRow.id).where(IS_BESIDE_RUNS))
 
 
 async def _find_run(database: Database, gate_id: str | None) -> str | None:
@@ -147,7 +198,10 @@ async def _find_run(database: Database, gate_id: str | None) -> str | None:
 
 
 def _matches(wanted: EventFilter, run_of_gate: str | None) -> ColumnElement[bool]:
-    safety = or_(EventRow.type.in_([kind.value for kind in wanted.types]), _IS_ROLLBACK)
+    kinds = [kind.value for kind in SAFETY_EVENTS if wanted.family in (None, kind.value.partition(".")[0])]
+    safety = EventRow.type.in_(kinds)
+    if wanted.family in (None, EventType.checkpoint_created.value.partition(".")[0]):
+        safety = or_(safety, _IS_ROLLBACK)
     moves = EventRow.type.in_([kind.value for kind in RUN_EVENTS])
     if wanted.gate_id is not None:
         return or_(safety & (_text("gate") == wanted.gate_id), moves & (EventRow.trace == run_of_gate))
@@ -190,9 +244,13 @@ _IS_ROLLBACK = and_(EventRow.type == EventType.checkpoint_created.value, _text("
 """A person took an agent's work back; other checkpoints decide nothing."""
 
 
-async def _load_page(database: Database, query: _Rows) -> Sequence[AuditEntry]:
+async def _load_page(database: Database, query: Select[str]) -> Sequence[AuditEntry]:
+    """The events of a query for ids, in its order."""
+    rows = _join(select(EventRow, RunRow.owner, RunRow.name, RunRow.number, DeliveryRow.command))
     async with database.transaction() as session:
-        return [_entry(*row) for row in await session.execute(query)]
+        ids = (await session.scalars(query)).all()
+        found = {row[0].id: _entry(*row) for row in await session.execute(rows.where(EventRow.id.in_(ids)))}
+    return [found[each] for each in ids if each in found]
 
 
 def _entry(

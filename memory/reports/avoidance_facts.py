@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, case, func, or_, select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
@@ -11,26 +11,43 @@ from domain.gates import GateState
 from domain.review.avoidance import RULE
 from domain.review.judgements import JudgementKind
 from domain.runs.run import ReasonCode, RunState
-from memory.db.tables.findings import FindingRow, JudgementRow, WhitelistRow
+from memory.db.tables.findings import DismissalRow, FindingRow, JudgementRow, WhitelistRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.runs import RunRow
-from memory.findings.findings import IS_DISMISSED
+from memory.findings.dismissals import IS_ABOUT
+from memory.reports.periods import ReportPeriod
 
 _DECIDED = [GateState.approved.value, GateState.rejected.value]
 _SETTLED = [JudgementKind.legitimate.value, JudgementKind.violation.value]
 
 
-async def load_alarms(
-    session: AsyncSession, since: datetime, repository_ids: Sequence[int] | None
-) -> Sequence[tuple[datetime, int, int]]:
-    """For each pull request: when such a finding was last raised there, how many are dismissed, of how many."""
-    raised = (
-        select(func.max(FindingRow.created_at), func.sum(case((IS_DISMISSED, 1), else_=0)), func.count())
-        .where(FindingRow.created_at >= since, FindingRow.content["rule"].as_string().startswith(RULE))
-        .group_by(FindingRow.repository_id, FindingRow.number)
+async def load_raised(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, int, int]]:
+    """When such findings were raised, each one that counts later as a false alarm or not."""
+    raised = select(FindingRow.created_at).where(
+        FindingRow.id >= period.first_id,
+        FindingRow.id < period.end_id,
+        *period.match_time(FindingRow.created_at),
+        *period.match_repositories(FindingRow.repository_id),
+        FindingRow.content["rule"].as_string().startswith(RULE),
     )
-    found = await session.execute(raised.where(*_is_in(FindingRow, repository_ids)))
-    return [(at, int(wrong), count) for at, wrong, count in found]
+    return [(at, 0, 1) for at in await session.scalars(raised)]
+
+
+async def load_false_alarms(session: AsyncSession, period: ReportPeriod) -> Sequence[datetime]:
+    """When such findings were raised that are dismissed now."""
+    wrong = (
+        select(FindingRow.created_at)
+        .select_from(DismissalRow)
+        .join(FindingRow, IS_ABOUT)
+        .where(
+            DismissalRow.id >= period.first_id,
+            DismissalRow.rule.startswith(RULE),
+            DismissalRow.undone_at.is_(None),
+            *period.match_repositories(DismissalRow.repository_id),
+            *period.match_time(FindingRow.created_at),
+        )
+    )
+    return (await session.scalars(wrong)).all()
 
 
 async def load_judged(
@@ -92,6 +109,6 @@ async def load_alternatives(
 
 
 def _is_in(
-    table: type[FindingRow | JudgementRow | WhitelistRow | GateRow], repository_ids: Sequence[int] | None
+    table: type[JudgementRow | WhitelistRow | GateRow], repository_ids: Sequence[int] | None
 ) -> tuple[ColumnElement[bool], ...]:
     return () if repository_ids is None else (table.repository_id.in_(repository_ids),)

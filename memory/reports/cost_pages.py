@@ -1,9 +1,8 @@
 """Sums up what the dashboard's page of costs shows for one repository, day by day with phases, models and runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import func, select
 
@@ -43,32 +42,40 @@ class RepositoryCosts:
 async def load_costs(database: Database, repository_id: int, since: datetime) -> RepositoryCosts:
     """What a repository spent since the UTC day of a time."""
     where = SpendRow.repository_id == repository_id, SpendRow.day >= since.date().isoformat()
-
-    def select_by(column: Any) -> Any:
-        return select(column, *SPENT_COLUMNS).where(*where).group_by(column)
-
-    dearest = select_by(SpendRow.run_id).order_by(func.sum(SpendRow.amount).desc(), SpendRow.run_id).limit(_DEAREST)
+    keys = SpendRow.day, SpendRow.phase, SpendRow.model
+    by_keys = select(*keys, *SPENT_COLUMNS).where(*where).group_by(*keys)
+    amount = func.sum(SpendRow.amount)
+    dearest = select(SpendRow.run_id).where(*where).group_by(SpendRow.run_id).order_by(amount.desc(), SpendRow.run_id)
     async with database.transaction() as session:
-        days, phases, models = [
-            [Cost(row[0], parse_spent(row[1:])) for row in await session.execute(select_by(column))]
-            for column in (SpendRow.day, SpendRow.phase, SpendRow.model)
-        ]
-        spent = {row[0]: parse_spent(row[1:]) for row in await session.execute(dearest)}
-        known = {row.id: row.as_run() for row in await session.scalars(select(RunRow).where(RunRow.id.in_(spent)))}
+        sums = [(row[:3], parse_spent(row[3:])) for row in await session.execute(by_keys)]
+        ids = (await session.scalars(dearest.limit(_DEAREST))).all()
+        of_runs = select(SpendRow.run_id, *SPENT_COLUMNS).where(*where, SpendRow.run_id.in_(ids))
+        spent = {row[0]: parse_spent(row[1:]) for row in await session.execute(of_runs.group_by(SpendRow.run_id))}
+        known = {row.id: row.as_run() for row in await session.scalars(select(RunRow).where(RunRow.id.in_(ids)))}
+    days, phases, models = [_add_up((key[place], each) for key, each in sums) for place in range(len(keys))]
     return RepositoryCosts(
         sorted(days, key=lambda cost: cost.name, reverse=True),
         sorted(phases, key=lambda cost: (-cost.spent.amount, cost.name)),
         sorted(models, key=lambda cost: (-cost.spent.amount, cost.name)),
-        [RunCost(known[run_id], each) for run_id, each in spent.items() if run_id in known],
+        [RunCost(known[run_id], spent[run_id]) for run_id in ids if run_id in known],
     )
+
+
+def _add_up(sums: Iterable[tuple[str, Spent]]) -> Sequence[Cost]:
+    """The sums of each name."""
+    found: dict[str, Spent] = {}
+    for name, spent in sums:
+        found[name] = found[name] + spent if name in found else spent
+    return [Cost(name, spent) for name, spent in found.items()]
 
 
 async def list_working(database: Database, repository_id: int, limit: int) -> Sequence[RunCost]:
     """What the runs that are not over spent and reserve, newest first."""
     live = [state.value for state in RunState if not state.is_final]
-    query = select(RunRow).where(RunRow.repository_id == repository_id, RunRow.state.in_(live))
+    at_work = select(RunRow.id).where(RunRow.repository_id == repository_id, RunRow.state.in_(live))
     async with database.transaction() as session:
-        rows = (await session.scalars(query.order_by(RunRow.id.desc()).limit(limit))).all()
+        ids = sorted((await session.scalars(at_work)).all(), reverse=True)[:limit]  # few; a sorted query reads all runs
+        rows = (await session.scalars(select(RunRow).where(RunRow.id.in_(ids)).order_by(RunRow.id.desc()))).all()
         of = select(SpendRow.run_id, *SPENT_COLUMNS).where(SpendRow.run_id.in_([row.id for row in rows]))
         spent = {row[0]: parse_spent(row[1:]) for row in await session.execute(of.group_by(SpendRow.run_id))}
     return [RunCost(row.as_run(), spent[row.id]) for row in rows if row.id in spent]

@@ -16,9 +16,11 @@ from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.engine import Database
 from memory.db.tables.findings import DismissalRow, FindingRow, JudgementRow
 from memory.db.tables.runs import CheckpointRow, RunRow
-from memory.findings.findings import IS_DISMISSED
+from memory.findings.findings import IS_DISMISSED, is_gone, match_reviewed
 from memory.reports.run_pages import KeyedPage, Muting, PageKey, load_page
 
+LOOKED = 5_000
+"""How many findings are looked at for one page of those with an outcome."""
 _LATEST = 200  # findings without a comment that are looked at for what a memory mutes
 
 
@@ -71,21 +73,35 @@ async def list_findings(
 ) -> KeyedPage[ListedFinding]:
     """A page of the findings of a repository, newest first.
 
-    A page of those that are muted or open may be shorter than ``limit``: which findings similar dismissals mute is
-    known only from the reviews.
+    A page of those with an outcome may be shorter than ``limit``, even empty, though there is an older one: at most
+    ``LOOKED`` findings are looked at for it, and which of them similar dismissals mute is known only from the reviews.
 
     :param key: ids of rows.
     """
     where = [FindingRow.repository_id == repository_id]
     if wanted.number is not None:
         where.append(FindingRow.number == wanted.number)
-    if wanted.outcome is not None:
-        where.append(_NEAR[wanted.outcome])
     async with database.transaction() as session:
+        far = "" if wanted.outcome is None else await _find_far_end(session, where, key)
+        if wanted.outcome is not None:
+            where.append(_NEAR[wanted.outcome])
+        if far:
+            where.append(FindingRow.id <= far if key.after else FindingRow.id >= far)
         rows, newer, older = await load_page(session, FindingRow, where, key, limit)
         found = await _classify(session, repository_id, rows)
     items = [each for each in found if wanted.outcome in (None, each.outcome)]
-    return KeyedPage(items, newer, older)
+    if key.after:
+        return KeyedPage(items, newer or far, older or far)
+    return KeyedPage(items, newer or ("" if rows else key.before), older or far)
+
+
+async def _find_far_end(session: AsyncSession, where: Sequence[ColumnElement[bool]], key: PageKey) -> str:
+    """The last finding that is looked at for a page; empty: there are not so many."""
+    ids = select(FindingRow.id).where(*where).offset(LOOKED - 1).limit(1)
+    if key.after:
+        return await session.scalar(ids.where(FindingRow.id > key.after).order_by(FindingRow.id)) or ""
+    falling = ids.where(FindingRow.id < key.before) if key.before else ids
+    return await session.scalar(falling.order_by(FindingRow.id.desc())) or ""
 
 
 async def find_one(database: Database, repository_id: int, number: int, name: str) -> ListedFinding | None:
@@ -170,7 +186,7 @@ async def load_steps(database: Database, repository_id: int, listed: ListedFindi
             steps.append(FindingStep(last.created_at, "seen", run_id=last.id))
         gone = await session.scalar(
             select(RunRow)
-            .where(*_is_reviewed(RunRow, repository_id, number), RunRow.id > listed.last_run)
+            .where(*match_reviewed(RunRow, repository_id, number), RunRow.id > listed.last_run)
             .order_by(RunRow.id)
             .limit(1)
         )
@@ -182,26 +198,7 @@ async def load_steps(database: Database, repository_id: int, listed: ListedFindi
 _later, _elsewhere = aliased(RunRow), aliased(DismissalRow)
 
 
-def _is_reviewed(table: type[RunRow], repository_id: int, number: int) -> Sequence[ColumnElement[bool]]:
-    return (
-        table.repository_id == repository_id,
-        table.number == number,
-        table.state == RunState.completed.value,
-        table.reason == ReasonCode.none.value,
-    )
-
-
-_IS_GONE = (
-    select(_later.id)
-    .where(
-        _later.repository_id == FindingRow.repository_id,
-        _later.number == FindingRow.number,
-        _later.id > FindingRow.last_run,
-        _later.state == RunState.completed.value,
-        _later.reason == ReasonCode.none.value,
-    )
-    .exists()
-)
+_IS_GONE = is_gone(_later)
 _IS_DISMISSED_ELSEWHERE = (
     select(_elsewhere.id)
     .where(

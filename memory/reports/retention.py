@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, false, func, or_, select
 from sqlalchemy.orm import aliased
 
 from domain.config.configuration import Audit
@@ -72,9 +72,15 @@ class _Group:
         return column.in_(named) if self.ids else column.not_in(named)
 
 
-async def load_terms(database: Database) -> dict[int, int]:
-    """For how many days each repository keeps its audit, if not for the usual time."""
+async def load_terms(database: Database, repository_ids: Sequence[int] | None = None) -> dict[int, int]:
+    """For how many days each repository keeps its audit, if not for the usual time.
+
+    :param repository_ids: only of these; None: of all.
+    """
     repositories = select(RunRow.repository_id, RunRow.installation_id).distinct()
+    if repository_ids is not None:
+        newest = [select(func.max(RunRow.id)).where(RunRow.repository_id == each) for each in repository_ids]
+        repositories = repositories.where(or_(*(RunRow.id == each.scalar_subquery() for each in newest), false()))
     async with database.transaction() as session:
         kept = {row.scope: _parse_days(row.content) for row in await session.scalars(select(ConfigurationRow))}
         known = (await session.execute(repositories)).all()

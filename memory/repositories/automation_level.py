@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from domain.events import EventType
 from domain.gates import BUDGET_GATES, GateState
@@ -243,25 +244,31 @@ def _record(
 
 async def _load_runs(session: AsyncSession, repository_id: int) -> list[RunRecord]:
     """The newest heads that completed runs looked at, oldest first, each at the time of the first of its runs."""
-    looked_at = (
-        select(RunRow.head_sha, func.min(RunRow.finished_at))
-        .where(*_is_counted(repository_id))
-        .group_by(RunRow.head_sha)
-        .order_by(func.min(RunRow.id).desc())
-        .limit(RUNS_NEEDED)
+    earlier, same = aliased(RunRow), aliased(RunRow)
+    went_before = select(earlier.id).where(
+        *_is_counted(repository_id, earlier), earlier.head_sha == RunRow.head_sha, earlier.id < RunRow.id
     )
+    first_end = select(func.min(same.finished_at)).where(
+        *_is_counted(repository_id, same), same.head_sha == RunRow.head_sha
+    )
+    looked_at = (
+        select(RunRow.head_sha, first_end.scalar_subquery())
+        .where(*_is_counted(repository_id), ~went_before.exists())
+        .order_by(RunRow.id.desc())
+        .limit(RUNS_NEEDED)
+    )  # from the newest run back; a group of each head would read all runs
     found = [(head, at) for head, at in await session.execute(looked_at) if at is not None]
     counts = await _count_findings(session, repository_id, [head for head, _ in found])
     records = [RunRecord(at, *counts.get(head, (0, 0))) for head, at in found]
     return sorted(records, key=lambda record: record.at)
 
 
-def _is_counted(repository_id: int) -> tuple[ColumnElement[bool], ...]:
+def _is_counted(repository_id: int, run: type[RunRow] = RunRow) -> tuple[ColumnElement[bool], ...]:
     return (
-        RunRow.repository_id == repository_id,
-        RunRow.state == RunState.completed.value,
-        RunRow.reason == ReasonCode.none.value,
-        RunRow.finished_at.is_not(None),
+        run.repository_id == repository_id,
+        run.state == RunState.completed.value,
+        run.reason == ReasonCode.none.value,
+        run.finished_at.is_not(None),
     )
 
 

@@ -304,6 +304,14 @@ class Spent:
     calls: int
     usage: Usage
 
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(
+            self.amount + other.amount,
+            self.reserved + other.reserved,
+            self.calls + other.calls,
+            self.usage + other.usage,
+        )
+
 
 @dataclass(frozen=True)
 class Share:

@@ -10,7 +10,7 @@ from dbos import DBOS
 
 from domain.errors import CodeAccessError
 from memory.process import sessions
-from memory.reports import lost_repositories, old_notices, old_problems, retention
+from memory.reports import lost_repositories, metric_days, old_notices, old_problems, retention
 from memory.reports.retention import CODE_RETENTION
 from memory.repositories import purges
 from pipeline.context import Services
@@ -69,11 +69,13 @@ async def remove_old(services: Services, now: datetime) -> dict[str, int]:
     removed |= await old_problems.remove(services.database, terms, now)
     removed |= await old_notices.remove(services.database, now)
     ended = await sessions.remove_old(services.database, now)
+    longest = timedelta(days=max(retention.USUAL_DAYS, *terms.values(), 0))
+    sums = await metric_days.remove_old(services.database, now - longest)
     mirrors = len(await services.mirrors.purge(now - MIRRORS))
     filling = services.toolbox.cache_warmer
     downloads = 0 if filling is None else await filling.cache.purge(now - MIRRORS)
     journals = await _remove_old_journals(now - CODE_RETENTION)
-    more = {"sessions": ended, "mirrors": mirrors, "downloads": downloads, "journals": journals}
+    more = {"sessions": ended, "sums": sums, "mirrors": mirrors, "downloads": downloads, "journals": journals}
     return removed | {name: count for name, count in more.items() if count}
 
 

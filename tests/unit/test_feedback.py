@@ -99,7 +99,7 @@ ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
 
 @pytest.mark.parametrize(("facts", "expected"), ARITHMETIC)
 def test_arithmetic(facts: Facts, expected: dict[str, tuple[float | None, float | None]]) -> None:
-    found = {each.metric.name: tuple(each.values) for each in build_series(facts, NOW, 2)}
+    found = {each.metric.name: tuple(each.values) for each in build_series(metrics.observe(facts), NOW, 2)}
     assert found.keys() == {metric.name for metric in METRICS}
     assert {name: values for name, values in found.items() if values != (None, None)} == expected
 
@@ -116,13 +116,21 @@ def test_arithmetic(facts: Facts, expected: dict[str, tuple[float | None, float 
     ],
 )
 def test_which_week_it_is(at: datetime, week: int | None) -> None:
-    found = next(each for each in build_series(Facts(first=[(at, True)]), NOW, 3) if each.metric is metrics.FIRST_PASS)
+    found = next(
+        each
+        for each in build_series(metrics.observe(Facts(first=[(at, True)])), NOW, 3)
+        if each.metric is metrics.FIRST_PASS
+    )
     assert [*found.values] == [1.0 if number == week else None for number in range(3)]
 
 
 def test_of_weeks_that_are_not_kept_whole_nothing_is_said() -> None:
     facts = Facts(first=[(LAST, True), (BEFORE, True), (NOW - 15 * DAY, True)])
-    found = next(each for each in build_series(facts, NOW, 3, NOW - 14 * DAY) if each.metric is metrics.FIRST_PASS)
+    found = next(
+        each
+        for each in build_series(metrics.observe(facts), NOW, 3, NOW - 14 * DAY)
+        if each.metric is metrics.FIRST_PASS
+    )
     assert ([*found.values], [*found.counts]) == ([None, 1.0, 1.0], [0, 1, 1])
 
 
@@ -148,8 +156,8 @@ def _id(at: datetime, number: int = 0) -> str:
     return str(ULID.from_datetime(at))[:10] + f"{number:016d}"
 
 
-FIRST, SECOND, OTHER, ISSUE, OLD = (
-    _id(at, number) for number, at in enumerate([LAST, LAST, LAST, BEFORE, NOW - 30 * DAY])
+FIRST, SECOND, OTHER, ISSUE, OLD, TODAY = (
+    _id(at, number) for number, at in enumerate([LAST, LAST, LAST, BEFORE, NOW - 30 * DAY, NOW])
 )
 
 
@@ -257,7 +265,7 @@ async def test_they_are_printed(url: str, capsys: pytest.CaptureFixture[str]) ->
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == "metric this week of week before trend"
     assert len(lines) == 2 + len(METRICS)
-    assert lines[-1] == "12 weeks of seven days, the last ending now; –: no data."
+    assert lines[-1] == "12 weeks of seven days (UTC), the last ending today; –: no data."
 
     await shown.show(settings(url), "octo-org/shop", 2, as_json=True)
     told = json.loads(capsys.readouterr().out)
@@ -273,7 +281,8 @@ async def test_the_gauges_are_drawn_now_and_then(url: str) -> None:
     assert 'forge_feedback{metric="first_pass"} 1.0' in await _scrape(metrics)
     clock.at += FEEDBACK_INTERVAL - timedelta(seconds=1)
     async with database.transaction() as session:
-        ledger.record(session, FIRST, EventType.tool_executed, NOW, payload={"problem": None})
+        session.add(run_row(TODAY, number=9, created_at=NOW, finished_at=NOW))
+        ledger.record(session, TODAY, EventType.tool_executed, NOW, payload={"problem": None})
     assert 'forge_feedback{metric="tool_success"} 0.5' in await _scrape(metrics)
     clock.at += timedelta(seconds=1)
     told = await _scrape(metrics)
@@ -304,7 +313,7 @@ def _finding(row_id: str, fingerprint: str, posted_by: str | None) -> FindingRow
 def _dismissal(fingerprint: str, undone_at: datetime | None = None) -> DismissalRow:
     values: dict[str, Any] = {"repository_id": 10, "number": 1, "name": "F", "rule": "r", "path": "a", "by_id": 7}
     values |= {"by_login": "carol", "reason": "", "memory_id": "", "created_at": LAST, "undone_at": undone_at}
-    return DismissalRow(id=fingerprint[:26], fingerprint=fingerprint, **values)
+    return DismissalRow(id=_id(LAST, int(fingerprint[0])), fingerprint=fingerprint, **values)
 
 
 def _memory(memory_id: str, *, pinned: bool) -> MemoryRow:

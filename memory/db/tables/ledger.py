@@ -12,6 +12,16 @@ IS_MOVE = text("(type LIKE 'run.%' OR type LIKE 'phase.%')")
 """Events that say whether a run works or waits, or in which phase it is. Read before each model call, so they have an
 index of their own."""
 
+IS_AUDITED = text(
+    "(type LIKE 'gate.%' OR type LIKE 'breaker.%' OR type LIKE 'guard.%' OR type LIKE 'ladder.%' "
+    "OR type LIKE 'safety.%' OR type LIKE 'feedback.%' OR type LIKE 'checkpoint.%' "
+    "OR type IN ('budget.granted', 'budget.refused', 'permission.refused'))"
+)
+"""Events among which are all that the audit lists. They are few of all, and are listed in the order of their times."""
+
+IS_BESIDE_RUNS = text("length(trace) <> 26")
+"""Events that belong to a delivery or to the operator: the id of a run has 26 characters."""
+
 
 class EventRow(TableRow):
     """The ledger of events: append-only."""
@@ -20,6 +30,8 @@ class EventRow(TableRow):
     __table_args__ = (
         Index("events_by_trace", "trace", "id"),
         Index("events_by_type", "type", "time"),
+        Index("events_of_audit", "time", "id", "trace", "type", sqlite_where=IS_AUDITED, postgresql_where=IS_AUDITED),
+        Index("events_beside_runs", "time", sqlite_where=IS_BESIDE_RUNS, postgresql_where=IS_BESIDE_RUNS),
         Index("events_of_moves", "trace", "id", sqlite_where=IS_MOVE, postgresql_where=IS_MOVE),
     )
 

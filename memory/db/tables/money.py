@@ -15,7 +15,20 @@ class SpendRow(TableRow):
     __tablename__ = "spend"
     __table_args__ = (
         Index("spend_by_run", "run_id", "phase", "step"),
-        Index("spend_by_repository", "repository_id", "day"),
+        Index(
+            "spend_of_days",  # all that a report sums up, so that it reads no row
+            "repository_id",
+            "day",
+            "phase",
+            "model",
+            "run_id",
+            "state",
+            "amount",
+            "input_tokens",
+            "output_tokens",
+            "cache_read_tokens",
+            "cache_write_tokens",
+        ),
         Index("spend_by_installation", "installation_id", "day"),
     )
 

@@ -1,0 +1,148 @@
+"""Keeps the sums behind the metrics for each UTC day that is over, so that reports need not count them again.
+
+A day is kept with a stamp of its runs: how many there are, how many are over, when the last one ended. A run that ends,
+or ends again, changes the stamp; then the day is counted anew. Nothing else writes here, so a crash loses nothing, and
+a day that is missing, or that an older version passed by, is counted where it is asked for.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, case, delete, func, select
+
+from domain.errors import DatabaseUnavailable
+from domain.metrics import Observation, Sums, fold, observe, unfold
+from memory.db.engine import Database, upsert
+from memory.db.tables.reports import MetricDayRow
+from memory.db.tables.runs import RunRow
+from memory.reports.periods import ReportPeriod
+from memory.reports.settled_facts import FINAL, load_settled
+
+ALL = 0
+"""Instead of the id of a repository: all of them."""
+_DAY = timedelta(days=1)
+_REST = timedelta(hours=1)
+"""How long nothing may have ended in a day that is kept: a call of a model is settled after its run was cancelled."""
+_VERSION = 1
+"""Of what is counted; kept days of another version are counted anew."""
+_GAP = 3  # days that are counted again rather than asked for in two parts
+
+
+@dataclass(frozen=True)
+class DayStamp:
+    """What tells whether the runs of a day are as they were.
+
+    :param last: when the last of them ended.
+    """
+
+    runs: int = 0
+    over: int = 0
+    last: datetime | None = None
+
+    def __str__(self) -> str:
+        return f"{_VERSION}/{self.runs}/{self.over}/{self.last.isoformat() if self.last else ''}"
+
+
+async def load_observations(
+    database: Database, repository_id: int | None, since: datetime, now: datetime
+) -> Iterator[Observation]:
+    """What happened in a repository up to the end of this UTC day, summed up for each day.
+
+    :param repository_id: None: in all repositories together.
+    :param since: of a day that begins before it, only what is after it counts, and is not kept.
+    """
+    scope = ALL if repository_id is None else repository_id
+    today = now.astimezone(UTC).date()
+    days = [since.date() + _DAY * place for place in range((today - since.date()).days + 1)]
+    ids = None if repository_id is None else [repository_id]
+    async with database.transaction() as session:
+        stamps = await _load_stamps(session, database.dialect, ReportPeriod(since, _begin(today + _DAY), ids))
+        kept = {row.day: row for row in await session.scalars(_select_kept(scope, days))}
+        known = {day: _parse(kept, day) for day in days if _is_as_kept(kept, day, stamps)}
+        counted: dict[date, Sums] = {}
+        for first, last in _join_days(day for day in days if day not in known):
+            period = ReportPeriod(max(since, _begin(first)), _begin(last + _DAY), ids)
+            counted |= _split(observe(await load_settled(session, period)), first, last)
+    await _keep(database, scope, stamps, {day: sums for day, sums in counted.items() if _begin(day) >= since}, now)
+    return (each for day, sums in (known | counted).items() for each in unfold(sums, _begin(day) + _DAY / 2))
+
+
+async def remove_old(database: Database, until: datetime) -> int:
+    """Remove the sums of days that nobody is told of any more; returns how many. One too many is counted again."""
+    old = delete(MetricDayRow).where(MetricDayRow.day < until.astimezone(UTC).date().isoformat())
+    async with database.transaction() as session:
+        return len((await session.execute(old.returning(MetricDayRow.day))).all())
+
+
+def _begin(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _select_kept(scope: int, days: Sequence[date]) -> Any:
+    between = MetricDayRow.day >= days[0].isoformat(), MetricDayRow.day <= days[-1].isoformat()
+    return select(MetricDayRow).where(MetricDayRow.repository_id == scope, *between)
+
+
+def _is_as_kept(kept: Mapping[str, MetricDayRow], day: date, stamps: Mapping[date, DayStamp]) -> bool:
+    row = kept.get(day.isoformat())
+    return row is not None and row.stamp == str(stamps.get(day, DayStamp()))
+
+
+def _parse(kept: Mapping[str, MetricDayRow], day: date) -> Sums:
+    return {name: (value, int(of)) for name, (value, of) in kept[day.isoformat()].sums.items()}
+
+
+async def _load_stamps(session: Any, dialect: str, period: ReportPeriod) -> Mapping[date, DayStamp]:
+    day = _cut_day(dialect, RunRow.created_at)
+    over = func.sum(case((RunRow.state.in_(FINAL), 1), else_=0))
+    query = select(day, func.count(), over, func.max(RunRow.finished_at)).where(*period.match_runs()).group_by(day)
+    rows = await session.execute(query)
+    return {date.fromisoformat(str(found)): DayStamp(runs, int(ended), last) for found, runs, ended, last in rows}
+
+
+def _cut_day(dialect: str, column: Any) -> ColumnElement[Any]:
+    """The UTC day of a time."""
+    return func.substr(column, 1, 10) if dialect == "sqlite" else func.date(func.timezone("UTC", column))
+
+
+def _join_days(days: Iterable[date]) -> Sequence[tuple[date, date]]:
+    """The first and the last day of each part that is counted in one go."""
+    parts: list[tuple[date, date]] = []
+    for day in days:
+        if parts and (day - parts[-1][1]).days <= _GAP:
+            parts[-1] = parts[-1][0], day
+        else:
+            parts.append((day, day))
+    return parts
+
+
+def _split(observations: Iterable[Observation], first: date, last: date) -> Mapping[date, Sums]:
+    """The sums of each day, also of those on which nothing happened."""
+    by_day: defaultdict[date, list[Observation]] = defaultdict(list)
+    for each in observations:
+        by_day[each.at.astimezone(UTC).date()].append(each)
+    return {day: fold(by_day[day]) for day in (first + _DAY * place for place in range((last - first).days + 1))}
+
+
+async def _keep(
+    database: Database, scope: int, stamps: Mapping[date, DayStamp], counted: Mapping[date, Sums], now: datetime
+) -> None:
+    """Keep the days that are over. Where they cannot be stored, they are counted again next time."""
+    settled = {day: sums for day, sums in counted.items() if _is_settled(day, stamps.get(day, DayStamp()), now)}
+    if not settled:
+        return
+    try:
+        async with database.transaction() as session:
+            for day, sums in settled.items():
+                values = {"stamp": str(stamps.get(day, DayStamp())), "sums": {name: [*of] for name, of in sums.items()}}
+                key = {"repository_id": scope, "day": day.isoformat()}
+                await session.execute(upsert(database.dialect, MetricDayRow, {**key, **values}, {}))
+    except DatabaseUnavailable:
+        return
+
+
+def _is_settled(day: date, stamp: DayStamp, now: datetime) -> bool:
+    return max(_begin(day + _DAY), stamp.last or _begin(day)) + _REST <= now

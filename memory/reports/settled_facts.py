@@ -1,0 +1,142 @@
+"""Collects the facts behind the metrics that are many, and that do not change once their runs and days are over.
+
+What belongs to a run counts for the time when the run began. What became of findings is left out, because people may
+say it later: here they only count as posted, or as raised.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import and_, case, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from domain.events import EventType
+from domain.metrics import Facts, RunFact
+from domain.review.review import Decision
+from domain.runs.run import Phase, ReasonCode, RunState, Trigger
+from memory.db.tables.findings import FindingRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.money import SpendRow
+from memory.db.tables.runs import RunRow
+from memory.reports import avoidance_facts
+from memory.reports.periods import ReportPeriod
+
+FINAL = [state.value for state in RunState if state.is_final]
+_WITHOUT_WORK = (ReasonCode.excluded.value, ReasonCode.answered.value)
+_ENDS = [EventType.run_completed.value, EventType.run_failed.value]
+
+
+async def load_settled(session: AsyncSession, period: ReportPeriod) -> Facts:
+    """What happened in a period and stays as it is, in the caller's transaction."""
+    return Facts(
+        runs=await _load_runs(session, period),
+        tools=await _load_tool_uses(session, period),
+        posted=await _load_posted(session, period),
+        merged=await _load_merges(session, period),
+        first=await _load_first_verdicts(session, period),
+        alarms=await avoidance_facts.load_raised(session, period),
+    )
+
+
+async def _load_runs(session: AsyncSession, period: ReportPeriod) -> Sequence[RunFact]:
+    """Runs that are over, without those that the configuration excluded from review."""
+    calls: defaultdict[str, Counter[Phase]] = defaultdict(Counter)
+    costs: Counter[str] = Counter()
+    spent = select(SpendRow.run_id, SpendRow.phase, func.count(), func.sum(SpendRow.amount)).where(
+        SpendRow.run_id.in_(period.select_run_ids())
+    )
+    for run_id, phase, count, amount in await session.execute(spent.group_by(SpendRow.run_id, SpendRow.phase)):
+        calls[run_id][Phase(phase)] += count
+        costs[run_id] += int(amount)
+    bounced = select(EventRow.trace, func.count()).where(
+        EventRow.type == EventType.phase_bounced.value,
+        EventRow.time >= period.since,
+        EventRow.trace.in_(period.select_run_ids()),
+    )
+    counted = await session.execute(bounced.group_by(EventRow.trace))
+    bounces = {str(trace): int(count) for trace, count in counted}
+    over = select(RunRow.id, RunRow.created_at, RunRow.state, RunRow.trigger).where(
+        *period.match_runs(), RunRow.state.in_(FINAL), RunRow.reason.not_in(_WITHOUT_WORK)
+    )
+    return [
+        RunFact(at, RunState(state), calls[run_id], costs[run_id], _count_bounces(trigger, bounces.get(run_id, 0)))
+        for run_id, at, state, trigger in await session.execute(over)
+    ]
+
+
+def _count_bounces(trigger: str, count: int) -> int | None:
+    return count if Trigger(trigger) is Trigger.issue else None
+
+
+async def _load_tool_uses(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, int, int]]:
+    """For each run that is over, how many calls of tools succeeded, of how many."""
+    well = case((EventRow.payload["problem"].as_string().is_(None), 1), else_=0)
+    ran = (
+        select(RunRow.created_at, func.sum(well), func.count())
+        .join(EventRow, and_(EventRow.trace == RunRow.id, EventRow.type == EventType.tool_executed.value))
+        .where(*period.match_runs(), RunRow.state.in_(FINAL))
+        .group_by(RunRow.id, RunRow.created_at)
+    )
+    return [(at, int(count), of) for at, count, of in await session.execute(ran)]
+
+
+async def _load_posted(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, int, int]]:
+    """For each run that is over, the findings it posted."""
+    posted = (
+        select(RunRow.created_at, func.count())
+        .join(FindingRow, and_(FindingRow.posted_by == RunRow.id, FindingRow.repository_id == RunRow.repository_id))
+        .where(*period.match_runs(), RunRow.state.in_(FINAL))
+        .group_by(RunRow.id, RunRow.created_at)
+    )
+    return [(at, 0, count) for at, count in await session.execute(posted)]
+
+
+async def _load_merges(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, bool]]:
+    """What people merged, without what authors merged themselves, which says nothing about the verdict."""
+    decided = (
+        select(EventRow.time, EventRow.payload["approved"].as_boolean())
+        .join(RunRow, RunRow.id == EventRow.trace)
+        .where(
+            EventRow.type == EventType.feedback_decided.value,
+            *period.match_time(EventRow.time),
+            EventRow.payload["own"].as_boolean().is_not(True),
+            *period.match_repositories(RunRow.repository_id),
+        )
+    )
+    return [(at, not approved) for at, approved in await session.execute(decided)]
+
+
+async def _load_first_verdicts(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, bool]]:
+    """The first verdict on each pull request. A resumed run may end twice.
+
+    A run is over before the next one of its pull request is admitted, so no later end makes another one the first.
+    """
+    earlier, told = aliased(RunRow), aliased(EventRow)
+    said_something = (
+        select(told.id)
+        .where(told.trace == earlier.id, told.type.in_(_ENDS), told.payload["decision"].as_string().is_not(None))
+        .exists()
+    )
+    is_complete = and_(earlier.state == RunState.completed.value, earlier.reason == ReasonCode.none.value)
+    went_before = (
+        select(earlier.id)
+        .where(
+            earlier.repository_id == RunRow.repository_id,
+            earlier.number == RunRow.number,
+            earlier.id < RunRow.id,
+            or_(is_complete, and_(earlier.state == RunState.failed.value, said_something)),
+        )
+        .exists()
+    )
+    decision = EventRow.payload["decision"].as_string()
+    ended = (
+        select(RunRow.id, RunRow.created_at, decision)
+        .join(EventRow, and_(EventRow.trace == RunRow.id, EventRow.type.in_(_ENDS)))
+        .where(*period.match_runs(), RunRow.state.in_(FINAL), decision.is_not(None), ~went_before)
+    )
+    first: dict[str, tuple[datetime, bool]] = {}
+    for run_id, at, said in await session.execute(ended.order_by(EventRow.id)):
+        first.setdefault(run_id, (at, said == Decision.approve.value))
+    return [*first.values()]
