@@ -12,6 +12,7 @@ from memory.db.engine import Database
 from memory.db.tables.money import SpendRow
 from memory.db.tables.runs import RunRow
 from memory.reports.costs import Cost
+from memory.reports.run_pages import load_titles
 from memory.reservations.reservations import SPENT_COLUMNS, Spent, parse_spent
 
 _DEAREST = 10
@@ -19,10 +20,14 @@ _DEAREST = 10
 
 @dataclass(frozen=True)
 class RunCost:
-    """What one run spent in the period."""
+    """What one run spent in the period.
+
+    :param title: of its pull request or issue, as far as it is known.
+    """
 
     run: Run
     spent: Spent
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,11 +60,16 @@ async def load_costs(database: Database, repository_id: int, since: datetime) ->
         ]
         spent = {row[0]: parse_spent(row[1:]) for row in await session.execute(dearest)}
         known = {row.id: row.as_run() for row in await session.scalars(select(RunRow).where(RunRow.id.in_(spent)))}
+        titles = await load_titles(session, repository_id, {run.number for run in known.values()})
     return RepositoryCosts(
         sorted(days, key=lambda cost: cost.name, reverse=True),
         sorted(phases, key=lambda cost: (-cost.spent.amount, cost.name)),
         sorted(models, key=lambda cost: (-cost.spent.amount, cost.name)),
-        [RunCost(known[run_id], each) for run_id, each in spent.items() if run_id in known],
+        [
+            RunCost(known[run_id], each, titles.get(known[run_id].number, ""))
+            for run_id, each in spent.items()
+            if run_id in known
+        ],
     )
 
 
