@@ -19,9 +19,13 @@ SAFETY_EVENTS: Sequence[EventType] = tuple(
         EventType.budget_refused,
         EventType.permission_refused,
         EventType.checkpoint_failed,
+        EventType.memory_stored,
+        EventType.memory_edited,
+        EventType.memory_archived,
+        EventType.memory_imported,
     }
 )
-"""What is a safety decision, or tells of one."""
+"""What is a safety decision, tells of one, or changes what mutes findings."""
 RUN_EVENTS: Sequence[EventType] = tuple(kind for kind in EventType if kind.value.startswith("run."))
 """What moves a run: part of a run's story and of a gate's."""
 
@@ -199,6 +203,28 @@ def _checkpoint(event: Event, _kind: str, facts: Mapping[str, Any]) -> EventDesc
     )
 
 
+def _memory(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription:
+    who, name = str(facts.get("by", "")), shorten_id("M", str(facts.get("memory", "")))
+    match event.type:
+        case EventType.memory_imported:
+            what = f"memories imported from {facts.get('file') or event.source}: {facts.get('added', 0)} new"
+            gone: Sequence[object] = facts.get("archived") or ()
+            return EventDescription(f"{what}, {len(gone)} archived" if gone else what, who=who)
+        case EventType.memory_edited:
+            before = cast(Mapping[str, Any], facts.get("before") or {})
+            after = cast(Mapping[str, Any], facts.get("after") or {})
+            changed = [part for part in before if before[part] != after.get(part)]
+            was = "; ".join(f"{part} was: {_join(before[part])}" for part in changed)
+            now = "; ".join(f"{part} is: {_join(after.get(part, ''))}" for part in changed)
+            return EventDescription(f"memory {name} corrected", name, who=who, why=was, words=now)
+        case _:
+            return EventDescription(f"memory {name} {kind}", name, who=who, why=str(facts.get("why", "")))
+
+
+def _join(value: Any) -> str:
+    return ", ".join(map(str, cast(Sequence[object], value))) if isinstance(value, list) else str(value)
+
+
 def _other(event: Event, _kind: str, _facts: Mapping[str, Any]) -> EventDescription:
     return EventDescription(event.type.value)
 
@@ -214,6 +240,7 @@ _DESCRIBERS = {
     "feedback": _feedback,
     "run": _run,
     "checkpoint": _checkpoint,
+    "memory": _memory,
 }
 
 

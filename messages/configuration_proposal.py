@@ -41,6 +41,22 @@ def explain_pause(pauser: str) -> str:
     return f"{pauser} paused Forge here, so it opens no pull request. An administrator writes /forge unpause first."
 
 
+def explain_interruption() -> str:
+    """For a form that was sent before, and of which GitHub may not show yet what came of it."""
+    return (
+        "Forge was interrupted while it made this pull request, and GitHub may not show yet how far it came. Send the "
+        "form again in a minute: it makes one pull request, not two."
+    )
+
+
+def explain_halt() -> str:
+    """For a Forge that the operator stopped."""
+    return (
+        "No pull request was made: the operator halted Forge. What you entered is still here; send it again once Forge "
+        "goes on."
+    )
+
+
 def explain_obstacle(why: str) -> str:
     """For a repository in which Forge may open no pull request.
 

@@ -1,10 +1,10 @@
 """Decides under which address people reach the dashboard, and which of its own pages they come back to."""
 
-from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit
 
 from aiohttp import web
 
+from bot.addresses import Reach, classify, is_loopback, unwrap
 from bot.dashboard.visit import ROOT
 from bot.settings import Settings
 
@@ -16,11 +16,46 @@ def find_own_origin(settings: Settings, request: web.Request) -> str | None:
     if settings.public_url:
         return settings.public_url
     host = request.headers.get("Host", "")
+    return f"http://{host}" if is_loopback(_find_name(host)) else None
+
+
+def is_own_host(settings: Settings, host: str) -> bool:
+    """Whether a request is for this server under a name of its own.
+
+    Somebody else can point a name of theirs to this machine (DNS rebinding), and the browsers of people who are here
+    would take its pages for theirs. They cannot own a number of this machine, or ``localhost``.
+
+    :param host: the header of that name.
+    """
+    public = urlsplit(settings.public_url)
+    if public.netloc and host.lower() in _spell(public.scheme, public.netloc.lower()):
+        return True
+    return is_loopback(_find_name(host)) and _is_heard_on_loopback(settings.host)
+
+
+def _spell(scheme: str, place: str) -> tuple[str, ...]:
+    """How browsers and proxies write a place: with or without the usual port."""
+    port = {"https": ":443", "http": ":80"}.get(scheme, "")
+    return place, f"{place}{port}", place.removesuffix(port) if port else place
+
+
+def _is_heard_on_loopback(listens: str) -> bool:
+    """Whether a server at this address of its machine is reached by loopback, too."""
+    if is_loopback(listens) or not listens:
+        return True
     try:
-        name = urlsplit(f"//{host}").hostname or ""
+        return classify(unwrap(listens)) is Reach.unspecified
+    except ValueError:  # a name
+        return False
+
+
+def _find_name(host: str) -> str:
+    """The name or number in a header; empty if there is none, or what no browser sends."""
+    try:
+        parts = urlsplit(f"//{host}")
+        return "" if parts.netloc != host or "@" in host else parts.hostname or ""
     except ValueError:
-        return None
-    return f"http://{host}" if is_loopback(name) else None
+        return ""
 
 
 def explain_setup(settings: Settings, request: web.Request) -> str:
@@ -45,14 +80,6 @@ def explain_setup(settings: Settings, request: web.Request) -> str:
             "certificate in front of Forge, and set the address of that."
         )
     return ""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine."""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def choose_target(wanted: str) -> str:

@@ -4,7 +4,7 @@ import base64
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pygal  # pyright: ignore[reportMissingTypeStubs]
@@ -17,6 +17,7 @@ _KEPT = 1024  # pictures; each is some ten kilobytes
 _CLEAR = "transparent"
 _FONT = "system-ui, sans-serif"
 _INK = {"light": ("#59636e", "#0969da"), "dark": ("#9198a1", "#4493f8")}
+_SHORT = {"%": " %", "days": " d", "hours": " h", "minutes": " min", "seconds": " s", "USD": " USD"}
 _COMMON: dict[str, Any] = {
     "js": [],
     "show_legend": False,
@@ -41,7 +42,7 @@ class Picture:
 def draw_bars(name: str, labels: Sequence[str], values: Sequence[float]) -> Picture:
     """Bars, one for each label.
 
-    :param name: the unit.
+    :param name: the unit, which the numbers beside it carry.
     """
     return _draw("Bar", name, tuple(labels), tuple(values), 720, 180)
 
@@ -49,6 +50,7 @@ def draw_bars(name: str, labels: Sequence[str], values: Sequence[float]) -> Pict
 def draw_trend(name: str, labels: Sequence[str], values: Sequence[float | None], top: float | None = None) -> Picture:
     """A line from the oldest value to the newest, with gaps where nothing is known.
 
+    :param name: the unit; the numbers beside it carry it if it is short.
     :param top: the end of the scale; None: the highest value.
     """
     return _draw("Line", name, tuple(labels), tuple(values), 300, 110, top)
@@ -105,12 +107,17 @@ def _render(
         show_minor_x_labels=False,
         truncate_label=-1,
         dots_size=2,
+        value_formatter=partial(_show_value, unit=_SHORT.get(name, "")),
         stroke_style={"width": 2},
     )
     chart.x_labels = labels
     chart.add_xml_filter(_drop_scripts)
     chart.add(name, values)
     return f"data:image/svg+xml;base64,{base64.b64encode(chart.render(is_unicode=True).encode()).decode()}"
+
+
+def _show_value(value: float, unit: str) -> str:
+    return f"{value:,.4g}{unit}"
 
 
 def _drop_scripts(root: Any) -> Any:

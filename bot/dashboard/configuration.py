@@ -1,5 +1,6 @@
 """The page of the configuration as it applies, and what other pages read of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -8,13 +9,19 @@ from bot.dashboard.authority import GitHubSilent
 from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, Shown, Visit
 from domain.config.configuration import Configuration
 from domain.config.mistakes import Mistake
-from domain.config.origins import trace_origins
+from domain.config.origins import ConfiguredValue, ValueOrigin, trace_origins
 from domain.config.presets import Values
-from domain.errors import CodeHostError
+from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized
 from memory.repositories import configurations
 from pipeline.config import loading
+from pipeline.config.loading import ORGANISATION
 from pipeline.config.parsing import PATH, LoadedConfiguration, Source, parse
+from safety.authorization import refuse_role
 
+EDITOR = "write"
+"""The role that changes the file, as for pushing a branch on GitHub."""
+_OF_ORGANISATION = "not shown: the organisation's file is in a repository that you may not read"
+_OF_OPERATOR = "not shown: the operator sets it, which takes the role write here"
 _DIGITS = 12  # of the number of a pull request
 
 
@@ -65,19 +72,61 @@ async def load_configuration(visit: Visit) -> Configuration:
 
 
 async def show_configuration(visit: Visit) -> Shown:
-    """Every key with its value, and where that comes from."""
+    """Every key with its value, and where that comes from; no values of a file that the visitor may not read."""
     present = await load_present(visit)
     ceilings = visit.services.ceilings.of_configuration
     values = trace_origins(present.loaded.configuration, present.loaded.below, present.own, ceilings)
+    hidden = await _list_hidden(visit, present)
     shown = {
         "present": present,
-        "values": values,
+        "values": [(each, _explain_hidden(each, hidden)) for each in values],
         "origins": ORIGINS,
         "file": visit.on_github("blob", "HEAD") + f"/{PATH}",
         "path": PATH,
         "proposed": _find_proposed(visit),
     }
     return Page("configuration.html", "Configuration", shown)
+
+
+async def _list_hidden(visit: Visit, present: PresentFile) -> Sequence[ValueOrigin]:
+    """From where values come that are not shown to the visitor.
+
+    Who may push sees everything: `Forge / config` tells them of each value that a change of theirs would replace.
+    """
+    if visit.may(EDITOR):
+        return ()
+    below = present.loaded.below
+    if not below or await _may_read_organisation(visit):
+        return (ValueOrigin.ceiling,)
+    is_chosen_there = "preset" in below and "preset" not in present.own
+    return (
+        ValueOrigin.ceiling,
+        ValueOrigin.organisation,
+        ValueOrigin.held,
+        *((ValueOrigin.preset,) if is_chosen_there else ()),
+    )
+
+
+async def _may_read_organisation(visit: Visit) -> bool:
+    """Whether the visitor may read the organisation's file on GitHub now.
+
+    :raises GitHubSilent: GitHub did not answer.
+    """
+    there = visit.repository.model_copy(update={"id": 0, "name": ORGANISATION})  # as its file is read
+    try:
+        role = await visit.services.host.permission(there, visit.session.login, visit.session.account_id)
+    except (NotFound, Forbidden, Unauthorized):
+        return False
+    except CodeHostError as error:
+        raise GitHubSilent(str(error)) from None
+    return refuse_role(role, "read") is None
+
+
+def _explain_hidden(value: ConfiguredValue, hidden: Sequence[ValueOrigin]) -> str:
+    """Why a value is not shown; empty if it is."""
+    if value.origin not in hidden:
+        return ""
+    return _OF_OPERATOR if value.origin is ValueOrigin.ceiling else _OF_ORGANISATION
 
 
 def _find_proposed(visit: Visit) -> tuple[str, str] | None:

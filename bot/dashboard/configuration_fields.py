@@ -120,7 +120,7 @@ def _build(
         choices.append(shown)
     found = [one.sentence for one in mistakes if _is_about(one, path)]
     holds = _show(holding.get(path), kind).replace("\n", ", ")
-    allowed = schema.describe(schema.find_node(path.split(".")) or {}).replace("`", "")
+    allowed = schema.describe(schema.find_node(path.split(".")) or {})
     return FormField(path, kind, shown, holds, str(node.get("description", "")), allowed, choices, found)
 
 

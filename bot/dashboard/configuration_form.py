@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 
-from bot.dashboard.configuration import PresentFile, load_present
+from bot.dashboard.configuration import EDITOR, PresentFile, load_present
 from bot.dashboard.configuration_fields import build_fields, list_elsewhere, read_changes, read_typed
 from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, SeeOther, Shown, Visit
 from domain.config.mistakes import Mistake
 from domain.config.presets import apply_ceilings, flatten
-from domain.errors import ForgeError
+from domain.errors import Behind, ForgeError, Halted
 from domain.ids import new_id
 from domain.text.redaction import redact_outgoing
 from memory.repositories import permits
@@ -21,8 +21,6 @@ from pipeline.config.editing import edit_file
 from pipeline.config.parsing import PATH, Parsed, parse
 from pipeline.publishing.configuration_proposal import ConfigurationProposal, propose_once
 
-LEAST = "write"
-"""As for pushing a branch on GitHub."""
 _NO_FILE = "none"
 _DIFF_LINES = 400
 
@@ -107,8 +105,19 @@ async def _send(visit: Visit, entered: Entered) -> Shown:
     try:
         number = await propose_once(visit.services, visit.repository, asked)
     except ForgeError as error:
-        return _render(present, entered, Outcome(str(error), (), outcome.idle, outcome.changed, outcome.after))
+        why = _explain_error(error)
+        return _render(present, entered, Outcome(why, (), outcome.idle, outcome.changed, outcome.after))
     return SeeOther(visit.address("configuration", proposed=number))
+
+
+def _explain_error(error: ForgeError) -> str:
+    match error:
+        case Halted():
+            return texts.explain_halt()
+        case Behind():
+            return texts.explain_interruption()
+        case _:
+            return str(error)
 
 
 def _check(visit: Visit, present: PresentFile, entered: Entered) -> Outcome:
@@ -183,10 +192,10 @@ def _name_version(content: bytes | None) -> str:
 
 
 PAGES = (
-    RepositoryPage("configuration/change", show_fields, least=LEAST),
-    RepositoryPage("configuration/text", show_text, least=LEAST),
+    RepositoryPage("configuration/change", show_fields, least=EDITOR),
+    RepositoryPage("configuration/text", show_text, least=EDITOR),
 )
 ACTIONS = (
-    RepositoryAction("configuration/change", send_fields, least=LEAST),
-    RepositoryAction("configuration/text", send_text, least=LEAST),
+    RepositoryAction("configuration/change", send_fields, least=EDITOR),
+    RepositoryAction("configuration/text", send_text, least=EDITOR),
 )

@@ -14,8 +14,9 @@ from domain.memories.memory_file import PATH
 from memory.learned import catalogue, memories
 from memory.learned.catalogue import CatalogueEntry
 from memory.learned.memory_file import is_from_file
-from memory.reports import finding_pages, memory_pages
+from memory.reports import finding_pages, memory_pages, muted_findings
 from memory.reports.memory_pages import MemoryFilter
+from memory.reports.muted_findings import MutedCount
 
 LISTED = 50
 """Memories on one page, and the most that a search finds."""
@@ -45,12 +46,14 @@ class MemoryShown:
 
     :param confidence: now, from 0 to 1.
     :param uses: such as ``2× helped``.
+    :param muted: findings that it keeps from being raised.
     """
 
     entry: CatalogueEntry
     address: str
     confidence: float
     uses: Sequence[str]
+    muted: MutedCount
 
     @property
     def memory(self) -> Memory:
@@ -71,7 +74,7 @@ async def list_memories(visit: Visit) -> Shown:
         older = visit.address("memories", before=page.older, **kept) if page.older else ""
         found = page.items
     shown = {
-        "listed": [_show(visit, each) for each in found],
+        "listed": await _show_all(visit, found),
         "kinds": list(MemoryKind),
         "wanted": wanted,
         "asked": asked,
@@ -98,8 +101,9 @@ async def render_memory(
     """
     history = await catalogue.load_history(visit.database, memory)
     muted = await finding_pages.list_muted_by(visit.database, visit.repository.id, memory.id, MUTED)
+    [entry] = await _show_all(visit, [history.entry])
     shown = {
-        "shown": _show(visit, history.entry),
+        "shown": entry,
         "source": locate_source(visit, memory),
         "taught": [(each, visit.address("findings", each.number, each.finding)) for each in history.dismissals],
         "events": _list_events(history),
@@ -156,10 +160,16 @@ def locate_source(visit: Visit, memory: Memory) -> str:
     return ""
 
 
-def _show(visit: Visit, entry: CatalogueEntry) -> MemoryShown:
+async def _show_all(visit: Visit, entries: Sequence[CatalogueEntry]) -> Sequence[MemoryShown]:
+    ids = [each.memory.id for each in entries]
+    muted = await muted_findings.count_muted(visit.database, visit.repository.id, ids)
+    return [_show(visit, each, muted.get(each.memory.id, MutedCount())) for each in entries]
+
+
+def _show(visit: Visit, entry: CatalogueEntry, muted: MutedCount) -> MemoryShown:
     uses = [f"{count}× {USES.get(use, use)}" for use, count in sorted(entry.uses.items())]
     confidence = compute_confidence(entry.memory, visit.now)
-    return MemoryShown(entry, visit.address("memories", entry.memory.short_id), confidence, uses)
+    return MemoryShown(entry, visit.address("memories", entry.memory.short_id), confidence, uses, muted)
 
 
 def _list_events(history: catalogue.MemoryHistory) -> Sequence[tuple[object, str]]:

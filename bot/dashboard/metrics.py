@@ -8,6 +8,7 @@ from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, Shown, V
 from domain.metrics import WEEK, Measure, Series, find_end_of_day
 from memory.reports import metrics
 
+_TIMES = ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 PERIODS = (4, 12, 26)
 """Weeks that can be chosen."""
 
@@ -33,18 +34,28 @@ async def show_metrics(visit: Visit) -> Shown:
 def _show(series: Series, ends: list[str]) -> dict[str, object]:
     """A metric with its picture and its values as text."""
     metric = series.metric
-    scale = 100 if metric.measure is Measure.share else 1 / 3600 if metric.unit == "s" else 1
-    unit = "%" if metric.measure is Measure.share else "hours" if metric.unit == "s" else metric.unit
-    drawn = [None if value is None else round(value * scale, 3) for value in series.values]
+    one, unit = _choose_unit(series)
+    drawn = [None if value is None else round(value / one, 3) for value in series.values]
     return {
         "name": metric.name,
         "title": metric.title,
         "unit": unit,
+        "is_told_with_values": metric.measure is Measure.share or metric.unit == "s",
         "picture": draw_trend(unit, ends, drawn, 100 if metric.measure is Measure.share else None),
         "values": [format_value(series, value) for value in series.values],
         "counts": series.counts,
         "now": format_value(series, series.now),
     }
+
+
+def _choose_unit(series: Series) -> tuple[float, str]:
+    """How much one is on the axis of a picture, and of what."""
+    if series.metric.measure is Measure.share:
+        return 0.01, "%"
+    if series.metric.unit != "s":
+        return 1, series.metric.unit
+    longest = max((value for value in series.values if value is not None), default=0)
+    return next((each for each in _TIMES if longest >= each[0]), _TIMES[-1])
 
 
 PAGES = (RepositoryPage("metrics", show_metrics, tab="Metrics"),)

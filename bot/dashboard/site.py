@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 import structlog
 from aiohttp import web
 
 from bot.dashboard import gates, repositories
-from bot.dashboard.addresses import find_own_origin
+from bot.dashboard.addresses import find_own_origin, is_own_host
 from bot.dashboard.authority import GitHubSilent, ReadableRepository, find_readable
 from bot.dashboard.cookies import Cookies, digest, make_form_token
 from bot.dashboard.forms import FormRefused, read_form
@@ -40,6 +41,10 @@ _REPOSITORY = f"{ROOT}/{{owner}}/{{repository}}"
 _SILENT = (
     "GitHub did not say what you may read here, so nothing is shown. That is mostly over in a minute: load the page "
     "again."
+)
+_STRANGE_HOST = (
+    "This server does not answer under the name in this address. Open the address that FORGE_PUBLIC_URL says, or set "
+    "it to this one; a proxy in front of Forge has to pass the header Host on.\n"
 )
 
 
@@ -85,9 +90,11 @@ class Dashboard:
     # --- around every page ---------------------------------------------------------------------------------------
 
     def _guard(self, answer: Handler) -> Handler:
-        """Turns what can go wrong into pages; never answers 500 with a traceback."""
+        """Turns what can go wrong into pages, and refuses names of others; never answers 500 with a traceback."""
 
         async def answer_safely(request: web.Request) -> web.StreamResponse:
+            if not is_own_host(self._settings, request.headers.get("Host", "")):
+                return web.Response(status=421, text=_STRANGE_HOST, headers=HEADERS)
             try:
                 return await answer(request)
             except GitHubSilent as error:
@@ -226,11 +233,15 @@ class Dashboard:
 
     async def _miss(self, request: web.Request) -> web.StreamResponse:
         """The answer for addresses that no page has; who is not signed in is asked to, as for every other address."""
+        path = request.rel_url.raw_path
+        if path.endswith("/") and request.method in {"GET", "HEAD"}:
+            return _see(path.rstrip("/"))  # begins with our own path, so it cannot lead elsewhere
         signed_in = await self._require_session(request)
         return self._miss_for(signed_in) if isinstance(signed_in, SignedInRequest) else signed_in
 
     def _miss_for(self, signed_in: SignedInRequest) -> web.Response:
-        page = Page("missing.html", "Not there", {"login": signed_in.session.login}, status=404)
+        address = unquote(signed_in.request.rel_url.raw_path)
+        page = Page("missing.html", "Not there", {"login": signed_in.session.login, "address": address}, status=404)
         return self._render(page, signed_in)
 
     def _explain(self, status: int, title: str, why: str) -> web.Response:

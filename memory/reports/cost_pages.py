@@ -11,6 +11,7 @@ from memory.db.engine import Database
 from memory.db.tables.money import SpendRow
 from memory.db.tables.runs import RunRow
 from memory.reports.costs import Cost
+from memory.reports.run_pages import load_titles
 from memory.reservations.reservations import SPENT_COLUMNS, Spent, parse_spent
 
 _DEAREST = 10
@@ -18,10 +19,14 @@ _DEAREST = 10
 
 @dataclass(frozen=True)
 class RunCost:
-    """What one run spent in the period."""
+    """What one run spent in the period.
+
+    :param title: of its pull request or issue, as far as it is known.
+    """
 
     run: Run
     spent: Spent
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,12 +57,17 @@ async def load_costs(database: Database, repository_id: int, since: datetime) ->
         of_runs = select(SpendRow.run_id, *SPENT_COLUMNS).where(*where, SpendRow.run_id.in_(ids))
         spent = {row[0]: parse_spent(row[1:]) for row in await session.execute(of_runs.group_by(SpendRow.run_id))}
         known = {row.id: row.as_run() for row in await session.scalars(select(RunRow).where(RunRow.id.in_(ids)))}
+        titles = await load_titles(session, repository_id, {run.number for run in known.values()})
     days, phases, models = [_add_up((key[place], each) for key, each in sums) for place in range(len(keys))]
     return RepositoryCosts(
         sorted(days, key=lambda cost: cost.name, reverse=True),
         sorted(phases, key=lambda cost: (-cost.spent.amount, cost.name)),
         sorted(models, key=lambda cost: (-cost.spent.amount, cost.name)),
-        [RunCost(known[run_id], spent[run_id]) for run_id in ids if run_id in known],
+        [
+            RunCost(known[run_id], spent[run_id], titles.get(known[run_id].number, ""))
+            for run_id in ids
+            if run_id in known
+        ],
     )
 
 

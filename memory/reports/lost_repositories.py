@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from memory.db.batches import delete_in_batches
 from memory.db.engine import Database
@@ -17,7 +17,7 @@ from memory.db.tables.money import AnswerRow, CircuitRow
 from memory.db.tables.notices import NoticeRow, NoticeTargetRow
 from memory.db.tables.production import FeedbackTokenRow, ProblemRow
 from memory.db.tables.repositories import OkRow, PauseRow, WelcomeRow
-from memory.db.tables.runs import RunRow
+from memory.db.tables.runs import PullRequestRow, RunRow
 
 
 async def forget(database: Database, repository_ids: Sequence[int]) -> None:
@@ -31,6 +31,9 @@ async def forget(database: Database, repository_ids: Sequence[int]) -> None:
     for table, key in _OF_REPOSITORIES:
         lost = select(key).where(table.repository_id.in_(repository_ids))
         await delete_in_batches(database, table, key, lost)
+    async with database.transaction() as session:  # their fencing tokens stay
+        named = PullRequestRow.repository_id.in_(repository_ids), PullRequestRow.title != ""
+        await session.execute(update(PullRequestRow).where(*named).values(title=""))
 
 
 _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (

@@ -18,7 +18,7 @@ from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, SpendRow
-from memory.db.tables.runs import RunRow
+from memory.db.tables.runs import PullRequestRow, RunRow
 from messages.history import AgentTurn
 
 T = TypeVar("T")
@@ -66,13 +66,17 @@ class RunFilter:
 
 @dataclass(frozen=True)
 class ListedRun:
-    """A run with its times and its cost in micro-USD."""
+    """A run with its times and its cost in micro-USD.
+
+    :param title: of its pull request or issue, as far as it is known.
+    """
 
     run: Run
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
     cost: int = 0
+    title: str = ""
 
 
 async def list_runs(
@@ -90,7 +94,8 @@ async def list_runs(
     async with database.transaction() as session:
         rows, newer, older = await load_page(session, RunRow, where, key, limit)
         costs = await _sum_costs(session, [row.id for row in rows])
-    return KeyedPage([_list(row, costs) for row in rows], newer, older)
+        titles = await load_titles(session, repository_id, {row.number for row in rows})
+    return KeyedPage([_list(row, costs, titles) for row in rows], newer, older)
 
 
 async def find_run(database: Database, repository_id: int, run_id: str) -> ListedRun | None:
@@ -99,7 +104,8 @@ async def find_run(database: Database, repository_id: int, run_id: str) -> Liste
         row = await session.get(RunRow, run_id)
         if row is None or row.repository_id != repository_id:
             return None
-        return _list(row, await _sum_costs(session, [run_id]))
+        titles = await load_titles(session, repository_id, [row.number])
+        return _list(row, await _sum_costs(session, [run_id]), titles)
 
 
 @dataclass(frozen=True)
@@ -185,8 +191,17 @@ async def _sum_costs(session: AsyncSession, run_ids: Sequence[str]) -> Mapping[s
     return {run_id: int(amount) for run_id, amount in await session.execute(query.group_by(SpendRow.run_id))}
 
 
-def _list(row: RunRow, costs: Mapping[str, int]) -> ListedRun:
-    return ListedRun(row.as_run(), row.created_at, row.started_at, row.finished_at, costs.get(row.id, 0))
+async def load_titles(session: AsyncSession, repository_id: int, numbers: Collection[int]) -> Mapping[int, str]:
+    """What pull requests and issues are called, by number, as far as it is known; in the caller's transaction."""
+    query = select(PullRequestRow.number, PullRequestRow.title).where(
+        PullRequestRow.repository_id == repository_id, PullRequestRow.number.in_(numbers), PullRequestRow.title != ""
+    )
+    return {row[0]: row[1] for row in await session.execute(query)}
+
+
+def _list(row: RunRow, costs: Mapping[str, int], titles: Mapping[int, str]) -> ListedRun:
+    times = row.created_at, row.started_at, row.finished_at
+    return ListedRun(row.as_run(), *times, costs.get(row.id, 0), titles.get(row.number, ""))
 
 
 def _question(event: Event) -> str:

@@ -22,6 +22,7 @@ from domain.runs.run import (
     Trigger,
     may_move,
 )
+from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from memory.db.engine import Database, number_in, upsert
 from memory.db.tables.deliveries import DeliveryRow
@@ -38,6 +39,7 @@ from safety.review_quota import RunCounts
 NOT_REVIEWS = [trigger.value for trigger in Trigger if not trigger.is_of_review]
 _BESIDE = [Trigger.question.value, Trigger.deployment.value]  # what goes on beside the runs of a number
 _FINAL = [state.value for state in RunState if state.is_final]
+_LONGEST_TITLE = 256  # characters
 _fence_number: ColumnElement[int] = func.coalesce(RunRow.lane, RunRow.number)  # see Run.fence_number
 
 
@@ -45,6 +47,7 @@ _fence_number: ColumnElement[int] = func.coalesce(RunRow.lane, RunRow.number)  #
 class Candidate:
     """A run that asks to be admitted. ``admitted_by`` is the delivery, so that a repeated step admits it once.
 
+    :param title: of the pull request or issue; empty if it is not known.
     :param kept: a key and a value to store among the run's answers.
     :param mode: that somebody asked for; None for the configuration's.
     """
@@ -60,6 +63,7 @@ class Candidate:
     check_name: str = REVIEW_CHECK
     kept: tuple[str, dict[str, Any]] | None = None
     mode: ExecutionMode | None = None
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,8 @@ async def admit(database: Database, candidate: Candidate, seen_fence: int, now: 
         row.sender_id = await _find_sender(session, candidate.admitted_by)
         session.add(row)
         await purges.clear(session, repository_id)
-        superseded = await _take_fence(session, repository_id, number, seen_fence, _Ending.by_run(row), now)
+        ending = _Ending.by_run(row)
+        superseded = await _take_fence(session, repository_id, number, seen_fence, ending, now, candidate.title)
         if candidate.kept is not None:
             await model_answers.keep_within(session, database.dialect, row.id, *candidate.kept, now)
         asked = {} if row.mode is None else {"mode": row.mode}
@@ -369,9 +374,18 @@ class _Ending:
 
 
 async def _take_fence(
-    session: AsyncSession, repository_id: int, number: int, current: int, ending: _Ending, now: datetime
+    session: AsyncSession,
+    repository_id: int,
+    number: int,
+    current: int,
+    ending: _Ending,
+    now: datetime,
+    title: str = "",
 ) -> tuple[Run, ...]:
-    """Raise the fence from its current value and cancel the runs that held it or an older one."""
+    """Raise the fence from its current value and cancel the runs that held it or an older one.
+
+    :param title: of the pull request or issue now; empty: not known.
+    """
     active = list(
         await session.scalars(
             select(RunRow).where(
@@ -385,7 +399,7 @@ async def _take_fence(
     await session.execute(
         update(PullRequestRow)
         .where(PullRequestRow.repository_id == repository_id, PullRequestRow.number == number)
-        .values(fence=current + 1)
+        .values(fence=current + 1, **_keep_title(title))
     )
     await gates.close_waiting(
         session,
@@ -400,6 +414,11 @@ async def _take_fence(
         row.ended_by = ending.by
         ledger.record(session, row.id, EventType.run_cancelled, now, payload=told)
     return tuple(row.as_run() for row in active)
+
+
+def _keep_title(title: str) -> dict[str, str]:
+    """What of a title is kept: as much as GitHub takes, with credentials masked."""
+    return {"title": redact_outgoing(title[:_LONGEST_TITLE])} if title else {}
 
 
 async def _find_admission(session: AsyncSession, admitted_by: str) -> Admission | None:

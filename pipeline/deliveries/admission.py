@@ -87,6 +87,7 @@ async def admit_review(
             repeat=command.repeat,
             base_ref=look.pull_request.base_ref,
             check_name=await _choose_check_name(services, command.repository, look.pull_request),
+            title=look.pull_request.title,
         )
         admission = await runs.admit(database, candidate, look.fence, services.clock.now())
         if not admission.stale:
@@ -124,7 +125,16 @@ async def admit_issue(
             return Admitted(why=texts.NO_COMMIT)
         kept = (model_answers.ISSUE, {"title": issue.title, "body": issue.body})
         candidate = runs.Candidate(
-            admitted_by, repository, number, head, head, trigger, Repeat.anew, kept=kept, mode=mode
+            admitted_by,
+            repository,
+            number,
+            head,
+            head,
+            trigger,
+            Repeat.anew,
+            kept=kept,
+            mode=mode,
+            title=issue.title,
         )
         admission = await runs.admit(services.database, candidate, fence, services.clock.now())
         if not admission.stale:  # else another run began on the issue meanwhile

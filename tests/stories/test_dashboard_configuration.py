@@ -1,9 +1,11 @@
 """What the dashboard shows of the level and the configuration, and the form that proposes another one."""
 
 import re
+from pathlib import Path
 
 from agents.llm.scripted import ScriptedModel
-from tests.stories.driver import Story
+from tests.databases import create_database, drop_database
+from tests.stories.driver import Story, open_story
 from tests.world.dashboard import SeenPage, fill_repository, signed_in
 
 SHOP = "/dashboard/octo-org/shop"
@@ -37,13 +39,53 @@ async def test_the_configuration_says_where_each_value_comes_from(story: Story) 
     assert "default" in shown.text
 
 
+async def test_values_of_files_that_one_may_not_read_are_not_shown(story: Story) -> None:
+    """Only where they come from: to who may read the organisation's file, or push here, all is shown."""
+    text = "preset: aggressive\nreview:\n  max_comments: 4\npaths:\n  protected: ['secret-plans/**']\n"
+    above = story.github.create_repository("octo-org/.github", files={FILE: text}, private=True)
+    repository, _ = story.repository({"README.md": "# Shop\n", FILE: "review:\n  drafts: true\n"})
+    story.github.install(above)
+    rita_user = story.github.user("rita")
+    story.github.grant(repository, rita_user, "read")
+    async with signed_in(story, "rita") as rita, signed_in(story, "alice") as alice:
+        hidden = await rita.open(f"{SHOP}/configuration")
+        writer = await alice.open(f"{SHOP}/configuration")
+        story.github.grant(above, rita_user, "read")
+        reader = await rita.open(f"{SHOP}/configuration")
+    why = "not shown: the organisation's file is in a repository that you may not read organisation's file"
+    assert why in hidden.text
+    for kept in ("secret-plans", '"aggressive"', "500 preset", "100 preset"):
+        assert kept not in hidden.text
+    assert "true this repository's file" in hidden.text
+    for page in (writer, reader):
+        assert '["secret-plans/**"] organisation\'s file' in page.text
+        assert '"aggressive" organisation\'s file' in page.text
+        assert "4 organisation's file" in page.text
+        assert "not shown" not in page.text
+    assert not repository.pulls()
+
+
+async def test_what_the_operator_allows_is_shown_to_who_may_push(tmp_path: Path) -> None:
+    url = create_database("sqlite", tmp_path)
+    async with open_story(url, tmp_path, ceiling_run="3.25") as story:
+        repository, _ = story.repository({"README.md": "# Shop\n"})
+        story.github.grant(repository, story.github.user("rita"), "read")
+        async with signed_in(story, "rita") as rita, signed_in(story, "alice") as alice:
+            reader = await rita.open(f"{SHOP}/configuration")
+            writer = await alice.open(f"{SHOP}/configuration")
+    drop_database(url)
+    assert "3.25" not in reader.text
+    assert "not shown: the operator sets it, which takes the role write here operator's ceiling" in reader.text
+    assert "3.25 the files say 50" in writer.text
+
+
 async def test_mistakes_of_the_file_are_shown(story: Story) -> None:
     repository, _ = story.repository({"README.md": "# Shop\n", FILE: "review:\n  max_coments: 7\n"})
     story.github.grant(repository, story.github.user("rita"), "read")
     async with signed_in(story, "rita") as rita:
         shown = await rita.open(f"{SHOP}/configuration")
-    assert "Line 2: `review.max_coments` is not a key here. Did you mean `max_comments`?" in shown.text
-    assert "the preset `conservative` applies" in shown.text
+    assert "Line 2: review.max_coments is not a key here. Did you mean max_comments ?" in shown.text
+    assert "the preset conservative applies" in shown.text
 
 
 KEPT = "# What we agreed on\nreview:\n  max_comments: 7  # few\n  drafts: true\n\npaths:\n  protected:\n    - 'db/**'  # dora's\n"
@@ -68,7 +110,7 @@ async def test_a_form_makes_the_pull_request(story: Story) -> None:
         checked = await alice.send(f"{SHOP}/configuration/change", do="check", **fields)
         sent = await alice.send(f"{SHOP}/configuration/change", do="propose", **fields)
         again = await alice.send(f"{SHOP}/configuration/change", do="propose", **fields)
-    assert "`budgets.day` is the text `abc`. Allowed: a number from 0 to 100,000." in wrong.text
+    assert "budgets.day is the text abc . Allowed: a number from 0 to 100,000." in wrong.text
     assert 'value="abc"' in wrong.html
     assert 'value="9"' in wrong.html
     assert "There is no mistake in it. Nothing was sent yet." in checked.text

@@ -1,7 +1,9 @@
 """Memories on the dashboard: who taught what, what they mute, and people who add, correct and archive them."""
 
+import csv
 import json
 import re
+from io import StringIO
 
 from sqlalchemy import select
 
@@ -49,6 +51,8 @@ async def test_a_person_teaches_corrects_and_archives(story_with_model: Story, m
         archived = await alice.send(f"{memory}/archive")
         late = await alice.send(memory, content="Too late.")
         gone = await rita.open(f"{SHOP}/memories")
+        audit = await alice.open(f"{SHOP}/audit?kind=memory&account=alice")
+        table = await alice.open(f"{SHOP}/audit/export/csv?kind=memory")
     assert (status, "does not decay" in text) == (200, True)
     assert again[1].partition("?")[0] == memory
     assert (secret[0], "looks like a credential" in secret[2]) == (422, True)
@@ -63,6 +67,18 @@ async def test_a_person_teaches_corrects_and_archives(story_with_model: Story, m
     assert "archived" in archived.text
     assert "no longer used" in late.text
     assert "Forge remembers nothing" in gone.text
+    name = memory.rpartition("/")[2]
+    for told in (f"memory {name} stored", f"memory {name} corrected", f"memory {name} archived"):
+        assert told in audit.text
+    assert f"content was: {SAID}" in audit.text
+    assert "content is: Use `make db` first." in audit.text
+    acts = [*csv.DictReader(StringIO(table.html))]
+    account = str(story.github.user("alice").id)
+    assert [(each["type"], each["who"], each["account_id"]) for each in acts] == [
+        ("memory.stored", "alice", account),
+        ("memory.edited", "alice", account),
+        ("memory.archived", "alice", account),
+    ]
     assert await list_acts(story) == [
         ("memory.stored", "alice"),
         ("memory.edited", "alice"),
@@ -80,9 +96,15 @@ async def test_archiving_brings_findings_back(story_with_model: Story, model: Sc
         found = re.search(r"/memories/(M-\w{6})", listed.html)
         assert found is not None
         memory = await dora.open(f"{SHOP}/memories/{found[1]}")
+        memories = await dora.open(f"{SHOP}/memories")
         await dora.send(f"{SHOP}/memories/{found[1]}/archive")
         await story.settle()
         after = await dora.open(f"{SHOP}/findings/{busy.found.number}/{name}")
+        archived = await dora.open(f"{SHOP}/memories/{found[1]}")
+    for page in (memory, memories):
+        assert "mutes 1 finding, the latest found" in page.text
+        assert "recalled 0" not in page.text
+    assert "What it did nothing" in archived.text
     assert f"dismissal of {name} in #{busy.found.number} by dora" in memory.text
     assert f"{name} #{busy.found.number} dismissed" in memory.text
     assert "<img" not in memory.html

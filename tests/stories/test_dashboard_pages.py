@@ -1,6 +1,7 @@
 """The dashboard's pages in a browser: on a telephone, in light and dark, without scripts, with assistive technology."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import pytest
 from playwright.async_api import Page
@@ -8,10 +9,17 @@ from playwright.async_api import Page
 from agents.llm.scripted import ScriptedModel
 from domain.runs.work_checkpoint import WorkKey
 from tests.stories.driver import Story
-from tests.world.accessibility import assert_usable
+from tests.world.accessibility import assert_legible, assert_usable, list_scrolling
 from tests.world.browser import PHONE, open_page
 from tests.world.checkpoints import add_chain
-from tests.world.dashboard import HOSTILE, BusyRepository, dashboard_origin, dismiss_finding, fill_repository
+from tests.world.dashboard import (
+    HOSTILE,
+    BusyRepository,
+    dashboard_origin,
+    dismiss_finding,
+    fill_repository,
+    signed_in,
+)
 from tests.world.memories import teach
 
 SHOP = "/dashboard/octo-org/shop"
@@ -63,25 +71,34 @@ async def sign_in(story: Story, page: Page, login: str) -> None:
     await page.get_by_role("heading", name="Repositories").wait_for()
 
 
-async def look(page: Page, address: str) -> None:
-    """Open a page, which is usable, and on which no text of others did anything."""
+SCROLLS = {"Changed lines", "numbers"}
+"""What may be wider than a telephone: a diff, and the values of many weeks."""
+
+
+async def look(page: Page, address: str, scheme: Literal["light", "dark"]) -> None:
+    """Open a page, which is usable, in light and dark, and on which no text of others did anything."""
     await page.goto(address)
     await assert_usable(page)
+    await page.emulate_media(color_scheme="light" if scheme == "dark" else "dark")
+    await assert_legible(page)
+    await page.emulate_media(color_scheme=scheme)
+    if page.viewport_size is not None and page.viewport_size["width"] == PHONE[0]:
+        assert set(await list_scrolling(page)) <= SCROLLS, address
     assert await page.locator("main img:not(.chart), main script").count() == 0
 
 
 @pytest.mark.parametrize(("scheme", "size"), [("light", (1280, 900)), ("dark", PHONE)])
 async def test_every_page_is_usable(
-    scheme: str, size: tuple[int, int], story_with_model: Story, model: ScriptedModel
+    scheme: Literal["light", "dark"], size: tuple[int, int], story_with_model: Story, model: ScriptedModel
 ) -> None:
     busy = await fill_repository(story_with_model, model)
     pages = await list_pages(story_with_model, busy)
-    async with open_page(scheme="dark" if scheme == "dark" else "light", size=size) as page:
+    async with open_page(scheme=scheme, size=size) as page:
         for path in ("/", f"/dashboard/sign-in?to={SHOP}", "/dashboard/signed-in"):
-            await look(page, dashboard_origin(story_with_model) + path)
+            await look(page, dashboard_origin(story_with_model) + path, scheme)
         await sign_in(story_with_model, page, "dora")
         for path in pages:
-            await look(page, dashboard_origin(story_with_model) + path)
+            await look(page, dashboard_origin(story_with_model) + path, scheme)
 
 
 async def test_people_find_their_way_without_scripts(story_with_model: Story, model: ScriptedModel) -> None:
@@ -116,3 +133,23 @@ async def test_people_find_their_way_without_scripts(story_with_model: Story, mo
             response = await page.goto(home + path)
             assert response is not None
             assert response.status == 404, path
+
+
+async def test_an_address_in_vain_says_why_and_where_to_go(story: Story) -> None:
+    """The same for what does not exist and for what one may not read."""
+    story.github.install(story.github.create_repository("octo-org/shop", files={"README.md": "# Shop\n"}, private=True))
+    async with signed_in(story, "stranger") as stranger:
+        unknown = await stranger.open("/dashboard/unknown/repo")
+        private = await stranger.open(SHOP)
+        nameless = await stranger.open("/dashboard/unknown/")
+        odd = await stranger.open("/dashboard/%3Cimg%20src=x%3E/r")
+        begin = await stranger.open("/dashboard/")
+    said = "There is nothing at {} that stranger may read. Either the address is not quite right"
+    assert said.format("/dashboard/unknown/repo") in unknown.text
+    assert private.text == unknown.text.replace("/dashboard/unknown/repo", SHOP)
+    assert said.format("/dashboard/unknown") in nameless.text
+    assert "a repository is at /dashboard/OWNER/REPOSITORY" in nameless.text
+    assert "<img src=x>" in odd.text
+    assert "<img" not in odd.html
+    assert [each.status for each in (unknown, private, nameless, odd)] == [404] * 4
+    assert (begin.status, begin.address) == (200, "/dashboard")

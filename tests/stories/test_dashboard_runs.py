@@ -46,12 +46,16 @@ async def test_it_says_what_a_run_cost_and_found_and_did(story_with_model: Story
         listed = await alice.open(f"{SHOP}/runs?number={busy.found.number}&state=completed")
         shown = await alice.open(f"{SHOP}/runs/{run.id}")
         nothing = await alice.open(f"{SHOP}/runs?number={HOSTILE[:1]}&state=failed")
+        costs = await alice.open(f"{SHOP}/costs")
     found = await run_pages.find_run(story_with_model.forge.services.database, busy.repository.id, run.id)
     assert found is not None
     assert found.cost > 0
     assert f"Cost {format_usd(found.cost)} · 3 calls of models" in shown.text
     assert format_usd(found.cost) in listed.text
     assert f"Review of #{busy.found.number}" in listed.text
+    for page in (listed, shown, costs):
+        assert "Add totals <img src=x onerror=alert(1)>" in page.text
+        assert "<img src=x" not in page.html
     assert "Verdict: Changes requested" in shown.text
     assert "1 finding of severity error or above findings.blocking 1 of 1" in shown.text
     assert "error: model/logic-error in billing/pay.py:124" in shown.text

@@ -73,6 +73,11 @@ FAMILIES = (
             ),
             Case("T-P14", "who pushed to the change approves or dismisses", "refused, as for its author"),
             Case("T-P15", "permission taken away between command and act", "refused at the act"),
+            Case(
+                "T-P16",
+                "dashboard reached under a name of others (DNS rebinding), with a session",
+                "421 and nothing shown; health and webhooks answer",
+            ),
         ),
     ),
     Family(

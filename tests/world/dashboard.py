@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from html import unescape
+from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
@@ -12,7 +13,7 @@ from sqlalchemy import select
 
 from agents.llm.scripted import ScriptedModel
 from memory.db.tables.findings import FindingRow
-from simulator import User
+from simulator import Simulator, User
 from simulator.state import PullRequest, Repository, Role
 from tests.stories.driver import Story
 from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW
@@ -40,13 +41,20 @@ class SeenPage:
         return " ".join(unescape(_TAG.sub(" ", self.html)).split())
 
 
+class Visited(Protocol):
+    """A Forge whose address GitHub knows."""
+
+    @property
+    def github(self) -> Simulator: ...
+
+
 class Visitor:
     """A browser. It stays at Forge's and GitHub's addresses, and keeps the cookies of each apart.
 
     :param person: who sits there; None: nobody whom GitHub knows.
     """
 
-    def __init__(self, story: Story, http: httpx2.AsyncClient, person: User | None) -> None:
+    def __init__(self, story: Visited, http: httpx2.AsyncClient, person: User | None) -> None:
         self.story = story
         self.http = http
         self.person = person
@@ -89,21 +97,21 @@ class Visitor:
         return SeenPage(response.status_code, shown, response.text, dict(response.headers))
 
 
-def dashboard_origin(story: Story) -> str:
+def dashboard_origin(story: Visited) -> str:
     """Where the story's Forge answers."""
     assert story.github.webhook_url is not None
     return story.github.webhook_url.removesuffix("/webhook")
 
 
 @asynccontextmanager
-async def visit(story: Story, login: str | None) -> AsyncGenerator[Visitor]:
+async def visit(story: Visited, login: str | None) -> AsyncGenerator[Visitor]:
     """A browser at which this person sits, or nobody."""
     async with httpx2.AsyncClient(timeout=60) as http:
         yield Visitor(story, http, None if login is None else story.github.user(login))
 
 
 @asynccontextmanager
-async def signed_in(story: Story, login: str) -> AsyncGenerator[Visitor]:
+async def signed_in(story: Visited, login: str) -> AsyncGenerator[Visitor]:
     """A browser at which this person has signed in."""
     async with visit(story, login) as visitor:
         await visitor.sign_in()

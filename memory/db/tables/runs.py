@@ -11,7 +11,7 @@ from memory.db.engine import TableRow
 
 
 class PullRequestRow(TableRow):
-    """The fencing token of a pull request: only the run that holds the current one may write.
+    """The fencing token of a pull request or issue: only the run that holds the current one may write.
 
     A deployment has one of its own, under a negative number.
     """
@@ -21,6 +21,7 @@ class PullRequestRow(TableRow):
     repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     fence: Mapped[int]
+    title: Mapped[str] = mapped_column(Text, server_default="")  # when the latest run began; empty: not known
 
 
 class RunRow(TableRow):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from bot.dashboard.addresses import choose_target, explain_setup, find_own_origin
+from bot.dashboard.addresses import choose_target, explain_setup, find_own_origin, is_own_host
 from bot.dashboard.visit import build_address, build_github_address
 from bot.settings import Settings
 from domain.runs.run import RepositoryRef
@@ -65,6 +65,33 @@ def test_nothing_else_is(wanted: str) -> None:
 def test_only_this_machine_needs_no_address(public: str, host: str, origin: str | None) -> None:
     request = make_mocked_request("GET", "/", headers={"Host": host})
     assert find_own_origin(settings(public_url=public), request) == origin
+
+
+@pytest.mark.parametrize(
+    ("public", "listens", "host", "is_own"),
+    [
+        ("https://forge.example.com", "127.0.0.1", "forge.example.com", True),
+        ("https://forge.example.com", "127.0.0.1", "FORGE.example.com:443", True),
+        ("https://forge.example.com:443", "127.0.0.1", "forge.example.com", True),
+        ("https://forge.example.com", "127.0.0.1", "forge.example.com:80", False),
+        ("https://forge.example.com", "127.0.0.1", "evil.example", False),
+        ("https://forge.example.com", "127.0.0.1", "forge.example.com.evil.example", False),
+        ("https://forge.example.com", "127.0.0.1", "10.0.0.7:3000", False),
+        ("https://forge.example.com", "127.0.0.1", "localhost:3000", True),
+        ("https://forge.example.com", "0.0.0.0", "127.0.0.1:3000", True),
+        ("https://forge.example.com", "::", "[::1]:3000", True),
+        ("https://forge.example.com", "10.0.0.7", "127.0.0.1:3000", False),
+        ("", "127.0.0.1", "127.0.0.1:3000", True),
+        ("", "127.0.0.1", "evil.example:3000", False),
+        ("", "127.0.0.1", "a@127.0.0.1", False),
+        ("", "127.0.0.1", "127.0.0.1/x", False),
+        ("", "127.0.0.1", "[::1", False),
+        ("", "127.0.0.1", "", False),
+        ("", "forge.internal", "localhost", False),
+    ],
+)
+def test_only_names_of_its_own_are_answered(public: str, listens: str, host: str, is_own: bool) -> None:
+    assert is_own_host(settings(public_url=public, host=listens), host) is is_own
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 """What templates do to the words of others, and the documents that name the pages."""
 
+import base64
 import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from bot.dashboard.charts import draw_trend
 from bot.dashboard.pages import PAGES
-from bot.dashboard.rendering import clean, load_style, render, style_address
+from bot.dashboard.rendering import clean, load_style, mark_code, render, style_address
 from bot.dashboard.visit import Page
 from messages.ages import describe_age
 
@@ -20,6 +22,19 @@ def test_words_of_others_are_text() -> None:
     page = render(Page("message.html", words, {"why": words}), login="", csrf="", setup="")
     assert page.text is not None
     assert page.text.count("&lt;b&gt;evil&lt;/b&gt; {{ 7 * 7 }}") == 3
+
+
+def test_what_stands_between_backticks_is_code() -> None:
+    assert mark_code("Set `a: <b>`, not `c`. A ` alone & \u202e`") == (
+        "Set <code>a: &lt;b&gt;</code>, not <code>c</code>. A <code> alone &amp; </code>"
+    )
+    assert mark_code("<i> ` </i>") == "&lt;i&gt; ` &lt;/i&gt;"
+
+
+@pytest.mark.parametrize(("unit", "shown"), [("hours", "2 h"), ("%", "2 %"), ("USD", "2 USD"), ("per run", "2<")])
+def test_the_axis_of_a_picture_has_its_unit(unit: str, shown: str) -> None:
+    drawn = draw_trend(unit, ["01-01", "01-08"], [1.0, 2.0]).light
+    assert shown in base64.b64decode(drawn.partition(",")[2]).decode()
 
 
 def test_only_text_is_cleaned() -> None:

@@ -6,6 +6,7 @@ from domain.commands import Repeat
 from domain.runs.run import RepositoryRef, Trigger
 from memory.budgets import model_answers
 from memory.db.engine import Database
+from memory.reports import lost_repositories, run_pages
 from memory.runs import runs
 from memory.runs.runs import Candidate
 
@@ -24,3 +25,25 @@ async def test_what_a_run_is_about_is_kept_with_it(database: Database) -> None:
     assert again.run is not None
     assert again.run.id == admission.run.id
     assert await model_answers.find(database, again.run, "asked for") == words
+
+
+async def test_what_it_is_called_is_kept_until_the_repository_is_lost(database: Database) -> None:
+    """The latest title counts for all runs; credentials in it are masked, and what is too long is cut off."""
+    title = f"Use ghp_0123456789abcdefghijABCDEFGHIJ012345 {'x' * 300}"
+    for fence, name in enumerate(("First", title, "")):
+        head = str(fence) * 40
+        wanted = Candidate(f"{fence}", WHERE, 3, head, head, Trigger.pull_request, Repeat.always, title=name)
+        assert (await runs.admit(database, wanted, fence, NOON)).run is not None
+
+    async def load_titles() -> list[str]:
+        page = await run_pages.list_runs(database, WHERE.id, run_pages.RunFilter(), run_pages.PageKey(), 10)
+        return [each.title for each in page.items]
+
+    [one, other, last] = await load_titles()
+    assert one == other == last
+    assert last.startswith("Use ")
+    assert "ghp_0123" not in last
+    assert len(last) <= 256
+    await lost_repositories.forget(database, [WHERE.id])
+    assert await load_titles() == ["", "", ""]
+    assert await runs.get_fence(database, WHERE.id, 3) == 3
