@@ -20,12 +20,17 @@ def serve(
     ] = 0,
 ) -> None:
     """Accept webhooks and do the work. Without a GitHub App, first show a page that sets one up, as `setup` does."""
+    from bot.cli.start import announce_start
+
+    announce_start()
     from bot.cli import serve as serving
     from bot.cli import setup as first_run
     from bot.cli.run import run_app
+    from bot.listener import HeldPort
 
-    if first_run.complete():
-        run_app(lambda settings: serving.serve(settings, workers))
+    held = HeldPort()
+    if first_run.complete(held):
+        run_app(lambda settings: serving.serve(settings, workers, held))
 
 
 @commands.command(rich_help_panel=_PANEL)
@@ -57,6 +62,9 @@ def setup(
 @commands.command(rich_help_panel=_PANEL)
 def worker(attached: Annotated[bool, typer.Option("--attached", hidden=True)] = False) -> None:
     """Do work only, without webhooks, beside other processes on the same database. Serves health and metrics, too."""
+    from bot.cli.start import announce_start
+
+    announce_start()
     from bot.cli import serve as serving
     from bot.cli.run import run_app
 
@@ -66,6 +74,9 @@ def worker(attached: Annotated[bool, typer.Option("--attached", hidden=True)] = 
 @commands.command(rich_help_panel=_PANEL)
 def door() -> None:
     """Take webhooks only, and store them for the workers. Needs the App's secret, not its key. Serves health, too."""
+    from bot.cli.start import announce_start
+
+    announce_start()
     from bot.cli import door as opening
     from bot.cli.run import run_door
 
