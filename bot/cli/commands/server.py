@@ -21,8 +21,9 @@ def serve(
 ) -> None:
     """Accept webhooks and do the work. Without a GitHub App, first show a page that sets one up, as `setup` does."""
     from bot.cli.start import announce_start
+    from bot.settings import lacks_app, load, load_installation
 
-    announce_start()
+    announce_start(load_installation if lacks_app() else load)
     from bot.cli import serve as serving
     from bot.cli import setup as first_run
     from bot.cli.run import run_app
@@ -63,8 +64,9 @@ def setup(
 def worker(attached: Annotated[bool, typer.Option("--attached", hidden=True)] = False) -> None:
     """Do work only, without webhooks, beside other processes on the same database. Serves health and metrics, too."""
     from bot.cli.start import announce_start
+    from bot.settings import load
 
-    announce_start()
+    announce_start(load)
     from bot.cli import serve as serving
     from bot.cli.run import run_app
 
@@ -75,8 +77,9 @@ def worker(attached: Annotated[bool, typer.Option("--attached", hidden=True)] = 
 def door() -> None:
     """Take webhooks only, and store them for the workers. Needs the App's secret, not its key. Serves health, too."""
     from bot.cli.start import announce_start
+    from bot.settings import load_door
 
-    announce_start()
+    announce_start(load_door)
     from bot.cli import door as opening
     from bot.cli.run import run_door
 
