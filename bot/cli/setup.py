@@ -18,6 +18,7 @@ To create the App by hand:
 1. On GitHub: Settings (of yourself or the organisation) > Developer settings > GitHub Apps > New GitHub App.
    Homepage URL: any. Webhook URL: https://YOUR-HOST/webhook, or the address of a relay's channel. Webhook secret:
    what `openssl rand -hex 32` prints. Callback URL, for the dashboard: https://YOUR-HOST/dashboard/signed-in.
+   Setup URL: https://YOUR-HOST, which says to who installs the App what happens then.
 2. Permissions and events: those of app.yml, which explains each of them.
 3. Create it, generate a private key, and note the App ID and, for the dashboard, the client ID and a client secret.
 4. Give Forge the settings, in the environment, in .env, or as files in FORGE_SECRETS_DIR:
