@@ -4,7 +4,6 @@ import asyncio
 import errno
 import os
 import socket
-from asyncio.trsock import TransportSocket
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
 
@@ -28,7 +27,7 @@ class HeldPort:
         self.is_kept = False
         self._sockets: list[socket.socket] = []
 
-    def keep(self, sockets: Sequence[TransportSocket]) -> None:
+    def keep(self, sockets: Sequence[socket.socket]) -> None:
         """Keep sockets that listen, whatever becomes of these handles."""
         self._sockets = [each.dup() for each in sockets]
 
@@ -77,7 +76,7 @@ async def _accept(
             await _stop_accepting(sockets, held)
 
 
-async def _stop_accepting(sockets: Sequence[TransportSocket], held: HeldPort) -> None:
+async def _stop_accepting(sockets: Sequence[socket.socket], held: HeldPort) -> None:
     """Stop before the servers close, and give the last connections a moment.
 
     asyncio neither answers nor closes connections that it accepted but had not handed over when the server closed

@@ -140,7 +140,7 @@ async def test_workers_on_sqlite_are_refused(tmp_path: Path) -> None:
         async with run_command(environment, tmp_path, "serve", "--workers", "2") as served:
             assert await served.wait_for_end() == 2
     assert served.said[-1].startswith("forge: FORGE_DATABASE_URL is SQLite, and `forge serve --workers` needs")
-    assert len(served.said) == 1
+    assert len(served.said) == 2
 
 
 def conclude(place: Place, pull: PullRequest) -> str | None:

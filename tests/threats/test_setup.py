@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +68,11 @@ class Setup:
 
 @asynccontextmanager
 async def _set_up(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, host: str, held: HeldPort | None = None, **settings: str
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    settings: Mapping[str, str] = {},
+    held: HeldPort | None = None,
 ) -> AsyncGenerator[tuple[Setup, asyncio.Task[bool]]]:
     monkeypatch.chdir(folder)
     for name, value in {"FORGE_HOST": host, "FORGE_PORT": "0", **settings}.items():
@@ -205,7 +209,7 @@ async def test_t_u5_a_server_that_others_reach_is_known_by_numbers_and_its_publi
     port = find_port()
     settings = {"FORGE_PUBLIC_URL": "https://forge.example.com", "FORGE_PORT": str(port)}
     async with (
-        _set_up(tmp_path, monkeypatch, "0.0.0.0", **settings) as (running, _),  # that is what is tested
+        _set_up(tmp_path, monkeypatch, "0.0.0.0", settings) as (running, _),  # that is what is tested
         httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as browser,
     ):
         assert running.addresses[0].startswith("https://forge.example.com/setup?once=")
