@@ -43,7 +43,7 @@ class SignInPages:
     async def welcome(self, request: web.Request) -> web.Response:
         """The public page: what this is, and the way in; after the set-up or an installation, what happens now."""
         if "set-up" in request.query:
-            page = find_install_page(self._settings.store.load())
+            page = find_install_page(self._settings.store.load(), self._settings.github_web_url)
             return self._render(request, Page("running.html", "Forge runs", {"page": page}))
         action = request.query.get("setup_action", "")
         if not action:

@@ -27,11 +27,12 @@ def describe_app(app: RegisteredApp) -> Mapping[str, str]:
     return {_PAGE: app.html_url, _OWNER: app.owner.login}
 
 
-def find_install_page(kept: Mapping[str, str]) -> InstallPage:
+def find_install_page(kept: Mapping[str, str], web_url: str) -> InstallPage:
     """The page of an App that was registered here; not one that GitHub's answer had on another site.
 
-    :param kept: what is stored, and what is set elsewhere.
+    :param kept: what is stored.
+    :param web_url: of GitHub.
     """
-    page, web_url = kept.get(_PAGE, ""), kept.get("FORGE_GITHUB_WEB_URL", "")
+    page = kept.get(_PAGE, "")
     is_there = bool(web_url) and page.startswith(f"{web_url}/")
     return InstallPage(f"{page}/installations/new" if is_there else "", kept.get(_OWNER, ""))

@@ -204,7 +204,10 @@ class SetupSite:
 
     def _show_end(self, kept: Mapping[str, str]) -> web.StreamResponse:
         """The last page; it goes on by itself to Forge, which answers at the same address as soon as it can."""
-        page, next_page = find_install_page(kept), AFTERWARDS if self._goes_on else ""
+        page, next_page = (
+            find_install_page(kept, kept.get("FORGE_GITHUB_WEB_URL", "")),
+            AFTERWARDS if self._goes_on else "",
+        )
         answer = render("done.html", page=page.address, owner=page.owner, next_page=next_page)
         if next_page:
             answer.headers["Refresh"] = f"1; url={next_page}"

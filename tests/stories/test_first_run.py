@@ -119,13 +119,14 @@ async def test_an_enterprise_server_and_a_laptop_with_every_step_cancelled_once(
             await page.goto(printed)  # and taken up again
             assert await _is_as_wide_as_its_window(page)
         async with run_forge(here, "setup", settings=settings, port=forge.port) as forge:  # started anew
-            await begin(page, await forge.wait_for_address())
+            printed = await forge.wait_for_address()
+            await begin(page, printed)
             assert await page.input_value("#name") == "Forge of alice again"
             await press(page, "Continue")
             github.faults.add(kind="before", path="/conversions", status=502)
             await confirm_on_github(page)
             assert "GitHub answered with 502" in await page.inner_text("main")
-            await page.goto(forge.url)
+            await page.goto(printed)
             await press(page, "Try again")
             await page.wait_for_selector("#key")
         async with run_forge(here, "setup", settings=settings, port=forge.port) as forge:
