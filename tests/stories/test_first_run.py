@@ -68,6 +68,7 @@ async def test_an_organisation_goes_from_nothing_to_a_review(tmp_path: Path) -> 
             await page.wait_for_selector("text=Forge is installed")
             assert "an issue “Forge works here now”" in await page.inner_text("main")
             await assert_usable(page)
+            github.browse_as(alice)
             await page.goto(f"http://localhost:{forge.port}/dashboard")  # under another name than GitHub leads back to
             await page.get_by_role("link", name="Sign in with GitHub").click()
             await page.wait_for_url(f"{forge.url}/dashboard")
