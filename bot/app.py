@@ -5,6 +5,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
+import structlog
+
 from agents.llm.models import Models
 from bot.clock import SystemClock
 from bot.doors import Doors, open_doors
@@ -23,6 +25,8 @@ from pipeline.maintenance.redelivery import Redelivery
 from pipeline.worker.engine import WorkflowEngine
 from pipeline.worker.settings import EngineSettings
 from workspace.sandbox.worker_pool import WorkerPool
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ async def forge(
         engine = sync_engine(settings.database_url, busy_seconds=patience.worker)
         stack.callback(engine.dispose)
         await migrate(engine)
+        log.info("preparing", what="tools, sandbox, queues")
         database = Database(settings.database_url, busy_seconds=patience.worker)
         stack.push_async_callback(database.close)
         metrics = Metrics(database.bus, database)

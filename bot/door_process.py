@@ -16,8 +16,9 @@ from bot.migration import migrate
 from bot.own_secrets import hide_secrets_of_door
 from bot.prometheus import Metrics
 from bot.settings import DoorSettings
+from bot.shared_database import require_shared_database
 from bot.webhook import MAX_BODY
-from domain.errors import ConfigurationError, DatabaseUnavailable
+from domain.errors import DatabaseUnavailable
 from domain.ids import new_id
 from domain.ports import Clock
 from memory.db.engine import Database, sync_engine
@@ -101,15 +102,3 @@ async def serve_door(settings: DoorSettings, clock: Clock | None = None) -> Asyn
         port = await stack.enter_async_context(listen(app, settings))
         await stack.enter_async_context(presence.keep())
         yield port
-
-
-def require_shared_database(url: str, what: str) -> None:
-    """:param what: needs several processes.
-    :raises ConfigurationError: the database is a file, which has no fair order among the writers of several processes.
-    """
-    if url.startswith("sqlite"):
-        raise ConfigurationError(
-            f"FORGE_DATABASE_URL is SQLite, and {what} needs PostgreSQL: several processes write, and with SQLite a "
-            "webhook could wait for another process's writes longer than GitHub waits for the answer.",
-            "Set FORGE_DATABASE_URL to postgresql://…, or start one `forge serve` alone.",
-        )

@@ -4,8 +4,8 @@ import asyncio
 import errno
 import os
 import socket
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, closing, suppress
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
 
 from aiohttp import web
 
@@ -13,45 +13,98 @@ from bot.connections import HEADER_SECONDS, connection_factory
 from bot.settings import Installation
 from domain.errors import ConfigurationError
 
+_BACKLOG = 128  # connections that wait until they are accepted
 _GRACE_S = 0.02  # seconds in which the connections accepted last can still send their request
+
+
+class HeldPort:
+    """A port that one part of a process leaves to the next. Who connects in between waits, and is not refused.
+
+    :ivar is_kept: whether the part that listens now leaves it.
+    """
+
+    def __init__(self) -> None:
+        self.is_kept = False
+        self._sockets: list[socket.socket] = []
+
+    def keep(self, sockets: Sequence[socket.socket]) -> None:
+        """Keep sockets that listen, whatever becomes of these handles."""
+        self._sockets = [each.dup() for each in sockets]
+
+    def take(self) -> Sequence[socket.socket]:
+        """The sockets that were kept, once."""
+        taken, self._sockets, self.is_kept = self._sockets, [], False
+        return taken
 
 
 @asynccontextmanager
 async def listen(
-    app: web.Application, settings: Installation, header_seconds: float = HEADER_SECONDS
+    app: web.Application,
+    settings: Installation,
+    header_seconds: float = HEADER_SECONDS,
+    held: HeldPort | None = None,
 ) -> AsyncGenerator[int]:
     """Serve an application at the address of the settings; yields the port.
 
     :param header_seconds: in which the headers of a request must arrive.
+    :param held: what a part before left is used, and what it is told to keep is left.
     :raises ConfigurationError: if the address cannot be used.
     """
     runner = web.AppRunner(app, shutdown_timeout=5)
     await runner.setup()
     try:
-        async with _accept(runner, settings, header_seconds) as port:
+        async with _accept(runner, settings, header_seconds, held or HeldPort()) as port:
             yield port
     finally:
         await runner.cleanup()
 
 
 @asynccontextmanager
-async def _accept(runner: web.AppRunner, settings: Installation, header_seconds: float) -> AsyncGenerator[int]:
+async def _accept(
+    runner: web.AppRunner, settings: Installation, header_seconds: float, held: HeldPort
+) -> AsyncGenerator[int]:
     """Listen at the address of the settings; yields the port.
 
     :raises ConfigurationError: if the address cannot be used.
     """
-    with closing(await _server(runner, settings, header_seconds)) as server:
+    with ExitStack() as stack:
+        servers = await _start_servers(runner, settings, header_seconds, held.take())
+        sockets = [each for server in servers for each in stack.enter_context(closing(server)).sockets]
         try:
-            yield int(server.sockets[0].getsockname()[1])
+            yield int(sockets[0].getsockname()[1])
         finally:
-            # asyncio neither answers nor closes connections that it accepted but had not handed over when the server
-            # closed (https://github.com/python/cpython/issues/109564), and aiohttp drops connections without a request.
-            # So stop accepting first, and give the last ones a moment.
-            for listener in server.sockets:
-                asyncio.get_running_loop().remove_reader(listener.fileno())
-                with suppress(OSError):  # not every system can shut down a listening socket
-                    listener.shutdown(socket.SHUT_RDWR)
-            await asyncio.sleep(_GRACE_S)
+            await _stop_accepting(sockets, held)
+
+
+async def _stop_accepting(sockets: Sequence[socket.socket], held: HeldPort) -> None:
+    """Stop before the servers close, and give the last connections a moment.
+
+    asyncio neither answers nor closes connections that it accepted but had not handed over when the server closed
+    (https://github.com/python/cpython/issues/109564), and aiohttp drops connections without a request.
+    """
+    for listener in sockets:
+        asyncio.get_running_loop().remove_reader(listener.fileno())
+    if held.is_kept:
+        held.keep(sockets)
+    else:
+        for listener in sockets:
+            with suppress(OSError):  # not every system can shut down a listening socket
+                listener.shutdown(socket.SHUT_RDWR)
+    await asyncio.sleep(_GRACE_S)
+
+
+async def _start_servers(
+    runner: web.AppRunner, settings: Installation, header_seconds: float, taken: Sequence[socket.socket]
+) -> Sequence[asyncio.Server]:
+    """Accept connections at sockets that listen already, or else at the address of the settings.
+
+    :raises ConfigurationError: if that cannot be used.
+    """
+    if not taken:
+        return [await _server(runner, settings, header_seconds)]
+    assert runner.server is not None  # made by its setup
+    accept, loop = connection_factory(runner.server, header_seconds), asyncio.get_running_loop()
+    return [await loop.create_server(accept, sock=each, backlog=_BACKLOG) for each in taken]
 
 
 async def _server(runner: web.AppRunner, settings: Installation, header_seconds: float) -> asyncio.Server:
@@ -63,7 +116,7 @@ async def _server(runner: web.AppRunner, settings: Installation, header_seconds:
     accept = connection_factory(runner.server, header_seconds)
     host, port = settings.host, settings.port
     try:
-        return await asyncio.get_running_loop().create_server(accept, host, port, backlog=128)
+        return await asyncio.get_running_loop().create_server(accept, host, port, backlog=_BACKLOG)
     except (socket.gaierror, UnicodeError) as error:
         why = getattr(error, "strerror", None) or "it is not a host name"
         raise ConfigurationError(

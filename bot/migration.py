@@ -3,11 +3,14 @@
 import asyncio
 import sqlite3
 
+import structlog
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 import migrations
 from domain.errors import ConfigurationError, DatabaseUnavailable
 from memory.db.engine import Engine
+
+log = structlog.get_logger(__name__)
 
 
 async def migrate(engine: Engine) -> None:
@@ -18,6 +21,9 @@ async def migrate(engine: Engine) -> None:
     """
     where = engine.url.set(drivername=engine.dialect.name).render_as_string(hide_password=True)
     try:
+        pending = await asyncio.to_thread(migrations.count_pending, engine)
+        if pending:
+            log.info("migrating", migrations=pending, database=where)
         await asyncio.to_thread(migrations.upgrade, engine)
     except DatabaseUnavailable as error:
         why = error.message.splitlines()[0].rstrip(".")

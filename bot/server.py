@@ -10,7 +10,7 @@ from bot.app import Forge
 from bot.connections import HEADER_SECONDS
 from bot.dashboard.site import Dashboard
 from bot.health import ProcessHealth
-from bot.listener import listen
+from bot.listener import HeldPort, listen
 from bot.schema import ConfigurationSchema
 from bot.webhook import MAX_BODY
 from domain.config.schema import ADDRESS
@@ -34,13 +34,16 @@ def application(running: Forge) -> web.Application:
 
 
 @asynccontextmanager
-async def serve(running: Forge, header_seconds: float = HEADER_SECONDS) -> AsyncGenerator[int]:
+async def serve(
+    running: Forge, header_seconds: float = HEADER_SECONDS, held: HeldPort | None = None
+) -> AsyncGenerator[int]:
     """Serve the HTTP endpoints, and have GitHub repeat missed deliveries; yields the port.
 
     :param header_seconds: in which the headers of a request must arrive.
+    :param held: the port that the set-up left.
     """
     async with (
-        listen(application(running), running.settings, header_seconds) as port,
+        listen(application(running), running.settings, header_seconds, held) as port,
         _redeliver(running),  # only now can they arrive
     ):
         yield port

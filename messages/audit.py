@@ -28,6 +28,7 @@ SAFETY_EVENTS: Sequence[EventType] = tuple(
 """What is a safety decision, tells of one, or changes what mutes findings."""
 RUN_EVENTS: Sequence[EventType] = tuple(kind for kind in EventType if kind.value.startswith("run."))
 """What moves a run: part of a run's story and of a gate's."""
+_WAIVED = "nobody else has the role, so the rule on authors was waived"
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def _gate(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription
             what = f"{named}: {facts.get('said', 'an answer')} came after the decision and does not count"
         case _:
             what = f"{named} {kind}"
-    waived = "nobody else has the role, so the rule on authors was waived" if facts.get("waived") else ""
+    waived = _WAIVED if facts.get("waived") else ""
     return EventDescription(
         what + _grants(facts),
         name,
@@ -181,7 +182,8 @@ def _feedback(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescrip
     if event.type is EventType.feedback_reacted:
         thumb = "up" if facts.get("content") == "+1" else "down"
         return EventDescription(f"thumb {thumb} for finding {facts.get('finding', '')}", who=who)
-    return EventDescription(f"finding {facts.get('finding', '')} {kind}", who=who, words=words)
+    why = _WAIVED if facts.get("waived") else ""
+    return EventDescription(f"finding {facts.get('finding', '')} {kind}", who=who, why=why, words=words)
 
 
 def _run(_event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription:

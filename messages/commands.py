@@ -102,6 +102,7 @@ class Dismissal:
     reason: str
 
 
+_WAIVED = " It is your own change: you may, because nobody else here has the role, and the audit says that it was you."
 MOST_TOGETHER = 30_000  # characters of the answers to one comment, if it asks for more than one
 
 
@@ -140,7 +141,8 @@ def render_help() -> str:
     later = ", ".join(inline_code(verb) for verb, row in VERBS.items() if not row.works)
     intro = (
         "Write a command at the start of a line, one per line. In a reply to a finding you can leave out "
-        "its F-ID. Edited comments, quotes and code are ignored."
+        "its F-ID. Edited comments, quotes and code are ignored. The author of a change is alone where nobody else has "
+        "the role."
     )
     return "\n".join([intro, "", *head, *working, *(["", f"<sub>Not available yet: {later}</sub>"] if later else [])])
 
@@ -243,18 +245,19 @@ def explain_finding(finding: Finding, dismissal: Dismissal | None = None, more: 
 
 
 def confirm_dismissal(
-    finding: Finding, reason: str, waived: bool = False, taught: Mapping[str, Finding] = _NOTHING
+    finding: Finding, reason: str, taught: Mapping[str, Finding] = _NOTHING, *, is_waived: bool = False
 ) -> str:
     """The receipt for ``dismiss``.
 
     :param taught: see :func:`messages.memory.describe_learned`.
+    :param is_waived: by the author, because nobody else is left who may.
     """
     why = escape(reason.rstrip("."), LONGEST_TEXT)
     text = (
         f"**{finding.id}** is dismissed: {why}. Forge does not raise it again here, nor where the same rule meets "
         f"the same code. {_mention_memories(taught)}`/forge undismiss {finding.id}` undoes this."
     )
-    return text + (" You are the author; nobody else here can decide, so that rule was waived." if waived else "")
+    return text + (_WAIVED if is_waived else "")
 
 
 def confirm_resolved_dismissal(remark: Sequence[Finding], login: str, taught: Mapping[str, Finding] = _NOTHING) -> str:
@@ -273,17 +276,20 @@ def confirm_resolved_dismissal(remark: Sequence[Finding], login: str, taught: Ma
     )
 
 
-def confirm_group_dismissal(remark: Sequence[Finding], reason: str, taught: Mapping[str, Finding]) -> str:
+def confirm_group_dismissal(
+    remark: Sequence[Finding], reason: str, taught: Mapping[str, Finding], *, is_waived: bool = False
+) -> str:
     """The receipt for ``dismiss`` in the thread of a comment that says several findings.
 
     :param taught: see :func:`messages.memory.describe_learned`.
     """
     why = escape(reason.rstrip("."), LONGEST_TEXT)
-    return (
+    text = (
         f"{_list_names(remark)} are dismissed: {why}. Forge does not raise them "
         "again here, nor where the same rule "
         f"meets the same code. {_mention_memories(taught)}`/forge undismiss F-ID` undoes one of them."
     )
+    return text + (_WAIVED if is_waived else "")
 
 
 def _list_names(remark: Sequence[Finding]) -> str:
@@ -492,7 +498,7 @@ def _mention_memories(taught: Mapping[str, Finding]) -> str:
 
 
 def _somebody_else(refusal: CommandRefusal) -> str:
-    return f"Someone else with the role {refusal.needed} can."
+    return f"Someone else here has the role {refusal.needed}, and can."
 
 
 def render_verb(row: VerbRow) -> str:
@@ -508,7 +514,7 @@ def describe_role(needed: RequiredRole) -> str:
         "production": needed.in_production,
     }
     least = "the gate's role" if needed.is_gates else needed.least
-    least += ", not the author" if needed.not_author else ""
+    least += ", not the author unless alone" if needed.not_author else ""
     return "; ".join([least, *(f"{case}: {role}" for case, role in cases.items() if role)])
 
 

@@ -104,7 +104,7 @@ def _about(finding: Finding) -> str:
 
 
 def _disagree(ways: str) -> str:
-    return f"<sub>Not a problem? Reply {ways}.</sub>"
+    return f"<sub>Not a problem? Reply {ways}. It takes write access; the author may where nobody else has it.</sub>"
 
 
 def link_rule(finding: Finding) -> str:

@@ -339,7 +339,12 @@ def _in_history(review: Review, *, has_server: bool) -> str:
     left = len(review.in_history) - len(rows)
     intro = (
         "A credential was in an earlier commit. Deleting the line does not help, because the history keeps it: revoke "
-        "it." + (" Then someone with write access who is not the author confirms that." if has_server else "")
+        "it."
+        + (
+            " Then someone else with write access confirms that, or the author where nobody else has it."
+            if has_server
+            else ""
+        )
     )
     return "\n".join(["### In the history", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 

@@ -42,6 +42,19 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
         _keep_reach(connection)
 
 
+def count_pending(engine: Engine) -> int:
+    """How many migrations :func:`upgrade` would apply at this moment.
+
+    :raises ConfigurationError: as there.
+    :raises DatabaseUnavailable: as there.
+    """
+    with begin(engine) as connection:
+        current = _current(connection)
+    if _is_newer(current):
+        return 0
+    return len(list(_scripts().iterate_revisions("head", current or "base")))
+
+
 def is_current(engine: Engine) -> bool:
     """Whether this version of Forge works with the schema. A file that is not there is not made.
 

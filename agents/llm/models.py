@@ -212,7 +212,10 @@ def _check_key(name: str, environment: Mapping[str, str]) -> Unusable | None:
     key = _KEYS.get(name.partition(":")[0])
     if key is None or any(environment.get(variable) for variable in key):
         return None
-    return Unusable(f"{name} cannot be asked: {key[0]} is not set.", "Set it in the environment or in .env.")
+    return Unusable(
+        f"{name} cannot be asked: {key[0]} is not set.",
+        f"Set it in the environment or in .env, or store it: `forge setup --store {key[0]}`.",
+    )
 
 
 _KEYS = {

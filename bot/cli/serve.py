@@ -10,9 +10,11 @@ import structlog
 from bot import app as process
 from bot import server
 from bot.cli.process import raise_open_files, stop_signal
-from bot.door_process import require_shared_database
+from bot.listener import HeldPort
+from bot.model_choice import ADD_MODEL, WITHOUT_MODEL, is_without_model
 from bot.relay import follow_relay
 from bot.settings import Settings
+from bot.shared_database import require_shared_database
 from bot.version import VERSION
 from bot.worker_processes import READY, follow_parent, keep_workers
 from pipeline.worker.engine import WorkflowEngine
@@ -20,10 +22,11 @@ from pipeline.worker.engine import WorkflowEngine
 log = structlog.get_logger(__name__)
 
 
-async def serve(settings: Settings, workers: int = 0) -> None:
+async def serve(settings: Settings, workers: int = 0, held: HeldPort | None = None) -> None:
     """Accept webhooks and do the work.
 
     :param workers: processes that do work beside this one, and end with it.
+    :param held: the port that the set-up left.
     :raises ConfigurationError: if a setting is wrong.
     :raises WorkersFailed: if the workers do not start.
     """
@@ -34,7 +37,7 @@ async def serve(settings: Settings, workers: int = 0) -> None:
     async with (
         keep_workers(settings, workers) as kept,
         process.forge(settings) as running,
-        server.serve(running) as port,
+        server.serve(running, held=held) as port,
         follow_relay(settings, port),
     ):
         _warn_unusable(running)
@@ -52,7 +55,9 @@ async def work(settings: Settings, *, is_attached: bool = False) -> None:
     """Do work only, beside other processes.
 
     :param is_attached: another process started this one, which ends with it; their line is the standard input.
+    :raises ConfigurationError: if a setting is wrong, or the database is one that processes cannot share.
     """
+    require_shared_database(settings.database_url, "`forge worker`")
     raise_open_files()
     stopped = stop_signal()
     parent = follow_parent(stopped) if is_attached else None
@@ -66,6 +71,9 @@ async def work(settings: Settings, *, is_attached: bool = False) -> None:
 
 
 def _warn_unusable(running: process.Forge) -> None:
+    if is_without_model(running.settings):
+        log.info("model.none", why=WITHOUT_MODEL, advice=ADD_MODEL)
+        return
     for each in running.services.models.list_unusable():
         log.warning("model.unusable", why=each.reason, advice=each.advice)
 

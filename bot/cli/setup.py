@@ -6,6 +6,7 @@ import sys
 from bot import interrupts
 from bot.cli.output import output
 from bot.cli.process import stop_signal
+from bot.listener import HeldPort
 from bot.logging import configure
 from bot.settings import Installation, check_stored, lacks_app, list_named, load_installation
 from bot.setup.server import set_up
@@ -17,6 +18,7 @@ To create the App by hand:
 1. On GitHub: Settings (of yourself or the organisation) > Developer settings > GitHub Apps > New GitHub App.
    Homepage URL: any. Webhook URL: https://YOUR-HOST/webhook, or the address of a relay's channel. Webhook secret:
    what `openssl rand -hex 32` prints. Callback URL, for the dashboard: https://YOUR-HOST/dashboard/signed-in.
+   Setup URL: https://YOUR-HOST, which says to who installs the App what happens then.
 2. Permissions and events: those of app.yml, which explains each of them.
 3. Create it, generate a private key, and note the App ID and, for the dashboard, the client ID and a client secret.
 4. Give Forge the settings, in the environment, in .env, or as files in FORGE_SECRETS_DIR:
@@ -28,12 +30,13 @@ To create the App by hand:
 _LARGEST = 100_000  # characters of a value
 
 
-def complete() -> bool:
+def complete(held: HeldPort) -> bool:
     """Set Forge up in a browser if it has no App yet; returns whether it can go on.
 
+    :param held: keeps the port, so that whoever finishes waits there for Forge.
     :raises ConfigurationError: if a setting is wrong.
     """
-    return not lacks_app() or _run()
+    return not lacks_app() or _run(held)
 
 
 def run_alone() -> None:
@@ -46,15 +49,15 @@ def run_alone() -> None:
             console.print("Forge is set up. Start it with `forge serve`.", highlight=False)
 
 
-def _run() -> bool:
+def _run(held: HeldPort | None = None) -> bool:
     settings = load_installation()
     configure(settings.log_format)
     interrupts.raise_again()
-    return asyncio.run(_serve(settings))
+    return asyncio.run(_serve(settings, held))
 
 
-async def _serve(settings: Installation) -> bool:
-    return await set_up(settings, stop_signal())
+async def _serve(settings: Installation, held: HeldPort | None) -> bool:
+    return await set_up(settings, stop_signal(), held=held)
 
 
 def print_manual() -> None:

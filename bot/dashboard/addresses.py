@@ -58,6 +58,11 @@ def _find_name(host: str) -> str:
         return ""
 
 
+def is_at(origin: str, request: web.Request) -> bool:
+    """Whether a browser reached this server under an address, as far as the request tells."""
+    return urlsplit(origin).netloc.lower() == request.headers.get("Host", "").lower()
+
+
 def explain_setup(settings: Settings, request: web.Request) -> str:
     """What is missing before anybody can sign in, for the operator; empty if nothing is."""
     if not settings.client_id or settings.client_secret is None:

@@ -4,21 +4,25 @@ import structlog
 from aiohttp import web
 from pydantic import SecretStr
 
-from bot.dashboard.addresses import choose_target, explain_setup, find_own_origin
+from bot.dashboard.addresses import choose_target, explain_setup, find_own_origin, is_at
 from bot.dashboard.authority import GitHubSilent
 from bot.dashboard.cookies import BegunSignIn, Cookies, digest, make_session_id
 from bot.dashboard.rendering import HEADERS, render
 from bot.dashboard.visit import ROOT, Page, build_address
 from bot.github.sign_in import GitHubSignIn
 from bot.settings import Settings
+from bot.setup.afterwards import find_install_page
 from domain.errors import CodeHostError, NotAllowed
+from domain.github.welcome import MOST_ISSUES
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
+from messages.welcome import TITLE as WELCOME_TITLE
 from pipeline.context import Services
 
 log = structlog.get_logger(__name__)
 
 _RETURN = f"{ROOT}/signed-in"
+_MOVED = "moved"
 _STRANGE = (
     "This sign-in was not begun in this browser, was used already, or took more than ten minutes. Nothing happened; "
     "sign in again from here."
@@ -37,8 +41,15 @@ class SignInPages:
         await self._github.aclose()
 
     async def welcome(self, request: web.Request) -> web.Response:
-        """The public page: what this is, and the way in."""
-        return self._render(request, Page("welcome.html", "Forge"))
+        """The public page: what this is, and the way in; after the set-up or an installation, what happens now."""
+        if "set-up" in request.query:
+            page = find_install_page(self._settings.store.load(), self._settings.github_web_url)
+            return self._render(request, Page("running.html", "Forge runs", {"page": page}))
+        action = request.query.get("setup_action", "")
+        if not action:
+            return self._render(request, Page("welcome.html", "Forge"))
+        shown = {"action": action, "welcome": self._settings.welcome, "issue": WELCOME_TITLE, "most": MOST_ISSUES}
+        return self._render(request, Page("installed.html", "What happens now", shown))
 
     async def offer(self, request: web.Request) -> web.Response:
         """Offers to sign in, and says what that reads."""
@@ -47,11 +58,18 @@ class SignInPages:
         return self._render(request, Page("sign-in.html", "Sign in", shown))
 
     async def leave(self, request: web.Request) -> web.Response:
-        """Sends the browser to GitHub."""
-        origin = find_own_origin(self._settings, request)
+        """Sends the browser to GitHub.
+
+        GitHub leads back to Forge's own address, so a browser at another name of it (localhost for 127.0.0.1) goes
+        there first: a cookie counts for one name only. It is led there once, as a proxy may pass on another name.
+        """
+        origin, target = find_own_origin(self._settings, request), choose_target(request.query.get("to", ROOT))
         if origin is None or explain_setup(self._settings, request):
             return await self.offer(request)
-        begun = BegunSignIn.begin(choose_target(request.query.get("to", ROOT)), self._services.clock.now())
+        if _MOVED not in request.query and not is_at(origin, request):
+            address = origin + build_address("to-github", to=target, **{_MOVED: "1"})
+            return web.Response(status=303, headers={**HEADERS, "Location": address})
+        begun = BegunSignIn.begin(target, self._services.clock.now())
         address = self._github.address(begun.state, begun.challenge, origin + _RETURN)
         response = web.Response(status=303, headers={**HEADERS, "Location": address})
         make_cookies(self._settings, request).keep_sign_in(response, begun)

@@ -9,7 +9,7 @@ import structlog
 from aiohttp import web
 
 from bot.clock import SystemClock
-from bot.listener import listen
+from bot.listener import HeldPort, listen
 from bot.settings import Installation
 from bot.setup.guard import SetupGuard
 from bot.setup.site import PATH, SetupSite
@@ -25,10 +25,12 @@ async def set_up(
     stopped: asyncio.Event,
     announce: Callable[[str], None] | None = None,
     clock: Clock | None = None,
+    held: HeldPort | None = None,
 ) -> bool:
     """Serve the set-up pages until they are done, or until the process is told to stop; returns whether they are done.
 
     :param announce: is told each address that may be opened; by default it is printed, or logged where logs are JSON.
+    :param held: keeps the port for Forge, which serves there next; None: nothing does.
     :raises ConfigurationError: the address of the settings cannot be used, or the data folder not be written.
     """
     settings.make_data_dir()
@@ -40,20 +42,22 @@ async def set_up(
         tell(_find_address(settings, port) + (f"?once={token}" if token else ""))
 
     guard = SetupGuard(clock or SystemClock(), not settings.is_on_loopback, settings.public_url, announce_token)
-    site = SetupSite(guard, settings, f"Forge {secrets.token_hex(2)}")
+    site = SetupSite(guard, settings, f"Forge {secrets.token_hex(2)}", goes_on=held is not None)
     app = web.Application(client_max_size=_LARGEST_FORM)
     site.add_routes(app.router)
     app.router.add_get("/healthz", _alive)
     app.router.add_get("/readyz", _refuse)
     app.router.add_post("/webhook", _answer_hook)
     app.router.add_post("/", _answer_hook)
-    async with listen(app, settings) as bound:
+    async with listen(app, settings, held=held) as bound:
         port = bound
         guard.open()
         waiting = [asyncio.create_task(event.wait()) for event in (site.done, stopped)]
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
+        if held is not None:
+            held.is_kept = site.done.is_set()
     return site.done.is_set()
 
 

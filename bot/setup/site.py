@@ -11,6 +11,7 @@ from bot.cli.doctor.diagnosis import Diagnosis, PartState
 from bot.github.registration import NotRegistered, RegisteredApp, build_address, build_manifest, exchange_code
 from bot.setting_places import Places
 from bot.settings import list_named
+from bot.setup.afterwards import AFTERWARDS, describe_app, find_install_page
 from bot.setup.choices import STORED, Choices, parse_choices
 from bot.setup.examination import KEYS, NO_KEY, examine_installation, try_key
 from bot.setup.guard import LIFETIME, Denied, SetupGuard
@@ -22,8 +23,6 @@ log = structlog.get_logger(__name__)
 
 PATH = "/setup"
 _COOKIE = "forge_setup"
-_PAGE = "SETUP_APP_PAGE"  # under which the App's page on GitHub is stored
-_OWNER = "SETUP_APP_OWNER"
 
 Handler = Callable[[web.Request, str], Awaitable[web.StreamResponse]]
 
@@ -32,12 +31,14 @@ class SetupSite:
     """One set-up, from the first page to the last.
 
     :param suggestion: a name for the App.
+    :param goes_on: whether Forge serves at the same address afterwards.
     """
 
-    def __init__(self, guard: SetupGuard, places: Places, suggestion: str) -> None:
+    def __init__(self, guard: SetupGuard, places: Places, suggestion: str, *, goes_on: bool) -> None:
         self._guard = guard
         self._places = places
         self._suggestion = suggestion
+        self._goes_on = goes_on
         self._is_chosen = False
         self._is_model_done = False
         self._code = ""  # of GitHub, while it could not be exchanged
@@ -102,7 +103,7 @@ class SetupSite:
     # --- the steps -----------------------------------------------------------------------------------------------
 
     async def _lead(self, _request: web.Request) -> web.StreamResponse:
-        return _see_other(PATH)
+        return self._show_end(self._load()) if self.done.is_set() else _see_other(PATH)
 
     async def _show(self, request: web.Request, origin: str) -> web.StreamResponse:
         """The step that comes next."""
@@ -119,7 +120,7 @@ class SetupSite:
         if not self._is_model_done:
             return self._show_model(kept, None)
         found = await examine_installation()
-        return render("checks.html", found=found, page=_install_page(kept), owner=kept.get(_OWNER, ""))
+        return render("checks.html", found=found)
 
     async def _begin(self, request: web.Request, origin: str) -> web.StreamResponse:
         secret = self._guard.begin(str((await request.post()).get("token", "")))
@@ -176,7 +177,7 @@ class SetupSite:
         }
         PROCESS_REDACTOR.learn(*secrets.values())
         about = {"FORGE_APP_ID": str(app.id), "FORGE_CLIENT_ID": app.client_id}
-        self._save({**secrets, **about, _PAGE: app.html_url, _OWNER: app.owner.login})
+        self._save({**secrets, **about, **describe_app(app)})
 
     async def _set_model(self, request: web.Request, _origin: str) -> web.StreamResponse:
         form = await _read_form(request)
@@ -197,9 +198,20 @@ class SetupSite:
         if not kept.get("FORGE_APP_ID"):
             return _see_other(PATH)
         self.done.set()
-        return render("done.html", page=_install_page(kept), owner=kept.get(_OWNER, ""))
+        return self._show_end(kept)
 
     # --- what is shown and kept ----------------------------------------------------------------------------------
+
+    def _show_end(self, kept: Mapping[str, str]) -> web.StreamResponse:
+        """The last page; it goes on by itself to Forge, which answers at the same address as soon as it can."""
+        page, next_page = (
+            find_install_page(kept, kept.get("FORGE_GITHUB_WEB_URL", "")),
+            AFTERWARDS if self._goes_on else "",
+        )
+        answer = render("done.html", page=page.address, owner=page.owner, next_page=next_page)
+        if next_page:
+            answer.headers["Refresh"] = f"1; url={next_page}"
+        return answer
 
     def _show_choices(self, choices: Choices, wrong: Mapping[str, str]) -> web.StreamResponse:
         named = list_named()
@@ -231,12 +243,6 @@ class SetupSite:
     def _save(self, values: Mapping[str, str]) -> None:
         self._places.make_data_dir()
         self._places.store.save(values)
-
-
-def _install_page(kept: Mapping[str, str]) -> str:
-    """Where people install the App; empty if GitHub's answer did not name a page of its own."""
-    page, web_url = kept.get(_PAGE, ""), kept.get("FORGE_GITHUB_WEB_URL", "")
-    return f"{page}/installations/new" if web_url and page.startswith(f"{web_url}/") else ""
 
 
 def _show_refusal(denied: Denied) -> web.StreamResponse:

@@ -43,6 +43,7 @@ async def add(
     now: datetime,
     *,
     role: str = "",
+    is_waived: bool = False,
     learns: bool = True,
     most: int = MOST_LIVE,
 ) -> Mapping[str, Finding]:
@@ -53,6 +54,7 @@ async def add(
     room, the findings are dismissed without a memory.
 
     :param role: the role of the person on GitHub now.
+    :param is_waived: the person wrote the change, and may only because nobody else has the role; the audit says so.
     :param learns: whether Forge may learn here.
     :param most: live memories that the repository may have.
     :returns: the ids of the memories, each with the first finding that taught it.
@@ -75,7 +77,8 @@ async def add(
             if learns:
                 cause = _cause(finding.fingerprint)
                 await memories.record_use_within(session, database.dialect, finding.memories, Use.dismissed, cause, now)
-            facts = {"finding": finding.id, "rule": finding.rule, "description": reason}
+            facts: dict[str, object] = {"finding": finding.id, "rule": finding.rule, "description": reason}
+            facts |= {"waived": True} if is_waived else {}
             await ledger.record_person_action(
                 session, repository, number, EventType.feedback_dismissed, sender, now, **facts
             )

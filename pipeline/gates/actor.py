@@ -9,6 +9,7 @@ from domain.commands import Sender
 from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot
 from domain.runs.run import RepositoryRef
+from domain.slash.verbs import VERBS, Verb
 from memory.deliveries import pushes
 from memory.ledger import ledger
 from memory.repositories import permits
@@ -25,6 +26,7 @@ class CommandActor(BaseModel):
 
     :param has_pushed: they pushed to it what no other person has accepted as a whole since.
     :param is_production: what they command about is production, or not known.
+    :param is_alone: they wrote it, and nobody else is left with the role that what they ask takes.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -36,6 +38,7 @@ class CommandActor(BaseModel):
     has_ok: bool
     has_pushed: bool = False
     is_production: bool = True
+    is_alone: bool = False
 
     @classmethod
     def without_role(cls, sender: Sender) -> "CommandActor":
@@ -52,6 +55,7 @@ class CommandActor(BaseModel):
             is_author=self.sender.id == author or self.has_pushed,
             needs_ok=self.is_fork and not self.has_ok,
             is_production=self.is_production,
+            is_alone=self.is_alone,
         )
 
     @property
@@ -82,6 +86,39 @@ async def load_actor(
         has_ok=await permits.has_ok(services.database, repository, number, pull_request.head_sha),
         has_pushed=wrote.includes(sender.id),
     )
+
+
+async def load_actor_for(
+    services: Services,
+    verb: Verb,
+    repository: RepositoryRef,
+    number: int | None,
+    sender: Sender,
+    seen: EventSnapshot | None = None,
+) -> CommandActor:
+    """The same for a command, which the author of the change may be the only one left to give.
+
+    :raises Behind: as above.
+    :raises CodeHostError: as above.
+    """
+    actor = await load_actor(services, repository, number, sender, seen)
+    needed = VERBS[verb].role
+    return await find_out_if_alone(services, repository, actor, needed.least) if needed.not_author else actor
+
+
+async def find_out_if_alone(
+    services: Services, repository: RepositoryRef, actor: CommandActor, role: str
+) -> CommandActor:
+    """The actor, and whether nobody else is left with a role. GitHub is asked only where that could matter.
+
+    :raises CodeHostError: if GitHub does not say.
+    """
+    pull_request, account = actor.pull_request, actor.sender.id
+    if pull_request is None or not actor.facts.is_author or refuse_role(actor.role, role) is not None:
+        return actor
+    others = set(await services.host.accounts_with(repository, role)) - {account}
+    wrote = await load_authorship(services, repository, pull_request, {_WHOLE_HEAD_GATE})
+    return actor.model_copy(update={"is_alone": wrote.leaves_nobody_but(account, others)})
 
 
 PermissionCheck = Callable[[], Awaitable[None]]

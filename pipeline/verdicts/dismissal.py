@@ -1,16 +1,32 @@
 """Dismisses findings, for a command, a reply in words, or a resolved thread."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from domain.commands import Sender
 from domain.ids import shorten_id
 from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
 from domain.runs.run import RepositoryRef
+from domain.slash.commands import Dismiss
 from memory.findings import dismissals
 from pipeline.context import Services
+from pipeline.gates.actor import load_actor_for
 from pipeline.verdicts import update
 from pipeline.verdicts.suppression import load_memory_settings
+from safety.authorization import is_waived
+
+
+@dataclass(frozen=True)
+class DismissalEffect:
+    """What became of a dismissal.
+
+    :param taught: the new memories by their short ids, each with its first finding.
+    :param is_waived: the author dismissed findings of their own change, because nobody else is left who may.
+    """
+
+    taught: Mapping[str, Finding]
+    is_waived: bool = False
 
 
 async def dismiss(
@@ -21,18 +37,28 @@ async def dismiss(
     sender: Sender,
     reason: str,
     cause: str,
-) -> Mapping[str, Finding]:
-    """Dismiss findings and update their check; the new memories by their short ids, each with its first finding.
+) -> DismissalEffect:
+    """Dismiss findings and update their check.
 
     The caller checked the permission. May be repeated.
 
     :param cause: the delivery behind it.
     """
     now, configured = services.clock.now(), await load_memory_settings(services, repository)
-    role = await services.host.permission(repository, sender.login, sender.id)
+    asked = Dismiss(reason=reason)
+    actor = await load_actor_for(services, asked.verb, repository, number, sender)
+    is_own = is_waived(asked, actor.facts)
     where = (services.database, repository, number)
     taught = await dismissals.add(
-        *where, found, sender, reason, now, role=role, learns=configured.enabled, most=configured.max
+        *where,
+        found,
+        sender,
+        reason,
+        now,
+        role=actor.role,
+        is_waived=is_own,
+        learns=configured.enabled,
+        most=configured.max,
     )
     await update.update_verdict(services, repository, number, cause)
-    return {shorten_id("M", memory): finding for memory, finding in taught.items()}
+    return DismissalEffect({shorten_id("M", memory): finding for memory, finding in taught.items()}, is_own)

@@ -51,7 +51,10 @@ async def record_resolution(services: Services, guid: str, command: RecordThread
 
 
 async def _find_refusal(services: Services, command: RecordThread) -> str | None:
-    """Resolving a thread is like ``/forge dismiss``, so it needs the same permission."""
+    """Resolving a thread is like ``/forge dismiss``, so it needs the same permission.
+
+    It gives no reason, so authors cannot do it, not even where nobody else may dismiss.
+    """
     actor = await load_actor(services, command.repository, command.number, command.sender)
     refused = authorise(Dismiss(reason=RESOLVED), actor.facts)
     return None if refused is None else f"only a hint: {refused.code.value}"
@@ -70,8 +73,8 @@ async def _dismiss(services: Services, guid: str, command: RecordThread, remark:
     if not meant:
         return f"{_format_names(counting)} is critical: only a command dismisses it"
     where = (command.repository, command.number)
-    taught = await dismiss(services, *where, tuple(meant), command.sender, RESOLVED, guid)
-    text = command_texts.confirm_resolved_dismissal(meant, command.sender.login, taught)
+    effect = await dismiss(services, *where, tuple(meant), command.sender, RESOLVED, guid)
+    text = command_texts.confirm_resolved_dismissal(meant, command.sender.login, effect.taught)
     await comments.reply_in_thread(services, command.repository, command.number, command.root, guid, text)
     return f"{_format_names(meant)} {'is' if len(meant) == 1 else 'are'} dismissed"
 

@@ -5,7 +5,10 @@ import re
 from dbos import DBOS
 from inline_snapshot import snapshot
 
+from domain.events import EventType
+from memory.ledger import ledger
 from memory.runs import checkpoints, runs
+from messages.audit import describe_event
 from pipeline.publishing import reviews
 from pipeline.verdicts import threads
 from safety.review_quota import PER_PULL_REQUEST
@@ -38,7 +41,7 @@ async def test_help_is_answered_once(story: Story) -> None:
     assert bodies([answer]) == snapshot(
         [
             """\
-Write a command at the start of a line, one per line. In a reply to a finding you can leave out its F-ID. Edited comments, quotes and code are ignored.
+Write a command at the start of a line, one per line. In a reply to a finding you can leave out its F-ID. Edited comments, quotes and code are ignored. The author of a change is alone where nobody else has the role.
 
 | command | minimum role | meaning |
 | --- | --- | --- |
@@ -54,10 +57,10 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge test` | triage; on a fork: write | run the tests of this head |
 | `/forge explain F-ID` | triage | a finding in more words |
 | `/forge ask QUESTION` | write | answer a question from the code: of this head, in an issue of the default branch |
-| `/forge dismiss F-ID reason` | write, not the author | the finding is wrong or not wanted: do not raise it again |
+| `/forge dismiss F-ID reason` | write, not the author unless alone | the finding is wrong or not wanted: do not raise it again |
 | `/forge undismiss F-ID` | write | take a dismissal back |
-| `/forge remember text` | write, not the author | teach Forge something about this repository |
-| `/forge forget M-ID` | write, not the author | make Forge forget it |
+| `/forge remember text` | write, not the author unless alone | teach Forge something about this repository |
+| `/forge forget M-ID` | write, not the author unless alone | make Forge forget it |
 | `/forge fix F-ID` | write | propose a change that fixes a finding |
 | `/forge run [MODE]` | write | plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive` |
 | `/forge plan` | write | plan this issue, nothing more |
@@ -70,9 +73,9 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge delegate [GATE] @account or agent` | the gate's role | let somebody else decide; at the gate `recovery`, `agent`: let another agent do it |
 | `/forge suggest [GATE]` | read | what could be done instead |
 | `/forge legitimate [F-ID] justification` | read | a finding of giving up is wrong; with the role write, but not of the author, it counts no more, else others are asked |
-| `/forge violation [F-ID] justification` | write, not the author | a finding of giving up is right: it blocks until it is mended |
-| `/forge needs-review [F-ID] [question]` | write, not the author | ask the author about a finding of giving up, and others to judge it |
-| `/forge whitelist F-ID file or repository justification` | write, not the author | a finding of giving up is wrong, and such findings pass in this file, or with the role maintain everywhere here, for 90 days |
+| `/forge violation [F-ID] justification` | write, not the author unless alone | a finding of giving up is right: it blocks until it is mended |
+| `/forge needs-review [F-ID] [question]` | write, not the author unless alone | ask the author about a finding of giving up, and others to judge it |
+| `/forge whitelist F-ID file or repository justification` | write, not the author unless alone | a finding of giving up is wrong, and such findings pass in this file, or with the role maintain everywhere here, for 90 days |
 | `/forge accept` | write | at a guard or budget: end with what there is so far |
 | `/forge abort` | write | end the run and clean up |
 | `/forge missed description` | write | report a critical bug Forge did not see |
@@ -132,9 +135,33 @@ async def test_author_does_not_dismiss(story: Story) -> None:
     await story.settle()
     [answer] = story.thread_answers(pull, comment)
     assert bodies([answer]) == snapshot(
-        ["Refused: `/forge dismiss` is not for the author of the change. Someone else with the role write can."]
+        [
+            "Refused: `/forge dismiss` is not for the author of the change. Someone else here has the role write, and can."
+        ]
     )
     assert story.check(repository, head).conclusion == "failure"
+
+
+async def test_author_who_is_alone_dismisses_with_a_reason(story: Story) -> None:
+    """By command, which gives a reason; the receipt and the audit say so. A thread without one stays a hint."""
+    repository, alice, carol, pull, head = await _open_reviewed(story)
+    story.github.revoke(repository, carol)
+    [comment] = story.comments(pull)
+    await alice.resolve(comment.thread)
+    await story.settle()
+    assert story.thread_answers(pull, comment) == []
+    assert story.check(repository, head).conclusion == "failure"
+    await alice.reply(comment, "/forge dismiss it is injected")
+    await story.settle()
+    [answer] = story.thread_answers(pull, comment)
+    assert answer.body.startswith(f"**{_names(comment)[0]}** is dismissed: it is injected.")
+    assert "It is your own change: you may, because nobody else here has the role" in answer.body
+    assert story.check(repository, head).conclusion == "success"
+    [past] = await runs.list_for_pull_request(story.forge.services.database, repository.id, pull.number)
+    told = await ledger.load_events(story.forge.services.database, past.run.id)
+    [said] = [describe_event(each) for each in told if each.type is EventType.feedback_dismissed]
+    assert (said.who, said.words) == ("alice", "it is injected")
+    assert said.why == "nobody else has the role, so the rule on authors was waived"
 
 
 async def test_stranger_is_refused(story: Story) -> None:
@@ -399,7 +426,7 @@ Also here:
 
 <sub>F-N66PXN · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name) · confidence 95%</sub>
 
-<sub>Not a problem? Reply `/forge dismiss` and say why, for all of them, or `/forge dismiss F-ID` for one.</sub>\
+<sub>Not a problem? Reply `/forge dismiss` and say why, for all of them, or `/forge dismiss F-ID` for one. It takes write access; the author may where nobody else has it.</sub>\
 """)
     assert story.check(repository, head).title == "Changes requested: 6 findings to fix"
 

@@ -54,8 +54,9 @@ async def test_a_fresh_installation(github: Simulator, monkeypatch: pytest.Monke
     assert "✗ webhook: the App has no address" in told
     assert "✓ deliveries: none yet" in told
     assert "! installations: none yet" in told
-    assert "! model: anthropic:claude-haiku" in told
-    assert "ANTHROPIC_API_KEY is not set" in told
+    assert told.count("model: ") == 1
+    assert "! model: none yet. Reviews run linters and security checks only" in told
+    assert "`forge setup --store ANTHROPIC_API_KEY`" in told
     assert re.search(r"✓ version: forge \d+\.\d+\.\d+, Python 3", told)
     assert healthy == ("✗" not in told)
     assert list(Path().iterdir()) == []

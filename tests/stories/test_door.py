@@ -140,11 +140,13 @@ async def test_a_worker_has_github_repeat_what_the_door_missed(place: Place) -> 
             assert await place.wait_for_verdict(pull) == "success"
 
 
-async def test_a_door_on_sqlite_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["door", "worker"])
+async def test_a_door_or_a_worker_on_sqlite_is_refused(command: str, tmp_path: Path) -> None:
     url = create_database("sqlite", tmp_path)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET) as github:
-        environment = build_environment(github, url, tmp_path, private_key="")
-        async with run_command(environment, tmp_path, "door") as door:
-            assert await door.wait_for_end() == 2
-    assert "".join(door.said).startswith("forge: FORGE_DATABASE_URL is SQLite, and `forge door` needs PostgreSQL")
-    assert len(door.said) == 1
+        environment = build_environment(github, url, tmp_path)
+        async with run_command(environment, tmp_path, command) as refused:
+            assert await refused.wait_for_end() == 2
+    starting, told = refused.said
+    assert '"event": "starting"' in starting
+    assert told.startswith(f"forge: FORGE_DATABASE_URL is SQLite, and `forge {command}` needs PostgreSQL")

@@ -59,9 +59,20 @@ async def test_an_organisation_goes_from_nothing_to_a_review(tmp_path: Path) -> 
             await assert_usable(page)
             told = await page.inner_text("main")
             await finish(page)
-            await page.wait_for_selector("text=Install the App on repositories")
-            await forge.wait_until_ready()
+            await page.wait_for_url(
+                f"{forge.url}/?set-up=done"
+            )  # nobody pressed anything, and Forge was away meanwhile
+            await page.wait_for_selector("text=Forge runs")
+            await assert_usable(page)
             await install(page, shop)
+            await page.wait_for_selector("text=Forge is installed")
+            assert "an issue “Forge works here now”" in await page.inner_text("main")
+            await assert_usable(page)
+            github.browse_as(alice)
+            await page.goto(f"http://localhost:{forge.port}/dashboard")  # under another name than GitHub leads back to
+            await page.get_by_role("link", name="Sign in with GitHub").click()
+            await page.wait_for_url(f"{forge.url}/dashboard")
+            await page.wait_for_selector("text=octo-org/shop")
             sha = await alice.push(shop, "topic", FLAW, base="main")
             await alice.open_pull_request(shop, "topic", title="Run what is asked")
             verdict = await wait_for_review(github, shop, sha)
@@ -92,9 +103,12 @@ async def test_an_enterprise_server_and_a_laptop_with_every_step_cancelled_once(
         shop = github.create_repository("alice/shop", {"shop.py": "x = 1\n"})
         github.grant(shop, alice, "admin")
         settings = {"ANTHROPIC_BASE_URL": address}
-        async with run_forge(here, "serve", settings=settings) as forge:
+        reached = {**settings, "FORGE_HOST": "0.0.0.0"}  # so that the address holds a token
+        async with run_forge(here, "serve", settings=reached) as forge:
             printed = await forge.wait_for_address()
+            assert printed.startswith(f"http://localhost:{forge.port}/setup?once=")
             await begin(page, printed)
+            assert page.url == f"http://localhost:{forge.port}/setup"
             await choose(page, name="x" * 34, web_url="ghes.example.com", relay="smee.io/abc")
             assert "This is not an address" in await page.inner_text("main")
             await choose(page, name="Forge of alice", web_url=github.url, relay=relay.url)
@@ -106,13 +120,14 @@ async def test_an_enterprise_server_and_a_laptop_with_every_step_cancelled_once(
             await page.goto(printed)  # and taken up again
             assert await _is_as_wide_as_its_window(page)
         async with run_forge(here, "setup", settings=settings, port=forge.port) as forge:  # started anew
-            await begin(page, await forge.wait_for_address())
+            printed = await forge.wait_for_address()
+            await begin(page, printed)
             assert await page.input_value("#name") == "Forge of alice again"
             await press(page, "Continue")
             github.faults.add(kind="before", path="/conversions", status=502)
             await confirm_on_github(page)
             assert "GitHub answered with 502" in await page.inner_text("main")
-            await page.goto(forge.url)
+            await page.goto(printed)
             await press(page, "Try again")
             await page.wait_for_selector("#key")
         async with run_forge(here, "setup", settings=settings, port=forge.port) as forge:
@@ -125,7 +140,7 @@ async def test_an_enterprise_server_and_a_laptop_with_every_step_cancelled_once(
             await give_key(page)
             await page.goto(printed)
             await finish(page)
-            await page.wait_for_selector("text=Install the App on repositories")
+            await page.wait_for_selector("text=Start it with forge serve")
             assert await forge.process.wait() == 0
         async with run_forge(here, "serve", settings=settings, port=forge.port) as forge:
             await forge.wait_until_ready()

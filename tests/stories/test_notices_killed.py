@@ -43,7 +43,7 @@ async def test_what_was_on_its_way_is_told_again(tmp_path: Path) -> None:
             "FORGE_SANDBOX": "none",
         }
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bot", "worker"), env=environment, stderr=asyncio.subprocess.DEVNULL
+            *(sys.executable, "-m", "bot", "serve"), env=environment, stderr=asyncio.subprocess.DEVNULL
         )
         await receiver.wait_for_attempts(3)
         process.kill()

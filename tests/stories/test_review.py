@@ -43,7 +43,7 @@ Undefined name `missing`. Running this line raises a NameError; define or import
 
 <sub>F-AEGTUI · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name) · confidence 95%</sub>
 
-<sub>Not a problem? Reply `/forge dismiss` and say why.</sub>\
+<sub>Not a problem? Reply `/forge dismiss` and say why. It takes write access; the author may where nobody else has it.</sub>\
 """
     )
     [run] = await story.runs()

@@ -56,7 +56,7 @@ Each price starts a shell of its own. Hand all of them to one.
 
 <sub>F-SXPWGH · `model/performance` · confidence 90%</sub>
 
-<sub>Not a problem? Reply `/forge dismiss` and say why, for all of them, or `/forge dismiss F-ID` for one.</sub>\
+<sub>Not a problem? Reply `/forge dismiss` and say why, for all of them, or `/forge dismiss F-ID` for one. It takes write access; the author may where nobody else has it.</sub>\
 """)
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import aiohttp
 
 from simulator import Simulator
-from tests.databases import create_database
+from tests.databases import create_database, drop_database
 
 
 async def test_a_worker_answers_the_health_check_and_takes_no_webhooks(tmp_path: Path) -> None:
+    url = create_database("postgresql", tmp_path)
     async with Simulator(tmp_path / "github") as github:
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("FORGE_")},
@@ -22,7 +23,7 @@ async def test_a_worker_answers_the_health_check_and_takes_no_webhooks(tmp_path:
             "FORGE_APP_ID": str(github.app.id),
             "FORGE_PRIVATE_KEY": github.app.private_key_pem,
             "FORGE_WEBHOOK_SECRET": "a-webhook-secret",
-            "FORGE_DATABASE_URL": create_database("sqlite", tmp_path),
+            "FORGE_DATABASE_URL": url,
             "FORGE_DATA_DIR": str(tmp_path / "data"),
             "FORGE_PORT": "0",
             "FORGE_LOG_FORMAT": "json",
@@ -46,3 +47,4 @@ async def test_a_worker_answers_the_health_check_and_takes_no_webhooks(tmp_path:
         process.send_signal(signal.SIGTERM)
         await process.communicate()
         assert process.returncode == 0
+    drop_database(url)

@@ -55,7 +55,7 @@ FAMILIES = (
         "commander permission",
         (
             Case("T-P1", "`/forge approve` by reader, outsider, ghost", "refused once, gate open"),
-            Case("T-P2", "by fork author, own PR", "refused"),
+            Case("T-P2", "by fork author, own PR", "refused, unless nobody else has the role"),
             Case("T-P3", "by any bot, Forge itself, echo of own text", "ignored, no loop"),
             Case("T-P4", "admin edits another's comment into a command", "edits never act"),
             Case("T-P5", "command in quote, code, link, heading, HTML comment", "not parsed"),
@@ -238,6 +238,22 @@ FAMILIES = (
                 "outsider spams comments and commands",
                 "per-actor quota, one notice, other installations unhindered",
             ),
+        ),
+    ),
+    Family(
+        "set-up pages",
+        (
+            Case("T-U1", "token guessed, stolen, used twice or late; a second browser", "403; one browser, 30 minutes"),
+            Case("T-U2", "forged, foreign or repeated state in GitHub's answer", "403, no code exchanged"),
+            Case("T-U3", "code replayed or made up", "exchanged once, nothing stored is replaced"),
+            Case(
+                "T-U4",
+                "another site posts a form, frames a page",
+                "403; no frame, no script, forms lead to GitHub only",
+            ),
+            Case("T-U5", "DNS rebinding: a name of somebody else's for this machine in `Host`", "421"),
+            Case("T-U6", "secrets in pages, headers, logs and the stored file", "in none of them"),
+            Case("T-U7", "the pages after the end, also by the browser that did it", "gone; the port waits for Forge"),
         ),
     ),
 )

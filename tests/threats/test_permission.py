@@ -82,7 +82,8 @@ async def test_t_p2_the_author_of_a_fork_is_refused(story: Story, command: str) 
 
 async def test_t_p2_an_author_who_may_write_does_not_dismiss(story: Story) -> None:
     """Not even with write permission is the author's own word enough."""
-    _, pull, comment = await open_reviewed(story)
+    repository, pull, comment = await open_reviewed(story)
+    writer(story, repository)
     await story.github.user("alice").reply(comment, DISMISS)
     await assert_refused(story, pull, comment, "is not for the author of the change")
 
@@ -174,7 +175,8 @@ async def test_t_p11_a_name_that_somebody_with_rights_gave_up(story: Story) -> N
 
 
 async def test_t_p11_an_author_under_another_name_is_still_the_author(story: Story) -> None:
-    _, pull, comment = await open_reviewed(story)
+    repository, pull, comment = await open_reviewed(story)
+    writer(story, repository)
     alice = story.github.user("alice")
     rename(story, alice, "alice-now")
     await alice.reply(comment, DISMISS)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 
 from ruamel.yaml import YAML
 
-from bot.cli.main import EXIT_CODES
+from bot.cli.commands.local import EXIT_CODES
 from bot.cli.pull_request import action, command
 from domain.errors import ForgeError
 from simulator.server import Simulator

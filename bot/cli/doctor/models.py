@@ -6,6 +6,7 @@ from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.llm.prices import FallbackPrice
 from agents.llm.probe import try_model
 from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
+from bot.model_choice import ADD_MODEL, WITHOUT_MODEL, is_without_model
 from bot.settings import Settings
 from domain.money import FREE, MICRO, Usage, format_usd
 
@@ -20,6 +21,9 @@ async def check_models(settings: Settings, *, ask: bool) -> AsyncGenerator[Diagn
     :param ask: spend a few tokens to see whether it answers.
     """
     chosen = settings.models
+    if is_without_model(settings):
+        yield warn("model", f"none yet. {WITHOUT_MODEL}", ADD_MODEL)
+        return
     named = {settings.strong_model: "strong_model", settings.fast_model: "fast_model"}
     for task in ModelTier:
         if named.pop(chosen.names[task], None) is None:

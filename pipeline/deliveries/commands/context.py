@@ -17,7 +17,7 @@ from pipeline.consistent_reads import read_when_visible
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.run_starter import RunStarter
 from pipeline.durable.journal import kind_of
-from pipeline.gates.actor import CommandActor, load_actor, record_refusal
+from pipeline.gates.actor import CommandActor, load_actor, load_actor_for, record_refusal
 from safety.authorization import CommandRefusal, authorise
 
 T = TypeVar("T")
@@ -65,11 +65,14 @@ class CommandContext(DeliveryContext):
     ) -> CommandActor | None:
         """The author with their role at this moment; None if GitHub did not say.
 
-        :param asked: what they ask for, if that may be about an environment.
+        :param asked: what they ask for, if that may be about an environment, or not be for authors.
         """
         number = self.number if self.comment.is_pull_request else None
         try:
-            actor = await load_actor(self.services, self.repository, number, self.sender, seen)
+            where = (self.repository, number, self.sender, seen)
+            if asked is None:
+                return await load_actor(self.services, *where)
+            actor = await load_actor_for(self.services, asked.verb, *where)
             environment = asked.environment if isinstance(asked, Deploy | Rollback) else None
             if environment is None:
                 return actor

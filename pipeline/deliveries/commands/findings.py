@@ -63,11 +63,11 @@ async def _dismiss(context: CommandContext, asked: Dismiss) -> str:
         return texts.already_dismissed(meant[0], known[meant[0].fingerprint])
     where = (context.repository, context.number)
     cause = f"{context.guid} dismiss {new[0].id}"
-    taught = await dismiss_findings(context.services, *where, new, context.sender, asked.reason, cause)
+    effect = await dismiss_findings(context.services, *where, new, context.sender, asked.reason, cause)
     await threads.resolve(context.services, *where, new[0])
     if len(meant) > 1:
-        return texts.confirm_group_dismissal(new, asked.reason, taught)
-    return texts.confirm_dismissal(new[0], asked.reason, taught=taught)
+        return texts.confirm_group_dismissal(new, asked.reason, effect.taught, is_waived=effect.is_waived)
+    return texts.confirm_dismissal(new[0], asked.reason, effect.taught, is_waived=effect.is_waived)
 
 
 async def _undismiss(context: CommandContext, finding: Finding) -> str:

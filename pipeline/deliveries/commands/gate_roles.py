@@ -6,7 +6,7 @@ from domain.slash.verbs import Verb
 from messages import commands as texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.gates.actor import load_actor
+from pipeline.gates.actor import find_out_if_alone, load_actor
 from safety.authorization import CommandRefusal, GateRule, authorise
 from safety.gate_requests import build_request
 
@@ -28,4 +28,5 @@ async def find_gate_refusal(context: CommandContext, gate: str) -> CommandRefusa
     )
     wanted = build_request(gate, Phase.review, "", "", (), loaded.configuration)
     actor = await load_actor(services, context.repository, context.number, context.sender)
+    actor = await find_out_if_alone(services, context.repository, actor, wanted.role) if wanted.not_author else actor
     return authorise(Approve(), actor.facts, GateRule(wanted.role, wanted.not_author))

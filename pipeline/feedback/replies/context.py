@@ -13,7 +13,7 @@ from memory.findings import findings
 from memory.ledger import ledger
 from pipeline.context import Services
 from pipeline.feedback.replies.remarks import load_name
-from pipeline.gates.actor import CommandActor, load_actor
+from pipeline.gates.actor import CommandActor, load_actor_for
 from pipeline.verdicts.settings import load_configuration
 from safety.authorization import authorise
 
@@ -43,7 +43,7 @@ async def load_context(services: Services, run: Run, command: ReadReply) -> Repl
     """The facts at this moment."""
     thread = command.comment.thread or 0
     carried = await findings.load_by_comment(services.database, command.repository.id, command.number)
-    actor = await load_actor(services, command.repository, command.number, command.sender)
+    actor = await _load_actor(services, command)
     configuration = (await load_configuration(services, run)).configuration
     replied = await ledger.count_replies(services.database, run.id, thread)
     return ReplyContext(
@@ -63,12 +63,17 @@ def _choose_finding(remark: Remark, words: str) -> Finding | None:
 
 async def may_still_dismiss(services: Services, command: ReadReply) -> bool:
     """Whether the person may dismiss at this moment. The model took its time, so permissions may be lost (T-P15)."""
-    return _may_dismiss(await load_actor(services, command.repository, command.number, command.sender))
+    return _may_dismiss(await _load_actor(services, command))
 
 
 async def may_still_ask(services: Services, command: ReadReply) -> bool:
     """Whether the person may ask at this moment, as :func:`may_still_dismiss`."""
-    return _may_ask(await load_actor(services, command.repository, command.number, command.sender))
+    return _may_ask(await _load_actor(services, command))
+
+
+async def _load_actor(services: Services, command: ReadReply) -> CommandActor:
+    """Whoever replied, as for ``/forge dismiss``."""
+    return await load_actor_for(services, Verb.dismiss, command.repository, command.number, command.sender)
 
 
 def _may_ask(actor: CommandActor) -> bool:

@@ -81,7 +81,7 @@ async def _handle_disagreement(
     if not (reading.is_sure and reading.has_reason):
         return ReplyOutcome(text=reply_texts.ask_about_dismissal(finding))
     where = (command.repository, command.number)
-    taught = await dismiss(services, *where, (finding,), command.sender, why, guid)
+    effect = await dismiss(services, *where, (finding,), command.sender, why, guid)
     await threads.resolve(services, *where, finding)
-    receipt = command_texts.confirm_dismissal(finding, why, taught=taught)
+    receipt = command_texts.confirm_dismissal(finding, why, effect.taught, is_waived=effect.is_waived)
     return ReplyOutcome(text=reply_texts.confirm_dismissal(receipt), dismissed=True)

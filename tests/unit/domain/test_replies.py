@@ -72,7 +72,7 @@ ALL = {
     "view": command_texts.render_verdict(_review(BAD, dismissed=(FINDING,)), {FINDING.id: DISMISSAL}),
     "explain": command_texts.explain_finding(BAD, None, HOSTILE),
     "explain dismissed": command_texts.explain_finding(FINDING, DISMISSAL),
-    "dismissed": command_texts.confirm_dismissal(FINDING, HOSTILE, waived=True),
+    "dismissed": command_texts.confirm_dismissal(FINDING, HOSTILE, is_waived=True),
     "resolved": command_texts.confirm_resolved_dismissal((FINDING,), HOSTILE),
     "undismissed": command_texts.confirm_undismissal(FINDING),
     "already": command_texts.already_dismissed(FINDING, DISMISSAL),

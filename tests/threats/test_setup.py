@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +10,10 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from aiohttp import web
 from structlog.testing import capture_logs
 
+from bot.listener import HeldPort, listen
 from bot.settings import load_installation
 from bot.setup.server import set_up
 from simulator import Simulator
@@ -66,7 +68,11 @@ class Setup:
 
 @asynccontextmanager
 async def _set_up(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, host: str, **settings: str
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    settings: Mapping[str, str] = {},
+    held: HeldPort | None = None,
 ) -> AsyncGenerator[tuple[Setup, asyncio.Task[bool]]]:
     monkeypatch.chdir(folder)
     for name, value in {"FORGE_HOST": host, "FORGE_PORT": "0", **settings}.items():
@@ -80,7 +86,7 @@ async def _set_up(
             running.was_announced.set()
 
         stopped = asyncio.Event()
-        task = asyncio.create_task(set_up(load_installation(), stopped, announce, running.clock))
+        task = asyncio.create_task(set_up(load_installation(), stopped, announce, running.clock, held))
         await running.was_announced.wait()
         try:
             yield running, task
@@ -103,7 +109,7 @@ async def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenera
         yield running
 
 
-async def test_a_token_counts_once_and_only_the_right_one(remote: Setup) -> None:
+async def test_t_u1_a_token_counts_once_and_only_the_right_one(remote: Setup) -> None:
     async with remote.open_browser() as browser, remote.open_browser() as other:
         assert len(remote.token) > 40
         shown = await browser.get(
@@ -122,7 +128,7 @@ async def test_a_token_counts_once_and_only_the_right_one(remote: Setup) -> None
         assert "Token that Forge printed" in (await other.get("/setup")).text
 
 
-async def test_a_token_and_a_browser_expire(remote: Setup) -> None:
+async def test_t_u1_a_token_and_a_browser_expire(remote: Setup) -> None:
     async with remote.open_browser() as browser:
         late = remote.token
         remote.clock.advance(minutes=31)
@@ -143,7 +149,7 @@ async def test_a_token_and_a_browser_expire(remote: Setup) -> None:
         assert len(remote.addresses) == 3
 
 
-async def test_a_forged_or_repeated_answer_of_github(local: Setup) -> None:
+async def test_t_u2_a_forged_or_repeated_answer_of_github(local: Setup) -> None:
     async with local.open_browser() as browser, local.open_browser() as other:
         await local.begin(browser)
         early = await browser.get("/setup/registered?code=0123456789abcdef&state=")
@@ -162,7 +168,7 @@ async def test_a_forged_or_repeated_answer_of_github(local: Setup) -> None:
         assert "API key" in (await browser.get("/setup")).text
 
 
-async def test_a_code_that_github_does_not_know(local: Setup) -> None:
+async def test_t_u3_a_code_that_github_does_not_know(local: Setup) -> None:
     async with local.open_browser() as browser:
         await local.begin(browser)
         for code in ("0123456789abcdef", "../../app", "a" * 300, ""):
@@ -173,8 +179,23 @@ async def test_a_code_that_github_does_not_know(local: Setup) -> None:
         assert [each.path for each in local.github.requests] == ["/app-manifests/0123456789abcdef/conversions"]
 
 
+async def test_t_u3_a_code_is_exchanged_once(local: Setup) -> None:
+    """Replayed with its own state, or with that of another registration that was begun: a second App takes no place."""
+    async with local.open_browser() as browser:
+        await local.begin(browser)
+        other = re.findall(r"state=([\w-]+)", await local.choose(browser))[0]
+        back = await local.register(browser)
+        assert (await browser.get(back)).status_code == 303
+        kept = load_installation().store.load()
+        code = re.findall(r"code=(\w+)", back)[0]
+        again = await browser.get(back)
+        with_other = await browser.get("/setup/registered", params={"code": code, "state": other})
+        assert (again.status_code, with_other.status_code) == (403, 502)
+        assert load_installation().store.load() == kept
+
+
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "[::1", "192.0.2.7", ""])
-async def test_another_name_for_this_machine(host: str, local: Setup) -> None:
+async def test_t_u5_another_name_for_this_machine(host: str, local: Setup) -> None:
     async with local.open_browser() as browser:
         for method, path in (("GET", "/setup"), ("POST", "/setup/begin"), ("GET", "/setup/registered")):
             answer = await browser.request(method, path, headers={"Host": host, "Origin": f"http://{host}"})
@@ -182,13 +203,13 @@ async def test_another_name_for_this_machine(host: str, local: Setup) -> None:
         await local.begin(browser)
 
 
-async def test_a_server_that_others_reach_is_known_by_numbers_and_its_public_name(
+async def test_t_u5_a_server_that_others_reach_is_known_by_numbers_and_its_public_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = find_port()
     settings = {"FORGE_PUBLIC_URL": "https://forge.example.com", "FORGE_PORT": str(port)}
     async with (
-        _set_up(tmp_path, monkeypatch, "0.0.0.0", **settings) as (running, _),  # that is what is tested
+        _set_up(tmp_path, monkeypatch, "0.0.0.0", settings) as (running, _),  # that is what is tested
         httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as browser,
     ):
         assert running.addresses[0].startswith("https://forge.example.com/setup?once=")
@@ -216,7 +237,7 @@ async def test_a_server_that_others_reach_is_known_by_numbers_and_its_public_nam
         {"Sec-Fetch-Site": "same-site"},
     ],
 )
-async def test_a_form_of_another_site(headers: dict[str, str], local: Setup) -> None:
+async def test_t_u4_a_form_of_another_site(headers: dict[str, str], local: Setup) -> None:
     async with local.open_browser() as browser:
         assert (await browser.post("/setup/begin", headers=headers)).status_code == 403
         await local.begin(browser)
@@ -225,7 +246,7 @@ async def test_a_form_of_another_site(headers: dict[str, str], local: Setup) -> 
             assert answer.status_code == 403
 
 
-async def test_a_second_browser_on_this_machine(local: Setup) -> None:
+async def test_t_u1_a_second_browser_on_this_machine(local: Setup) -> None:
     async with local.open_browser() as browser, local.open_browser() as other:
         await local.begin(browser)
         assert "under way in another browser" in (await other.post("/setup/begin")).text
@@ -262,7 +283,42 @@ async def test_webhooks_meanwhile_are_left_to_github_s_record(local: Setup) -> N
     assert [each.status_code for each in (ping, push, ready, alive)] == [200, 503, 503, 200]
 
 
-async def test_nothing_secret_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_t_u4_no_page_stands_in_a_frame_or_leads_elsewhere(local: Setup) -> None:
+    """And what an address holds, a token or a state, is not told to the next site."""
+    async with local.open_browser() as browser:
+        shown = [await browser.get("/setup"), await browser.post("/setup/begin", headers={"Origin": "null"})]
+        await local.begin(browser)
+        await local.choose(browser)
+        shown += [await browser.get("/setup"), await browser.get("/setup/registered?code=x&state=y")]
+    for page in shown:
+        policy = page.headers["Content-Security-Policy"]
+        assert "frame-ancestors 'none'; " in f"{policy}; "
+        assert "base-uri 'none'" in policy
+        assert set(re.findall(r"form-action ([^;]*)", policy)[0].split()) <= {"'self'", local.github.url}
+        assert (page.headers["Referrer-Policy"], page.headers["Cache-Control"]) == ("strict-origin", "no-store")
+
+
+async def test_t_u7_nothing_is_left_open_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even to the browser that did the set-up; while Forge starts, who connects waits for it and is not refused."""
+    held = HeldPort()
+    async with _set_up(tmp_path, monkeypatch, "127.0.0.1", held=held) as (running, task):
+        async with running.open_browser() as browser:
+            await running.begin(browser)
+            await browser.get(await running.register(browser))
+            await browser.post("/setup/model", data={"action": "skip"})
+            end = await browser.post("/setup/finish")
+            assert end.headers["Refresh"] == "1; url=/?set-up=done"
+            assert await task
+        async with running.open_browser() as browser:
+            waiting = asyncio.create_task(browser.get("/setup"))
+            await asyncio.sleep(0.1)
+            assert not waiting.done()
+            async with listen(web.Application(), load_installation(), held=held) as port:
+                assert running.origin.endswith(f":{port}")
+                assert (await waiting).status_code == 404
+
+
+async def test_t_u6_nothing_secret_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with capture_logs() as logs:
         async with _set_up(tmp_path, monkeypatch, "127.0.0.1") as (running, task), running.open_browser() as browser:
             await running.begin(browser)
