@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, DateTime, Dialect, Executable, Text, bindparam, cast, column, func, select
+from sqlalchemy import JSON, DateTime, Dialect, Executable, Text, column, func, literal_column, select
 from sqlalchemy.dialects import postgresql
 
 from memory.db.tables.deliveries import DeliveryRow
 from memory.deliveries.queue_rows import QueueRows
 
-_GROUP = "delivered"
+_GROUP = ":group"
 _TYPES = {"received_at": DateTime(timezone=True), "finished_at": DateTime(timezone=True), "command": JSON()}
 _COLUMNS = [name.key for name in DeliveryRow.__table__.columns]
 
@@ -25,27 +26,24 @@ class GroupStatement:
         compiled = _build(queue).compile(
             dialect=dialect,
             schema_translate_map=queue.options.get("schema_translate_map"),
+            compile_kwargs={"literal_binds": True},  # few of its values ever change
             render_schema_translate=True,
         )
-        self.text = str(compiled)
-        self._constants: dict[str, Any] = {}
-        for bind, name in compiled.bind_names.items():
-            write = bind.type.dialect_impl(dialect).bind_processor(dialect)
-            self._constants[name] = write(bind.value) if write else bind.value
+        self.text = str(compiled).replace(f"{_GROUP}::", "%(group)s::", 1)
 
     def bind(self, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, object]:
         """Its parameters.
 
         :param rows: of the table of deliveries, in the order of its unique keys.
         """
-        return {**self._constants, _GROUP: json.dumps(rows, default=lambda moment: moment.isoformat())}
+        return {"group": json.dumps(rows, default=datetime.isoformat)}
 
 
 def _build(queue: QueueRows) -> Executable:
     """Rows come as JSON: one parameter for all, which the driver passes on as it is."""
     columns = [column(name, _TYPES.get(name, Text())) for name in _COLUMNS]
     delivered = (
-        func.json_to_recordset(cast(bindparam(_GROUP, "", Text()), JSON))
+        func.json_to_recordset(literal_column(f"{_GROUP}::json"))
         .table_valued(*columns)
         .render_derived("delivered", with_types=True)
     )
