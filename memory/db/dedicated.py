@@ -26,10 +26,10 @@ class DedicatedConnection:
         self._arguments = {**named, **build_postgresql_arguments(seconds)}
         self._open: psycopg.AsyncConnection[tuple[Any, ...]] | None = None
 
-    async def execute(self, statement: str, values: Mapping[str, object]) -> Rows:
+    async def execute(self, statement: bytes, values: Mapping[str, object]) -> Rows:
         """The rows that a statement returns; it is prepared at its first use.
 
-        :param statement: SQL as the driver understands it.
+        :param statement: SQL as the driver understands it, in UTF-8.
         :raises DatabaseUnavailable: the server did not answer; nobody knows whether it committed.
         """
         try:

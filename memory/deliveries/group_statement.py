@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, DateTime, Dialect, Executable, Text, column, func, literal_column, select
+from sqlalchemy import JSON, DateTime, Dialect, Select, Text, column, func, literal_column, select
 from sqlalchemy.dialects import postgresql
 
 from memory.db.tables.deliveries import DeliveryRow
@@ -29,7 +29,7 @@ class GroupStatement:
             compile_kwargs={"literal_binds": True},  # few of its values ever change
             render_schema_translate=True,
         )
-        self.text = str(compiled).replace(f"{_GROUP}::", "%(group)s::", 1)
+        self.text = str(compiled).replace(f"{_GROUP}::", "%(group)s::", 1).encode()
 
     def bind(self, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, object]:
         """Its parameters.
@@ -39,7 +39,7 @@ class GroupStatement:
         return {"group": json.dumps(rows, default=datetime.isoformat)}
 
 
-def _build(queue: QueueRows) -> Executable:
+def _build(queue: QueueRows) -> Select[tuple[str]]:
     """Rows come as JSON: one parameter for all, which the driver passes on as it is."""
     columns = [column(name, _TYPES.get(name, Text())) for name in _COLUMNS]
     delivered = (

@@ -1,7 +1,7 @@
 """What becomes of deliveries that are stored and queued together, on both databases."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -41,10 +41,10 @@ async def open_intake(url: str, patience: float = 3.0) -> AsyncGenerator[tuple[I
     engine.dispose()
 
 
-def read(engine: Engine, table: str, key: str) -> dict[str, Mapping[str, Any]]:
+def read(engine: Engine, table: str, key: str) -> dict[str, dict[str, Any]]:
     """The rows of a table by their key."""
     with begin(engine) as connection:
-        return {row[key]: row for row in connection.execute(text(f"SELECT * FROM {table}")).mappings()}
+        return {row[key]: dict(row) for row in connection.execute(text(f"SELECT * FROM {table}")).mappings()}
 
 
 def read_queue(engine: Engine, table: str) -> dict[str, dict[str, Any]]:
