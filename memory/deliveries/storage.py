@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from memory.db.dedicated import DedicatedConnection
+from memory.db.dedicated_connection import DedicatedConnection
 from memory.db.engine import Engine, begin
 from memory.deliveries import deliveries
 from memory.deliveries.deliveries import ReceivedDelivery

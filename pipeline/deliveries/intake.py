@@ -19,6 +19,7 @@ log = structlog.get_logger(__name__)
 
 PATIENCE = 3.0  # seconds
 _LARGEST_GROUP = 64
+_ENDING = 1.0  # seconds that a group may take to be given up when the process stops
 _PAUSE = 0.1  # seconds before a group that the database did not take is tried again
 
 
@@ -58,6 +59,8 @@ class Intake:
                 await asyncio.wait_for(self._queue.join(), self._patience)
         for writer in self._writers:
             writer.cancel()
+        if self._writers:
+            await asyncio.wait(self._writers, timeout=_ENDING)
         for storage in self._storages:
             await storage.close()
 
