@@ -5,7 +5,6 @@ See docs/contract.md, HTTP.
 
 import asyncio
 import contextlib
-import hashlib
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, cast
@@ -104,7 +103,7 @@ class Door:
         self._verify(body, signature)
         payload = _parse(body, request.content_type)
         wanted = await self._translate(event, payload, len(body))
-        once = None if isinstance(wanted, Ignored) else make_dedup_key(wanted, hashlib.sha256(body).hexdigest())
+        once = None if isinstance(wanted, Ignored) else make_dedup_key(wanted, body)
         return ReceivedDelivery(
             guid=guid,
             event=event[:100],

@@ -1,5 +1,6 @@
 """Everything a webhook can ask Forge to do, as one closed union."""
 
+import hashlib
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -329,30 +330,32 @@ AnyCommand = Annotated[
 COMMAND: TypeAdapter[AnyCommand] = TypeAdapter(AnyCommand)
 
 
-def make_dedup_key(command: AnyCommand, digest: str) -> str | None:
+def make_dedup_key(command: AnyCommand, body: bytes) -> str | None:
     """The key that makes a command act once, even if it is sent again under another GUID, which is not signed (T-W14).
 
     None if acting twice changes nothing, or if GitHub may send two events with the same body.
 
-    :param digest: of the signed body.
+    :param body: what was signed.
     """
+    if isinstance(command, ExecuteComment | ReadReply | ReadRemark):
+        return f"{command.comment.kind} {command.comment.id}"
+    return hashlib.sha256(body).hexdigest() if _acts_once(command) else None
+
+
+def _acts_once(command: AnyCommand) -> bool:
     match command:
-        case ExecuteComment() | ReadReply() | ReadRemark():
-            return f"{command.comment.kind} {command.comment.id}"
-        case LabelledIssue() | ChangesRequested() | ReviewCheckedHead():
-            return digest
+        case LabelledIssue() | ChangesRequested() | ReviewCheckedHead() | SteerDeployment():
+            return True
         case DecideGate():
-            return None if command.choice is Choice.view else digest
-        case SteerDeployment():
-            return digest
+            return command.choice is not Choice.view
         case ReviewPullRequest():  # any other is identified by its head
-            return digest if command.repeat is Repeat.always else None
+            return command.repeat is Repeat.always
         case RecordThread():
-            return digest if command.is_dated else None
+            return command.is_dated
         case EndInstallation():
-            return digest if command.why == "deleted" else None
+            return command.why == "deleted"
         case _:
-            return None
+            return False
 
 
 class Ignored(BaseModel):

@@ -48,6 +48,7 @@ __all__ = [
     "Database",
     "Engine",
     "begin",
+    "build_postgresql_arguments",
     "insert_new",
     "is_outage",
     "sync_engine",
@@ -115,7 +116,7 @@ def sync_engine(
         max_overflow=_OVERFLOW,
         pool_timeout=busy_seconds,
         pool_pre_ping=not urgent,
-        connect_args=_postgresql_arguments(busy_seconds),
+        connect_args=build_postgresql_arguments(busy_seconds),
     )
 
 
@@ -135,12 +136,12 @@ def _async_engine(url: str, busy_seconds: float) -> AsyncEngine:
         pool_size=_POOL,
         max_overflow=_OVERFLOW,
         pool_pre_ping=True,
-        connect_args=_postgresql_arguments(busy_seconds),
+        connect_args=build_postgresql_arguments(busy_seconds),
     )
 
 
-def _postgresql_arguments(seconds: float) -> dict[str, Any]:
-    """Settings with which a server that vanished is noticed after about so many seconds."""
+def build_postgresql_arguments(seconds: float) -> dict[str, Any]:
+    """Settings of a connection with which a server that vanished is noticed after about so many seconds."""
     return {
         "connect_timeout": max(2, int(seconds)),
         "tcp_user_timeout": int(seconds * 1000),

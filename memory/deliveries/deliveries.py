@@ -40,7 +40,8 @@ _REPLAY_MARK = "/"  # separates the GUID of a delivery from the id of its replay
 _FINDING = re.compile(r"\bF-[A-Z2-7]{6}\b")
 _ULID_OR_NUMBER = re.compile(r"\b(?:[0-9A-HJKMNP-TV-Z]{26}|\d+)\b")
 _IDENTIFIERS = frozenset(
-    {"kind", "owner", "name", "login", "node_id", "head_sha", "base_sha", "updated_at", "written_at"}
+    {"kind", "owner", "name", "login", "node_id", "head_sha", "base_sha", "trigger", "repeat"}
+    | {"updated_at", "written_at", "pushed_at", "asked_at"}
 )
 """Fields of commands that never contain a credential; redacting them would delay the webhook."""
 _BATCH = 500  # in one statement
@@ -54,10 +55,22 @@ def store(connection: Connection, deliveries: Sequence[ReceivedDelivery]) -> lis
 
     The same is true of two with the same ``acts_once``: somebody other than GitHub sent one of them again.
     """
-    # Always in the order of the unique keys, so that two processes never wait for each other.
-    rows = sorted(map(_values, deliveries), key=lambda row: (row["acts_once"] or "", row["guid"]))
-    inserted = set(connection.execute(_INSERTS[connection.dialect.name], rows).scalars())
-    return [delivery.guid in inserted and not inserted.discard(delivery.guid) for delivery in deliveries]
+    inserted = connection.execute(_INSERTS[connection.dialect.name], build_rows(deliveries)).scalars()
+    return tell_new(deliveries, set(inserted))
+
+
+def build_rows(deliveries: Sequence[ReceivedDelivery]) -> list[dict[str, Any]]:
+    """Rows to insert, in the order of the unique keys, so that two processes never wait for each other."""
+    return sorted(map(_values, deliveries), key=lambda row: (row["acts_once"] or "", row["guid"]))
+
+
+def tell_new(deliveries: Sequence[ReceivedDelivery], inserted: set[str]) -> list[bool]:
+    """Whether each delivery is new. Of two with the same GUID, only the first is.
+
+    :param inserted: the GUIDs that were inserted.
+    """
+    left = set(inserted)
+    return [delivery.guid in left and not left.discard(delivery.guid) for delivery in deliveries]
 
 
 def _values(delivery: ReceivedDelivery) -> dict[str, Any]:

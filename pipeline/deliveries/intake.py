@@ -3,26 +3,23 @@
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Self, cast
 
 import structlog
 from dbos import DBOSClient
 
 from domain.errors import DatabaseUnavailable
-from memory.db.engine import Connection, Engine, begin
-from memory.db.round_trips import send_and_commit
-from memory.deliveries import deliveries
+from memory.db.engine import Connection, Engine
 from memory.deliveries.deliveries import ReceivedDelivery
+from memory.deliveries.queue_rows import note_queue_rows
+from memory.deliveries.storage import DeliveryStorage, open_storages
 from pipeline.durable.workflows import DELIVERY
 
 log = structlog.get_logger(__name__)
 
 PATIENCE = 3.0  # seconds
 _LARGEST_GROUP = 64
-_WRITERS = 2
-"""Groups on their way to PostgreSQL at once: while one is committed, the next is sent."""
+_ENDING = 1.0  # seconds that a group may take to be given up when the process stops
 _PAUSE = 0.1  # seconds before a group that the database did not take is tried again
 
 
@@ -43,17 +40,17 @@ class Intake:
     """
 
     def __init__(self, engine: Engine, client: DBOSClient, patience: float = PATIENCE) -> None:
-        self._engine = engine
-        self._client = client
         self._patience = patience
         self._queue: asyncio.Queue[_Caller] = asyncio.Queue()
         self._writers: list[asyncio.Task[None]] = []
-        self._count = 1 if engine.dialect.name == "sqlite" else _WRITERS
-        # Threads of its own: the loop's others may all be waiting for the database.
-        self._threads = ThreadPoolExecutor(self._count, thread_name_prefix="intake")
+
+        def queue_work(connection: Connection, guid: str) -> None:
+            client.enqueue_in_transaction(connection, DELIVERY.build_options(guid=guid), guid)
+
+        self._storages = open_storages(engine, note_queue_rows(queue_work), patience * 0.8)
 
     def start(self) -> None:
-        self._writers = [asyncio.create_task(self._write_groups(), name="intake") for _ in range(self._count)]
+        self._writers = [asyncio.create_task(self._write_groups(each), name="intake") for each in self._storages]
 
     async def stop(self) -> None:
         """Store what was accepted and stop."""
@@ -62,7 +59,10 @@ class Intake:
                 await asyncio.wait_for(self._queue.join(), self._patience)
         for writer in self._writers:
             writer.cancel()
-        self._threads.shutdown(wait=False)
+        if self._writers:
+            await asyncio.wait(self._writers, timeout=_ENDING)
+        for storage in self._storages:
+            await storage.close()
 
     async def accept(self, delivery: ReceivedDelivery) -> bool:
         """Make a delivery durable; whether it was new.
@@ -78,85 +78,35 @@ class Intake:
         except TimeoutError:
             raise DatabaseUnavailable(f"The delivery could not be stored within {self._patience:g} s.") from None
 
-    async def _write_groups(self) -> None:
+    async def _write_groups(self, storage: DeliveryStorage) -> None:
         while True:
             group = [await self._queue.get()]
             while len(group) < _LARGEST_GROUP and not self._queue.empty():
                 group.append(self._queue.get_nowait())
-            await self._write(group)
+            await self._write(storage, group)
             for _ in group:
                 self._queue.task_done()
 
-    async def _write(self, group: Sequence[_Caller]) -> None:
+    async def _write(self, storage: DeliveryStorage, group: Sequence[_Caller]) -> None:
         """Store a group, again and again while the database does not take it and somebody waits."""
         while waiting := [caller for caller in group if not caller.answer.done()]:
             try:
-                new = await self._store([caller.delivery for caller in waiting])
+                new = await storage.store([caller.delivery for caller in waiting])
             except DatabaseUnavailable as error:
                 log.warning("intake.not_stored", deliveries=len(waiting), error=str(error))
                 await asyncio.sleep(_PAUSE)
             except Exception as error:
-                await self._refuse(waiting, error)
+                await self._refuse(storage, waiting, error)
             else:
                 for caller, was_new in zip(waiting, new, strict=True):
                     if not caller.answer.done():
                         caller.answer.set_result(was_new)
 
-    async def _refuse(self, group: Sequence[_Caller], error: Exception) -> None:
+    async def _refuse(self, storage: DeliveryStorage, group: Sequence[_Caller], error: Exception) -> None:
         """A delivery that cannot be stored is told so; the others of its group do not suffer for it."""
         if len(group) == 1:
             if not group[0].answer.done():
                 group[0].answer.set_exception(error)
             return
         for caller in group:
-            await self._write([caller])
-
-    async def _store(self, group: Sequence[ReceivedDelivery]) -> list[bool]:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._commit, group)
-
-    def _commit(self, group: Sequence[ReceivedDelivery]) -> list[bool]:
-        with begin(self._engine) as connection:
-            new = deliveries.store(connection, group)
-            gathering = _BatchingConnection(connection)
-            for delivery, was_new in zip(group, new, strict=True):
-                if was_new and delivery.command is not None:
-                    self._client.enqueue_in_transaction(
-                        cast(Connection, gathering),
-                        DELIVERY.build_options(guid=delivery.guid),
-                        delivery.guid,
-                    )
-            gathering.insert()
-            return new
-
-
-class _BatchingConnection:
-    """Stands in for a connection while DBOS queues work, so that a group's rows are inserted together.
-
-    DBOS executes two inserts for each workflow. On SQLite it builds them anew each time, which was most of the door's
-    time; on PostgreSQL it prepares them as SQL, and each was a round trip.
-    """
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._inserts: dict[str, tuple[Any, list[Any]]] = {}
-        self._prepared: dict[str, list[Any]] = {}
-        self.dialect = connection.dialect
-        self.get_execution_options = connection.get_execution_options
-        self.execution_options = connection.execution_options
-
-    def execute(self, insert: Any, values: Any) -> Self:
-        self._inserts.setdefault(insert.table.name, (insert, []))[1].append(values)
-        return self
-
-    def exec_driver_sql(self, statement: str, values: Any) -> Self:
-        self._prepared.setdefault(statement, []).append(values)
-        return self
-
-    def fetchone(self) -> None:
-        """No row was there before: the delivery itself was new in this transaction."""
-
-    def insert(self) -> None:
-        for insert, rows in self._inserts.values():
-            self._connection.execute(insert, rows).close()  # rows that nobody fetches would keep it from committing
-        if self._prepared:
-            send_and_commit(self._connection, self._prepared)
+            await self._write(storage, [caller])

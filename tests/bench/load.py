@@ -20,6 +20,7 @@ HEAD = (
     "Content-Type: application/json\r\nX-GitHub-Event: {event}\r\nX-GitHub-Delivery: {guid}\r\n"
     "X-Hub-Signature-256: sha256={signature}\r\nContent-Length: {length}\r\n\r\n"
 )
+_Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Result:
     milliseconds: list[float] = field(default_factory=list[float])
     guids: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """By status, or ``broken``: which deliveries; if that is to be told."""
+    breaks: dict[str, int] = field(default_factory=dict[str, int])
+    """Why connections broke, and how often."""
     work: float = 0.0  # seconds of processor time the server took, which other load on the machine changes little
 
     @property
@@ -72,11 +75,11 @@ async def send(load: Load) -> Result:
     body = Path(load.body).read_bytes()
     signature = hmac.new(load.secret.encode(), body, hashlib.sha256).hexdigest()
     result, statuses = Result(), collections.Counter[str]()
-    guids = collections.defaultdict[str, list[str]](list)
+    guids, breaks = collections.defaultdict[str, list[str]](list), collections.Counter[str]()
     start = time.perf_counter()
 
     async def one_connection(number: int) -> None:
-        connection = await asyncio.open_connection("127.0.0.1", load.port)
+        connection: _Connection | None = None
         pause = load.connections / load.rate if load.rate else 0
         turn = start + pause * number / load.connections
         while (now := time.perf_counter()) < start + load.seconds:
@@ -86,27 +89,32 @@ async def send(load: Load) -> Result:
             head = HEAD.format(event=load.event, guid=guid, signature=signature, length=len(body))
             sent = time.perf_counter()
             try:
+                connection = connection or await asyncio.open_connection("127.0.0.1", load.port)
+                sent = time.perf_counter()
                 status = await _exchange(connection, head.encode() + body)
-            except (OSError, asyncio.IncompleteReadError):
+            except (OSError, asyncio.IncompleteReadError) as error:
                 if not load.told:
                     raise
                 status = "broken"
+                breaks[repr(error)] += 1
             result.milliseconds.append((time.perf_counter() - sent) * 1000)
             statuses[status] += 1
             guids[status].append(guid)
-            if load.told and status != "202":  # the server closes the connection
+            if connection and status != "202":  # the server closes it
                 connection[1].close()
-                connection = await asyncio.open_connection("127.0.0.1", load.port)
+                connection = None
             turn += pause
-        connection[1].close()
+        if connection:
+            connection[1].close()
 
     await asyncio.gather(*(one_connection(number) for number in range(load.connections)))
     result.seconds, result.statuses = time.perf_counter() - start, dict(statuses)
     result.guids = dict(guids) if load.told else {}
+    result.breaks = dict(breaks)
     return result
 
 
-async def _exchange(connection: tuple[asyncio.StreamReader, asyncio.StreamWriter], request: bytes) -> str:
+async def _exchange(connection: _Connection, request: bytes) -> str:
     """The status of the answer."""
     reader, writer = connection
     writer.write(request)

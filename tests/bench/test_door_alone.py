@@ -123,7 +123,8 @@ async def test_a_flood_with_a_restart_of_the_database(tmp_path: Path) -> None:
     print(
         f"\n\n{sum(map(len, guids.values())):,} deliveries in {result.seconds:.0f} s with a restart of PostgreSQL: "
         f"{ {status: len(those) for status, those in guids.items()} }, p99 {result.percentile(0.99):.0f} ms, "
-        f"longest {max(result.milliseconds):.0f} ms; stored {len(stored):,}"
+        f"longest {max(result.milliseconds):.0f} ms; stored {len(stored):,}; "
+        f"connections broke: {result.breaks or 'none'}"
     )
     assert accepted <= stored.keys()
     assert accepted <= queued

@@ -1,0 +1,59 @@
+"""The statement that stores a group of deliveries and queues their work, in one round trip to PostgreSQL."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, DateTime, Dialect, Select, Text, column, func, literal_column, select
+from sqlalchemy.dialects import postgresql
+
+from memory.db.tables.deliveries import DeliveryRow
+from memory.deliveries.queue_rows import QueueRows
+
+_GROUP = ":group"
+_TYPES = {"received_at": DateTime(timezone=True), "finished_at": DateTime(timezone=True), "command": JSON()}
+_COLUMNS = [name.key for name in DeliveryRow.__table__.columns]
+
+
+class GroupStatement:
+    """Inserts deliveries, and what queues the work of those that are new and ask for some; returns the new GUIDs.
+
+    :param queue: with which the work of a delivery is queued.
+    """
+
+    def __init__(self, dialect: Dialect, queue: QueueRows) -> None:
+        compiled = _build(queue).compile(
+            dialect=dialect,
+            schema_translate_map=queue.options.get("schema_translate_map"),
+            compile_kwargs={"literal_binds": True},  # few of its values ever change
+            render_schema_translate=True,
+        )
+        self.text = str(compiled).replace(f"{_GROUP}::", "%(group)s::", 1).encode()
+
+    def bind(self, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, object]:
+        """Its parameters.
+
+        :param rows: of the table of deliveries, in the order of its unique keys.
+        """
+        return {"group": json.dumps(rows, default=datetime.isoformat)}
+
+
+def _build(queue: QueueRows) -> Select[tuple[str]]:
+    """Rows come as JSON: one parameter for all, which the driver passes on as it is."""
+    columns = [column(name, _TYPES.get(name, Text())) for name in _COLUMNS]
+    delivered = (
+        func.json_to_recordset(literal_column(f"{_GROUP}::json"))
+        .table_valued(*columns)
+        .render_derived("delivered", with_types=True)
+    )
+    new = (
+        postgresql.insert(DeliveryRow)
+        .from_select(_COLUMNS, select(*(delivered.c[name] for name in _COLUMNS)))
+        .on_conflict_do_nothing()
+        .returning(DeliveryRow.guid, DeliveryRow.outcome)
+        .cte("new")
+    )
+    queued = [row.insert_for(new, new.c.guid, new.c.outcome == "accepted") for row in queue.rows]
+    ctes = [insert.cte(f"queued_{index}") for index, insert in enumerate(queued)]
+    return select(new.c.guid).add_cte(*ctes)
