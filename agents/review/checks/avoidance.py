@@ -86,7 +86,7 @@ async def check(
     wanted = [each for each in done.found if how.owned or how.settings.of(each.kind) is not AvoidanceReaction.off]
     found = build_findings(wanted, how.records, owned=how.owned)
     suspected = tuple(each for each in wanted if not each.excuse and each.confidence < CERTAIN)
-    report = ToolReport(tuple(found), files=done.files, problem=done.problem, suspected=suspected)
+    report = ToolReport(tuple(found), files=done.files, problem=done.problem, suspected=suspected, checks=done.checks)
     return ToolExecution(TOOL, Layer.static, report, time.monotonic() - started)
 
 
