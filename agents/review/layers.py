@@ -7,7 +7,7 @@ from domain.config.review import ReadMode
 from domain.review.avoidance import Avoidance, ClaimTerms
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Finding, Layer
-from domain.review.lost_checks import NOTHING_LOST, FoundCheck, LostChecks
+from domain.review.lost_checks import NOTHING_LOST, FoundCheck, LostChecks, apply_found
 from domain.review.review import IfUnread, LayerReport, Risk, RiskLevel
 from safety.eligibility import is_included
 from safety.risk import to_level
@@ -43,6 +43,10 @@ class CheckedChange(BaseModel):
     suspected: tuple[Avoidance, ...] = ()
     claim_terms: ClaimTerms = ClaimTerms()
     lost_checks: LostChecks = NOTHING_LOST
+
+    def weigh_findings(self, model: "ModelPart") -> tuple[Finding, ...]:
+        """The findings of layers 1 and 2; what the model found elsewhere is only shown."""
+        return apply_found(self.findings, model.checks)
 
     @property
     def has_source(self) -> bool:

@@ -13,7 +13,6 @@ from domain.config.configuration import Configuration
 from domain.github.dependencies import DependencyChange
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import place_on_diff
-from domain.review.lost_checks import NOTHING_LOST, apply_found
 from domain.review.review import IfUnread, Review, Unread
 from safety.containment import find_origin
 from safety.eligibility import is_included
@@ -87,7 +86,7 @@ async def check(
         if_unread=_resolve_if_unread(configuration, owned),
         suspected=checked.suspected,
         claim_terms=avoided.claim_terms,
-        lost_checks=NOTHING_LOST if owned or author.from_fork else checked.checks,
+        lost_checks=avoided.choose_sought(checked.checks, from_fork=author.from_fork),
     )
 
 
@@ -109,7 +108,7 @@ def _resolve_if_unread(configuration: Configuration, owned: bool) -> IfUnread:
 
 def build_review(checked: CheckedChange, model: ModelPart) -> Review:
     """The review that follows from all layers: risk, decision and conclusion (pure)."""
-    known = apply_found(checked.findings, model.checks)
+    known = checked.weigh_findings(model)
     findings = tuple(sorted((*known, *model.findings), key=lambda finding: finding.sort_key))
     risk = reassess(checked.risk, findings)
     layers = (*checked.layers, model.report)

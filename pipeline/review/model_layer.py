@@ -11,7 +11,6 @@ from agents.review.model import CheckPlaces, Report, Verdicts, find_checks, keep
 from domain.config.review import ReadMode
 from domain.gates import digest
 from domain.review.findings import Finding
-from domain.review.lost_checks import FoundCheck
 from domain.runs.run import Phase
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
@@ -73,7 +72,7 @@ class ModelLayer:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept, checks = weigh_claims(kept, checked.claim_terms), tuple[FoundCheck, ...]()
+        kept, checks = weigh_claims(kept, checked.claim_terms), ()
         if assessed.search is not None:
             going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
             third = await self._ask(calls, assessed.search, CheckPlaces, going_on, can_spare=can_spare)

@@ -20,7 +20,6 @@ from domain.config.configuration import Configuration
 from domain.github.pull_requests import PullRequest
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
-from domain.review.lost_checks import FoundCheck
 from domain.text.redaction import redact_outgoing
 from pipeline.model_calls.single_budget import SingleBudget
 from pipeline.review.model_answers import PreparedQuestions, assess_answers, weigh_claims
@@ -74,7 +73,7 @@ class SingleReading:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept, checks = weigh_claims(kept, checked.claim_terms), tuple[FoundCheck, ...]()
+        kept, checks = weigh_claims(kept, checked.claim_terms), ()
         if assessed.search is not None:
             third = await ask(assessed.search, CheckPlaces, choose_after(model, answers), budget)
             answers.append(third)
