@@ -7,6 +7,7 @@ from domain.config.review import ReadMode
 from domain.review.avoidance import Avoidance, ClaimTerms
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Finding, Layer
+from domain.review.lost_checks import NOTHING_LOST, FoundCheck, LostChecks, apply_found
 from domain.review.review import IfUnread, LayerReport, Risk, RiskLevel
 from safety.eligibility import is_included
 from safety.risk import to_level
@@ -19,6 +20,7 @@ class CheckedChange(BaseModel):
     :param read_by: path at head → the linters of its language that read it.
     :param suspected: where it may give up in disguise, which rules cannot tell; for the model.
     :param claim_terms: what its own claims of that count for.
+    :param lost_checks: what rules call lost, and the model may find elsewhere.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -40,6 +42,11 @@ class CheckedChange(BaseModel):
     if_unread: IfUnread = IfUnread.neutral
     suspected: tuple[Avoidance, ...] = ()
     claim_terms: ClaimTerms = ClaimTerms()
+    lost_checks: LostChecks = NOTHING_LOST
+
+    def weigh_findings(self, model: "ModelPart") -> tuple[Finding, ...]:
+        """The findings of layers 1 and 2; what the model found elsewhere is only shown."""
+        return apply_found(self.findings, model.checks)
 
     @property
     def has_source(self) -> bool:
@@ -74,6 +81,7 @@ class ModelPart(BaseModel):
     :param read: paths whose new code it read in full, at this head or an earlier one.
     :param gone: names of its own earlier findings that it calls gone.
     :param summary: what the change does, in lines.
+    :param checks: where checks stand that rules call lost.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -84,6 +92,7 @@ class ModelPart(BaseModel):
     read: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
+    checks: tuple[FoundCheck, ...] = ()
 
 
 def skip_model(checked: CheckedChange, configuration: Configuration, missing: str | None) -> ModelPart:

@@ -86,6 +86,7 @@ async def check(
         if_unread=_resolve_if_unread(configuration, owned),
         suspected=checked.suspected,
         claim_terms=avoided.claim_terms,
+        lost_checks=avoided.choose_sought(checked.checks, from_fork=author.from_fork),
     )
 
 
@@ -107,7 +108,8 @@ def _resolve_if_unread(configuration: Configuration, owned: bool) -> IfUnread:
 
 def build_review(checked: CheckedChange, model: ModelPart) -> Review:
     """The review that follows from all layers: risk, decision and conclusion (pure)."""
-    findings = tuple(sorted((*checked.findings, *model.findings), key=lambda finding: finding.sort_key))
+    known = checked.weigh_findings(model)
+    findings = tuple(sorted((*known, *model.findings), key=lambda finding: finding.sort_key))
     risk = reassess(checked.risk, findings)
     layers = (*checked.layers, model.report)
     not_looked_at = (*checked.not_looked_at, *model.not_read)

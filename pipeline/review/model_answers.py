@@ -8,7 +8,14 @@ from agents.llm.ask import ModelAnswer, Question
 from agents.llm.context import PromptContext
 from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.layers import CheckedChange
-from agents.review.model import QuestionPlan, build_second_look, extract_findings, read_earlier_verdicts
+from agents.review.model import (
+    CheckSearch,
+    QuestionPlan,
+    build_check_search,
+    build_second_look,
+    extract_findings,
+    read_earlier_verdicts,
+)
 from domain.memories.memory import Memory
 from domain.review.avoidance import CERTAIN, HARDLY_BELIEVED, RULE, ClaimTerms
 from domain.review.changes import Change, FileVersions
@@ -36,11 +43,13 @@ class AssessedAnswers(BaseModel):
     """What the answers say before the second look.
 
     :param gone: names of earlier findings that the model calls gone.
+    :param search: the question where checks stand that rules call lost.
     """
 
     candidates: tuple[Finding, ...]
     second: Question | None
     gone: tuple[str, ...]
+    search: CheckSearch | None = None
 
 
 def assess_answers(
@@ -50,8 +59,12 @@ def assess_answers(
     change: Change,
     versions: Mapping[str, FileVersions],
     lessons: Sequence[Memory],
+    never_send: Sequence[str],
 ) -> AssessedAnswers:
-    """Find the candidates, and what the second look is asked about them."""
+    """Find the candidates, what the second look is asked about them, and where lost checks are looked for.
+
+    :param never_send: glob patterns of files whose content must not be sent to a model.
+    """
     found = [*checked.findings, *prepared.carried]
     pairs = list(zip(prepared.plan.questions, answers, strict=True))
     raw = [
@@ -79,7 +92,10 @@ def assess_answers(
         for name, is_gone in read_earlier_verdicts(answer, question).items()
         if is_gone
     ]
-    return AssessedAnswers(candidates=candidates, second=second, gone=tuple(gone))
+    search = build_check_search(
+        checked.findings, checked.lost_checks, change, versions, never_send=never_send, redact=redact_outgoing
+    )
+    return AssessedAnswers(candidates=candidates, second=second, gone=tuple(gone), search=search)
 
 
 def weigh_claims(kept: Sequence[Finding], terms: ClaimTerms) -> tuple[Finding, ...]:

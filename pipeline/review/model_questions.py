@@ -102,7 +102,10 @@ class ModelQuestions:
         """The findings in the answers, and the question of the second look at them."""
         change, versions = await self._load_code(checked)
         lessons = await recall.list_recalled(self._services.database, self._run.id, Phase.review.value)
-        return await asyncio.to_thread(assess_answers, checked, prepared, answers, change, versions, lessons)
+        never_send = self._configuration.review.never_send
+        return await asyncio.to_thread(
+            assess_answers, checked, prepared, answers, change, versions, lessons, never_send
+        )
 
     async def _load_code(self, checked: CheckedChange) -> tuple[Change, dict[str, FileVersions]]:
         mirror = await fetch_mirror(self._services, self._run)

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from agents.llm.ask import ModelAnswer, ask, choose_after
 from agents.llm.models import LanguageModel, Models, ModelTier, Unusable
 from agents.review.layers import CheckedChange, ModelPart, skip_model
-from agents.review.model import Intent, Report, Verdicts, build_questions, keep_confirmed
+from agents.review.model import (
+    CheckPlaces,
+    Intent,
+    Report,
+    Verdicts,
+    build_questions,
+    find_checks,
+    keep_confirmed,
+)
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.github.pull_requests import PullRequest
@@ -57,15 +65,20 @@ class SingleReading:
         answers: list[ModelAnswer] = []
         for question in prepared.plan.questions:
             answers.append(await ask(question, Report, choose_after(model, answers), budget))
-        assessed = await asyncio.to_thread(assess_answers, checked, prepared, answers, change, versions, ())
+        never_send = self.configuration.review.never_send
+        assessed = await asyncio.to_thread(assess_answers, checked, prepared, answers, change, versions, (), never_send)
         kept, unchecked = assessed.candidates, list[Finding]()
         if assessed.second is not None:
             second = await ask(assessed.second, Verdicts, choose_after(model, answers), budget)
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept = weigh_claims(kept, checked.claim_terms)
-        return build_model_part(prepared, answers, kept, (), model, unchecked)
+        kept, checks = weigh_claims(kept, checked.claim_terms), ()
+        if assessed.search is not None:
+            third = await ask(assessed.search, CheckPlaces, choose_after(model, answers), budget)
+            answers.append(third)
+            checks = find_checks(third, assessed.search, checked.findings, checked.lost_checks)
+        return build_model_part(prepared, answers, kept, (), model, unchecked, checks)
 
     def _choose(self) -> LanguageModel | str:
         """The model, or why none is asked."""

@@ -45,7 +45,7 @@ _GUARDS = frozenset(
         "conditional_expression",
     ]
 )
-_VOCABULARY = frozenset(
+VOCABULARY = frozenset(
     [
         "self",
         "this",
@@ -247,7 +247,7 @@ def _fails_test(node: SyntaxNode) -> bool:
 
 def _read_condition(node: SyntaxNode, guards: int, assigned: Sequence[Assigned]) -> AssertionFact:
     head = [child for child in node.children if child.kind != "block"]
-    words = tuple(word for child in head for word in list_words(child) if word not in _VOCABULARY)
+    words = tuple(word for child in head for word in list_words(child) if word not in VOCABULARY)
     literals = tuple(word for child in head for word in list_literals(child))
     text = " ".join(leaf for child in head for leaf in list_leaves(child))[:_LONGEST]
     is_range = re.search(r"[<>]", text) is not None
@@ -290,7 +290,7 @@ def _is_assertion(node: SyntaxNode, language: str) -> bool:
 
 def _read(node: SyntaxNode, language: str, guards: int, assigned: Sequence[Assigned]) -> AssertionFact:
     names = find_callee(node) if node.kind in CALLS else []
-    vocabulary = {*names, *_VOCABULARY}
+    vocabulary = {*names, *VOCABULARY}
     inner = [word for word in list_words(node) if word not in vocabulary or LITERAL.search(word)]
     strength, kind = _weigh(node, names, language)
     return AssertionFact(

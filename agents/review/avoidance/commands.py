@@ -18,6 +18,8 @@ _NO_COMMAND = re.compile(
     r"^\s*(#|//|-?\s*(name|path|key|needs|if|with|id|uses|stage|working-directory|description|environment)\s*:)|"
     r"\b(npm|pnpm|yarn|pip3?|apt(-get)?|brew|gem|uv) (add|ci|i)\b"
 )
+_FETCHES = re.compile(r"\b(git clone|curl|wget)\b[^&|;]*")
+"""A command that fetches a tool of tests runs none."""
 _BEGINS = re.compile(r"^\s*(?:-\s+)?(?:(?:run|script|command|cmd|commands)\s*:\s*)?[@-]*")
 _TRIGGER = re.compile(r"\b(pull_request(?:_target)?|push|merge_group|workflow_call|workflow_run)\b")
 _ON = re.compile(r"""^["']?on["']?\s*:""")
@@ -33,6 +35,7 @@ def _find(path: str, text: str) -> Iterator[CommandFact]:
         command = line.partition(":")[2] if path.endswith(".json") else _BEGINS.sub("", line, count=1)
         if len(line) > LONGEST or _NO_COMMAND.search(line):
             continue
+        command = _FETCHES.sub("", command)
         for family, expression in _FAMILIES.items():
             if found := expression.search(command) or (family == TESTS and _SCRIPTS.match(command)):
                 tool = found[1].rpartition("/")[2]

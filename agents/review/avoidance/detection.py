@@ -13,6 +13,7 @@ from agents.review.avoidance.embedded import may_embed
 from agents.review.avoidance.facts import SourceFacts
 from agents.review.avoidance.fast_paths import FastPaths
 from agents.review.avoidance.lines import is_configuration, is_script
+from agents.review.avoidance.lost_checks import list_lost_checks
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.reading import read_facts
 from agents.review.avoidance.repository_context import UNKNOWN, RepositoryContext
@@ -21,6 +22,7 @@ from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.syntax.languages import find_language
 from domain.review.avoidance import Avoidance
 from domain.review.changes import Change, ContentKind, FileVersions
+from domain.review.lost_checks import NOTHING_LOST, LostChecks
 
 _LARGEST = 500_000  # bytes
 _TOO_LONG = 10_000  # characters of a line, which no grammar is asked about
@@ -44,11 +46,13 @@ class Detection:
 
     :param files: how many files were read.
     :param problem: what could not be read, and why.
+    :param checks: what seems to be lost, and where it may stand.
     """
 
     found: tuple[Avoidance, ...]
     files: int = 0
     problem: str | None = None
+    checks: LostChecks = NOTHING_LOST
 
 
 async def detect(
@@ -82,11 +86,12 @@ async def detect_in_pairs(
     if around.read_tests is not None and FastPaths(read).need_tests:
         around = replace(around, tested=await _list_tested(await around.read_tests(), shift))
     found = await asyncio.to_thread(find_avoidance, read, asked, around)
+    checks = await asyncio.to_thread(list_lost_checks, read, found)
     unread = [each.path for each in read if each.is_unread]
     if unread:
         lacking = f"These tests are too large, or have too long lines, to be compared: {', '.join(unread[:3])}."
         problem = f"{problem} {lacking}" if problem else lacking
-    return Detection(found, len(files), problem)
+    return Detection(found, len(files), problem, checks)
 
 
 async def _list_tested(tests: Mapping[str, bytes], shift: WorkerBudget) -> frozenset[str]:

@@ -48,7 +48,8 @@ _CONDITION = re.compile(
     r"testing \. Short|extension_loaded|function_exists|cfg|target_os|OSTYPE|uname|command -v|IsOSPlatform|condition",
 )
 _SKIP_CALL = re.compile(
-    r"^(pytest \. (skip|xfail|importorskip)|self \. skipTest|t \. (Skip|Skipf|SkipNow|skip)|skip|pending|omit|"
+    r"^(pytest \. (skip|xfail|importorskip)|self \. skipTest|t \. (Skip|Skipf|SkipNow|skip)|"
+    r"(skip|pending|omit)(?! [:+]?= | [,.\[])|"
     r"\$ this -> (markTestSkipped|markTestIncomplete)|self :: markTest\w+|Assume \. \w+|Assumptions \. \w+|assume\w* |"
     r"assumeTrue|assumeFalse|Assert \. (Ignore|Inconclusive)|this \. skip|raise unittest \. SkipTest|"
     r"unittest \. skip|startSkipping|skip_test)\b"

@@ -157,7 +157,8 @@ class WeakenedAssertions:
         has_values = len(new.test.rows) > len(old.test.rows) or len(new.test.words - old.test.words) > 1
         stricter = [after for before, after in pairs if after.strength > before.strength]
         rewritten = [after for before, after in pairs if after.text != before.text] if has_values else []
-        return any(
+        changed = [after for before, after in pairs if after.text != before.text]
+        return _are_joined(lost, (*gained, *changed)) or any(
             names and len(names & {*each.words}) / len(names) >= TAKEN_OVER for each in (*gained, *stricter, *rewritten)
         )
 
@@ -294,6 +295,20 @@ def _keeps_values(lost: Sequence[AssertionFact], new: TestFact) -> bool:
     """Whether a test still holds most of the values that its assertions compared, for a helper that goes over them."""
     told = {word for each in lost for word in each.literals}
     return bool(told) and len(told & new.words) / len(told) >= TAKEN_OVER
+
+
+def _are_joined(lost: Sequence[AssertionFact], others: Sequence[AssertionFact]) -> bool:
+    """Whether one text that is compared as a whole consists of those that are gone, such as a command's output."""
+    texts = [_read_text(each) for assertion in lost for each in assertion.literals]
+    told = [each for each in texts if each and not each.isdigit() and not each.startswith("{")]
+    wholes = [_read_text(each) for other in others if other.strength is Strength.exact for each in other.literals]
+    return bool(told) and any(
+        all(each in whole for each in told) and len(whole) / 2 <= sum(map(len, told)) < len(whole) for whole in wholes
+    )
+
+
+def _read_text(literal: str) -> str:
+    return literal.strip("$\"'`").replace("\\n", "\n")
 
 
 def _compare_last(before: Sequence[str], after: Sequence[str]) -> tuple[float, float] | None:

@@ -24,6 +24,7 @@ from domain.review.avoidance import (
 )
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.lost_checks import NOTHING_LOST, LostChecks
 from safety.containment import CodeOrigin
 from workspace.objects import Code
 
@@ -58,6 +59,13 @@ class AvoidanceCheck:
         is_wanted = self.settings.of(kind) is not AvoidanceReaction.off
         return ClaimTerms(is_wanted=is_wanted, reliability=1.0 if record is None else record.reliability)
 
+    def choose_sought(self, checks: LostChecks, *, from_fork: bool) -> LostChecks:
+        """Those that a model may find elsewhere: none of Forge's own changes, nor of a fork.
+
+        Agents take back what rules call lost, and a stranger's change waits for a person in any case.
+        """
+        return NOTHING_LOST if self.owned or from_fork else checks
+
     async def look_around(self, code: Code, change: Change) -> "AvoidanceCheck":
         """The same with what surrounds a change in its repository."""
         return replace(self, around=await look_around(code, change))
@@ -86,7 +94,7 @@ async def check(
     wanted = [each for each in done.found if how.owned or how.settings.of(each.kind) is not AvoidanceReaction.off]
     found = build_findings(wanted, how.records, owned=how.owned)
     suspected = tuple(each for each in wanted if not each.excuse and each.confidence < CERTAIN)
-    report = ToolReport(tuple(found), files=done.files, problem=done.problem, suspected=suspected)
+    report = ToolReport(tuple(found), files=done.files, problem=done.problem, suspected=suspected, checks=done.checks)
     return ToolExecution(TOOL, Layer.static, report, time.monotonic() - started)
 
 
