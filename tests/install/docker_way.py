@@ -98,7 +98,7 @@ async def _follow_compose(reader: Reader, secret: str) -> None:
     printed = await reader.follow(INSTALL, "Docker Compose", 1)
     await reader.wait_until_ready(10)  # --wait waited for it
     reader.see_doctor(printed, 2)
-    reader.see("it is on PostgreSQL", "PostgreSQL" in printed, printed)
+    reader.see("it is on PostgreSQL", "database: postgresql, schema is up to date" in printed, printed)
     await reader.see_review(secret)
     more = "docker compose --profile workers up --detach --scale worker=2"
     await reader.type(f"{more} && docker compose --profile workers ps --all", f"“{more}”")

@@ -5,6 +5,7 @@ judge what a cluster would be sent.
 """
 
 import importlib
+import importlib.util
 import json
 import re
 import shlex

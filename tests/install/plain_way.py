@@ -101,8 +101,7 @@ async def _take_steps(page: Page, address: str) -> None:
 async def _propose_change(page: Page) -> None:
     """Step 3."""
     await page.goto(f"{GITHUB}/ada/shop")
-    await page.get_by_role("link", name="shop/cart.py").or_(page.get_by_role("link", name="shop")).first.click()
-    await page.get_by_role("link", name="Edit").first.click()
+    await page.locator(".row", has_text="shop/cart.py").get_by_role("link", name="Edit").click()
     box = page.locator("textarea[name=content]")
     await box.fill(f"import os\n{await box.input_value()}")
     await page.fill("input[name=new_branch]", "topic")
@@ -119,7 +118,7 @@ async def _see_finding(reader: Reader, page: Page) -> None:
     told = await page.inner_text("body")
     reader.see("the browser shows a finding on the pull request", "F401" in told, told)
     await page.goto(f"{FORGE}/dashboard")
-    if await page.get_by_role("button", name="Sign in").or_(page.get_by_role("link", name="Sign in")).count():
-        await page.get_by_role("button", name="Sign in").or_(page.get_by_role("link", name="Sign in")).first.click()
+    await page.get_by_role("link", name="Sign in with GitHub").click()
+    await page.wait_for_url(f"{FORGE}/dashboard**")
     told = await page.inner_text("body")
     reader.see("the dashboard shows the repository", "ada/shop" in told, told)
