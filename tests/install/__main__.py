@@ -7,6 +7,7 @@ page says, because it cannot be done here, is printed by name, after a “!”.
 import argparse
 import asyncio
 import shutil
+import ssl
 import sys
 import tempfile
 import time
@@ -42,14 +43,15 @@ def main() -> int:
     network.wait_for_network()
     ways = [Way(each) for each in arguments.ways] or list(WAYS)
     arguments.cache.mkdir(parents=True, exist_ok=True)
-    tree = machine.make_tree(arguments.cache / machine.RELEASE)
-    failed = [way for way in ways if not asyncio.run(_follow_way(way, tree))]
+    certificate = machine.make_certificate(arguments.cache)
+    tree = machine.make_tree(arguments.cache / machine.RELEASE, certificate.with_name(f"{certificate.name}.crt"))
+    failed = [way for way in ways if not asyncio.run(_follow_way(way, tree, certificate))]
     _tell_what_stands_apart(ways)
     say(f"{len(ways) - len(failed)} followed, {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}")
     return 1 if failed else 0
 
 
-async def _follow_way(way: Way, tree: Path) -> bool:
+async def _follow_way(way: Way, tree: Path, certificate: Path) -> bool:
     """Whether the pages were right on a new machine."""
     say(f"{way}")
     if way is Way.kubernetes and (obstacle := kubernetes_way.find_obstacle()) is not None:
@@ -58,7 +60,7 @@ async def _follow_way(way: Way, tree: Path) -> bool:
     begun = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="clean-machine-", dir=tree.parent))
     try:
-        async with _serve_github() as github:
+        async with _serve_github(certificate) as github:
             clean = await asyncio.to_thread(CleanMachine, tree, folder)
             with clean:
                 await WAYS[way](Reader(clean, github, _choose_values(way, github)))
@@ -72,8 +74,10 @@ async def _follow_way(way: Way, tree: Path) -> bool:
 
 
 @asynccontextmanager
-async def _serve_github() -> AsyncGenerator[Simulator]:
-    """A simulated GitHub that containers of the machine reach as well, by the machine's address."""
+async def _serve_github(certificate: Path) -> AsyncGenerator[Simulator]:
+    """A simulated GitHub behind TLS that containers of the machine reach as well, by the machine's address."""
+    secured = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    secured.load_cert_chain(certificate)
     async with Simulator(webhook_secret="to be made on the machine") as github:
         inner = github.port
 
@@ -81,8 +85,8 @@ async def _serve_github() -> AsyncGenerator[Simulator]:
             there, back = await asyncio.open_connection("127.0.0.1", inner)
             await asyncio.gather(_copy(reader, back), _copy(there, writer))
 
-        async with await asyncio.start_server(pass_on, "0.0.0.0", _PORT):
-            github.world.url = f"http://{network.ADDRESS}:{_PORT}"
+        async with await asyncio.start_server(pass_on, "0.0.0.0", _PORT, ssl=secured):
+            github.world.url = f"https://{network.ADDRESS}:{_PORT}"
             yield github
 
 

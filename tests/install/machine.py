@@ -9,11 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.install.network import NAMESERVER
+from tests.install.network import ADDRESS, NAMESERVER
 from tests.install.page import ROOT
 
 RELEASE = "trixie"
-PROGRAMS = ("debootstrap", "systemd-nspawn", "slirp4netns", "nsenter", "unshare", "apt-get")
+PROGRAMS = ("debootstrap", "systemd-nspawn", "slirp4netns", "nsenter", "unshare", "apt-get", "openssl")
 SOURCE = "https://github.com/OWNER/forge.git"
 """Where the pages clone from; inside, git takes it from this checkout instead."""
 TREE = "/mnt/debian"
@@ -33,15 +33,32 @@ def find_obstacle() -> str | None:
     if os.geteuid() != 0:
         return "only root can make a machine of its own"
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
-    packages = "debootstrap, systemd-container, slirp4netns, util-linux"
+    packages = "debootstrap, systemd-container, slirp4netns, openssl"
     return f"{', '.join(missing)} not installed (Debian: {packages})" if missing else None
 
 
-def make_tree(folder: Path) -> Path:
+def make_certificate(folder: Path) -> Path:
+    """The key and the certificate of a GitHub at the machine's own address, in one file; made unless it is there.
+
+    :raises MachineError: openssl failed.
+    """
+    file = folder / "github.pem"
+    if not file.exists():
+        subject = ("-subj", "/CN=the simulated GitHub", "-addext", f"subjectAltName=IP:{ADDRESS}")
+        openssl = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "3650", *subject)
+        run(*openssl, "-keyout", f"{file}.part", "-out", f"{file}.crt")
+        text = Path(f"{file}.part").read_text() + Path(f"{file}.crt").read_text()
+        Path(f"{file}.part").write_text(text)
+        Path(f"{file}.part").rename(file)
+    return file
+
+
+def make_tree(folder: Path, *trusted: Path) -> Path:
     """Install Debian's smallest system into a folder, unless it is there, and return it.
 
     What this machine trusts besides Debian's certificates is trusted there, too: a proxy may stand before the network.
 
+    :param trusted: more certificates.
     :raises MachineError: debootstrap failed.
     """
     if folder.exists():
@@ -49,8 +66,8 @@ def make_tree(folder: Path) -> Path:
     made = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(made, ignore_errors=True)
     run("debootstrap", "--variant=minbase", f"--include={_PACKAGES}", RELEASE, str(made), _find_mirror())
-    for certificate in _TRUSTED.glob("*.crt"):
-        shutil.copy(certificate, made / _TRUSTED.relative_to("/"))
+    for certificate in (*_TRUSTED.glob("*.crt"), *trusted):
+        shutil.copy(certificate, made / _TRUSTED.relative_to("/") / f"{certificate.stem}.crt")
     run("chroot", str(made), "update-ca-certificates")
     return made.rename(folder)
 
