@@ -15,11 +15,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from bot.github.registration import load_permissions
 from simulator import Simulator
 from tests.install import docker_way, kubernetes_way, machine, network, plain_way, systemd_way
 from tests.install.known import APP_ID, BLOCKS, Way
 from tests.install.machine import CleanMachine, MachineError
-from tests.install.reader import BrokenPromiseError, Reader, say
+from tests.install.reader import FORGE, BrokenPromiseError, Reader, say
 
 Follow = Callable[[Reader], Awaitable[None]]
 WAYS: Mapping[Way, Follow] = {
@@ -78,7 +79,9 @@ async def _serve_github(certificate: Path) -> AsyncGenerator[Simulator]:
     """A simulated GitHub behind TLS that containers of the machine reach as well, by the machine's address."""
     secured = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     secured.load_cert_chain(certificate)
-    async with Simulator(webhook_secret="to be made on the machine") as github:
+    # The App is as “Before you begin” wants it; the page makes the webhook secret later.
+    permissions, webhook = load_permissions(), f"{FORGE}/webhook"
+    async with Simulator(webhook_url=webhook, webhook_secret="not yet made", permissions=permissions) as github:
         inner = github.port
 
         async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -93,7 +93,6 @@ class Reader:
         :raises BrokenPromiseError: it reports nothing.
         """
         self.github.hooks.secret = secret.strip()
-        self.github.webhook_url = f"{FORGE}/webhook"
         count = len(self.github.world.repositories)
         repository = self.github.create_repository(f"octo-org/shop{count}", {"shop.py": "x = 1\n"})
         alice = self.github.user("alice")
