@@ -85,7 +85,11 @@ async def _serve_github(certificate: Path) -> AsyncGenerator[Simulator]:
         inner = github.port
 
         async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            there, back = await asyncio.open_connection("127.0.0.1", inner)
+            try:
+                there, back = await asyncio.open_connection("127.0.0.1", inner)
+            except ConnectionRefusedError:  # the end: the machine goes after its GitHub
+                writer.close()
+                return
             await asyncio.gather(_copy(reader, back), _copy(there, writer))
 
         async with await asyncio.start_server(pass_on, "0.0.0.0", _PORT, ssl=secured):
