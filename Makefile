@@ -3,7 +3,7 @@
 # What `make test` and `make test-all` do side by side, on two cores.
 .PHONY: .lint .pytest selection
 .PHONY: test-all test-both test-lagging help install lint test demo serve bench security chaos upgrade docs lock clean
-.PHONY: site pictures
+.PHONY: site pictures install-pages
 
 BIN := .venv/bin
 # pyright would otherwise ask the network for a newer version of itself
@@ -12,7 +12,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: ## make .venv with everything, and .venv/bin/forge; at once when nothing changed
 	@bin/install
@@ -68,6 +68,10 @@ chaos: install ## long sweeps of kills and faults; CHAOS_ALL=1 dies at every poi
 
 upgrade: install ## a database of the version before, taken out of git's history, goes on in this version
 	$(BIN)/pytest tests/upgrade -n 2 --dist worksteal --timeout=0
+
+# As root, with debootstrap, systemd-nspawn and slirp4netns; WAYS=systemd follows one of plain, systemd, docker, kubernetes.
+install-pages: install ## follow README.md and docs/install.md to the letter, on clean machines; half an hour
+	$(BIN)/python -m tests.install $(WAYS)
 
 docs: install ## write the pages that are generated from the code
 	$(BIN)/python -m bot.reference.pages docs

@@ -57,6 +57,7 @@ def test_level_three_adds_to_the_same_services(services: dict[str, Any]) -> None
     for service in more.values():
         [profile] = [each.removeprefix("seccomp=") for each in service["security_opt"] if each.startswith("seccomp=")]
         assert ROOT / profile == PROFILE
+        assert not set(service["security_opt"]) & set(services["forge"]["security_opt"])  # Compose refuses it twice
 
 
 def test_the_profile_lets_bubblewrap_and_landlock_work_and_refuses_the_kernels_own() -> None:
