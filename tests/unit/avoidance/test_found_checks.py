@@ -1,11 +1,12 @@
 """Which places of a lost check are believed."""
 
 import pytest
+from pydantic import JsonValue
 
 from agents.llm.ask import ModelAnswer
 from agents.review.model import CheckSearch, find_checks
 from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.lost_checks import LostCheck, LostChecks, TestSpan, apply_found
+from domain.review.lost_checks import FoundCheck, LostCheck, LostChecks, TestSpan, apply_found
 
 _FINDING = Finding(
     rule="avoidance/test-removed",
@@ -46,10 +47,15 @@ END 1"""
 _HERE = "assert shop.total([7] * count) == 7 * count"
 
 
-def _search(quote: str, line: int = 6, verdict: str = "kept", number: int = 1, path: str = "test_shop.py"):
-    said = {"number": number, "why": "", "verdict": verdict, "path": path, "line": line, "quote": quote}
+def _search(
+    quote: str, line: int = 6, verdict: str = "kept", number: int = 1, path: str = "test_shop.py"
+) -> tuple[FoundCheck, ...]:
+    return _find({"number": number, "verdict": verdict, "path": path, "line": line, "quote": quote}, _CHECKS)
+
+
+def _find(said: dict[str, JsonValue], checks: LostChecks) -> tuple[FoundCheck, ...]:
     question = CheckSearch(key="k", instructions="", content=_SHOWN, sought=("f1",))
-    return find_checks(ModelAnswer(key="k", value={"checks": [said]}), question, [_FINDING], _CHECKS)
+    return find_checks(ModelAnswer(key="k", value={"checks": [said]}), question, [_FINDING], checks)
 
 
 @pytest.mark.parametrize("quote", [_HERE, f"6+        {_HERE}", f"+ {_HERE}"])
@@ -84,6 +90,6 @@ def test_nothing_else_is(said: dict[str, str]) -> None:
 
 def test_a_test_that_names_nothing_of_the_lost_one_is_no_place() -> None:
     other = _CHECKS.model_copy(update={"lost": (_LOST.model_copy(update={"names": ("price",)}),)})
-    said = {"number": 1, "why": "", "verdict": "kept", "path": "test_shop.py", "line": 6, "quote": _HERE}
-    question = CheckSearch(key="k", instructions="", content=_SHOWN, sought=("f1",))
-    assert find_checks(ModelAnswer(key="k", value={"checks": [said]}), question, [_FINDING], other) == ()
+    said: dict[str, JsonValue] = {"number": 1, "verdict": "kept", "path": "test_shop.py", "line": 6, "quote": _HERE}
+    assert _find(said, _CHECKS)
+    assert not _find(said, other)
