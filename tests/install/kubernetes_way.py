@@ -11,7 +11,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from typing import Any
+from typing import Any, cast
 
 from tests.install.known import INSTALL
 from tests.install.machine import MachineError
@@ -89,7 +89,7 @@ def _render_by_library(arguments: list[str]) -> list[dict[str, Any]]:
 def _merge(values: dict[str, Any], more: dict[str, Any]) -> None:
     for name, value in more.items():
         if isinstance(value, dict) and isinstance(values.get(name), dict):
-            _merge(values[name], value)
+            _merge(values[name], cast(dict[str, Any], value))
         else:
             values[name] = value
 
