@@ -58,7 +58,8 @@ async def _review_by_address(reader: Reader) -> None:
     reader.values = {**reader.values, "…": github.personal_token(alice)}
     commands = reader.fill(README, "One pull request, or a workflow, without a server")
     settings = f"export FORGE_GITHUB_API_URL={github.api_url} FORGE_GITHUB_WEB_URL={github.url}"
-    ours = _expect_code(commands.partition(" #")[0].replace("https://github.com", github.url), 1)
+    theirs = commands.partition(" #")[0].replace("https://github.com", github.url)
+    ours = _expect_code(theirs.replace("GH_TOKEN", "GH_ENTERPRISE_TOKEN"), 1)
     printed = await reader.type(f"{settings}\n{ours}", "`forge review --pr`")
     reader.see("it finds what the pull request introduces", "a.py:2" in printed, printed)
 
