@@ -15,8 +15,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from playwright.async_api import Error as PageError
-
 from bot.github.registration import load_permissions
 from simulator import Simulator
 from tests.install import docker_way, kubernetes_way, machine, network, plain_way, systemd_way
@@ -67,7 +65,7 @@ async def _follow_way(way: Way, tree: Path, certificate: Path) -> bool:
             clean = await asyncio.to_thread(CleanMachine, tree, folder)
             with clean:
                 await WAYS[way](Reader(clean, github, _choose_values(way, github)))
-    except (MachineError, BrokenPromiseError, PageError, TimeoutError, AssertionError) as error:
+    except (MachineError, BrokenPromiseError, TimeoutError, AssertionError) as error:
         say(f"  ✗ {error}")
         return False
     finally:

@@ -3,11 +3,12 @@
 import re
 import shlex
 
+from playwright.async_api import Error as PageError
 from playwright.async_api import Page
 
 from tests.install.known import INSTALL, README, SETUP
 from tests.install.page import find_block
-from tests.install.reader import FORGE, Reader
+from tests.install.reader import FORGE, BrokenPromiseError, Reader
 from tests.world.browser import BROWSER, open_page
 from tests.world.first_run import begin, choose, finish, press
 
@@ -78,10 +79,13 @@ async def _try_without_github(reader: Reader) -> None:
     assert address is not None
     try:
         async with open_page() as page:
-            await _take_steps(page, address[0])
-            await reader.wait_until_ready()
-            await _propose_change(page)
-            await _see_finding(reader, page)
+            try:
+                await _take_steps(page, address[0])
+                await reader.wait_until_ready()
+                await _propose_change(page)
+                await _see_finding(reader, page)
+            except PageError as error:
+                raise BrokenPromiseError(f"{error}\n{page.url}\n{await page.inner_text('body')}") from error
     finally:
         await BROWSER.close()
 
