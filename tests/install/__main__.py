@@ -43,6 +43,9 @@ def main() -> int:
         return network.run_inside(again)
     network.wait_for_network()
     ways = [Way(each) for each in arguments.ways] or list(WAYS)
+    if Way.kubernetes in ways and (obstacle := kubernetes_way.find_obstacle()) is not None:
+        say(f"! {Way.kubernetes} is left out: {obstacle}")
+        ways.remove(Way.kubernetes)
     arguments.cache.mkdir(parents=True, exist_ok=True)
     certificate = machine.make_certificate(arguments.cache)
     tree = machine.make_tree(arguments.cache / machine.RELEASE, certificate.with_name(f"{certificate.name}.crt"))
@@ -55,9 +58,6 @@ def main() -> int:
 async def _follow_way(way: Way, tree: Path, certificate: Path) -> bool:
     """Whether the pages were right on a new machine."""
     say(f"{way}")
-    if way is Way.kubernetes and (obstacle := kubernetes_way.find_obstacle()) is not None:
-        say(f"  ! left out: {obstacle}")
-        return False
     begun = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="clean-machine-", dir=tree.parent))
     try:

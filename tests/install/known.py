@@ -43,7 +43,7 @@ BLOCKS: Mapping[tuple[str, str, int], Known] = {
     (README, "One pull request, or a workflow, without a server", 1): Known(
         Way.plain,
         fills=frozenset({"OWNER", "REPO", "…"}),
-        apart="the simulator's address stands for https://github.com",
+        apart="the simulator's address stands for https://github.com, and so the token has an Enterprise Server's name",
     ),
     (SETUP, "Try it without GitHub", 1): Known(
         Way.plain, apart="the two terminals are two processes in the background; a browser does the steps below it"

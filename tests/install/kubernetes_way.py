@@ -69,8 +69,7 @@ def _render(command: list[str]) -> list[dict[str, Any]]:
 def _render_by_library(arguments: list[str]) -> list[dict[str, Any]]:
     helm: Any = importlib.import_module("helm_python")
     values: dict[str, Any] = {}
-    options = dict(zip(arguments[::2], arguments[1::2], strict=True)) if len(arguments) % 2 == 0 else {}
-    assert options, arguments
+    options = dict(zip(arguments[::2], arguments[1::2], strict=True))
     for option, value in zip(arguments[::2], arguments[1::2], strict=True):
         if option == "--set":
             _merge(values, helm.parse_set_string(value))
@@ -89,7 +88,7 @@ def _render_by_library(arguments: list[str]) -> list[dict[str, Any]]:
 def _merge(values: dict[str, Any], more: dict[str, Any]) -> None:
     for name, value in more.items():
         if isinstance(value, dict) and isinstance(values.get(name), dict):
-            _merge(values[name], cast(dict[str, Any], value))
+            _merge(values[name], cast("dict[str, Any]", value))
         else:
             values[name] = value
 

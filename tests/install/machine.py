@@ -137,9 +137,9 @@ class CleanMachine:
         :returns: what they printed.
         :raises MachineError: one failed, or they took longer than ``seconds``.
         """
-        argv = ["nsenter", f"--target={self._leader}", *_NAMESPACES, "--root", f"--wd={self.root}{at}"]
+        argv = ["nsenter", f"--target={self._leader}", *_NAMESPACES, "--root"]
         clean = ["/usr/bin/env", "-i", f"PATH={_PATH}", "HOME=/root", "LANG=C.UTF-8", "TERM=dumb"]
-        shell = ["/bin/bash", "-e", "-o", "pipefail", "-c", commands]
+        shell = ["/bin/bash", "-e", "-o", "pipefail", "-c", f"cd {at}\n{commands}"]
         try:
             done = subprocess.run(
                 [*argv, *clean, *shell],

@@ -3,11 +3,12 @@
 import re
 import shlex
 
+from playwright.async_api import Error as PageError
 from playwright.async_api import Page
 
 from tests.install.known import INSTALL, README, SETUP
 from tests.install.page import find_block
-from tests.install.reader import FORGE, Reader
+from tests.install.reader import FORGE, BrokenPromiseError, Reader
 from tests.world.browser import BROWSER, open_page
 from tests.world.first_run import begin, choose, finish, press
 
@@ -58,7 +59,8 @@ async def _review_by_address(reader: Reader) -> None:
     reader.values = {**reader.values, "…": github.personal_token(alice)}
     commands = reader.fill(README, "One pull request, or a workflow, without a server")
     settings = f"export FORGE_GITHUB_API_URL={github.api_url} FORGE_GITHUB_WEB_URL={github.url}"
-    ours = _expect_code(commands.partition(" #")[0].replace("https://github.com", github.url), 1)
+    theirs = commands.partition(" #")[0].replace("https://github.com", github.url)
+    ours = _expect_code(theirs.replace("GH_TOKEN", "GH_ENTERPRISE_TOKEN"), 1)
     printed = await reader.type(f"{settings}\n{ours}", "`forge review --pr`")
     reader.see("it finds what the pull request introduces", "a.py:2" in printed, printed)
 
@@ -77,10 +79,13 @@ async def _try_without_github(reader: Reader) -> None:
     assert address is not None
     try:
         async with open_page() as page:
-            await _take_steps(page, address[0])
-            await reader.wait_until_ready()
-            await _propose_change(page)
-            await _see_finding(reader, page)
+            try:
+                await _take_steps(page, address[0])
+                await reader.wait_until_ready()
+                await _propose_change(page)
+                await _see_finding(reader, page)
+            except PageError as error:
+                raise BrokenPromiseError(f"{error}\n{page.url}\n{await page.inner_text('body')}") from error
     finally:
         await BROWSER.close()
 
