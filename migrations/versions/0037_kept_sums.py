@@ -26,7 +26,8 @@ _SPEND = (
 _IS_AUDITED = sa.text(
     "(type LIKE 'gate.%' OR type LIKE 'breaker.%' OR type LIKE 'guard.%' OR type LIKE 'ladder.%' "
     "OR type LIKE 'safety.%' OR type LIKE 'feedback.%' OR type LIKE 'checkpoint.%' "
-    "OR type IN ('budget.granted', 'budget.refused', 'permission.refused'))"
+    "OR type IN ('budget.granted', 'budget.refused', 'permission.refused', 'memory.stored', 'memory.edited', "
+    "'memory.archived', 'memory.imported'))"
 )
 _IS_BESIDE_RUNS = sa.text("length(trace) <> 26")
 

@@ -15,7 +15,8 @@ index of their own."""
 IS_AUDITED = text(
     "(type LIKE 'gate.%' OR type LIKE 'breaker.%' OR type LIKE 'guard.%' OR type LIKE 'ladder.%' "
     "OR type LIKE 'safety.%' OR type LIKE 'feedback.%' OR type LIKE 'checkpoint.%' "
-    "OR type IN ('budget.granted', 'budget.refused', 'permission.refused'))"
+    "OR type IN ('budget.granted', 'budget.refused', 'permission.refused', 'memory.stored', 'memory.edited', "
+    "'memory.archived', 'memory.imported'))"
 )
 """Events among which are all that the audit lists. They are few of all, and are listed in the order of their times."""
 
