@@ -60,7 +60,17 @@ def test_all_that_can_be_had(render: Render) -> None:
     assert backends["/webhook"] == "forge-door"
     assert backends["/dashboard"] == "forge-serve"
     assert "/metrics" not in backends
+    kinds = {each["path"]: each["pathType"] for each in rule["http"]["paths"]}
+    assert (kinds.pop("/"), set(kinds.values())) == ("Exact", {"Prefix"})
     _check_kubernetes(manifests)
+
+
+def test_a_door_has_no_key_of_the_app(render: Render) -> None:
+    for pod in _pods(render(SCALED)):
+        [secret] = [each["secret"] for each in pod["volumes"] if each["name"] == "secrets"]
+        keys = {each["key"].lower() for each in secret.get("items", ())}
+        is_door = pod["containers"][0]["args"][1] == "door"
+        assert keys == ({"forge_app_id", "forge_webhook_secret", "forge_database_url"} if is_door else set())
 
 
 @pytest.mark.parametrize("values", [{}, SCALED, {**SCALED, "sandbox": {"level": "bubblewrap"}}])

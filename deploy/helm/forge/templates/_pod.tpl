@@ -109,6 +109,15 @@ spec:
       secret:
         secretName: {{ $values.existingSecret }}
         defaultMode: 0440
+        {{- if eq .kind "door" }}
+        # What a door needs, however it is spelt, and above all not the App's key.
+        optional: true
+        items:
+          {{- range (list "forge_app_id" "forge_webhook_secret" "forge_database_url") }}
+          - {key: {{ . }}, path: {{ . }}}
+          - {key: {{ upper . }}, path: {{ upper . }}}
+          {{- end }}
+        {{- end }}
     {{- if or (eq .kind "door") (not $values.persistence.enabled) }}
     - name: data
       emptyDir: {}
