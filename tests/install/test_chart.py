@@ -65,6 +65,14 @@ def test_all_that_can_be_had(render: Render) -> None:
     _check_kubernetes(manifests)
 
 
+def test_it_answers_under_the_name_of_the_ingress(render: Render) -> None:
+    other = {**SCALED, "settings": {"FORGE_PUBLIC_URL": "https://forge.internal"}}
+    for values, address in (({}, []), (SCALED, ["https://forge.example.com"]), (other, ["https://forge.internal"])):
+        for pod in _pods(render(values)):
+            named = [each for each in pod["containers"][0]["env"] if each["name"] == "FORGE_PUBLIC_URL"]
+            assert [each["value"] for each in named] == address
+
+
 def test_a_door_has_no_key_of_the_app(render: Render) -> None:
     for pod in _pods(render(SCALED)):
         [secret] = [each["secret"] for each in pod["volumes"] if each["name"] == "secrets"]

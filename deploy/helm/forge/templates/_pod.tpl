@@ -58,6 +58,11 @@ spec:
         - name: FORGE_METRICS
           value: "true"
         {{- end }}
+        {{- if and $values.ingress.enabled (not (hasKey $values.settings "FORGE_PUBLIC_URL")) }}
+        # The name under which the dashboard answers, and to which people are led.
+        - name: FORGE_PUBLIC_URL
+          value: {{ printf "https://%s" $values.ingress.host | quote }}
+        {{- end }}
         {{- range $name, $value := $values.settings }}
         - name: {{ $name }}
           value: {{ $value | quote }}
