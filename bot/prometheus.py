@@ -4,6 +4,7 @@ Each process counts its own events. The current state (waiting gates, breakers, 
 each scrape, so any process reports it for all.
 """
 
+import math
 from datetime import datetime, timedelta
 
 from aiohttp import web
@@ -137,8 +138,10 @@ class Metrics:
 
     async def _read_state(self, database: Database) -> None:
         """Read the current state; without the database, report none rather than an old one."""
-        for gauge in (self._breakers, self._waiting, self._levels):
+        for gauge in (self._breakers, self._waiting, self._levels, self._deployed, self._notices):
             gauge.clear()
+        for gauge in (self._deploying, self._failing, self._halted):
+            gauge.set(math.nan)
         try:
             now = await snapshot.load_snapshot(database)
             deployed = await past_deployments.count_by_state(database)

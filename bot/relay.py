@@ -13,6 +13,7 @@ import random
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import httpx2
 import structlog
@@ -50,7 +51,7 @@ def parse_event(data: str) -> RelayedEvent | None:
         headers = {
             name.lower(): value
             for name, (start, end) in spans.items()
-            if name.lower().startswith(_PASSED_ON) and isinstance(value := json.loads(data[start:end]), str)
+            if name.lower().startswith(_PASSED_ON) and _can_be_sent(value := json.loads(data[start:end]))
         }
         if "bodyB" in spans:
             start, end = spans["bodyB"]
@@ -61,6 +62,11 @@ def parse_event(data: str) -> RelayedEvent | None:
     except (ValueError, KeyError, TypeError, RecursionError, binascii.Error):
         return None
     return RelayedEvent(headers, body) if "x-github-event" in headers else None
+
+
+def _can_be_sent(value: object) -> TypeGuard[str]:
+    """Whether a request can have this in a header: whoever knows the channel can write anything there."""
+    return isinstance(value, str) and value.isascii() and value.isprintable()
 
 
 def _scan_members(text: str) -> list[tuple[str, tuple[int, int]]]:

@@ -102,6 +102,14 @@ class Installation(ToolFolders, Places):
     def _no_slash(cls, value: str) -> str:
         return value.rstrip("/")
 
+    @field_validator("public_url")
+    @classmethod
+    def _require_site(cls, value: str) -> str:
+        place = urlsplit(value)
+        if value and (place.scheme not in {"http", "https"} or not place.hostname):
+            raise ValueError("it must be an address, such as https://forge.example.com")
+        return value
+
     @field_validator("webhook_relay")
     @classmethod
     def _require_private(cls, value: str) -> str:

@@ -82,30 +82,44 @@ class WorkerProcesses:
 
     async def _start(self) -> None:
         began = time.monotonic()
-        process = await self._spawn(1)
+        try:
+            process = await self._spawn(1)
+        except OSError as error:
+            self._fail(
+                f"Worker 1 cannot be started ({error.strerror}), so `forge serve --workers` ends, too.",
+                "Give this machine or this account more memory, processes or open files, and start again.",
+            )
+            return
         if not await self._wait_until_ready(1, process):
             code = await process.wait()
-            self.problem = WorkersFailed(
+            self._fail(
                 f"Worker 1 ended with code {code} before it worked, so `forge serve --workers` ends, too.",
                 "Its own message stands above this one; correct what it names and start again.",
             )
-            self.failed.set()
             return
         self._keepers = [asyncio.create_task(self._keep(1, process, began))]
         self._keepers += [asyncio.create_task(self._keep(number)) for number in range(2, self._count + 1)]
+
+    def _fail(self, why: str, advice: str) -> None:
+        self.problem = WorkersFailed(why, advice)
+        self.failed.set()
 
     async def _keep(self, number: int, process: asyncio.subprocess.Process | None = None, began: float = 0.0) -> None:
         """Keep one worker running: wait for its end, pause, and start it again."""
         pause = _FIRST_PAUSE
         while not self._is_stopping:
-            if process is None:
-                began = time.monotonic()
-                process = await self._spawn(number)
-                await self._wait_until_ready(number, process)
-            code = await process.wait()
-            if time.monotonic() - began >= _STEADY:
-                pause = _FIRST_PAUSE
-            log.error("worker.ended", worker=number, pid=process.pid, code=code, starts_again_in=pause)
+            try:
+                if process is None:
+                    began = time.monotonic()
+                    process = await self._spawn(number)
+                    await self._wait_until_ready(number, process)
+                code = await process.wait()
+            except OSError as error:  # no memory, or no more processes, which may pass
+                log.error("worker.not_started", worker=number, why=error.strerror, starts_again_in=pause)
+            else:
+                if time.monotonic() - began >= _STEADY:
+                    pause = _FIRST_PAUSE
+                log.error("worker.ended", worker=number, pid=process.pid, code=code, starts_again_in=pause)
             await asyncio.sleep(pause)
             pause, process = min(2 * pause, _LONGEST_PAUSE), None
 

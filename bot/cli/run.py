@@ -9,7 +9,7 @@ from typing import Any
 import migrations
 from bot import interrupts
 from bot.logging import configure
-from bot.settings import DoorSettings, Installation, Settings, load, load_door, load_installation
+from bot.settings import AnySettings, DoorSettings, Installation, Settings, load, load_door, load_installation
 from domain.errors import ForgeError
 from memory.db.engine import Database, sync_engine
 
@@ -19,10 +19,7 @@ def run(work: Callable[[Installation], Coroutine[Any, Any, None]]) -> None:
 
     :raises ConfigurationError: if a setting is wrong.
     """
-    settings = load_installation()
-    configure(settings.log_format)
-    interrupts.raise_again()
-    asyncio.run(work(settings))
+    _run(load_installation, work)
 
 
 def run_app(work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
@@ -30,10 +27,7 @@ def run_app(work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
 
     :raises ConfigurationError: if a setting is wrong.
     """
-    settings = load()
-    configure(settings.log_format)
-    interrupts.raise_again()
-    asyncio.run(work(settings))
+    _run(load, work)
 
 
 def run_door(work: Callable[[DoorSettings], Coroutine[Any, Any, None]]) -> None:
@@ -41,7 +35,11 @@ def run_door(work: Callable[[DoorSettings], Coroutine[Any, Any, None]]) -> None:
 
     :raises ConfigurationError: if a setting is wrong.
     """
-    settings = load_door()
+    _run(load_door, work)
+
+
+def _run(read: Callable[[], AnySettings], work: Callable[[AnySettings], Coroutine[Any, Any, None]]) -> None:
+    settings = read()
     configure(settings.log_format)
     interrupts.raise_again()
     asyncio.run(work(settings))

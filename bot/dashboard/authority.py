@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized
 from domain.runs.run import RepositoryRef
+from memory.process import sessions
 from memory.process.sessions import DashboardSession
 from memory.reports import repository_overview
 from pipeline.context import Services
@@ -83,6 +84,8 @@ async def ask_for_role(
         return None
     except (CodeHostError, TimeoutError) as error:
         raise GitHubSilent(str(error) or "GitHub did not answer in time.") from None
+    if present != repository:
+        await sessions.add_name(services.database, session.digest, present)
     return None if refuse_role(role, "read") is not None else ReadableRepository(present, role)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from bot.dashboard.authority import GitHubSilent
+from bot.dashboard.runs import parse_number
 from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, Shown, Visit
 from domain.config.configuration import Configuration
 from domain.config.mistakes import Mistake
@@ -22,7 +23,6 @@ EDITOR = "write"
 """The role that changes the file, as for pushing a branch on GitHub."""
 _OF_ORGANISATION = "not shown: the organisation's file is in a repository that you may not read"
 _OF_OPERATOR = "not shown: the operator sets it, which takes the role write here"
-_DIGITS = 12  # of the number of a pull request
 
 
 @dataclass(frozen=True)
@@ -129,12 +129,10 @@ def _explain_hidden(value: ConfiguredValue, hidden: Sequence[ValueOrigin]) -> st
     return _OF_OPERATOR if value.origin is ValueOrigin.ceiling else _OF_ORGANISATION
 
 
-def _find_proposed(visit: Visit) -> tuple[str, str] | None:
+def _find_proposed(visit: Visit) -> tuple[int, str] | None:
     """Number and address of the pull request that a form made a moment ago."""
-    number = visit.query.get("proposed", "")
-    if not number.isascii() or not number.isdigit() or len(number) > _DIGITS:
-        return None
-    return number, visit.on_github("pull", number)
+    number = parse_number(visit.query.get("proposed", ""))
+    return None if number is None else (number, visit.on_github("pull", number))
 
 
 ORIGINS = {

@@ -26,7 +26,7 @@ async def show_list(services: Services, session: DashboardSession, after: str) -
     :param after: the full name, in small letters, of the last repository on the page before.
     :raises GitHubSilent: GitHub did not answer about one of them.
     """
-    known = sorted(session.candidates, key=_sort_key)
+    known = sorted({each.id: each for each in session.candidates}.values(), key=_sort_key)
     rest = [each for each in known if _sort_key(each) > after]
     readable = await keep_readable(services, session, rest[:LISTED])
     overviews = await load_overviews(services.database, [each.repository.id for each in readable])

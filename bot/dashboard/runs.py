@@ -33,7 +33,7 @@ RECENT = 60
 EVENTS = 300
 """Events on one page of a timeline."""
 _LONGEST_KEY = 40
-_LARGEST_NUMBER = 2**53
+_MOST_DIGITS = 12  # of the number of an issue or pull request
 
 
 async def list_runs(visit: Visit) -> Shown:
@@ -193,7 +193,8 @@ def read_key(visit: Visit) -> PageKey:
 
 def parse_number(text: str) -> int | None:
     """The number of an issue or pull request; None if the text is none."""
-    return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:20]) < _LARGEST_NUMBER else None
+    is_number = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    return int(text) if is_number and int(text) > 0 else None
 
 
 PAGES = (

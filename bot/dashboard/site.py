@@ -273,7 +273,8 @@ def _find_renamed(request: web.Request, readable: ReadableRepository) -> str | N
         return None
     rest = request.rel_url.raw_parts[4:]
     path = "/".join([build_address(present.owner, present.name), *rest])
-    return f"{path}?{request.query_string}" if request.query_string else path
+    query = request.rel_url.raw_query_string  # as it was sent: decoded, it would say something else
+    return f"{path}?{query}" if query else path
 
 
 def _see(address: str) -> web.Response:

@@ -23,6 +23,7 @@ GITHUB = "https://github.com"
 LONGEST_NAME = 34  # characters of an App's name
 _FILE = Path(__file__).parents[2] / "app.yml"  # in a checkout and in the wheel alike
 _CODE = re.compile(r"[A-Za-z0-9_-]{10,200}")
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 _SECONDS = 20.0
 
 
@@ -159,7 +160,7 @@ def parse_origin(text: str) -> str:
         _ = place.port
     except ValueError:
         raise WrongAddress("This is not an address.", "Write it like https://forge.example.com.") from None
-    if place.scheme not in {"http", "https"} or not place.hostname:
+    if place.scheme not in {"http", "https"} or not _HOST.fullmatch(place.hostname or ""):
         raise WrongAddress("This is not an address of a server.", "Write it like https://forge.example.com.")
     if place.path or place.query or place.fragment or place.username is not None:
         raise WrongAddress("This has more than scheme, host and port.", "Write it like https://forge.example.com.")

@@ -16,6 +16,7 @@ from bot.setup.choices import STORED, Choices, parse_choices
 from bot.setup.examination import KEYS, NO_KEY, examine_installation, try_key
 from bot.setup.guard import LIFETIME, Denied, SetupGuard
 from bot.setup.rendering import render
+from bot.webhook import BODY_SECONDS
 from domain.errors import ConfigurationError
 from domain.text.redaction import PROCESS_REDACTOR
 
@@ -67,6 +68,8 @@ class SetupSite:
         async def handle(request: web.Request) -> web.StreamResponse:
             try:
                 origin = self._guard.find_origin(request.host)
+                if request.method == "POST":
+                    await _receive(request)
                 async with self._busy:
                     if self.done.is_set():
                         raise web.HTTPNotFound
@@ -248,6 +251,18 @@ class SetupSite:
 def _show_refusal(denied: Denied) -> web.StreamResponse:
     log.warning("setup.refused", why=denied.reason)
     return render("refusal.html", status=denied.status, reason=denied.reason, advice=denied.advice)
+
+
+async def _receive(request: web.Request) -> None:
+    """Wait for a form, before anybody waits for its answer; the request keeps it.
+
+    :raises Denied: it does not arrive in time.
+    """
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            await request.post()
+    except TimeoutError:
+        raise Denied(408, "This form did not arrive in time.", "Send it again.") from None
 
 
 async def _read_form(request: web.Request) -> Mapping[str, str]:

@@ -27,7 +27,8 @@ class DashboardSession:
     """Somebody who is signed in.
 
     :param digest: of the id in their cookie.
-    :param candidates: the repositories that GitHub listed at the sign-in; it says nothing about now.
+    :param candidates: the repositories that GitHub listed at the sign-in, a renamed one under each of its names, the
+        latest last; it says nothing about now.
     """
 
     digest: str
@@ -81,6 +82,15 @@ async def find(database: Database, digest: str, now: datetime) -> DashboardSessi
         async with database.transaction() as session:
             await session.execute(update(SessionRow).where(SessionRow.digest == digest).values(seen_at=now))
     return found
+
+
+async def add_name(database: Database, digest: str, present: RepositoryRef) -> None:
+    """Let a session list a repository also under the name that it has now, after those that it had."""
+    named = present.model_dump(mode="json")
+    async with database.transaction() as session:
+        row = await session.get(SessionRow, digest)
+        if row is not None and named not in row.candidates and any(each["id"] == present.id for each in row.candidates):
+            row.candidates = [*row.candidates, named]
 
 
 async def end(database: Database, digest: str) -> None:

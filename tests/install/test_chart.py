@@ -60,7 +60,25 @@ def test_all_that_can_be_had(render: Render) -> None:
     assert backends["/webhook"] == "forge-door"
     assert backends["/dashboard"] == "forge-serve"
     assert "/metrics" not in backends
+    kinds = {each["path"]: each["pathType"] for each in rule["http"]["paths"]}
+    assert (kinds.pop("/"), set(kinds.values())) == ("Exact", {"Prefix"})
     _check_kubernetes(manifests)
+
+
+def test_it_answers_under_the_name_of_the_ingress(render: Render) -> None:
+    other = {**SCALED, "settings": {"FORGE_PUBLIC_URL": "https://forge.internal"}}
+    for values, address in (({}, []), (SCALED, ["https://forge.example.com"]), (other, ["https://forge.internal"])):
+        for pod in _pods(render(values)):
+            named = [each for each in pod["containers"][0]["env"] if each["name"] == "FORGE_PUBLIC_URL"]
+            assert [each["value"] for each in named] == address
+
+
+def test_a_door_has_no_key_of_the_app(render: Render) -> None:
+    for pod in _pods(render(SCALED)):
+        [secret] = [each["secret"] for each in pod["volumes"] if each["name"] == "secrets"]
+        keys = {each["key"].lower() for each in secret.get("items", ())}
+        is_door = pod["containers"][0]["args"][1] == "door"
+        assert keys == ({"forge_app_id", "forge_webhook_secret", "forge_database_url"} if is_door else set())
 
 
 @pytest.mark.parametrize("values", [{}, SCALED, {**SCALED, "sandbox": {"level": "bubblewrap"}}])

@@ -163,7 +163,10 @@ async def test_a_renamed_repository_is_found_under_both_names(story: Story) -> N
     repository, _ = story.repository(FILES)
     async with signed_in(story, "alice") as alice:
         story.github.rename(repository, "store")
-        assert (await alice.open(f"{SHOP}/runs?state=failed")).address == "/dashboard/octo-org/store/runs?state=failed"
+        for query in ("state=failed", "q=a%26b%3Dc", "q=%0D%0Ax%3A%20y", "q=%C3%A9"):
+            found = await alice.open(f"{SHOP}/memories?{query}")
+            assert (found.status, found.address) == (200, f"/dashboard/octo-org/store/memories?{query}")
+        assert (await alice.open()).text.count("octo-org/store") == 1
 
 
 async def test_who_signed_out_is_out(story: Story) -> None:

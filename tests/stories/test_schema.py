@@ -5,14 +5,21 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import aiohttp
+from aiohttp.test_utils import make_mocked_request
 
 from bot.reference.pages import json_schema
+from bot.schema import ConfigurationSchema
 from messages import config as config_texts
 from tests.databases import create_database, drop_database
 from tests.stories.driver import open_story
 
 HOST = "https://forge.example.com"
 ADDRESS = f"{HOST}/schema/forge.yml.json"
+
+
+async def test_it_takes_no_name_from_a_request() -> None:
+    shown = await ConfigurationSchema("").show(make_mocked_request("GET", ADDRESS, headers={"Host": "evil:99999999"}))
+    assert json.loads(shown.text or "")["$id"] == "/schema/forge.yml.json"
 
 
 async def test_the_schema_is_shown_and_named(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 from collections.abc import AsyncGenerator, Callable
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from bot.settings import Settings
+from bot.worker_processes import keep_workers
 from memory.db.engine import Database
 from messages import review as review_texts
 from simulator import Simulator
@@ -131,6 +134,20 @@ async def test_what_keeps_workers_from_starting_is_told_once(place: Place) -> No
     why, so = [line for line in served.said if not line.startswith("{")]
     assert why.startswith(f"forge: FORGE_PORT {taken} is in use on 127.0.0.1. Stop the program that uses it")
     assert so.startswith("forge: Worker 1 ended with code 2 before it worked, so `forge serve --workers` ends, too.")
+
+
+async def test_a_machine_that_starts_no_process_is_told_as_the_reason() -> None:
+    settings = Settings(app_id=1, webhook_secret=SECRET)  # pyright: ignore[reportArgumentType]
+    async with keep_workers(settings, 1) as workers:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            workers.start()
+            async with asyncio.timeout(PATIENCE):
+                await workers.failed.wait()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert "Worker 1 cannot be started (Too many open files)" in str(workers.problem)
 
 
 async def test_workers_on_sqlite_are_refused(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 from bot.listener import HeldPort, listen
 from bot.settings import load_installation
 from bot.setup.server import set_up
+from bot.webhook import BODY_SECONDS
 from simulator import Simulator
 from tests.contract.stage import MovableClock
 from tests.world.first_run import find_port
@@ -253,6 +254,18 @@ async def test_t_u1_a_second_browser_on_this_machine(local: Setup) -> None:
         local.clock.advance(minutes=31)
         await local.begin(other)
         assert (await browser.post("/setup/finish")).status_code == 403
+
+
+async def test_t_u1_a_form_that_does_not_arrive_holds_up_nobody(remote: Setup) -> None:
+    place = urlsplit(remote.origin)
+    reader, writer = await asyncio.open_connection(place.hostname, place.port)
+    head = f"POST /setup/begin HTTP/1.1\r\nHost: {place.netloc}\r\nOrigin: {remote.origin}\r\n"
+    writer.write(f"{head}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 9\r\n\r\n".encode())
+    await writer.drain()
+    async with remote.open_browser() as browser, asyncio.timeout(BODY_SECONDS):
+        await remote.begin(browser)
+    assert (await reader.readline()).startswith(b"HTTP/1.1 408 ")
+    writer.close()
 
 
 async def test_what_is_typed_is_checked_and_shown_harmlessly(local: Setup) -> None:

@@ -104,6 +104,14 @@ async def test_what_stands_now_is_read_when_it_is_asked_for(backend: Backend, tm
     drop_database(url)
 
 
+async def test_without_the_database_nothing_is_said_of_what_stands_now(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/gone/forge.db")
+    told = await _scrape(Metrics(Bus(), database))
+    assert "forge_halted NaN" in told
+    assert not [line for line in told if line.startswith(("forge_deployments_total{", "forge_notices_total{"))]
+    await database.close()
+
+
 async def _scrape(metrics: Metrics) -> list[str]:
     response = await metrics.expose(make_mocked_request("GET", "/metrics"))
     assert isinstance(response.body, bytes)

@@ -52,6 +52,15 @@ def test_headers_that_are_not_githubs_are_left_out() -> None:
     assert found.headers == _HEADERS
 
 
+@pytest.mark.parametrize("value", ["é", "\ud800", "a\nb", "a\r\nx-github-event: b", "\x00", 1, None])
+def test_what_no_request_can_have_in_a_header_is_left_out(value: object) -> None:
+    """Sent on, it would end the following or be tried again and again."""
+    found = parse_event(json.dumps({**_HEADERS, "x-github-delivery": value, "body": {}}))
+    assert found is not None
+    assert found.headers == _HEADERS
+    assert parse_event(json.dumps({"x-github-event": value, "body": {}})) is None
+
+
 _NO_WEBHOOKS = ["", "{", "[]", "null", "{}", '{"body": {}}', '{"x-github-event": "push"}', '{"a"', '{"a": [']
 _HOSTILE = ["{" * 99_999, '{"x-github-event": "push", "body": ' + "[" * 99_999, '{"x-github-event": "a", "bodyB": "?"}']
 

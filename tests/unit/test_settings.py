@@ -52,6 +52,8 @@ def complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             "FORGE_OUTBOUND_ALLOW is wrong: entry 1 is not a network: it has bits",
         ),
         ("FORGE_OUTBOUND_ALLOW", "a.b,http://c", "FORGE_OUTBOUND_ALLOW is wrong: entry 2 is neither a host nor"),
+        ("FORGE_PUBLIC_URL", "forge.example.com", "FORGE_PUBLIC_URL is wrong: it must be an address, such as https://"),
+        ("FORGE_PUBLIC_URL", "https://", "FORGE_PUBLIC_URL is wrong: it must be an address, such as https://"),
         ("FORGE_MODEL_PRICES", "cheap", "FORGE_MODEL_PRICES is wrong: write NAME=INPUT/OUTPUT, e.g."),
     ],
 )

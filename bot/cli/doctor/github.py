@@ -6,6 +6,7 @@ from email.utils import parsedate_to_datetime
 
 import httpx2
 
+from bot.certificates import load_trusted
 from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.github.host import GitHubHost
 from bot.github.payloads.apps import HookShown
@@ -45,7 +46,7 @@ async def check_github(settings: Settings, host: GitHubHost, needed: Mapping[str
 
 async def _check_clock(settings: Settings) -> Diagnosis:
     try:
-        async with httpx2.AsyncClient(timeout=10) as client:
+        async with httpx2.AsyncClient(verify=load_trusted(), timeout=10) as client:
             answer = await client.head(settings.github_api_url)
         there = parsedate_to_datetime(answer.headers["date"])
     except (httpx2.HTTPError, KeyError, ValueError) as error:

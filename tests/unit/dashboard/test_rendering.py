@@ -14,6 +14,7 @@ from bot.dashboard.visit import Page
 from messages.ages import describe_age
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+TEMPLATES = Path(__file__).parents[3] / "bot" / "dashboard" / "templates"
 DOCUMENT = Path(__file__).parents[3] / "docs" / "dashboard.md"
 
 
@@ -22,6 +23,18 @@ def test_words_of_others_are_text() -> None:
     page = render(Page("message.html", words, {"why": words}), login="", csrf="", setup="")
     assert page.text is not None
     assert page.text.count("&lt;b&gt;evil&lt;/b&gt; {{ 7 * 7 }}") == 3
+
+
+def test_credentials_in_words_of_others_are_masked_on_every_page() -> None:
+    shown = {
+        (file.name, each)
+        for file in sorted(TEMPLATES.glob("*.html"))
+        for each in re.findall(
+            r"\{\{ ([^}]*\.(?:message|why|words|prompt|content|context)\b[^}]*) \}\}", file.read_text()
+        )
+        if "|masked" not in each and "fields.words(" not in each
+    }
+    assert shown == set()
 
 
 def test_what_stands_between_backticks_is_code() -> None:

@@ -58,6 +58,11 @@ spec:
         - name: FORGE_METRICS
           value: "true"
         {{- end }}
+        {{- if and $values.ingress.enabled (not (hasKey $values.settings "FORGE_PUBLIC_URL")) }}
+        # The name under which the dashboard answers, and to which people are led.
+        - name: FORGE_PUBLIC_URL
+          value: {{ printf "https://%s" $values.ingress.host | quote }}
+        {{- end }}
         {{- range $name, $value := $values.settings }}
         - name: {{ $name }}
           value: {{ $value | quote }}
@@ -109,6 +114,15 @@ spec:
       secret:
         secretName: {{ $values.existingSecret }}
         defaultMode: 0440
+        {{- if eq .kind "door" }}
+        # What a door needs, however it is spelt, and above all not the App's key.
+        optional: true
+        items:
+          {{- range (list "forge_app_id" "forge_webhook_secret" "forge_database_url") }}
+          - {key: {{ . }}, path: {{ . }}}
+          - {key: {{ upper . }}, path: {{ upper . }}}
+          {{- end }}
+        {{- end }}
     {{- if or (eq .kind "door") (not $values.persistence.enabled) }}
     - name: data
       emptyDir: {}
