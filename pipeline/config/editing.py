@@ -59,13 +59,15 @@ def _without(text: str, keys: list[str]) -> str:
     """The text without the lines of a key, and of what would be empty without it.
 
     To the parser a comment belongs to what stands above it, so it would take away what is said of the next key. Of
-    what is written in braces nothing is taken away here.
+    what braces hold besides nothing is taken away here.
     """
     parser: Any = YAML()  # untyped
     node: Any = parser.compose(text)
     gone: tuple[Any, Any] | None = None
     for name in keys:
-        if node is None or node.id != _MAPPING or node.flow_style:
+        if node is None or node.id != _MAPPING:
+            return text
+        if node.flow_style and (gone is None or len(node.value) > 1):
             return text
         entries = cast(list[tuple[Any, Any]], node.value)
         entry = next((each for each in entries if each[0].value == name), None)

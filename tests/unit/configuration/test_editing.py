@@ -38,6 +38,7 @@ BELOW = "\n# about this\nq: 1\n"
         (f"p:\n  l: |\n    text\n{BELOW}", {"p.l": ABSENT}, BELOW.lstrip()),
         (f"p:\n  l: [a,\n    b]\n  k: 2\n{BELOW}", {"p.l": ABSENT}, f"p:\n  k: 2\n{BELOW}"),
         (f"p: {{l: 1, k: 2}}\n{BELOW}", {"p.l": ABSENT}, f"p: {{k: 2}}\n{BELOW}"),
+        (f"k: 2\np: {{l: 1}}\n{BELOW}", {"p.l": ABSENT}, f"k: 2\n{BELOW}"),
         (f"p:\n  - a  # 1\n  - b  # 2\n{BELOW}", {"p": ["a"]}, f"p:\n  - a  # 1\n{BELOW}"),
         (f"p:\n  - a  # 1\n  - b\n{BELOW}", {"p": ["b", "c"]}, f"p:\n  - b\n  - c\n{BELOW}"),
         (f"p:\n  - a\n{BELOW}", {"p": ["c"]}, f"p:\n  - c\n{BELOW}"),
