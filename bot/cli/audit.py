@@ -11,12 +11,14 @@ from bot.clock import SystemClock
 from bot.settings import Installation
 from domain.errors import ForgeError, UnknownName
 from domain.gates import STANDARD_GATES, Gate
+from domain.runs.run import RepositoryRef
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
 from memory.gates import gates
 from memory.ledger import audit
 from memory.ledger.audit import EventFilter
+from memory.repositories import addresses
 from messages import audit as texts
 from messages.audit import AuditEntry, format_duration
 from messages.audit_export import ExportForm, export_entry, export_head
@@ -125,9 +127,24 @@ async def find_repositories(database: Database, full_name: str) -> Sequence[int]
     """
     found = await audit.find_repositories(database, full_name)
     if not found:
-        advice = "Write OWNER/NAME; `forge runs` lists the latest runs and their repositories."
-        raise UnknownName(f"Forge never ran in {strip_invisible(full_name)}.", advice)
+        raise _refuse_repository(full_name)
     return found
+
+
+async def find_repository(database: Database, full_name: str) -> RepositoryRef:
+    """The repository that had this name last.
+
+    :raises UnknownName: if Forge never ran there.
+    """
+    found = await addresses.find_by_name(database, full_name)
+    if found is None:
+        raise _refuse_repository(full_name)
+    return found
+
+
+def _refuse_repository(full_name: str) -> UnknownName:
+    advice = "Write OWNER/NAME; `forge runs` lists the latest runs and their repositories."
+    return UnknownName(f"Forge never ran in {strip_invisible(full_name)}.", advice)
 
 
 async def find_gate(database: Database, shown_id: str) -> Gate:

@@ -9,13 +9,9 @@ from bot.cli.output import output
 from bot.cli.run import open_database, operator_name, run
 from bot.clock import SystemClock
 from bot.settings import Installation
-from domain.errors import UnknownName
-from domain.runs.run import RepositoryRef
 from domain.text.escaping import strip_invisible
-from memory.db.engine import Database
 from memory.deployments import feedback_tokens, problems
 from memory.deployments.feedback_tokens import FeedbackToken
-from memory.learned import catalogue
 from memory.reports import costs
 from messages import production as texts
 
@@ -48,7 +44,7 @@ async def create(settings: Installation, full_name: str, name: str) -> None:
     :raises ForgeError: if it has too many tokens.
     """
     async with open_database(settings) as database:
-        repository = await _find_repository(database, full_name)
+        repository = await auditing.find_repository(database, full_name)
         now = SystemClock().now()
         made, token = await feedback_tokens.create(database, repository, name, operator_name(), now)
     _print(
@@ -69,7 +65,7 @@ async def list_all(settings: Installation, full_name: str | None) -> None:
     :raises UnknownName: if Forge never ran in the repository.
     """
     async with open_database(settings) as database:
-        only = None if full_name is None else (await _find_repository(database, full_name)).id
+        only = None if full_name is None else (await auditing.find_repository(database, full_name)).id
         found = await feedback_tokens.list_tokens(database, only)
         names = await costs.load_names(database, [each.repository_id for each in found])
     lines = [_describe_token(each, names.get(each.repository_id, f"repository {each.repository_id}")) for each in found]
@@ -107,22 +103,13 @@ async def list_problems(settings: Installation, full_name: str | None, limit: in
     :raises UnknownName: if Forge never ran in the repository.
     """
     async with open_database(settings) as database:
-        only = None if full_name is None else (await _find_repository(database, full_name)).id
+        only = None if full_name is None else (await auditing.find_repository(database, full_name)).id
         found = await problems.list_latest(database, only, limit)
         names = await costs.load_names(database, [each.repository_id for each in found])
     lines = [
         texts.list_problem(each, names.get(each.repository_id, f"repository {each.repository_id}")) for each in found
     ]
     _print(*(lines or ["Monitoring reported no problem."]))
-
-
-async def _find_repository(database: Database, full_name: str) -> RepositoryRef:
-    """:raises UnknownName: Forge never ran there."""
-    await auditing.find_repositories(database, full_name)
-    found = await catalogue.find_repository(database, full_name)
-    if found is None:
-        raise UnknownName(f"Forge knows no repository with the name {strip_invisible(full_name)} any more.")
-    return found
 
 
 def _describe_token(token: FeedbackToken, repository: str) -> str:

@@ -142,7 +142,7 @@ async def add(settings: Installation, repository: str, words: MemoryText, kind: 
     """
     now, by = SystemClock().now(), operator_name()
     async with open_database(settings) as database:
-        where = await _find_repository(database, repository)
+        where = await auditing.find_repository(database, repository)
         memory = create_memory(
             where,
             Origin.person,
@@ -277,7 +277,7 @@ async def import_memories(settings: Installation, file: Path, repository: str) -
         )
     live = [line for line in found if line.archived_at is None]
     async with open_database(settings) as database:
-        where = await _find_repository(database, repository)
+        where = await auditing.find_repository(database, repository)
         new = [line.to_memory(where, named, now) for line in live]
         most = await _load_capacity(database, where)
         taken = await catalogue.import_memories(database, where, new, named, operator_name(), now, most)
@@ -304,7 +304,7 @@ async def explain(settings: Installation, finding: str, repository: str, number:
     :raises UnknownName: if there is no such finding, or Forge never ran in the repository.
     """
     async with open_database(settings) as database:
-        where = await _find_repository(database, repository)
+        where = await auditing.find_repository(database, repository)
         found = await findings.find_by_name(database, where.id, number, finding)
         if found is None:
             what = f"There is no finding {strip_invisible(finding)} in {strip_invisible(repository)}#{number}."
@@ -316,13 +316,6 @@ async def explain(settings: Installation, finding: str, repository: str, number:
 
 async def _find_ids(database: Database, repository: str | None) -> Sequence[int] | None:
     return None if repository is None else await auditing.find_repositories(database, repository)
-
-
-async def _find_repository(database: Database, full_name: str) -> RepositoryRef:
-    await auditing.find_repositories(database, full_name)
-    found = await catalogue.find_repository(database, full_name)
-    assert found is not None  # otherwise the line above would have raised
-    return found
 
 
 async def _find_memory(database: Database, name: str) -> Memory:

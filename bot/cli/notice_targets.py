@@ -2,6 +2,7 @@
 
 from contextlib import closing
 
+from bot.cli import audit as auditing
 from bot.cli.notices import describe_target
 from bot.cli.output import output
 from bot.cli.run import open_database
@@ -15,7 +16,6 @@ from domain.notices import NoticeAccess, NoticeFormat, make_key, parse_key, show
 from domain.text.escaping import strip_invisible
 from memory.db.engine import Database
 from memory.deliveries.notices import targets
-from memory.learned import catalogue
 from messages.notices import build_test
 from pipeline.maintenance.notices.addressing import NoticeAddress
 from pipeline.maintenance.notices.delivery import NoticeSender, OutgoingNotice
@@ -70,10 +70,7 @@ async def _find_key(database: Database, access: NoticeAccess, named: str, reposi
         return named
     if repository is None:
         raise UnknownName("Whose address that is must be said, too: --repository OWNER/NAME.")
-    found = await catalogue.find_repository(database, repository)
-    if found is None:
-        raise UnknownName(f"Forge knows no repository with the name {strip_invisible(repository)}.")
-    return make_key(found, named)
+    return make_key(await auditing.find_repository(database, repository), named)
 
 
 def _find_address(access: NoticeAccess, key: str) -> NoticeAddress:

@@ -5,18 +5,16 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from urllib.parse import urlsplit
 
+from bot.cli import audit as auditing
 from bot.cli.output import output
 from bot.cli.run import open_database
 from bot.settings import Installation
-from domain.errors import UnknownName
 from domain.notices import parse_key
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
-from memory.db.engine import Database
 from memory.deliveries.notices import notices, targets
 from memory.deliveries.notices.notices import FAILED, STATES, StoredNotice
 from memory.deliveries.notices.targets import TargetState
-from memory.learned import catalogue
 from messages.notices import sum_up
 
 
@@ -24,10 +22,10 @@ async def show_all(settings: Installation, repository: str | None, limit: int, *
     """Print the latest notices, and the targets that fail.
 
     :param repository: only this one.
-    :raises UnknownName: Forge knows no such repository.
+    :raises UnknownName: if Forge never ran in the repository.
     """
     async with open_database(settings) as database:
-        only = None if repository is None else await _find_repository(database, repository)
+        only = None if repository is None else (await auditing.find_repository(database, repository)).id
         found = await notices.list_latest(database, limit, [FAILED] if failed else STATES, only)
         failing = await targets.list_failing(database)
     with output() as console:
@@ -39,13 +37,6 @@ def describe_target(key: str) -> str:
     """A target for people: its name, or the host of its address and the repository."""
     number, name = parse_key(key)
     return strip_invisible(f"{urlsplit(name).hostname} (repository {number})" if number else name)
-
-
-async def _find_repository(database: Database, full_name: str) -> int:
-    found = await catalogue.find_repository(database, full_name)
-    if found is None:
-        raise UnknownName(f"Forge knows no repository with the name {strip_invisible(full_name)}.")
-    return found.id
 
 
 def _to_lines(found: Sequence[StoredNotice], failing: Sequence[TargetState], *, as_json: bool) -> Iterator[str]:

@@ -30,7 +30,7 @@ class LostCheck(BaseModel):
     """A test or an assertion that rules find nowhere any more.
 
     :param rule: of the finding that says so, with its ``path``, ``line`` and the sentence that it begins with.
-    :param before: its test at the merge base.
+    :param before: its test at the merge base, under the path that its file has at head: not always ``path``.
     :param names: what that test names; who checks the same names some of it.
     """
 

@@ -12,11 +12,9 @@ from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport, P
 from domain.deployments.problems import ISSUE_WINDOW, MOST_OPEN, ProductionProblem, Suspect
 from domain.events import EventType
 from domain.ids import new_id
-from domain.runs.run import RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables.deployments import DeploymentRow
 from memory.db.tables.production import ProblemRow
-from memory.db.tables.runs import RunRow
 from memory.ledger import ledger
 
 SOURCE = "production"
@@ -171,14 +169,6 @@ def _find_held(named: Row[str, str, str] | None, held_before: str | None) -> str
     if named is None or named.state != DeploymentState.rolling_out.value or named.run_id == held_before:
         return None
     return named.run_id
-
-
-async def find_repository(database: Database, repository_id: int) -> RepositoryRef | None:
-    """A repository with the name that it had at its newest run; None if Forge never ran there."""
-    query = select(RunRow).where(RunRow.repository_id == repository_id).order_by(RunRow.id.desc()).limit(1)
-    async with database.transaction() as session:
-        row = await session.scalar(query)
-        return None if row is None else row.as_run().repository
 
 
 async def load(database: Database, problem_id: str) -> ProductionProblem | None:

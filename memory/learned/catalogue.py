@@ -154,14 +154,6 @@ async def load_history(database: Database, memory: Memory) -> MemoryHistory:
         )
 
 
-async def find_repository(database: Database, full_name: str) -> RepositoryRef | None:
-    """The repository that had this name at the newest run; upper and lower case are the same, as on GitHub."""
-    is_named = func.lower(RunRow.owner + "/" + RunRow.name) == full_name.lower()
-    async with database.transaction() as session:
-        row = await session.scalar(select(RunRow).where(is_named).order_by(RunRow.id.desc()).limit(1))
-        return None if row is None else row.as_run().repository
-
-
 async def add(database: Database, memory: Memory, by: str, most: int = MOST_LIVE) -> Memory | None:
     """Store a memory from the operator.
 

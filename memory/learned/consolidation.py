@@ -9,12 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
 from domain.memories.memory import Archived, Use
-from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
 from memory.db.tables.findings import DismissalRow
 from memory.db.tables.learned import MemoryRow, MemoryUseRow
 from memory.db.tables.ledger import EventRow
-from memory.db.tables.runs import RunRow
 from memory.learned import memories
 from memory.ledger import ledger
 from safety.memory_consolidation import ArchivedMemory, ConsolidationPlan, LiveMemory
@@ -27,14 +25,6 @@ async def list_repositories(database: Database) -> Sequence[int]:
     query = select(MemoryRow.repository_id).where(MemoryRow.archived_at.is_(None)).distinct()
     async with database.transaction() as session:
         return sorted(await session.scalars(query))
-
-
-async def find_address(database: Database, repository_id: int) -> RepositoryRef | None:
-    """The address of a repository at its newest run."""
-    newest = select(RunRow).where(RunRow.repository_id == repository_id).order_by(RunRow.id.desc()).limit(1)
-    async with database.transaction() as session:
-        row = await session.scalar(newest)
-        return None if row is None else row.as_run().repository
 
 
 async def load_memories(database: Database, repository_id: int) -> Sequence[LiveMemory]:

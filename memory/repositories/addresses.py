@@ -1,6 +1,7 @@
-"""Keeps the present address of a repository in its rows."""
+"""Keeps the present address of a repository in its rows, and finds it there."""
 
-from sqlalchemy import or_, update
+from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
@@ -23,3 +24,25 @@ async def update_address(database: Database, repository: RepositoryRef) -> int:
         values = {"owner": owner, "repository_name": name, "installation_id": at}
         asked = await session.execute(of_gates.values(**values).returning(GateRow.id))
         return len(moved.all()) + len(asked.all())
+
+
+async def find_address(database: Database, repository_id: int) -> RepositoryRef | None:
+    """The address of a repository at its newest run; None if nothing ever ran there."""
+    async with database.transaction() as session:
+        return await find_address_within(session, repository_id)
+
+
+async def find_address_within(session: AsyncSession, repository_id: int) -> RepositoryRef | None:
+    """As :func:`find_address`, in the caller's transaction."""
+    return await _find_newest(session, RunRow.repository_id == repository_id)
+
+
+async def find_by_name(database: Database, full_name: str) -> RepositoryRef | None:
+    """The repository that had this name at the newest run; upper and lower case are the same, as on GitHub."""
+    async with database.transaction() as session:
+        return await _find_newest(session, func.lower(RunRow.owner + "/" + RunRow.name) == full_name.lower())
+
+
+async def _find_newest(session: AsyncSession, is_there: ColumnElement[bool]) -> RepositoryRef | None:
+    row = await session.scalar(select(RunRow).where(is_there).order_by(RunRow.id.desc()).limit(1))
+    return None if row is None else row.as_run().repository

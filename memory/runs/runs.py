@@ -418,7 +418,7 @@ async def _take_fence(
 
 def _keep_title(title: str) -> dict[str, str]:
     """What of a title is kept: as much as GitHub takes, with credentials masked."""
-    return {"title": redact_outgoing(title[:_LONGEST_TITLE])} if title else {}
+    return {"title": redact_outgoing(title)[:_LONGEST_TITLE]} if title else {}
 
 
 async def _find_admission(session: AsyncSession, admitted_by: str) -> Admission | None:

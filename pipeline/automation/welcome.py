@@ -48,15 +48,9 @@ async def introduce(services: Services, run: Run, branch: str, configuration: Co
     :param branch: the default branch.
     """
     known = await welcomes.find(services.database, run.repository.id)
-    if (
-        known is None
-        or known.way is not WelcomeWay.check
-        or WelcomeWay.off
-        in (
-            configuration.welcome,
-            services.welcome.most,
-        )
-    ):
+    if known is None or known.way is not WelcomeWay.check:
+        return ""
+    if WelcomeWay.off in {configuration.welcome, services.welcome.most}:
         return ""
     if known.run_id is None:
         try:

@@ -6,10 +6,13 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import CommentMark
+from ruamel.yaml.tokens import CommentToken
 from ruamel.yaml.util import load_yaml_guess_indent  # pyright: ignore[reportUnknownVariableType]
 
 _WIDTH = 4096  # characters; longer lines would be broken
+_MAPPING, _SCALAR = "mapping", "scalar"  # ids of nodes
 _HEAD = "# Configuration of Forge.\n"
 
 
@@ -29,7 +32,10 @@ def edit_file(content: bytes | None, changes: Mapping[str, NewValue]) -> bytes:
     :param content: a file that is read without a mistake; None: there is none yet.
     :param changes: by dotted path; :data:`ABSENT` takes a key away.
     """
-    text = "" if content is None else content.decode("utf-8-sig")
+    given = "" if content is None else content.decode("utf-8-sig")
+    text = given.replace("\r\n", "\n")
+    for path, value in changes.items():
+        text = _without(text, path.split(".")) if isinstance(value, _Absent) else text
     guess = cast(Any, load_yaml_guess_indent)  # untyped
     indent, offset = guess(text or "a: 1\n")[1:]
     yaml: Any = YAML()  # untyped
@@ -45,7 +51,43 @@ def edit_file(content: bytes | None, changes: Mapping[str, NewValue]) -> bytes:
         yaml.dump(tree, written)
     is_only_comments = yaml.load(text) is None
     head = (text if text.endswith("\n") or not text else f"{text}\n") if is_only_comments else ""
-    return f"{head or (_HEAD if content is None else '')}{written.getvalue()}".encode()
+    whole = f"{head or (_HEAD if content is None else '')}{written.getvalue()}"
+    return (whole.replace("\n", "\r\n") if "\r\n" in given else whole).encode()
+
+
+def _without(text: str, keys: list[str]) -> str:
+    """The text without the lines of a key, and of what would be empty without it.
+
+    To the parser a comment belongs to what stands above it, so it would take away what is said of the next key. Of
+    what braces hold besides nothing is taken away here.
+    """
+    parser: Any = YAML()  # untyped
+    node: Any = parser.compose(text)
+    gone: tuple[Any, Any] | None = None
+    for name in keys:
+        if node is None or node.id != _MAPPING:
+            return text
+        if node.flow_style and (gone is None or len(node.value) > 1):
+            return text
+        entries = cast(list[tuple[Any, Any]], node.value)
+        entry = next((each for each in entries if each[0].value == name), None)
+        if entry is None:
+            return text
+        gone = entry if gone is None or len(entries) > 1 else gone
+        node = entry[1]
+    if gone is None:
+        return text
+    lines = text.splitlines(keepends=True)
+    del lines[gone[0].start_mark.line : _find_end(*gone)]
+    return "".join(lines)
+
+
+def _find_end(key: Any, value: Any) -> int:
+    """The number of lines up to the end of an entry; that of a section, or of nothing, would include comments."""
+    while value.id != _SCALAR and value.value and not value.flow_style:
+        key, value = value.value[-1] if value.id == _MAPPING else (key, value.value[-1])
+    last = value if value.end_mark.index > value.start_mark.index else key
+    return last.end_mark.line + (last.end_mark.column > 0)
 
 
 def _change(tree: Any, keys: list[str], value: NewValue) -> None:
@@ -59,13 +101,42 @@ def _change(tree: Any, keys: list[str], value: NewValue) -> None:
         above.append((tree, name))
         tree = tree[name]
     if not isinstance(value, _Absent):
-        if not _change_list(tree.get(key), value):
-            tree[key] = value
+        _set(tree, key, value)
         return
     tree.pop(key, None)
     for parent, name in reversed(above):  # an empty section would be left behind
         if not parent[name]:
             del parent[name]
+
+
+def _set(tree: Any, key: str, value: JsonValue) -> None:
+    there = tree.get(key)
+    if not isinstance(there, CommentedSeq) or not isinstance(value, list):
+        tree[key] = value
+        return
+    entries: Any = cast(Any, there)  # untyped
+    below = _take_comment_below(entries)
+    if not _change_list(entries, value):
+        tree[key] = entries = CommentedSeq(value)
+    if not below:
+        return
+    own = entries.ca.items.get(len(entries) - 1)
+    if own:
+        own[0].value += below.removeprefix("\n")
+    elif value:
+        entries.ca.items[len(entries) - 1] = [CommentToken(below, CommentMark(0), None), None, None, None]
+    else:
+        tree.ca.items[key] = [None, None, CommentToken(below, CommentMark(0), None), None]
+
+
+def _take_comment_below(entries: Any) -> str:
+    """Take what is said below a list from its last entry, to which it belongs for the parser."""
+    own = entries.ca.items.get(len(entries) - 1)
+    if not own or own[0] is None:
+        return ""
+    beside, end, below = own[0].value.partition("\n")
+    own[0].value = f"{beside}{end}"
+    return f"{end}{below}" if below else ""
 
 
 def _change_list(there: Any, value: NewValue) -> bool:

@@ -108,8 +108,10 @@ async def _tell(context: DeliveryContext, repository: RepositoryRef, overview: R
 
 
 async def _put_off(context: DeliveryContext, repository: RepositoryRef) -> WelcomeWay:
-    """Leave it to the first review."""
+    """Leave it to the first review, unless another delivery welcomed it meanwhile."""
     database, now = context.services.database, context.services.clock.now()
-    await welcomes.claim(database, repository, WelcomeWay.check, context.guid, now)
+    held = await welcomes.claim(database, repository, WelcomeWay.check, context.guid, now)
+    if held.cause != context.guid:
+        return held.way
     await welcomes.change_way(database, repository.id, WelcomeWay.check)
     return WelcomeWay.check

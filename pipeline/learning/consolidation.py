@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from domain.config.configuration import MemorySettings
 from domain.errors import ForgeError
 from memory.learned import consolidation
+from memory.repositories import addresses
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
@@ -78,7 +79,7 @@ class ConsolidationRun:
     async def _load_settings(self) -> MemorySettings:
         """The settings of the repository, or the defaults if it cannot be read."""
         services = self._services
-        where = await consolidation.find_address(services.database, self._repository_id)
+        where = await addresses.find_address(services.database, self._repository_id)
         if where is None:
             return MemorySettings()
         try:

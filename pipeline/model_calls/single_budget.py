@@ -35,8 +35,8 @@ class SingleBudget(ModelBudget):
         return Reservation(id=new_id(), amount=amount)
 
     async def settle(self, reservation: Reservation, receipt: Receipt) -> int:
-        is_in_full = receipt.amount is None or receipt.outcome is CallOutcome.lost
-        charged = reservation.amount if is_in_full or receipt.amount is None else receipt.amount
+        known = None if receipt.outcome is CallOutcome.lost else receipt.amount
+        charged = reservation.amount if known is None else known
         self._held -= reservation.amount
         self._charged += charged
         return charged

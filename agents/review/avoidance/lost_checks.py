@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from agents.review.avoidance.assertions import VOCABULARY
 from agents.review.avoidance.comparison import MOST
-from agents.review.avoidance.facts import Strength, TestFact
+from agents.review.avoidance.facts import Strength
 from agents.review.avoidance.pairing import PlacedTest
 from agents.review.avoidance.pairs import ChangedFacts
 from agents.review.avoidance.test_change import TestChange
@@ -28,14 +28,14 @@ def list_lost_checks(files: Sequence[ChangedFacts], found: Sequence[Avoidance]) 
     standing = [*_list_standing(change, found)]
     if len(standing) > _MOST_STANDING:
         return NOTHING_LOST
-    before = {(each.path, each.test.name): each.test for each in change.matches.removed}
-    before |= {(new.path, new.test.name): old.test for old, new in change.matches.pairs}
+    before = {(each.path, each.test.name): each for each in change.matches.removed}
+    before |= {(new.path, new.test.name): old for old, new in change.matches.pairs}
     lost = [_describe(each, test) for each in sought if (test := _find_before(each, before)) is not None]
     return LostChecks(lost=tuple(lost), standing=tuple(standing))
 
 
-def _find_before(found: Avoidance, before: dict[tuple[str, str], TestFact]) -> TestFact | None:
-    """The test at the merge base that a detection is about: it has its name, or that and its assertion."""
+def _find_before(found: Avoidance, before: dict[tuple[str, str], PlacedTest]) -> PlacedTest | None:
+    """The test at the merge base that a detection is about, and its file: it has that name, maybe with an assertion."""
     return next(
         (
             test
@@ -46,14 +46,15 @@ def _find_before(found: Avoidance, before: dict[tuple[str, str], TestFact]) -> T
     )
 
 
-def _describe(found: Avoidance, test: TestFact) -> LostCheck:
+def _describe(found: Avoidance, before: PlacedTest) -> LostCheck:
+    test = before.test
     names = sorted(word for word in test.words if _IS_NAME.match(word) and word not in VOCABULARY)
     return LostCheck(
         rule=found.kind.rule,
         path=found.path,
         line=found.line,
         what=found.what,
-        before=TestSpan(path=found.path, start=test.line, end=test.end),
+        before=TestSpan(path=before.path, start=test.line, end=test.end),
         names=tuple(names[:_MOST_NAMES]),
     )
 

@@ -153,8 +153,10 @@ def _read_shown(content: str) -> dict[str, dict[int, str]]:
 
 
 def _list_paths(lost: LostCheck, change: Change) -> list[str]:
-    file = change.file(lost.path)
-    return [lost.path, *([file.old_path] if file is not None and file.old_path else [])]
+    """Of the file with the finding and of the one that held the test, now and before."""
+    paths = {lost.path, lost.before.path}
+    former = {file.old_path for path in paths if (file := change.file(path)) is not None and file.old_path}
+    return sorted(paths | former)
 
 
 def _render_tests(
@@ -179,8 +181,8 @@ def _render_check(
     number: int, finding: Finding, lost: LostCheck, versions: Mapping[str, FileVersions], redact: Redact
 ) -> Iterator[str]:
     """What is called lost, and its test as it was."""
-    yield f"#{number} {clean_name(finding.where)} {finding.rule}: {lost.what}"
-    version = versions.get(lost.path)
+    yield f"#{number} {clean_name(finding.where)} {finding.rule}: {clean_name(lost.what)}"
+    version = versions.get(lost.before.path)
     base = [] if version is None or version.base is None else version.base.decode(errors="replace").split("\n")
     lines = [Line(None, "-", text) for text in base[lost.before.start - 1 : lost.before.end]]
     yield from render_safely(lines, (), redact)

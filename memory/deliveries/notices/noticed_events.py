@@ -16,6 +16,7 @@ from memory.db.tables.ledger import EventRow
 from memory.db.tables.notices import NoticedEventRow
 from memory.db.tables.runs import RunRow
 from memory.gates import gates
+from memory.repositories import addresses
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,7 @@ async def _find_repository(session: AsyncSession, facts: Mapping[str, Any]) -> R
     """The repository that an event names, by its id or as a whole."""
     named = facts.get("repository")
     if isinstance(named, int):
-        newest = select(RunRow).where(RunRow.repository_id == named).order_by(RunRow.id.desc()).limit(1)
-        row = await session.scalar(newest)
-        return None if row is None else row.as_run().repository
+        return await addresses.find_address_within(session, named)
     try:
         return RepositoryRef.model_validate(named)
     except ValidationError:

@@ -5,7 +5,8 @@ import re
 from domain.memories.memory import LONGEST, Memory, MemoryKind, Origin, Scope, create_memory
 from domain.slash.commands import Forget, TextCommand
 from domain.text.redaction import holds_secret
-from memory.learned import consolidation, memories, remember
+from memory.learned import memories, remember
+from memory.repositories import addresses
 from messages import memory as texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
@@ -92,7 +93,7 @@ async def _describe_shared(context: CommandContext, name: str) -> str:
 
 async def _find_home(context: CommandContext, memory: Memory) -> str | None:
     """The name of the repository that shares a memory, if it still does."""
-    home = await consolidation.find_address(context.database, memory.repository_id)
+    home = await addresses.find_address(context.database, memory.repository_id)
     if home is None or home.installation_id != context.repository.installation_id:
         return None
     configured = await loading.load_stored(context.database, home)

@@ -4,8 +4,7 @@ from domain.config.configuration import Configuration
 from domain.money import Ceilings
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
-from memory.deployments import problems
-from memory.repositories import automation_level, permits
+from memory.repositories import addresses, automation_level, permits
 from messages import production as texts
 from pipeline.config import loading
 from safety.allowed_actions import Action, allows
@@ -26,7 +25,7 @@ async def find_obstacle(database: Database, repository: RepositoryRef, configura
 
 async def explain_silence(database: Database, ceilings: Ceilings, repository_id: int) -> str:
     """The same for whoever reports something, without asking GitHub."""
-    repository = await problems.find_repository(database, repository_id)
+    repository = await addresses.find_address(database, repository_id)
     if repository is None:
         return ""
     configuration = await loading.load_stored(database, repository, ceilings.of_configuration)

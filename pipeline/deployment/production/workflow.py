@@ -21,6 +21,7 @@ from domain.deployments.problems import (
 from domain.errors import ForgeError, NotFound
 from domain.runs.run import RepositoryRef
 from memory.deployments import deployments, problems
+from memory.repositories import addresses
 from messages import production as texts
 from pipeline.config import loading
 from pipeline.context import Services
@@ -142,7 +143,7 @@ class ProblemRun:
         return f"updated #{problem.issue}"
 
     async def _find_repository(self, problem: ProductionProblem) -> RepositoryRef | None:
-        return await problems.find_repository(self._database, problem.repository_id)
+        return await addresses.find_address(self._database, problem.repository_id)
 
     async def _load(self, repository: RepositoryRef) -> Configuration:
         ceilings = self._services.ceilings.of_configuration

@@ -14,9 +14,13 @@ def compare(
     before: Mapping[str, str], after: Mapping[str, str], asked: str = "", around: RepositoryContext = UNKNOWN
 ) -> tuple[Avoidance, ...]:
     """What is found in a change of these files."""
+    return find_avoidance(read_change(before, after), asked, around)
+
+
+def read_change(before: Mapping[str, str], after: Mapping[str, str]) -> list[ChangedFacts]:
+    """Those of these files that a change touches, as they are read."""
     paths = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
-    files = [ChangedFacts(path, _read(path, before), _read(path, after)) for path in paths]
-    return find_avoidance(files, asked, around)
+    return [ChangedFacts(path, _read(path, before), _read(path, after)) for path in paths]
 
 
 def _read(path: str, side: Mapping[str, str]) -> SourceFacts | None:
