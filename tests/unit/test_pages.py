@@ -77,6 +77,12 @@ def test_lines_are_short_enough_to_read(page: Path) -> None:
     assert long == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_nothing_waits_to_be_filled_in(page: Path) -> None:
+    found = re.findall(r"(?<![\w`])@[A-Z]{3,}@|\b(?:TODO|TBD|FIXME)\b(?!`)", text_of(page))
+    assert not found, f"{page.name} still has {found}"
+
+
 def test_every_setting_is_described() -> None:
     """Those of one kind share a row, the others by the end of their names."""
     rows = (DOCS / "operations.md").read_text(encoding="utf-8")
