@@ -30,8 +30,6 @@ async def serve(settings: Settings, workers: int = 0, held: HeldPort | None = No
     :raises ConfigurationError: if a setting is wrong.
     :raises WorkersFailed: if the workers do not start.
     """
-    if workers:
-        require_shared_database(settings.database_url, "`forge serve --workers`")
     raise_open_files()
     stopped = stop_signal()
     async with (

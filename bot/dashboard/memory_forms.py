@@ -29,9 +29,9 @@ async def offer_form(_visit: Visit) -> Shown:
 
 async def add(visit: Visit) -> Shown:
     """Remember what somebody typed; it does not decay."""
-    refused = _refuse(visit, _TEACH)
-    if refused is not None:
-        return refused
+    refused = _explain_refusal(visit, _TEACH)
+    if refused:
+        return _render_form(visit.form, [refused], status=403)
     try:
         configured = await load_memory_settings(visit.services, visit.repository)
     except CodeHostError as error:
@@ -56,7 +56,9 @@ async def add(visit: Visit) -> Shown:
         return _render_form(visit.form, mistakes)
     cause = f"dashboard, account {visit.sender.id}"
     plain = _to_one_line(memory)
-    kept = await remember.learn(visit.database, visit.repository, None, plain, visit.sender, cause, configured.max)
+    kept = await remember.learn(
+        visit.database, visit.repository, None, plain, visit.sender, cause, configured.max, is_source_unique=False
+    )
     if kept is None:
         full = (
             f"This repository can have at most {configured.max:,} memories, and all of them are pinned. Archive some."
@@ -68,11 +70,11 @@ async def add(visit: Visit) -> Shown:
 async def correct(visit: Visit) -> Shown:
     """Correct a memory; the ledger keeps what it said before."""
     memory = await find_memory(visit)
-    refused = _refuse(visit, _TEACH)
-    if refused is not None:
-        return refused
     given = {"content": visit.form.get("content", ""), "context": visit.form.get("context", "")}
     typed = memory.model_copy(update={**given, "tags": _read_tags(visit)})
+    refused = _explain_refusal(visit, _TEACH)
+    if refused:
+        return _render_form(visit.form, [refused], status=403)
     mistakes = [_FROM_FILE] if is_from_file(memory) else _list_mistakes(typed)
     if mistakes:
         return await render_memory(visit, memory, mistakes=mistakes, typed=typed)
@@ -87,9 +89,9 @@ async def correct(visit: Visit) -> Shown:
 async def archive(visit: Visit) -> Shown:
     """Archive a memory, as ``/forge forget`` does."""
     memory = await find_memory(visit)
-    refused = _refuse(visit, Forget(memory=memory.short_id))
-    if refused is not None:
-        return refused
+    refused = _explain_refusal(visit, Forget(memory=memory.short_id))
+    if refused:
+        return Page("message.html", "Refused", {"why": refused}, status=403)
     done = "archived"
     cause = f"dashboard forget {memory.id} by {visit.sender.id}"
     try:
@@ -99,18 +101,18 @@ async def archive(visit: Visit) -> Shown:
     return SeeOther(visit.address("memories", memory.short_id, done=done))
 
 
-def _refuse(visit: Visit, asked: SlashCommand) -> Page | None:
+def _explain_refusal(visit: Visit, asked: SlashCommand) -> str:
+    """Why somebody who may read here may not do this; empty if they may."""
     refused = visit.refuse(asked)
     if refused is None:
-        return None
-    why = f"This takes the role {refused.needed}; you have {refused.held}. Ask somebody who has it."
-    return Page("message.html", "Refused", {"why": why}, status=403)
+        return ""
+    return f"This takes the role {refused.needed}; you have {refused.held} now. Ask somebody who has it."
 
 
-def _render_form(form: Mapping[str, str], mistakes: Sequence[str]) -> Page:
+def _render_form(form: Mapping[str, str], mistakes: Sequence[str], status: int = 422) -> Page:
     typed = {name: form.get(name, "") for name in ("content", "context", "tags", "kind")}
     shown = {"typed": typed, "mistakes": mistakes, "kinds": list(MemoryKind)}
-    return Page("new_memory.html", "New memory", shown, status=422 if mistakes else 200)
+    return Page("new_memory.html", "New memory", shown, status=status if mistakes else 200)
 
 
 def _read_tags(visit: Visit) -> tuple[str, ...]:
@@ -130,7 +132,7 @@ def _to_one_line(memory: Memory) -> Memory:
 
 PAGES = (RepositoryPage("memories/new", offer_form, least=EDITOR),)
 ACTIONS = (
-    RepositoryAction("memories/new", add, least=EDITOR),
-    RepositoryAction("memories/{memory}", correct, least=EDITOR),
-    RepositoryAction("memories/{memory}/archive", archive, least=EDITOR),
+    RepositoryAction("memories/new", add, least="read"),
+    RepositoryAction("memories/{memory}", correct, least="read"),
+    RepositoryAction("memories/{memory}/archive", archive, least="read"),
 )

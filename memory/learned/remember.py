@@ -24,12 +24,15 @@ async def learn(
     by: Sender,
     cause: str,
     most: int = MOST_LIVE,
+    *,
+    is_source_unique: bool = True,
 ) -> tuple[Memory, bool] | None:
     """Store what a person said, or confirm the memory that says the same already.
 
     :param number: of the issue or pull request in which it was said; None: in none.
     :param cause: what happened; a repeated call for the same cause returns the same and changes nothing.
     :param most: live memories that the repository may have.
+    :param is_source_unique: a memory with the same source and text comes from the same act, which is only repeated.
     :returns: the memory, and whether it is new; None if there is no room, because all memories there are pinned.
     """
     said = select(MemoryRow).where(
@@ -43,7 +46,7 @@ async def learn(
         await capacity.lock_repository(session, database.dialect, repository.id)
         for row in await session.scalars(said.order_by(MemoryRow.id)):
             if deciding.is_same_text(row.content, memory.content):
-                if row.source == memory.source:
+                if is_source_unique and row.source == memory.source:
                     return memories.from_row(row), True
                 await memories.record_use_within(session, database.dialect, [row.id], Use.confirmed, cause, now)
                 return memories.from_row(row), False

@@ -139,9 +139,9 @@ async def record_person_action(
     now: datetime,
     **facts: object,
 ) -> None:
-    """Record what a person did in a repository, in the trace of the newest run there.
+    """Record what a person did in a repository, in the trace of the newest run of a pull request there.
 
-    :param number: number of the pull request; None: it is about the whole repository.
+    :param number: number of the pull request; None: it is about the whole repository, and so of no run.
     """
     payload = {"by": by.login, "account": by.id, "repository": repository.id, **facts}
     trace = await find_trace(session, repository, number)
@@ -149,13 +149,14 @@ async def record_person_action(
 
 
 async def find_trace(session: AsyncSession, repository: RepositoryRef, number: int | None) -> str:
-    """The trace of what people do in a repository: its newest run, or its id if there was none.
+    """The trace of what people do about an issue or pull request: its newest run, or the repository's id.
 
-    :param number: number of the issue or pull request; None: any.
+    :param number: of the issue or pull request; None: what they do is about none, and belongs into no run's story.
     """
-    newest = select(func.max(RunRow.id)).where(RunRow.repository_id == repository.id)
-    found = await session.scalar(newest if number is None else newest.where(RunRow.number == number))
-    return found or f"{repository.id}"
+    if number is None:
+        return f"{repository.id}"
+    newest = select(func.max(RunRow.id)).where(RunRow.repository_id == repository.id, RunRow.number == number)
+    return await session.scalar(newest) or f"{repository.id}"
 
 
 async def record_feedback(

@@ -40,6 +40,8 @@ async def test_a_person_teaches_corrects_and_archives(story_with_model: Story, m
         status, address, text = await add(alice, SAID, tags="database, make")
         again = await add(alice, SAID.upper())
         secret = await add(alice, "The token is ghp_0123456789abcdefghijABCDEFGHIJ012345.", context="kept words")
+        long = await add(alice, "word " * 300, context="kept words")
+        lost = await rita.send(f"{SHOP}/memories/new", content="Kept as typed.")
         hidden = await add(alice, f"Look here. {HOSTILE}")
         memory = address.partition("?")[0]
         await alice.open(memory)
@@ -62,7 +64,9 @@ async def test_a_person_teaches_corrects_and_archives(story_with_model: Story, m
     assert SAID in read.text  # what it said before
     assert "Correct it" not in read.text
     assert memory in found.html
-    assert [each.status for each in refused] == [404, 404]
+    assert [each.status for each in refused] == [404, 403]
+    assert (again[1].endswith("done=known"), long[0], "word word" in long[2]) == (True, 422, True)
+    assert (lost.status, "you have read now" in lost.text, "Kept as typed." in lost.text) == (403, True, True)
     assert json.loads(exported.text)["content"] == "Use `make db` first."
     assert "archived" in archived.text
     assert "no longer used" in late.text

@@ -22,8 +22,11 @@ def serve(
     """Accept webhooks and do the work. Without a GitHub App, first show a page that sets one up, as `setup` does."""
     from bot.cli.start import announce_start
     from bot.settings import lacks_app, load, load_installation
+    from bot.shared_database import require_shared_database
 
     announce_start(load_installation if lacks_app() else load)
+    if workers:  # said before anybody registers an App
+        require_shared_database(load_installation().database_url, "`forge serve --workers`")
     from bot.cli import serve as serving
     from bot.cli import setup as first_run
     from bot.cli.run import run_app
