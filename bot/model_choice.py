@@ -8,11 +8,9 @@ ADD_MODEL = (
     "That is a choice, not a mistake. To add one: `forge setup --store ANTHROPIC_API_KEY`, paste the key, Ctrl-D, and "
     "start Forge again."
 )
-_NAMED = {"strong_model", "fast_model", "fallback_model", "embedding_model"}
 
 
 def is_without_model(settings: Installation) -> bool:
     """Whether Forge goes without a model because nobody named one, and those it would take have no key."""
-    if settings.model_fields_set & _NAMED:
-        return False
-    return all(isinstance(settings.models.find(tier), Unusable) for tier in ModelTier)
+    models = settings.models
+    return not models.are_named and all(isinstance(models.find(tier), Unusable) for tier in ModelTier)

@@ -30,6 +30,7 @@ from domain.money import Ceilings, FixedPrice, to_micro
 from workspace.sandbox.probing import Wanted
 from workspace.sandbox.registry_proxy import Address
 
+_MODEL_NAMES = {"strong_model", "fast_model", "fallback_model", "embedding_model"}
 _MODEL = r"^[a-z][a-z0-9-]*:\S+$"
 _SHORTEST_SECRET = 16  # characters; GitHub advises a random text of high entropy
 _PRICE = re.compile(r"(\S+:[^\s=]+)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
@@ -124,7 +125,13 @@ class Installation(ToolFolders, Places):
     def models(self) -> Models:
         """The models by task. Their keys are read from the environment by the providers' SDKs."""
         names = {ModelTier.strong: self.strong_model, ModelTier.fast: self.fast_model}
-        return Models(names, self.model_prices, embeds=self.embedding_model, fallback=self.fallback_model)
+        return Models(
+            names,
+            self.model_prices,
+            embeds=self.embedding_model,
+            fallback=self.fallback_model,
+            are_named=bool(self.model_fields_set & _MODEL_NAMES),
+        )
 
     @property
     def ceilings(self) -> Ceilings:

@@ -38,7 +38,7 @@ class Metric:
 
 
 def _iterations(phase: Phase) -> Metric:
-    return Metric(f"iterations_{phase.value}", f"iterations, {phase.value}", Measure.mean, "per run")
+    return Metric(f"iterations_{phase.value}", f"iterations ({phase.value})", Measure.mean, "per run")
 
 
 ITERATIONS: Mapping[Phase, Metric] = {phase: _iterations(phase) for phase in Phase}

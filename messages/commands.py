@@ -518,10 +518,15 @@ def describe_role(needed: RequiredRole) -> str:
     return "; ".join([least, *(f"{case}: {role}" for case, role in cases.items() if role)])
 
 
+def name_state(state: RunState) -> str:
+    """The word for where a run stands."""
+    return _STATES[state]
+
+
 def describe_state(run: Run) -> str:
     """Where a run stands, and why."""
     why = _REASONS.get(run.reason)
-    return _STATES[run.state] + (f" ({why})" if why else "")
+    return name_state(run.state) + (f" ({why})" if why else "")
 
 
 def _when(moment: datetime) -> str:

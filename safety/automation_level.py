@@ -152,10 +152,14 @@ class LevelMeasure:
     """One number against its limit.
 
     :param met: whether it is within.
+    :param is_least: whether the limit is the least that it takes, and not the most that is allowed.
+    :param is_too_early: whether it is met only because there is too little to judge by.
     """
 
     met: bool
     reason: Reason
+    is_least: bool
+    is_too_early: bool = False
 
 
 @dataclass(frozen=True)
@@ -277,14 +281,14 @@ def _list_missed(facts: LadderFacts, row: LevelRequirements) -> list[datetime]:
 
 
 def _measure_runs(row: LevelRequirements, completed: int) -> LevelMeasure:
-    text = f"{completed} completed runs of at least {row.runs}"
-    return LevelMeasure(completed >= row.runs, _reason("runs", text, completed, row.runs))
+    text = f"{_count(completed, 'completed run')}, at least {row.runs} needed"
+    return LevelMeasure(completed >= row.runs, _reason("runs", text, completed, row.runs), is_least=True)
 
 
 def _measure_runs_here(facts: LadderFacts, least: int) -> LevelMeasure:
     runs = sum(_is_since(run.at, facts.since) for run in facts.runs)
-    text = f"{runs} runs at level {facts.level} of at least {least}"
-    return LevelMeasure(runs >= least, _reason("runs_at_level", text, runs, least))
+    text = f"{_count(runs, 'run')} at level {facts.level}, at least {least} needed"
+    return LevelMeasure(runs >= least, _reason("runs_at_level", text, runs, least), is_least=True)
 
 
 def _measure_false_positives(
@@ -292,28 +296,35 @@ def _measure_false_positives(
 ) -> LevelMeasure:
     posted = sum(run.posted for run in window)
     percent = 100 * dismissed / posted if posted else 0.0
+    last = "the last run" if len(window) == 1 else f"the last {len(window)} runs"
     text = (
-        f"{dismissed} of {posted} findings dismissed in the last {len(window)} runs, {percent:.3g} % "
-        f"of at most {row.false_positives} %"
+        f"{dismissed} of {_count(posted, 'finding')} in {last} dismissed, {percent:.3g} %, "
+        f"at most {row.false_positives} % allowed"
     )
     is_within = 100 * dismissed <= row.false_positives * posted
-    is_met = too_few or is_within
-    if is_met and not is_within:
-        text += f", which counts from {ENOUGH} runs on"
-    return LevelMeasure(is_met, _reason("false_positives", text, percent, row.false_positives))
+    is_too_early = too_few and not is_within
+    if is_too_early:
+        text += f" (not counted yet: that begins with {ENOUGH} runs)"
+    reason = _reason("false_positives", text, percent, row.false_positives)
+    return LevelMeasure(is_too_early or is_within, reason, is_least=False, is_too_early=is_too_early)
 
 
 def _measure_missed(row: LevelRequirements, missed: Sequence[datetime]) -> LevelMeasure:
-    text = f"{len(missed)} critical bugs missed of at most {row.missed}"
-    return LevelMeasure(len(missed) <= row.missed, _reason("missed", text, len(missed), row.missed))
+    text = f"{_count(len(missed), 'critical bug')} missed, at most {row.missed} allowed"
+    return LevelMeasure(len(missed) <= row.missed, _reason("missed", text, len(missed), row.missed), is_least=False)
 
 
 def _measure_approvals(row: LevelRequirements, facts: LadderFacts, forgiven: bool = False) -> list[LevelMeasure]:
     if row.approval is None:
         return []
     percent = 100 * approval_rate([one.approved for one in facts.decisions])
-    text = f"approval rate {percent:.3g} % of at least {row.approval} %"
-    return [LevelMeasure(forgiven or percent >= row.approval, _reason("approvals", text, percent, row.approval))]
+    text = f"approval rate {percent:.3g} %, at least {row.approval} % needed"
+    is_met = forgiven or percent >= row.approval
+    return [LevelMeasure(is_met, _reason("approvals", text, percent, row.approval), is_least=True)]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _reason(what: str, text: str, value: float, threshold: float) -> Reason:

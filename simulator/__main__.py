@@ -12,6 +12,16 @@ from simulator.server import Simulator
 
 _SHOP = {
     "README.md": "# Shop\n\nA sample to review.\n",
+    ".github/workflows/look.yml": """name: Look
+on: [push]
+permissions: {}
+jobs:
+  look:
+    runs-on: ubuntu-latest
+    timeout-minutes: 5
+    steps:
+      - run: echo nothing to do yet
+""",
     "shop/__init__.py": "",
     "shop/cart.py": '''"""What is in a cart, and what it costs."""
 

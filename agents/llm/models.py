@@ -68,6 +68,13 @@ class Unusable:
     advice: str
 
 
+NOT_SET_UP = Unusable(
+    "No model is set up.",
+    "To add one, set ANTHROPIC_API_KEY where Forge runs (`forge setup --store ANTHROPIC_API_KEY`), and restart it.",
+)
+"""Why nothing is asked where nobody named a model or gave a key: a choice, not a mistake."""
+
+
 @dataclass(frozen=True)
 class Models:
     """The models of this installation, by tier.
@@ -79,6 +86,7 @@ class Models:
     :param embeds: the embedding model or its name; None if there is none.
     :param fallback: the name of the model that is asked where one of ``names`` is refused or away; without it, the
         model of the other tier is.
+    :param are_named: whether somebody named one of them, so that it is a mistake if it cannot be asked.
     """
 
     names: Mapping[ModelTier, str]
@@ -86,6 +94,7 @@ class Models:
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     embeds: str | Embedding | None = None
     fallback: str | None = None
+    are_named: bool = True
     _known: dict[str, LanguageModel | Unusable] = field(default_factory=dict[str, LanguageModel | Unusable])
     _chosen: dict[ModelTier, LanguageModel | Unusable] = field(
         default_factory=dict[ModelTier, LanguageModel | Unusable]
@@ -132,7 +141,8 @@ class Models:
         named = self.explicit_fallback
         if isinstance(own, Unusable):
             if not isinstance(named, LanguageModel):
-                return own
+                is_chosen = self.are_named or any(isinstance(each, LanguageModel) for each in others.values())
+                return own if is_chosen else NOT_SET_UP
             told = [named.notice, own.reason, f"So {named.name} was asked."]
             return replace(named, notice=" ".join(filter(None, told)))
         usable = {each: model for each, model in others.items() if _differs(model, own)}

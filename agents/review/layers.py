@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict
 
+from agents.llm.models import NOT_SET_UP, Unusable
 from domain.config.configuration import Configuration
 from domain.config.review import ReadMode
 from domain.review.avoidance import Avoidance, ClaimTerms
@@ -95,22 +96,26 @@ class ModelPart(BaseModel):
     checks: tuple[FoundCheck, ...] = ()
 
 
-def skip_model(checked: CheckedChange, configuration: Configuration, missing: str | None) -> ModelPart:
+def skip_model(checked: CheckedChange, configuration: Configuration, missing: str | Unusable | None) -> ModelPart:
     """The result of layer 3 if no model reads the change.
 
-    :param missing: why no model can be asked.
+    :param missing: why no model can be asked; None: none is needed.
     """
     layer = LayerReport(layer=Layer.model)
     if not configuration.review.may_ask_model:
         return ModelPart(report=layer.model_copy(update={"note": "Switched off by the repository (review.model)."}))
-    why = missing or "no model is set up."
+    none = f"{NOT_SET_UP.reason} {NOT_SET_UP.advice}" if missing in (None, NOT_SET_UP) else ""
+    why = missing.reason if isinstance(missing, Unusable) else missing
     if not checked.needs_a_model(configuration):
-        note = f"Not read by a model: {why}" if checked.has_source else "Not needed: no source was changed."
+        unread = none or f"Not read by a model: {why}"
+        note = unread if checked.has_source else "Not needed: no source was changed."
         return ModelPart(report=layer.model_copy(update={"note": note}))
-    due = f"Risk is {checked.risk.level.value}, so a model should have read the change"
+    risk = f"Risk is {checked.risk.level.value}"
+    due, so = f"{risk}, so a model should have read the change", f"{risk}, so a person reads the change."
     if configuration.review.model is ReadMode.always:
         due = "The repository wants a model to read every change of source (review.model: always)"
-    return ModelPart(report=layer.model_copy(update={"missing": f"{due}: {why}"}))
+        so = f"{due}, so a person does."
+    return ModelPart(report=layer.model_copy(update={"missing": f"{so} {none}" if none else f"{due}: {why}"}))
 
 
 def apply_path_filters(change: Change, configuration: Configuration) -> Change:

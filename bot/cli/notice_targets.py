@@ -38,7 +38,7 @@ async def try_target(settings: Settings, named: str, repository: str | None) -> 
             verdict = await NoticeSender(outbound, clock).send(address, test)
         if verdict.outcome is not SendOutcome.sent:
             advice = "Correct its address, or what answers there, and try again."
-            raise ForgeError(f"{describe_target(key)} did not take the test: {verdict.why}.", advice)
+            raise ForgeError(f"{describe_target(key)} did not take the test: {verdict.why.rstrip('.')}.", advice)
         await targets.record_success(database, key, clock.now())
     with output() as console:
         console.out(f"{describe_target(key)} took the test {test.id}.", highlight=False)

@@ -1,15 +1,16 @@
 """The list of repositories, and the first page of each."""
 
-from bot.dashboard.authority import keep_readable
+from bot.dashboard.authority import ReadableRepository, keep_readable
 from bot.dashboard.runs import describe_runs, locate_gate
 from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, Shown, Visit, build_address
 from domain.runs.run import RepositoryRef
 from memory.gates import gates
 from memory.process.sessions import DashboardSession
 from memory.reports import run_pages
-from memory.reports.repository_overview import load_overviews
+from memory.reports.repository_overview import RepositoryStanding, load_overviews
 from memory.reports.run_pages import PageKey, RunFilter
 from memory.repositories import permits
+from messages.commands import describe_state
 from pipeline.context import Services
 
 LISTED = 25
@@ -30,12 +31,17 @@ async def show_list(services: Services, session: DashboardSession, after: str) -
     rest = [each for each in known if _sort_key(each) > after]
     readable = await keep_readable(services, session, rest[:LISTED])
     overviews = await load_overviews(services.database, [each.repository.id for each in readable])
-    listed = [
-        (each, overviews[each.repository.id], build_address(each.repository.owner, each.repository.name))
-        for each in readable
-    ]
+    listed = [_describe(each, overviews[each.repository.id]) for each in readable]
     more = build_address(after=_sort_key(rest[LISTED - 1])) if len(rest) > LISTED else ""
     return Page("repositories.html", "Repositories", {"listed": listed, "more": more, "after": after})
+
+
+def _describe(
+    readable: ReadableRepository, overview: RepositoryStanding
+) -> tuple[ReadableRepository, RepositoryStanding, str, str]:
+    """A repository with its address, and where its newest run stands."""
+    address = build_address(readable.repository.owner, readable.repository.name)
+    return readable, overview, address, describe_state(overview.latest.run) if overview.latest else ""
 
 
 def _sort_key(repository: RepositoryRef) -> str:

@@ -11,10 +11,10 @@ from domain.runs.plan import RatedPlan
 from domain.runs.run import RunState
 from memory.gates import gates
 from memory.reports import run_pages
-from memory.reports.run_pages import KeyedPage, ListedRun, PageKey, RunFilter, TimelineEntry
+from memory.reports.run_pages import KeyedPage, ListedRun, Muting, PageKey, RunFilter, TimelineEntry
 from memory.reservations import reservations
 from memory.runs import checkpoints, outbox, waits, work_checkpoints
-from messages.commands import describe_state
+from messages.commands import describe_state, name_state
 from messages.run_page import (
     RunWait,
     ShownFinding,
@@ -44,7 +44,7 @@ async def list_runs(visit: Visit) -> Shown:
     kept = {"state": wanted.state, "number": wanted.number}
     shown = {
         "runs": describe_runs(page.items),
-        "states": list(RunState),
+        "states": [(each, name_state(each)) for each in RunState],
         "wanted": wanted,
         "mistake": f"{number} is not the number of an issue or pull request." if number and not wanted.number else "",
         "newer": visit.address("runs", after=page.newer, **kept) if page.newer else "",
@@ -150,20 +150,21 @@ async def _show_verdict(
     visit: Visit, found: ListedRun, review: Review | None, plan: RatedPlan | None
 ) -> Mapping[str, object]:
     """What the run came to, with the tree of its reasons."""
-    findings: Sequence[ShownFinding] = () if review is None else await _list_findings(visit, found, review)
+    muted = [] if review is None else [each.fingerprint for each in review.dismissed]
+    mutings = await run_pages.load_mutings(visit.database, visit.repository.id, found.run.number, muted)
+    findings: Sequence[ShownFinding] = () if review is None else _list_findings(review, mutings)
+    ended = found.finished_at
     return {
         "review": review,
         "decision": "" if review is None else name_decision(review.decision),
+        "later": 0 if ended is None else sum(each.at > ended for each in mutings.values()),
         "plan": plan,
         "raised": [each for each in findings if each.outcome == "raised"],
         "muted": [each for each in findings if each.outcome == "muted"],
     }
 
 
-async def _list_findings(visit: Visit, found: ListedRun, review: Review) -> Sequence[ShownFinding]:
-    run = found.run
-    muted = [each.fingerprint for each in review.dismissed]
-    mutings = await run_pages.load_mutings(visit.database, visit.repository.id, run.number, muted)
+def _list_findings(review: Review, mutings: Mapping[str, Muting]) -> Sequence[ShownFinding]:
     listed = [ShownFinding(each, "raised", memories=_name_memories(each.memories)) for each in review.findings]
     for each in review.dismissed:
         by = mutings.get(each.fingerprint)

@@ -74,6 +74,7 @@ class Dashboard:
     def add_routes(self, router: web.UrlDispatcher) -> None:
         """Add the routes of all pages."""
         router.add_get("/", self._guard(self._sign_in.welcome))
+        router.add_get("/setup{rest:(/.*)?}", self._guard(_lead_to_front))
         router.add_get(style_address(), show_style)
         router.add_get(f"{ROOT}/sign-in", self._guard(self._sign_in.offer))
         router.add_get(f"{ROOT}/to-github", self._guard(self._sign_in.leave))
@@ -275,6 +276,11 @@ def _find_renamed(request: web.Request, readable: ReadableRepository) -> str | N
     path = "/".join([build_address(present.owner, present.name), *rest])
     query = request.rel_url.raw_query_string  # as it was sent: decoded, it would say something else
     return f"{path}?{query}" if query else path
+
+
+async def _lead_to_front(_request: web.Request) -> web.StreamResponse:
+    """From the pages of a set-up that is over."""
+    return _see("/")
 
 
 def _see(address: str) -> web.Response:

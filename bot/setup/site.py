@@ -72,7 +72,7 @@ class SetupSite:
                     await _receive(request)
                 async with self._busy:
                     if self.done.is_set():
-                        raise web.HTTPNotFound
+                        return _see_other("/")
                     return await handler(request, origin)
             except Denied as denied:
                 return _show_refusal(denied)

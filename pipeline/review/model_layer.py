@@ -43,7 +43,7 @@ class ModelLayer:
         if not checked.wants_a_model(self._configuration) and not (earlier and may_read):
             return skip_model(checked, self._configuration, None)
         model = self._context.services.models.choose(ModelTier.fast)
-        missing = model.reason if isinstance(model, Unusable) else None
+        missing = model if isinstance(model, Unusable) else None
         if missing is None and await self._journal.step("is it a stranger's", self._waits_for_ok):
             missing = _NEEDS_OK
         if missing is not None or isinstance(model, Unusable):

@@ -57,8 +57,8 @@ class SingleReading:
         :param change: without the files that path filters exclude.
         """
         model = self._choose()
-        if isinstance(model, str) or not checked.wants_a_model(self.configuration):
-            return skip_model(checked, self.configuration, model if isinstance(model, str) else None)
+        if isinstance(model, str | Unusable) or not checked.wants_a_model(self.configuration):
+            return skip_model(checked, self.configuration, model if isinstance(model, str | Unusable) else None)
         versions = await code.versions(change.files)
         prepared = await self._prepare(checked, change, versions, code)
         budget = SingleBudget(self.configuration)
@@ -80,13 +80,13 @@ class SingleReading:
             checks = find_checks(third, assessed.search, checked.findings, checked.lost_checks)
         return build_model_part(prepared, answers, kept, (), model, unchecked, checks)
 
-    def _choose(self) -> LanguageModel | str:
+    def _choose(self) -> LanguageModel | Unusable | str:
         """The model, or why none is asked."""
         if self.models is None:
             return _UNASKED
         model = self.models.choose(ModelTier.fast)
         if isinstance(model, Unusable):
-            return model.reason
+            return model
         if not self.asked and needs_ok(self.pull_request, self.configuration.review, self.repository_id):
             return _NEEDS_OK
         return model

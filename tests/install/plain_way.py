@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Callable
 
 from playwright.async_api import Error as PageError
 from playwright.async_api import Page
@@ -84,6 +85,7 @@ async def _try_without_github(reader: Reader) -> None:
                 await reader.wait_until_ready()
                 await _propose_change(page)
                 await _see_finding(reader, page)
+                await _see_gate_wait(reader, page)
             except PageError as error:
                 raise BrokenPromiseError(f"{error}\n{page.url}\n{await page.inner_text('body')}") from error
     finally:
@@ -105,16 +107,20 @@ async def _take_steps(page: Page, address: str) -> None:
 
 async def _propose_change(page: Page) -> None:
     """Step 3."""
+    await _edit(page, "shop/cart.py", lambda text: f"import os\n{text}", "topic")
+
+
+async def _edit(page: Page, path: str, change: Callable[[str], str], branch: str) -> None:
     await page.goto(f"{GITHUB}/ada/shop")
-    await page.locator(".row", has_text="shop/cart.py").get_by_role("link", name="Edit").click()
+    await page.locator(".row", has_text=path).get_by_role("link", name="Edit").click()
     box = page.locator("textarea[name=content]")
-    await box.fill(f"import os\n{await box.input_value()}")
-    await page.fill("input[name=new_branch]", "topic")
+    await box.fill(change(await box.input_value()))
+    await page.fill("input[name=new_branch]", branch)
     await press(page, "Commit changes")
 
 
 async def _see_finding(reader: Reader, page: Page) -> None:
-    """Load the page again until the finding is there, and look for the run on the dashboard (step 5)."""
+    """Load the page again until the finding is there, and look for the run on the dashboard (step 6)."""
     for _ in range(120):
         if await page.get_by_text("F401").count():
             break
@@ -127,3 +133,15 @@ async def _see_finding(reader: Reader, page: Page) -> None:
     await page.wait_for_url(f"{FORGE}/dashboard**")
     told = await page.inner_text("body")
     reader.see("the dashboard shows the repository", "ada/shop" in told, told)
+
+
+async def _see_gate_wait(reader: Reader, page: Page) -> None:
+    """Step 5, and what the dashboard says of the gate (step 6)."""
+    await _edit(page, ".github/workflows/look.yml", lambda text: text.replace("nothing", "something"), "workflow")
+    for _ in range(120):
+        await page.goto(f"{FORGE}/dashboard/gates")
+        if await page.get_by_text("protected_paths").count():
+            break
+        await page.wait_for_timeout(1000)
+    told = await page.inner_text("body")
+    reader.see("the dashboard shows the gate that waits, and why", "protected_paths" in told, told)

@@ -41,8 +41,8 @@ async def test_level_is_shown_with_its_numbers(story: Story) -> None:
     said = (await answer(story, alice, pull, "/forge level")).body
     assert "Automation level **1** (suggests) of at most 4." in said
     assert "Forge comments; people fix, approve and merge." in said
-    assert "1 completed runs of at least 50" in said
-    assert "approval rate 0 % of at least 80 %" in said
+    assert "1 completed run, at least 50 needed" in said
+    assert "approval rate 0 %, at least 80 % needed" in said
 
 
 async def test_an_admin_sets_the_level(story: Story) -> None:
@@ -89,7 +89,7 @@ async def test_a_missed_bug_costs_a_level(story: Story) -> None:
     [run] = await story.runs()
     assert run.id in said
     assert "Automation level 3 → 2: " in (story.check(repository, head).summary or "")
-    assert "1 critical bugs missed of at most 0" in (story.check(repository, head).summary or "")
+    assert "1 critical bug missed, at most 0 allowed" in (story.check(repository, head).summary or "")
     assert "Automation level **2**" in (await answer(story, alice, pull, "/forge level")).body
 
 
@@ -151,14 +151,14 @@ async def test_merging_with_the_verdict_is_an_approval(story: Story) -> None:
     _, alice, carol, pull, _ = await open_reviewed(story)
     await carol.merge(pull)
     await story.settle()
-    assert "approval rate 10 % of at least 80 %" in (await answer(story, alice, pull, "/forge level")).body
+    assert "approval rate 10 %, at least 80 % needed" in (await answer(story, alice, pull, "/forge level")).body
 
 
 async def test_merging_ones_own_change_is_no_approval(story: Story) -> None:
     _, alice, _, pull, _ = await open_reviewed(story)
     await alice.merge(pull)
     await story.settle()
-    assert "approval rate 0 % of at least 80 %" in (await answer(story, alice, pull, "/forge level")).body
+    assert "approval rate 0 %, at least 80 % needed" in (await answer(story, alice, pull, "/forge level")).body
 
 
 async def test_another_review_of_the_same_head_is_no_further_run(story: Story) -> None:
@@ -166,7 +166,7 @@ async def test_another_review_of_the_same_head_is_no_further_run(story: Story) -
     story.clock.move(seconds=2)
     await answer(story, alice, pull, "/forge review full")
     assert len(await story.runs()) == 2
-    assert "1 completed runs of at least 50" in (await answer(story, alice, pull, "/forge level")).body
+    assert "1 completed run, at least 50 needed" in (await answer(story, alice, pull, "/forge level")).body
 
 
 async def test_level_zero_comments_only_where_somebody_asks(story: Story) -> None:

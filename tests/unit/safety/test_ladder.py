@@ -176,7 +176,7 @@ def test_exactly_at_its_own_limits_a_level_stays_and_one_beyond_it_falls(level: 
     beyond = replace(facts, runs=[replace(first, dismissed=first.dismissed + 1), *others])
     verdict = evaluate(beyond, ANY, _at(9999))
     assert (verdict.level, verdict.move) == (level - 1, LevelChange.falls)
-    assert f"of at most {LEVELS[level].false_positives} %" in verdict.reason.text
+    assert f"at most {LEVELS[level].false_positives} % allowed" in verdict.reason.text
     missed = replace(facts, missed=[_at(2)] * (LEVELS[level].missed + 1))
     assert evaluate(missed, ANY, _at(9999)).level == level - 1
 
@@ -255,14 +255,15 @@ def test_a_pin_holds_and_says_what_it_holds_against() -> None:
     assert (verdict.level, verdict.is_changed) == (2, False)
     assert verdict.reason.text == (
         "Level 2 is pinned, although it would fall: "
-        "150 of 150 findings dismissed in the last 50 runs, 100 % of at most 20 %"
+        "150 of 150 findings in the last 50 runs dismissed, 100 %, at most 20 % allowed"
     )
 
 
 def test_the_reason_names_what_is_missing() -> None:
     verdict = evaluate(LadderFacts(runs=_runs(49), decisions=_build_approvals(10)), ANY, _at(50))
     assert verdict.reason.text == (
-        "Level 1 stays; level 2 is not met: 49 completed runs of at least 50; approval rate 65.1 % of at least 80 %"
+        "Level 1 stays; level 2 is not met: 49 completed runs, at least 50 needed; "
+        "approval rate 65.1 %, at least 80 % needed"
     )
     assert [child.code for child in verdict.reason.children] == [
         *["ladder.false_positives", "ladder.missed"],
