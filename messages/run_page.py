@@ -1,8 +1,9 @@
 """What the dashboard's page of a run says: why it waits, what happened, what became of findings; all plain text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from domain.events import Event, EventType
 from domain.gates import Gate
@@ -168,12 +169,21 @@ def _describe(event: Event, turn: AgentTurn | None) -> tuple[str, Sequence[str]]
             named = [shorten_id("M", str(each)) for each in facts.get("memories") or ()]
             return f"memories for {facts.get('task', 'a task')}", [", ".join(named)]
         case EventType.checkpoint_created if facts.get("cause") is None:
-            return "what the phase found is kept", ()
+            return _describe_kept(facts), ()
         case _:
             told = describe_event(event)
             who = f"by {told.who}" if told.who else ""
             details = [part for part in (who, told.why, told.words) if part]
             return told.what, details
+
+
+def _describe_kept(facts: Mapping[str, Any]) -> str:
+    """What a phase found; of a review, the verdict of then."""
+    if facts.get("decision") not in set(Decision):
+        return "what the phase found is kept"
+    found = int(facts.get("findings") or 0)
+    verdict = f"{name_decision(Decision(facts['decision'])).lower()}, {found} finding{'' if found == 1 else 's'}"
+    return f"the verdict is now: {verdict}" if facts.get("is_changed") else f"verdict: {verdict}"
 
 
 def _list_uses(turn: AgentTurn | None) -> Sequence[str]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import JsonValue
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
@@ -63,8 +63,14 @@ async def save_review(database: Database, run: Run, review: Review, now: datetim
                     payload={"files": tool.files, "problem": tool.problem},
                     duration=tool.seconds,
                 )
-        ledger.record(session, run.id, EventType.checkpoint_created, now, phase=Phase.review, payload={"id": row_id})
+        facts = {"id": row_id, **_tell_verdict(named)}
+        ledger.record(session, run.id, EventType.checkpoint_created, now, phase=Phase.review, payload=facts)
         return named
+
+
+def _tell_verdict(review: Review) -> dict[str, Any]:
+    """What the ledger keeps of a verdict, so that a run's timeline can tell how it changed."""
+    return {"decision": review.decision.value, "findings": len(review.findings)}
 
 
 async def _name_suppressed(
@@ -81,14 +87,17 @@ async def load_review(database: Database, run: Run) -> Review | None:
         return None if row is None else Review.model_validate(row.output)
 
 
-async def replace_review(database: Database, run: Run, review: Review) -> None:
-    """Store the review with people's changes."""
+async def replace_review(database: Database, run: Run, review: Review, now: datetime) -> None:
+    """Store the review with people's changes; the ledger tells if they change the verdict."""
     async with database.transaction() as session:
-        await session.execute(
-            update(CheckpointRow)
-            .where(CheckpointRow.run_id == run.id, CheckpointRow.phase == Phase.review.value)
-            .values(output=review.model_dump(mode="json"))
-        )
+        row = await session.scalar(_select_phase(run, Phase.review).with_for_update())
+        if row is None:
+            return
+        before, told = Review.model_validate(row.output), _tell_verdict(review)
+        row.output = review.model_dump(mode="json")
+        if told != _tell_verdict(before):
+            facts = {"id": row.id, "is_changed": True, **told}
+            ledger.record(session, run.id, EventType.checkpoint_created, now, phase=Phase.review, payload=facts)
 
 
 async def load_latest_review(

@@ -59,7 +59,7 @@ class ReviewGates:
         verdict = apply_blocking_gates(
             apply_answers(review, every), [gate for gate in every if gate.id in {each.id for each in live}]
         )
-        await checkpoints.replace_review(self._services.database, self._run, verdict)
+        await checkpoints.replace_review(self._services.database, self._run, verdict, self._services.clock.now())
         return outcome, verdict
 
     async def list_unanswered(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:

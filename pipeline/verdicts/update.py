@@ -45,7 +45,7 @@ async def update_verdict(
         now = await _apply_judgements(services, run, review, settings)
         if now == (shown or (None if anew else review)):
             return
-        await checkpoints.replace_review(services.database, run, now)
+        await checkpoints.replace_review(services.database, run, now, services.clock.now())
         try:
             await _show_verdict(services, run, now, cause if attempt == 0 else f"{cause}, {attempt}")
         except Superseded:

@@ -86,6 +86,9 @@ async def test_it_names_the_memory_that_muted_a_finding(story_with_model: Story,
         shown = await reader.open(f"{SHOP}/runs/{run.id}")
     assert "Muted findings" in shown.text
     assert f"dismissed by carol: an empty cart has no price here · memory {taught.memory.short_id}" in shown.text
+    assert "after 1 dismissal since the run ended" in shown.text
+    was, became = "verdict: changes requested, 1 finding", "the verdict is now: approved, 0 findings"
+    assert shown.text.index(was) < shown.text.index(f"finding {name} dismissed") < shown.text.index(became)
 
 
 async def test_it_compares_what_an_agent_kept(story_with_model: Story, model: ScriptedModel) -> None:

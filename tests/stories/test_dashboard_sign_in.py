@@ -32,6 +32,7 @@ async def test_a_person_signs_in_and_sees_the_repositories_they_may_read(story: 
     add_private(story)
     async with visit(story, "alice") as alice:
         welcome = await alice.open("/")
+        assert (await alice.open("/setup")).text == welcome.text
         asked = await alice.open(SHOP)
         arrived = await alice.sign_in(SHOP)
         listed = await alice.open()

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from agents.llm.ask import ModelAnswer, Question, ask
 from agents.llm.client import RetryPolicy, find_stand_in
-from agents.llm.models import LanguageModel, Models, ModelTier, Unusable
+from agents.llm.models import NOT_SET_UP, LanguageModel, Models, ModelTier, Unusable
 from domain.money import FREE, FixedPrice, Refusal
 from domain.verdicts import BreakerState, Check, Reason
 from tests.provider import KEY, Provider, Reply, answer_error, anthropic, report_value, serve_provider
@@ -159,3 +159,17 @@ def test_without_a_key_for_any_of_them_the_own_one_is_named():
     assert isinstance(model, Unusable)
     assert "claude-haiku-4-5" in model.reason
     assert len(Models(NAMES, environment={}, fallback="ollama:q").list_unusable()) == 3
+
+
+@pytest.mark.parametrize("are_named", [False, True])
+def test_who_named_no_model_is_told_calmly_that_none_is_set_up(are_named: bool) -> None:
+    model = Models(NAMES, environment={}, are_named=are_named).choose(ModelTier.fast)
+    assert isinstance(model, Unusable)
+    assert (model is NOT_SET_UP) is not are_named
+
+
+def test_a_key_of_the_other_tier_is_a_model_that_is_set_up() -> None:
+    names = {ModelTier.strong: "openai:gpt-5", ModelTier.fast: "anthropic:claude-haiku-5-5"}
+    model = Models(names, environment={"OPENAI_API_KEY": "k"}, are_named=False).choose(ModelTier.fast)
+    assert isinstance(model, Unusable)
+    assert "ANTHROPIC_API_KEY is not set" in model.reason
