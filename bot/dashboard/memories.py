@@ -91,13 +91,20 @@ async def show_memory(visit: Visit) -> Shown:
 
 
 async def render_memory(
-    visit: Visit, memory: Memory, *, done: str = "", mistakes: Sequence[str] = (), typed: Memory | None = None
+    visit: Visit,
+    memory: Memory,
+    *,
+    done: str = "",
+    mistakes: Sequence[str] = (),
+    typed: Memory | None = None,
+    status: int = 422,
 ) -> Page:
     """The page of a memory.
 
     :param done: what a form did.
     :param mistakes: why what was typed is not taken.
     :param typed: what the form holds; None: what the memory says.
+    :param status: HTTP status if there are mistakes.
     """
     history = await catalogue.load_history(visit.database, memory)
     muted = await finding_pages.list_muted_by(visit.database, visit.repository.id, memory.id, MUTED)
@@ -117,7 +124,7 @@ async def render_memory(
         "from_file": PATH if is_from_file(memory) else "",
         "may_edit": visit.may(EDITOR) and memory.is_live,
     }
-    return Page("memory.html", f"Memory {memory.short_id}", shown, status=422 if mistakes else 200)
+    return Page("memory.html", f"Memory {memory.short_id}", shown, status=status if mistakes else 200)
 
 
 async def find_memory(visit: Visit) -> Memory:

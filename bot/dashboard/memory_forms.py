@@ -74,7 +74,7 @@ async def correct(visit: Visit) -> Shown:
     typed = memory.model_copy(update={**given, "tags": _read_tags(visit)})
     refused = _explain_refusal(visit, _TEACH)
     if refused:
-        return _render_form(visit.form, [refused], status=403)
+        return await render_memory(visit, memory, mistakes=[refused], typed=typed, status=403)
     mistakes = [_FROM_FILE] if is_from_file(memory) else _list_mistakes(typed)
     if mistakes:
         return await render_memory(visit, memory, mistakes=mistakes, typed=typed)

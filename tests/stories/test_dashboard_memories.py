@@ -44,6 +44,7 @@ async def test_a_person_teaches_corrects_and_archives(story_with_model: Story, m
         lost = await rita.send(f"{SHOP}/memories/new", content="Kept as typed.")
         hidden = await add(alice, f"Look here. {HOSTILE}")
         memory = address.partition("?")[0]
+        corrected = await rita.send(memory, content="Corrected as typed.")
         await alice.open(memory)
         changed = await alice.send(memory, content="Use `make db` first.", context="before tests", tags="make")
         read = await rita.open(memory)
@@ -67,6 +68,8 @@ async def test_a_person_teaches_corrects_and_archives(story_with_model: Story, m
     assert [each.status for each in refused] == [404, 403]
     assert (again[1].endswith("done=known"), long[0], "word word" in long[2]) == (True, 422, True)
     assert (lost.status, "you have read now" in lost.text, "Kept as typed." in lost.text) == (403, True, True)
+    assert (corrected.status, "Corrected as typed." in corrected.text) == (403, True)
+    assert f'action="{memory}"' in corrected.html  # not the form for a new one
     assert json.loads(exported.text)["content"] == "Use `make db` first."
     assert "archived" in archived.text
     assert "no longer used" in late.text
