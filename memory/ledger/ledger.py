@@ -139,9 +139,9 @@ async def record_person_action(
     now: datetime,
     **facts: object,
 ) -> None:
-    """Record what a person did in a repository, in the trace of the newest run of a pull request there.
+    """Record what a person did in a repository, in the trace that :func:`find_trace` finds.
 
-    :param number: number of the pull request; None: it is about the whole repository, and so of no run.
+    :param number: number of the issue or pull request; None: it is about the whole repository.
     """
     payload = {"by": by.login, "account": by.id, "repository": repository.id, **facts}
     trace = await find_trace(session, repository, number)

@@ -18,11 +18,13 @@ SAID = "Start the database with `make db` before the tests."
 
 
 async def list_acts(story: Story) -> list[tuple[str, str]]:
-    """What people did with memories, by login."""
+    """What people did with memories on the dashboard, by login; in the story of no run."""
     kinds = [EventType.memory_stored.value, EventType.memory_edited.value, EventType.memory_archived.value]
     async with story.forge.services.database.transaction() as session:
         query = select(EventRow).where(EventRow.type.in_(kinds), EventRow.source == "person").order_by(EventRow.id)
-        return [(row.type, row.payload["by"]) for row in await session.scalars(query)]
+        rows = [*await session.scalars(query)]
+    assert {row.trace for row in rows} == {str(row.payload["repository"]) for row in rows}
+    return [(row.type, row.payload["by"]) for row in rows]
 
 
 async def add(person: Visitor, content: str, **more: str) -> tuple[int, str, str]:

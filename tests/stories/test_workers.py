@@ -150,10 +150,12 @@ async def test_a_machine_that_starts_no_process_is_told_as_the_reason() -> None:
     assert "Worker 1 cannot be started (Too many open files)" in str(workers.problem)
 
 
-async def test_workers_on_sqlite_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("app", [{}, {"app_id": "", "private_key": "", "webhook_secret": ""}], ids=["known", "none"])
+async def test_workers_on_sqlite_are_refused(tmp_path: Path, app: dict[str, str]) -> None:
+    """Also before anybody registers an App on the pages of the set-up."""
     url = create_database("sqlite", tmp_path)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET) as github:
-        environment = build_environment(github, url, tmp_path)
+        environment = build_environment(github, url, tmp_path, **app)
         async with run_command(environment, tmp_path, "serve", "--workers", "2") as served:
             assert await served.wait_for_end() == 2
     assert served.said[-1].startswith("forge: FORGE_DATABASE_URL is SQLite, and `forge serve --workers` needs")
