@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playwright.async_api import Browser, Locator, async_playwright
+from sqlalchemy import select
 
 from bot.demo import project
+from memory.db.tables.runs import RunRow
 from simulator.state import PullRequest
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
@@ -36,6 +38,7 @@ def fetch(carrier: str) -> list[float]:
     listing = subprocess.run(f"carrier-get {carrier}", shell=True, capture_output=True, check=True)
     return json.loads(listing.stdout)
 '''
+_DASHBOARD = "{forge}/dashboard"
 _DEPLOY = {"deploy/service.yml": "replicas: 3\n"}
 
 
@@ -68,6 +71,7 @@ class Picture:
 PICTURES = (
     Picture("review", [Part("{review}", ".review"), Part("{review}/checks", "section.check")]),
     Picture("gate", [Part("{gate}/checks?check_run_id={gate_check}", "section.check", "maintainer")]),
+    Picture("dashboard", [Part("{forge}/dashboard/{name}/runs/{waiting}", "main", "maintainer")]),
 )
 """One line adds a picture; an address of the dashboard begins with ``{forge}``."""
 
@@ -106,6 +110,7 @@ async def _play() -> AsyncGenerator[Mapping[str, str]]:
                 pulls.append(await author.open_pull_request(repository, branch, title=branch.capitalize()))
                 await story.settle()
                 story.pass_over(pulls[-1])
+            github.browse_as(maintainer)  # at the dashboard
             review, gate = (f"{github.url}/{repository.full_name}/pull/{pull.number}" for pull in pulls)
             yield {
                 "github": github.url,
@@ -113,12 +118,21 @@ async def _play() -> AsyncGenerator[Mapping[str, str]]:
                 "review": review,
                 "gate": gate,
                 "gate_check": _find_gate_check(story, pulls[1]),
+                "name": repository.full_name,
+                "waiting": await _find_run(story, pulls[1]),
             }
 
 
 def _find_gate_check(story: Story, pull: PullRequest) -> str:
     checks = story.github.check_runs(pull.repository, pull.head_sha)
     return next(str(check.id) for check in checks if "gate" in check.external_id or "gate" in check.name)
+
+
+async def _find_run(story: Story, pull: PullRequest) -> str:
+    async with story.forge.services.database.transaction() as session:
+        found = await session.scalar(select(RunRow.id).where(RunRow.number == pull.number))
+    assert found is not None
+    return found
 
 
 async def _take_picture(browser: Browser, places: Mapping[str, str], picture: Picture, file: Path) -> None:
@@ -135,11 +149,17 @@ async def _take_picture(browser: Browser, places: Mapping[str, str], picture: Pi
 
 async def _take_part(browser: Browser, places: Mapping[str, str], part: Part, most: int) -> str:
     """An element of a page as PNG, in base64, cut after so many CSS pixels."""
-    context = await browser.new_context(viewport={"width": 1000, "height": 2 * most})
+    is_ours = part.address.startswith(_DASHBOARD)
+    context = await browser.new_context(viewport={"width": 664 if is_ours else 1000, "height": 2 * most})
     page = await context.new_page()
     await context.request.post(f"{places['github']}/acting", form={"login": part.viewer, "back": "/"})
+    if is_ours:
+        await page.goto(f"{_DASHBOARD}/sign-in".format_map(places))
+        await page.get_by_role("link", name="Sign in with GitHub").click()
+        await page.get_by_role("heading", name="Repositories").wait_for()
     await page.goto(part.address.format_map(places))
-    await page.add_style_tag(content=f"{part.shows.partition(':')[0]} {{ width: 632px !important; }}")
+    if not is_ours:  # whose pages take no foreign style
+        await page.add_style_tag(content=f"{part.shows.partition(':')[0]} {{ width: 632px !important; }}")
     shown: Locator = page.locator(part.shows).first
     box = await shown.bounding_box()
     assert box is not None, f"{part.shows} is not on {page.url}"
