@@ -101,8 +101,8 @@ def _explain_gate(gate: Gate) -> str:
     but = f", but not {' or '.join(left_out)}" if left_out else ""
     passed = f" {gate.delegate} was asked to decide." if gate.delegate else ""
     return (
-        f"This run waits for a person at {gate.name}: {asked.prompt.rstrip('.')}. Who has the role {asked.role} or "
-        f"above{but} decides, until {_when(gate.until)}; without an answer it counts as rejected.{passed}"
+        f"This run waits for a person at {gate.name}: {asked.prompt.rstrip('.')}. Somebody with the role "
+        f"{asked.role} or above decides{but}, until {_when(gate.until)}; without an answer it counts as rejected.{passed}"
     )
 
 

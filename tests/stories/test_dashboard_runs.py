@@ -33,7 +33,7 @@ async def test_it_says_why_a_run_waits_and_where_that_is_decided(story_with_mode
     decided_at = f"{story_with_model.github.url}/octo-org/shop/pull/{busy.waiting.number}#issuecomment-{asked.id}"
     assert "protected_paths on #2" in overview.text
     assert "This run waits for a person at protected_paths: This changes protected files" in shown.text
-    assert "Who has the role maintain or above, but not the author decides, until" in shown.text
+    assert "Somebody with the role maintain or above decides, but not the author, until" in shown.text
     assert f'<a class="button" href="{decided_at}" rel="external">Decide on GitHub</a>' in shown.html
     assert ".github/workflows/ci.yml" in shown.text
 
