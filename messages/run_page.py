@@ -102,7 +102,8 @@ def _explain_gate(gate: Gate) -> str:
     passed = f" {gate.delegate} was asked to decide." if gate.delegate else ""
     return (
         f"This run waits for a person at {gate.name}: {asked.prompt.rstrip('.')}. Somebody with the role "
-        f"{asked.role} or above decides{but}, until {_when(gate.until)}; without an answer it counts as rejected.{passed}"
+        f"{asked.role} or above decides{but}, until {_when(gate.until)}; without an answer it counts as "
+        f"rejected.{passed}"
     )
 
 
