@@ -78,12 +78,13 @@ async def test_an_organisation_goes_from_nothing_to_a_review(tmp_path: Path) -> 
             verdict = await wait_for_review(github, shop, sha)
             async with httpx2.AsyncClient() as client:
                 gone = [
-                    (await client.get(f"{forge.url}{path}")).status_code for path in ("/setup", "/setup/registered")
+                    (await client.get(f"{forge.url}{path}")).headers.get("Location")
+                    for path in ("/setup", "/setup/registered")
                 ]
         log = forge.log
     assert "✓" in told
     assert verdict
-    assert gone == [404, 404]
+    assert gone == ["/", "/"]  # nothing of it is left open
     kept = (tmp_path / "here" / "forge-data" / "credentials").read_bytes()
     for secret in (KEY, github.app.private_key_pem, github.app.client_secret, github.hooks.secret):
         assert secret not in log + told
