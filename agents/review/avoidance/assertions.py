@@ -205,6 +205,8 @@ def _list_chain(node: SyntaxNode) -> list[str]:
             names += find_callee(child)
         elif "argument" in child.kind:
             continue
+        elif node.kind == "subscript_expression" and child.kind == "string":  # t["throws"](…)
+            names += [name for name in [child.text.strip("\"'`")] if name.isidentifier()]
         elif child.children:
             names += _list_chain(child)
         elif _NAME.search(child.kind):
