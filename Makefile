@@ -27,7 +27,7 @@ lint: install ## style, format, types, layers and structure
 	$(BIN)/python -m tests.structure
 	$(BIN)/pyright
 
-PYTEST = $(BIN)/pytest -n 5 --dist worksteal --inline-snapshot=disable
+PYTEST = $(BIN)/pytest -n 4 --dist worksteal --inline-snapshot=disable
 
 .pytest:
 	$(PYTEST)
