@@ -39,12 +39,29 @@ class Picture:
     height: int
 
 
+@dataclass(frozen=True)
+class _Chart:
+    """What is drawn.
+
+    :param kind: a class of pygal.
+    :param top: the end of the scale; None: the highest value.
+    """
+
+    kind: str
+    name: str
+    labels: tuple[str, ...]
+    values: tuple[float | None, ...]
+    width: int
+    height: int
+    top: float | None = None
+
+
 def draw_bars(name: str, labels: Sequence[str], values: Sequence[float]) -> Picture:
     """Bars, one for each label.
 
     :param name: the unit, which the numbers beside it carry.
     """
-    return _draw("Bar", name, tuple(labels), tuple(values), 720, 180)
+    return _draw(_Chart("Bar", name, tuple(labels), tuple(values), 720, 180))
 
 
 def draw_trend(name: str, labels: Sequence[str], values: Sequence[float | None], top: float | None = None) -> Picture:
@@ -53,33 +70,16 @@ def draw_trend(name: str, labels: Sequence[str], values: Sequence[float | None],
     :param name: the unit; the numbers beside it carry it if it is short.
     :param top: the end of the scale; None: the highest value.
     """
-    return _draw("Line", name, tuple(labels), tuple(values), 300, 110, top)
+    return _draw(_Chart("Line", name, tuple(labels), tuple(values), 300, 110, top))
 
 
 @lru_cache(_KEPT)
-def _draw(
-    kind: str,
-    name: str,
-    labels: tuple[str, ...],
-    values: tuple[float | None, ...],
-    width: int,
-    height: int,
-    top: float | None = None,
-) -> Picture:
-    light, dark = (_render(kind, name, labels, values, width, height, top, scheme) for scheme in ("light", "dark"))
-    return Picture(light, dark, width, height)
+def _draw(asked: _Chart) -> Picture:
+    light, dark = (_render(asked, scheme) for scheme in ("light", "dark"))
+    return Picture(light, dark, asked.width, asked.height)
 
 
-def _render(
-    kind: str,
-    name: str,
-    labels: tuple[str, ...],
-    values: tuple[float | None, ...],
-    width: int,
-    height: int,
-    top: float | None,
-    scheme: str,
-) -> str:
+def _render(asked: _Chart, scheme: str) -> str:
     quiet, line = _INK[scheme]
     style = Style(
         background=_CLEAR,
@@ -94,25 +94,25 @@ def _render(
         guide_stroke_color=f"{quiet}55",
         major_guide_stroke_color=f"{quiet}55",
     )
-    every = max(1, len(labels) // 6)
-    chart: Any = getattr(pygal, kind)(
+    every = max(1, len(asked.labels) // 6)
+    chart: Any = getattr(pygal, asked.kind)(
         **_COMMON,
         style=style,
-        width=width,
-        height=height,
-        range=(0, top or max((each for each in values if each is not None), default=0) or 1),
+        width=asked.width,
+        height=asked.height,
+        range=(0, asked.top or max((each for each in asked.values if each is not None), default=0) or 1),
         y_labels_major_count=3,
         show_minor_y_labels=False,
         x_labels_major_every=every,
         show_minor_x_labels=False,
         truncate_label=-1,
         dots_size=2,
-        value_formatter=partial(_show_value, unit=_SHORT.get(name, "")),
+        value_formatter=partial(_show_value, unit=_SHORT.get(asked.name, "")),
         stroke_style={"width": 2},
     )
-    chart.x_labels = labels
+    chart.x_labels = asked.labels
     chart.add_xml_filter(_drop_scripts)
-    chart.add(name, values)
+    chart.add(asked.name, asked.values)
     return f"data:image/svg+xml;base64,{base64.b64encode(chart.render(is_unicode=True).encode()).decode()}"
 
 
