@@ -21,7 +21,7 @@ from pipeline.worker.queues import prepare_queues
 from pipeline.worker.settings import EngineSettings
 
 Backend = Literal["sqlite", "postgresql"]
-POLLING = 0.2  # seconds between two looks into a queue, in tests
+POLLING = 0.5  # seconds between two looks into a queue, in tests: each look takes processor time, and most find nothing
 _OURS = "schemaname NOT IN ('pg_catalog', 'information_schema')"
 _idle: list[str] = []  # addresses of PostgreSQL databases that were lent before, and are empty again
 
