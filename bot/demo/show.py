@@ -108,7 +108,7 @@ def _settings(github: Simulator, folder: Path) -> Settings:
         port=0,
         executor_id="demo",
         write_interval=0,  # a simulated GitHub needs no pauses
-        queue_polling=0.1,  # seconds; half of what the demo computed was looking at 0.05
+        queue_polling=0.2,  # seconds; a quarter of what the demo computed was looking at 0.1
         outbound_allow=Allowance.parse("127.0.0.1"),  # the service that it watches runs on this machine
     )
 
