@@ -108,16 +108,6 @@ class RunFact:
 
 
 @dataclass(frozen=True)
-class RecallFact:
-    """One memory used by one task of a run. ``helped`` is None if unknown."""
-
-    at: datetime
-    run: str
-    task: str
-    helped: bool | None
-
-
-@dataclass(frozen=True)
 class TroubleFact:
     """One piece of work in which an agent gave up in disguise.
 
@@ -139,6 +129,8 @@ class Facts:
 
     :param tools: tool calls: how many succeeded, of how many.
     :param learned: memories that Forge made itself or from people's actions.
+    :param told: memories told to tasks, if it is known what they were worth: how many helped, of how many.
+    :param applied: tasks that were told such memories: how many were helped by any, of how many.
     :param posted: posted findings: how many were dismissed, of how many.
     :param dismissed: findings that are dismissed; seconds since they were posted.
     :param merged: pull requests a person merged after a verdict; whether against it.
@@ -154,7 +146,8 @@ class Facts:
     runs: Sequence[RunFact] = ()
     tools: Sequence[tuple[datetime, int, int]] = ()
     learned: Sequence[datetime] = ()
-    told: Sequence[RecallFact] = ()
+    told: Sequence[tuple[datetime, int, int]] = ()
+    applied: Sequence[tuple[datetime, int, int]] = ()
     posted: Sequence[tuple[datetime, int, int]] = ()
     dismissed: Sequence[tuple[datetime, float]] = ()
     merged: Sequence[tuple[datetime, bool]] = ()
@@ -242,7 +235,8 @@ def observe(facts: Facts) -> Iterator[Observation]:
         yield from _observe_run(run)
     yield from (Observation(TOOL_SUCCESS, at, well, of) for at, well, of in facts.tools)
     yield from (Observation(LEARNINGS, at, 1, of=0) for at in facts.learned)
-    yield from _observe_recalls(facts.told)
+    yield from (Observation(PRECISION, at, helped, of) for at, helped, of in facts.told)
+    yield from (Observation(APPLICATION, at, helped, of) for at, helped, of in facts.applied)
     yield from (Observation(DISMISSAL, at, dismissed, of) for at, dismissed, of in facts.posted)
     yield from (Observation(TO_DISMISSAL, at, seconds) for at, seconds in facts.dismissed)
     yield from (Observation(OVERRIDE, at, against) for at, against in facts.merged)
@@ -283,17 +277,6 @@ def _observe_run(run: RunFact) -> Iterator[Observation]:
         yield Observation(BOUNCES, run.at, run.bounces)
         if run.bounces:
             yield Observation(BOUNCES_RESOLVED, run.at, run.bounces * (run.state is RunState.completed), of=run.bounces)
-
-
-def _observe_recalls(told: Iterable[RecallFact]) -> Iterator[Observation]:
-    """Precision counts memories, application counts tasks."""
-    tasks: defaultdict[tuple[str, str], list[RecallFact]] = defaultdict(list)
-    for each in told:
-        if each.helped is not None:
-            yield Observation(PRECISION, each.at, each.helped)
-            tasks[each.run, each.task].append(each)
-    for each in tasks.values():
-        yield Observation(APPLICATION, each[0].at, any(one.helped for one in each))
 
 
 def _build_one(metric: Metric, weeks: Sequence[Sequence[Observation]]) -> Series:

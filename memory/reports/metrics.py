@@ -4,27 +4,30 @@ Most of it stays as it is once a day is over and is kept day by day (:mod:`memor
 people or agents may still change, is few and read anew.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, case, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.gates import GateState
-from domain.metrics import WEEK, Facts, RecallFact, Series, build_series, find_end_of_day, observe
+from domain.metrics import WEEK, Facts, Observation, Series, build_series, find_end_of_day, observe
 from memory.db.engine import Database
+from memory.db.functions import UtcDay
 from memory.db.tables.findings import DismissalRow, FindingRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.db.tables.runs import OutboxRow, RunRow
 from memory.findings.dismissals import IS_ABOUT
 from memory.reports import avoidance_facts, metric_days, recoveries, retention
-from memory.reports.periods import ReportPeriod
+from memory.reports.periods import ReportPeriod, find_noon
 from memory.reports.settled_facts import FINAL
 
 _ANSWERED = [GateState.approved.value, GateState.rejected.value]
-_OUTCOMES = {"helped": True, "ignored": False}
+_KNOWN = ["helped", "ignored"]  # outcomes of a recall
 
 
 async def load_weekly(
@@ -41,24 +44,35 @@ async def load_weekly(
     ]
     end, whole = find_end_of_day(now), now - timedelta(days=min(days))
     since = max(end - WEEK * weeks, whole)
-    settled = [
-        await metric_days.load_observations(database, each, since, now)
-        for each in ([None] if repository_ids is None else repository_ids)
-    ]
+    settled, moving = await asyncio.gather(  # the database does both at a time
+        _observe_settled(database, repository_ids, since, now),
+        _observe_moving(database, ReportPeriod(since, end, repository_ids)),
+    )
+    return build_series(chain(settled, moving), end, weeks, whole)
+
+
+async def _observe_settled(
+    database: Database, repository_ids: Sequence[int] | None, since: datetime, now: datetime
+) -> Iterator[Observation]:
+    scopes = [None] if repository_ids is None else repository_ids
+    return chain(*[await metric_days.load_observations(database, each, since, now) for each in scopes])
+
+
+async def _observe_moving(database: Database, period: ReportPeriod) -> Iterator[Observation]:
     async with database.transaction() as session:
-        moving = await load_moving(session, ReportPeriod(since, end, repository_ids))
-    return build_series(chain(*settled, observe(moving)), end, weeks, whole)
+        return observe(await load_moving(session, period))
 
 
 async def load_moving(session: AsyncSession, period: ReportPeriod) -> Facts:
     """What happened in a period and may become other than it is, in the caller's transaction."""
     since, repository_ids = period.since, period.repository_ids
-    dismissed = await _load_dismissed(session, period)
+    recalls, dismissals = await _load_recalls(session, period), await _load_dismissals(session, period)
     return Facts(
         learned=await _load_learned(session, period),
-        told=await _load_recalls(session, period),
-        posted=[(at, 1, 0) for at in dismissed],
-        dismissed=await _load_dismissal_times(session, period),
+        told=[(each.at, each.helped, each.told) for each in recalls],
+        applied=[(each.at, each.helped_tasks, each.tasks) for each in recalls],
+        posted=[(each.raised_at, 1, 0) for each in dismissals if each.is_counted and each.raised_at >= period.since],
+        dismissed=[(each.at, each.seconds) for each in dismissals if each.seconds is not None],
         answered=await _load_answers(session, period),
         troubles=await recoveries.load_troubles(session, since, repository_ids),
         alarms=[(at, 1, 0) for at in await avoidance_facts.load_false_alarms(session, period)],
@@ -79,43 +93,59 @@ async def _load_learned(session: AsyncSession, period: ReportPeriod) -> Sequence
     return (await session.scalars(learned)).all()
 
 
-async def _load_recalls(session: AsyncSession, period: ReportPeriod) -> Sequence[RecallFact]:
-    told = (
-        select(RunRow.created_at, RecallRow.run_id, RecallRow.task, RecallRow.outcome)
+@dataclass(frozen=True)
+class _RecallDay:
+    """The memories that were told to the runs of a day, if it is known what they were worth.
+
+    :param tasks: that were told any.
+    """
+
+    at: datetime
+    helped: int
+    told: int
+    helped_tasks: int
+    tasks: int
+
+
+async def _load_recalls(session: AsyncSession, period: ReportPeriod) -> Sequence[_RecallDay]:
+    helped = func.sum(case((RecallRow.outcome == "helped", 1), else_=0))
+    by_task = (
+        select(UtcDay(RunRow.created_at).label("day"), helped.label("helped"), func.count().label("told"))
         .join(RunRow, RunRow.id == RecallRow.run_id)
-        .where(*period.match_runs(), RecallRow.run_id >= period.first_id)
+        .where(*period.match_runs(), RecallRow.run_id >= period.first_id, RecallRow.outcome.in_(_KNOWN))
+        .group_by(RecallRow.run_id, RecallRow.task, RunRow.created_at)
+        .subquery()
+        .c
     )
-    return [
-        RecallFact(at, run_id, task, _OUTCOMES.get(outcome))
-        for at, run_id, task, outcome in await session.execute(told)
-    ]
+    helped_tasks = func.sum(case((by_task.helped > 0, 1), else_=0))
+    by_day = select(by_task.day, func.sum(by_task.helped), func.sum(by_task.told), helped_tasks, func.count())
+    found = await session.execute(by_day.group_by(by_task.day))
+    return [_RecallDay(find_noon(day), *map(int, counts)) for day, *counts in found]
 
 
-async def _load_dismissed(session: AsyncSession, period: ReportPeriod) -> Sequence[datetime]:
-    """When the runs began that posted findings which are dismissed now."""
-    wrong = (
-        select(RunRow.created_at)
-        .select_from(DismissalRow)
+@dataclass(frozen=True)
+class _Dismissal:
+    """A finding that is dismissed now.
+
+    :param raised_at: when the run began that posted it.
+    :param is_counted: whether that run is over, so that what it posted counts.
+    :param seconds: from its review to its dismissal; None: the review did not get to GitHub.
+    """
+
+    at: datetime
+    raised_at: datetime
+    is_counted: bool
+    seconds: float | None
+
+
+async def _load_dismissals(session: AsyncSession, period: ReportPeriod) -> Sequence[_Dismissal]:
+    """Those of a period. They come after the runs, so these are also all those of its runs' findings."""
+    review = and_(OutboxRow.run_id == RunRow.id, OutboxRow.step == "review", OutboxRow.kind == "review")
+    dismissed = (
+        select(DismissalRow.created_at, RunRow.created_at, RunRow.state, OutboxRow.done_at)
         .join(FindingRow, IS_ABOUT)
         .join(RunRow, RunRow.id == FindingRow.posted_by)
-        .where(
-            DismissalRow.id >= period.first_id,
-            *period.match_repositories(DismissalRow.repository_id),
-            DismissalRow.undone_at.is_(None),
-            *period.match_runs(),
-            RunRow.state.in_(FINAL),
-        )
-    )
-    return (await session.scalars(wrong)).all()
-
-
-async def _load_dismissal_times(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, float]]:
-    """The time from the posting of a finding's review to its dismissal in the same pull request."""
-    posted = and_(OutboxRow.run_id == FindingRow.posted_by, OutboxRow.kind == "review")
-    judged = (
-        select(DismissalRow.created_at, OutboxRow.done_at)
-        .join(FindingRow, IS_ABOUT)
-        .join(OutboxRow, posted)
+        .outerjoin(OutboxRow, review)
         .where(
             DismissalRow.id >= period.first_id,
             DismissalRow.created_at >= period.since,
@@ -123,13 +153,15 @@ async def _load_dismissal_times(session: AsyncSession, period: ReportPeriod) -> 
             *period.match_repositories(DismissalRow.repository_id),
         )
     )
-    found = await session.execute(judged)
-    return [(at, max(0.0, (at - since).total_seconds())) for at, since in found if since is not None]
+    return [
+        _Dismissal(at, raised_at, state in FINAL, None if posted is None else max(0.0, (at - posted).total_seconds()))
+        for at, raised_at, state, posted in await session.execute(dismissed)
+    ]
 
 
 async def _load_answers(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, float]]:
     asked = select(GateRow.decided_at, GateRow.asked_at).where(
-        GateRow.id >= period.first_id, GateRow.decided_at >= period.since, GateRow.state.in_(_ANSWERED)
+        GateRow.decided_at >= period.since, GateRow.state.in_(_ANSWERED)
     )
     found = await session.execute(asked.where(*period.match_repositories(GateRow.repository_id)))
     return [(at, max(0.0, (at - since).total_seconds())) for at, since in found if at is not None]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, select
@@ -57,3 +57,11 @@ class ReportPeriod:
     def select_run_ids(self) -> Any:
         """The ids of the runs that began in the period."""
         return select(RunRow.id).where(*self.match_runs())
+
+
+def find_noon(day: str) -> datetime:
+    """The middle of a UTC day, for what is only known to have happened on it.
+
+    :param day: 2026-01-31.
+    """
+    return datetime.combine(datetime.fromisoformat(day), time(12), UTC)

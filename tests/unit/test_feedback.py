@@ -14,7 +14,7 @@ from bot.prometheus import FEEDBACK_INTERVAL, Metrics
 from domain import metrics
 from domain.errors import UnknownName
 from domain.events import EventType
-from domain.metrics import METRICS, Facts, RecallFact, RunFact, TroubleFact, build_series, render_trend
+from domain.metrics import METRICS, Facts, RunFact, TroubleFact, build_series, render_trend
 from domain.money import MICRO
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.bus import Bus
@@ -70,14 +70,7 @@ ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
     (Facts(learned=[LAST]), {}),  # nothing it could be shared out to
     (Facts(tools=[(BEFORE, 9, 10), (LAST, 1, 2), (LAST, 0, 2)]), {"tool_success": (0.9, 0.25)}),
     (
-        Facts(
-            told=[
-                RecallFact(LAST, "run", "review", True),
-                RecallFact(LAST, "run", "review", False),
-                RecallFact(LAST, "run", "plan", False),
-                RecallFact(LAST, "run", "test", None),
-            ]
-        ),
+        Facts(told=[(LAST, 1, 2), (LAST, 0, 1)], applied=[(LAST, 1, 2)]),
         {"recall_precision": (None, 1 / 3), "application": (None, 0.5)},
     ),
     (Facts(posted=[(LAST, 1, 3), (LAST, 0, 1), (BEFORE, 0, 4)]), {"dismissal": (0.0, 0.25)}),
@@ -176,18 +169,22 @@ async def url(url: str) -> str:
                 spend_row("2", FIRST, MICRO),
                 spend_row("3", ISSUE, MICRO, phase="planning"),
                 gate_row(_id(LAST), FIRST, asked_at=LAST, decided_at=LAST + timedelta(minutes=2)),
+                gate_row(_id(NOW - 30 * DAY), OLD, asked_at=LAST - timedelta(minutes=4), decided_at=LAST),
                 gate_row(_id(LAST, 1), FIRST, subject="t", state="expired", asked_at=LAST, decided_at=LAST + DAY),
                 _finding(_id(LAST, 1), "1" * 64, FIRST),
                 _finding(_id(LAST, 2), "2" * 64, FIRST),
                 _finding(_id(LAST, 3), "3" * 64, None),
-                OutboxRow(id="o", run_id=FIRST, step="s", kind="review", state="done", created_at=LAST, done_at=POSTED),
-                OutboxRow(id="p", run_id=FIRST, step="s", kind="check", state="done", created_at=LAST, done_at=LAST),
+                _written("review", POSTED),
+                _written("review", LAST, kind="check"),
+                _written("approval", LAST),
                 _dismissal("1" * 64),
                 _dismissal("3" * 64),
                 _dismissal("2" * 64, undone_at=NOW),
                 *(_memory(_id(LAST, number), pinned=number > 1) for number in range(4)),
                 _recall(FIRST, "a", "helped"),
                 _recall(FIRST, "b", "ignored"),
+                _recall(FIRST, "a", "ignored", task="tests"),
+                _recall(FIRST, "b", "", task="plan"),
                 _recall(SECOND, "a", ""),
             ]
         )
@@ -218,12 +215,12 @@ EXPECTED: dict[str, tuple[float | None, float | None]] = {
     "bounces": (1.0, None),
     "bounces_resolved": (1.0, None),
     "learnings": (0.0, 1.0),
-    "application": (None, 1.0),
-    "recall_precision": (None, 0.5),
+    "application": (None, 0.5),
+    "recall_precision": (None, 1 / 3),
     "dismissal": (None, 0.5),
     "dismissal_seconds": (None, 90.0),
     "override": (None, 1.0),
-    "response_seconds": (None, 120.0),
+    "response_seconds": (None, 180.0),
 }
 
 
@@ -322,6 +319,11 @@ def _memory(memory_id: str, *, pinned: bool) -> MemoryRow:
     return MemoryRow(id=memory_id, pinned=pinned, **values)
 
 
-def _recall(run_id: str, memory_id: str, outcome: str) -> RecallRow:
-    told: dict[str, Any] = {"task": "review", "phase": "review", "rank": 1, "at": LAST}
-    return RecallRow(run_id=run_id, memory_id=memory_id, outcome=outcome, **told)
+def _written(step: str, at: datetime, kind: str = "review") -> OutboxRow:
+    done: dict[str, Any] = {"state": "done", "created_at": at, "done_at": at}
+    return OutboxRow(id=f"{step} {kind}", run_id=FIRST, step=step, kind=kind, **done)
+
+
+def _recall(run_id: str, memory_id: str, outcome: str, task: str = "review") -> RecallRow:
+    told: dict[str, Any] = {"phase": "review", "rank": 1, "at": LAST}
+    return RecallRow(run_id=run_id, task=task, memory_id=memory_id, outcome=outcome, **told)

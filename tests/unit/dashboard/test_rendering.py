@@ -46,8 +46,26 @@ def test_what_stands_between_backticks_is_code() -> None:
 
 @pytest.mark.parametrize(("unit", "shown"), [("hours", "2 h"), ("%", "2 %"), ("USD", "2 USD"), ("per run", "2<")])
 def test_the_axis_of_a_picture_has_its_unit(unit: str, shown: str) -> None:
-    drawn = draw_trend(unit, ["01-01", "01-08"], [1.0, 2.0]).light
-    assert shown in base64.b64decode(drawn.partition(",")[2]).decode()
+    assert shown in read_picture(draw_trend(unit, ["01-01", "01-08"], [1.0, 2.0]).light)
+
+
+def test_a_picture_has_a_gap_where_nothing_is_known_and_nothing_that_acts() -> None:
+    weeks = ["01-01", "01-08", "01-15", "01-22", "01-29"]
+    drawn = draw_trend("%", weeks, [1.0, 2.0, None, 2.0, 1.0])
+    light, dark = read_picture(drawn.light), read_picture(drawn.dark)
+    assert len(re.findall(r'<path d="[^"]+" class="line', light)) == 2
+    assert not re.findall(r"<(?:script|desc|!)|href|url\(", light)
+    assert light != dark
+    assert strip_colors(light) == strip_colors(dark)
+
+
+def read_picture(address: str) -> str:
+    """The SVG within a ``data:`` address."""
+    return base64.b64decode(address.partition(",")[2]).decode()
+
+
+def strip_colors(picture: str) -> str:
+    return re.sub(r"#[0-9a-f]{6}", "#", picture)
 
 
 def test_only_text_is_cleaned() -> None:
