@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import JSON, String, func
+from sqlalchemy import JSON, Float, String, func
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -45,3 +45,23 @@ def _format_day(day: UtcDay, compiler: SQLCompiler, **options: Any) -> str:
 def _cut_day(day: UtcDay, compiler: SQLCompiler, **options: Any) -> str:
     """SQLite stores times as text, in UTC."""
     return f"substr({compiler.process(day.clauses, **options)}, 1, 10)"
+
+
+class SecondsBetween(FunctionElement[Any]):
+    """The seconds from one time to another, to the millisecond; NULL if one is not known."""
+
+    name = "seconds_between"
+    type = Float()
+    inherit_cache = True
+
+
+@compiles(SecondsBetween, "postgresql")
+def _subtract_times(between: SecondsBetween, compiler: SQLCompiler, **options: Any) -> str:
+    since, until = (compiler.process(each, **options) for each in between.clauses)
+    return f"CAST(extract(epoch FROM {until} - {since}) AS DOUBLE PRECISION)"
+
+
+@compiles(SecondsBetween, "sqlite")
+def _subtract_days(between: SecondsBetween, compiler: SQLCompiler, **options: Any) -> str:
+    since, until = (compiler.process(each, **options) for each in between.clauses)
+    return f"round((julianday({until}) - julianday({since})) * 86400, 3)"

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.gates import GateState
 from domain.metrics import WEEK, Facts, Observation, Series, build_series, find_end_of_day, observe
 from memory.db.engine import Database
-from memory.db.functions import UtcDay
+from memory.db.functions import SecondsBetween, UtcDay
 from memory.db.tables.findings import DismissalRow, FindingRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow, RecallRow
@@ -127,7 +127,8 @@ async def _load_recalls(session: AsyncSession, period: ReportPeriod) -> Sequence
 class _Dismissal:
     """A finding that is dismissed now.
 
-    :param raised_at: when the run began that posted it.
+    :param at: the day.
+    :param raised_at: the day on which the run began that posted it.
     :param is_counted: whether that run is over, so that what it posted counts.
     :param seconds: from its review to its dismissal; None: the review did not get to GitHub.
     """
@@ -142,7 +143,12 @@ async def _load_dismissals(session: AsyncSession, period: ReportPeriod) -> Seque
     """Those of a period. They come after the runs, so these are also all those of its runs' findings."""
     review = and_(OutboxRow.run_id == RunRow.id, OutboxRow.step == "review", OutboxRow.kind == "review")
     dismissed = (
-        select(DismissalRow.created_at, RunRow.created_at, RunRow.state, OutboxRow.done_at)
+        select(
+            UtcDay(DismissalRow.created_at),
+            UtcDay(RunRow.created_at),
+            RunRow.state,
+            SecondsBetween(OutboxRow.done_at, DismissalRow.created_at),
+        )
         .join(FindingRow, IS_ABOUT)
         .join(RunRow, RunRow.id == FindingRow.posted_by)
         .outerjoin(OutboxRow, review)
@@ -154,14 +160,14 @@ async def _load_dismissals(session: AsyncSession, period: ReportPeriod) -> Seque
         )
     )
     return [
-        _Dismissal(at, raised_at, state in FINAL, None if posted is None else max(0.0, (at - posted).total_seconds()))
-        for at, raised_at, state, posted in await session.execute(dismissed)
+        _Dismissal(find_noon(day), find_noon(raised), state in FINAL, None if seconds is None else max(0.0, seconds))
+        for day, raised, state, seconds in await session.execute(dismissed)
     ]
 
 
 async def _load_answers(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, float]]:
-    asked = select(GateRow.decided_at, GateRow.asked_at).where(
+    asked = select(UtcDay(GateRow.decided_at), SecondsBetween(GateRow.asked_at, GateRow.decided_at)).where(
         GateRow.decided_at >= period.since, GateRow.state.in_(_ANSWERED)
     )
     found = await session.execute(asked.where(*period.match_repositories(GateRow.repository_id)))
-    return [(at, max(0.0, (at - since).total_seconds())) for at, since in found if at is not None]
+    return [(find_noon(day), max(0.0, seconds)) for day, seconds in found]

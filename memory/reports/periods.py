@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, select
@@ -10,6 +11,7 @@ from sqlalchemy import ColumnElement, select
 from domain.ids import lowest_id_at
 from memory.db.tables.runs import RunRow
 
+_DAYS = 1_024  # that are kept as times
 _SLACK = timedelta(days=1)  # between two clocks
 
 
@@ -59,6 +61,7 @@ class ReportPeriod:
         return select(RunRow.id).where(*self.match_runs())
 
 
+@lru_cache(_DAYS)
 def find_noon(day: str) -> datetime:
     """The middle of a UTC day, for what is only known to have happened on it.
 
