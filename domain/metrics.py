@@ -125,45 +125,19 @@ class TroubleFact:
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts, in any order; each moment decides the week. What counts ``of how many`` may come in parts.
+    """What counts for several metrics at once, in any order; each moment decides the week.
 
-    :param tools: tool calls: how many succeeded, of how many.
-    :param learned: memories that Forge made itself or from people's actions.
-    :param told: memories told to tasks, if it is known what they were worth: how many helped, of how many.
-    :param applied: tasks that were told such memories: how many were helped by any, of how many.
-    :param posted: posted findings: how many were dismissed, of how many.
-    :param dismissed: findings that are dismissed; seconds since they were posted.
-    :param merged: pull requests a person merged after a verdict; whether against it.
-    :param answered: gates that people answered; seconds until then.
     :param first: first verdicts on pull requests; whether they approved.
-    :param alarms: findings of giving up: how many are dismissed, of how many.
-    :param judged: those that people judged; whether they are right.
-    :param whitelisted: when something was put on a whitelist.
-    :param destructive: answered gates ``destructive``; whether they were approved.
-    :param alternatives: those that ended otherwise; whether a later head did without.
     """
 
     runs: Sequence[RunFact] = ()
-    tools: Sequence[tuple[datetime, int, int]] = ()
-    learned: Sequence[datetime] = ()
-    told: Sequence[tuple[datetime, int, int]] = ()
-    applied: Sequence[tuple[datetime, int, int]] = ()
-    posted: Sequence[tuple[datetime, int, int]] = ()
-    dismissed: Sequence[tuple[datetime, float]] = ()
-    merged: Sequence[tuple[datetime, bool]] = ()
-    answered: Sequence[tuple[datetime, float]] = ()
     first: Sequence[tuple[datetime, bool]] = ()
     troubles: Sequence[TroubleFact] = ()
-    alarms: Sequence[tuple[datetime, int, int]] = ()
-    judged: Sequence[tuple[datetime, bool]] = ()
-    whitelisted: Sequence[datetime] = ()
-    destructive: Sequence[tuple[datetime, bool]] = ()
-    alternatives: Sequence[tuple[datetime, bool]] = ()
 
 
 @dataclass(frozen=True)
 class Observation:
-    """One observation. A mean divides by ``of``, so that values without a run can be spread."""
+    """One observation, or the sum of several. A mean divides by ``of``, so that values without a run can be spread."""
 
     metric: Metric
     at: datetime
@@ -233,24 +207,11 @@ def observe(facts: Facts) -> Iterator[Observation]:
     """The single observations."""
     for run in facts.runs:
         yield from _observe_run(run)
-    yield from (Observation(TOOL_SUCCESS, at, well, of) for at, well, of in facts.tools)
-    yield from (Observation(LEARNINGS, at, 1, of=0) for at in facts.learned)
-    yield from (Observation(PRECISION, at, helped, of) for at, helped, of in facts.told)
-    yield from (Observation(APPLICATION, at, helped, of) for at, helped, of in facts.applied)
-    yield from (Observation(DISMISSAL, at, dismissed, of) for at, dismissed, of in facts.posted)
-    yield from (Observation(TO_DISMISSAL, at, seconds) for at, seconds in facts.dismissed)
-    yield from (Observation(OVERRIDE, at, against) for at, against in facts.merged)
-    yield from (Observation(RESPONSE, at, seconds) for at, seconds in facts.answered)
     yield from (Observation(FIRST_PASS, at, approved) for at, approved in facts.first)
     for trouble in facts.troubles:
         yield Observation(RECOVERY_ATTEMPTS, trouble.at, trouble.attempts)
         yield Observation(RECOVERED, trouble.at, trouble.is_mended)
         yield Observation(ESCALATED, trouble.at, trouble.is_escalated)
-    yield from (Observation(FALSE_ALARMS, at, wrong, of) for at, wrong, of in facts.alarms)
-    yield from (Observation(JUDGED_RIGHT, at, right) for at, right in facts.judged)
-    yield from (Observation(WHITELISTED, at, 1) for at in facts.whitelisted)
-    yield from (Observation(DESTRUCTIVE_APPROVED, at, approved) for at, approved in facts.destructive)
-    yield from (Observation(ALTERNATIVES, at, found) for at, found in facts.alternatives)
 
 
 def render_trend(values: Sequence[float | None]) -> str:

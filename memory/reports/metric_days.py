@@ -14,7 +14,7 @@ from sqlalchemy import case, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.errors import DatabaseUnavailable
-from domain.metrics import Observation, Sums, fold, observe, unfold
+from domain.metrics import Observation, Sums, fold, unfold
 from memory.db.engine import Database, upsert
 from memory.db.functions import UtcDay
 from memory.db.tables.reports import MetricDayRow
@@ -65,7 +65,7 @@ async def load_observations(
         counted: dict[date, Sums] = {}
         for first, last in _join_days(day for day in days if day not in known):
             period = ReportPeriod(max(since, _begin(first)), _begin(last + _DAY), ids)
-            counted |= _split(observe(await load_settled(session, period)), first, last)
+            counted |= _split(await load_settled(session, period), first, last)
     await _keep(database, scope, stamps, {day: sums for day, sums in counted.items() if _begin(day) >= since}, now)
     return (each for day, sums in (known | counted).items() for each in unfold(sums, _begin(day) + _DAY / 2))
 

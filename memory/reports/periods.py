@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
-from functools import lru_cache
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, select
@@ -11,7 +10,6 @@ from sqlalchemy import ColumnElement, select
 from domain.ids import lowest_id_at
 from memory.db.tables.runs import RunRow
 
-_DAYS = 1_024  # that are kept as times
 _SLACK = timedelta(days=1)  # between two clocks
 
 
@@ -59,12 +57,3 @@ class ReportPeriod:
     def select_run_ids(self) -> Any:
         """The ids of the runs that began in the period."""
         return select(RunRow.id).where(*self.match_runs())
-
-
-@lru_cache(_DAYS)
-def find_noon(day: str) -> datetime:
-    """The middle of a UTC day, for what is only known to have happened on it.
-
-    :param day: 2026-01-31.
-    """
-    return datetime.combine(datetime.fromisoformat(day), time(12), UTC)

@@ -14,7 +14,7 @@ from bot.prometheus import FEEDBACK_INTERVAL, Metrics
 from domain import metrics
 from domain.errors import UnknownName
 from domain.events import EventType
-from domain.metrics import METRICS, Facts, RunFact, TroubleFact, build_series, render_trend
+from domain.metrics import METRICS, Facts, Observation, RunFact, TroubleFact, build_series, render_trend
 from domain.money import MICRO
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.bus import Bus
@@ -35,7 +35,8 @@ LAST, BEFORE = NOW - DAY, NOW - 8 * DAY
 POSTED = LAST - timedelta(seconds=90)
 DONE, FAILED, STOPPED = RunState.completed, RunState.failed, RunState.cancelled
 
-ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
+Weekly = dict[str, tuple[float | None, float | None]]
+FACTS: list[tuple[Facts, Weekly]] = [
     (Facts(), {}),
     (
         Facts(runs=[RunFact(LAST, DONE), RunFact(LAST, FAILED), RunFact(LAST, STOPPED), RunFact(BEFORE, DONE)]),
@@ -47,12 +48,11 @@ ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
                 RunFact(LAST, DONE, {Phase.review: 3, Phase.planning: 1}, 3 * MICRO),
                 RunFact(LAST, STOPPED, {Phase.review: 2}, MICRO),
             ],
-            learned=[LAST, LAST, LAST],
         ),
         {
             "success": (None, 1.0),
             "cost_usd": (None, 2.0),
-            "learnings": (None, 1.5),
+            "learnings": (None, 0.0),
             "iterations_review": (None, 2.5),
             "iterations_planning": (None, 1.0),
         },
@@ -67,32 +67,31 @@ ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
             "bounces_resolved": (None, 2 / 3),
         },
     ),
-    (Facts(learned=[LAST]), {}),  # nothing it could be shared out to
-    (Facts(tools=[(BEFORE, 9, 10), (LAST, 1, 2), (LAST, 0, 2)]), {"tool_success": (0.9, 0.25)}),
-    (
-        Facts(told=[(LAST, 1, 2), (LAST, 0, 1)], applied=[(LAST, 1, 2)]),
-        {"recall_precision": (None, 1 / 3), "application": (None, 0.5)},
-    ),
-    (Facts(posted=[(LAST, 1, 3), (LAST, 0, 1), (BEFORE, 0, 4)]), {"dismissal": (0.0, 0.25)}),
-    (Facts(dismissed=[(BEFORE, 5.0), (LAST, 10.0), (LAST, 90.0), (LAST, 60.0)]), {"dismissal_seconds": (5.0, 60.0)}),
-    (Facts(merged=[(LAST, True), (LAST, False)]), {"override": (None, 0.5)}),
-    (Facts(answered=[(LAST, 10.0), (LAST, 1000.0), (LAST, 60.0)]), {"response_seconds": (None, 60.0)}),
     (Facts(first=[(BEFORE, False), (LAST, True)]), {"first_pass": (0.0, 1.0)}),
     (
         Facts(troubles=[TroubleFact(LAST, 1, True, False), TroubleFact(LAST, 3, False, True)]),
         {"recovery_attempts": (None, 2.0), "recovered": (None, 0.5), "escalated": (None, 0.5)},
     ),
-    (Facts(alarms=[(BEFORE, 0, 2), (LAST, 1, 3), (LAST, 0, 1)]), {"avoidance_false_alarms": (0.0, 0.25)}),
-    (Facts(judged=[(LAST, True), (LAST, False)]), {"avoidance_precision": (None, 0.5)}),
-    (Facts(whitelisted=[BEFORE, LAST, LAST]), {"whitelisted": (1.0, 2.0)}),
-    (Facts(destructive=[(LAST, True), (LAST, True), (LAST, False)]), {"destructive_approved": (None, 2 / 3)}),
-    (Facts(alternatives=[(BEFORE, True), (LAST, False)]), {"alternatives_found": (1.0, 0.0)}),
+]
+ARITHMETIC: list[tuple[list[Observation], Weekly]] = [
+    *(([*metrics.observe(facts)], expected) for facts, expected in FACTS),
+    ([Observation(metrics.LEARNINGS, LAST, 3, of=0)], {}),  # no run that it could be shared out to
+    ([Observation(metrics.LEARNINGS, LAST, value, of) for value, of in ((3, 0), (0, 2))], {"learnings": (None, 1.5)}),
+    (
+        [Observation(metrics.TOOL_SUCCESS, at, value, of) for at, value, of in ((BEFORE, 9, 10), (LAST, 1, 4))],
+        {"tool_success": (0.9, 0.25)},
+    ),
+    (
+        [Observation(metrics.TO_DISMISSAL, LAST, seconds) for seconds in (10.0, 1000.0, 60.0)],
+        {"dismissal_seconds": (None, 60.0)},
+    ),
+    ([Observation(metrics.WHITELISTED, at, 1) for at in (BEFORE, LAST, LAST)], {"whitelisted": (1.0, 2.0)}),
 ]
 
 
-@pytest.mark.parametrize(("facts", "expected"), ARITHMETIC)
-def test_arithmetic(facts: Facts, expected: dict[str, tuple[float | None, float | None]]) -> None:
-    found = {each.metric.name: tuple(each.values) for each in build_series(metrics.observe(facts), NOW, 2)}
+@pytest.mark.parametrize(("seen", "expected"), ARITHMETIC)
+def test_arithmetic(seen: list[Observation], expected: Weekly) -> None:
+    found = {each.metric.name: tuple(each.values) for each in build_series(seen, NOW, 2)}
     assert found.keys() == {metric.name for metric in METRICS}
     assert {name: values for name, values in found.items() if values != (None, None)} == expected
 
@@ -205,7 +204,7 @@ async def url(url: str) -> str:
     return url
 
 
-EXPECTED: dict[str, tuple[float | None, float | None]] = {
+EXPECTED: Weekly = {
     "success": (1.0, 0.5),
     "first_pass": (None, 1.0),
     "cost_usd": (1.0, 1.5),
