@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 from domain.events import Event, EventType
 from domain.gates import Gate, GateState
 from domain.ids import shorten_id
-from domain.notices import Notice, NoticeSeverity, NoticeType
+from domain.notices import Notice, NoticeSeverity, NoticeType, parse_key
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
@@ -15,6 +16,12 @@ _LONGEST = 1000  # characters of a text
 
 _TOLD_BY_GATE = frozenset({ReasonCode.gate_rejected.value, ReasonCode.gate_timeout.value})
 _OF_MONEY = frozenset({"cost.day", "cost.installation"})
+
+
+def describe_target(key: str) -> str:
+    """A target for people: its name, or the host of its address and the repository."""
+    number, name = parse_key(key)
+    return strip_invisible(f"{urlsplit(name).hostname} (repository {number})" if number else name)
 
 
 def build_notice(

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 
 import pytest
@@ -93,6 +94,10 @@ def environment() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def logs() -> Iterator[None]:
-    """A command of the terminal sets up logging for its process, to a stream that is closed with its test."""
+    """A Forge that runs beside a command must not log into what the command prints, which tests read.
+
+    A command of the terminal sets up logging for its process, to a stream that is closed with its test.
+    """
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     yield
     structlog.reset_defaults()

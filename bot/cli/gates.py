@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from rich.markup import escape
 from rich.table import Column, Table
 
-from bot.cli.audit import find_gate
+from bot.cli.lookup import find_gate
 from bot.cli.output import output
-from bot.cli.run import open_database
+from bot.current_database import open_database
 from bot.settings import Installation
 from domain.gates import Gate, GateState
 from domain.text.escaping import strip_invisible

@@ -87,6 +87,8 @@ def _read(visit: Visit, text: str | None) -> Entered:
 
 
 async def _send(visit: Visit, entered: Entered) -> Shown:
+    if not visit.may(EDITOR):  # any more: the form was opened by somebody who could
+        return _render(None, entered, Outcome(visit.explain_role(EDITOR)), status=403)
     present = await load_present(visit)
     outcome = _check(visit, present, entered)
     if not outcome.is_good or visit.form.get("do") != "propose":
@@ -161,23 +163,30 @@ async def _find_obstacle(visit: Visit) -> str:
     return "" if why is None else texts.explain_obstacle(why)
 
 
-def _render(present: PresentFile, entered: Entered, outcome: Outcome, *, is_new: bool = False) -> Page:
-    effective = present.loaded.configuration.model_dump(mode="json")
+def _render(
+    present: PresentFile | None, entered: Entered, outcome: Outcome, *, is_new: bool = False, status: int = 200
+) -> Page:
+    """The form.
+
+    :param present: None: whoever sees it may read nothing of what holds, only what they entered.
+    """
+    own = {} if present is None else present.own
+    effective = {} if present is None else present.loaded.configuration.model_dump(mode="json")
     is_text = entered.text is not None
     typed = None if is_new else entered.typed
     shown: dict[str, object] = {
         "present": present,
         "path": PATH,
         "is_text": is_text,
-        "groups": [] if is_text else build_fields(present.own, effective, typed, outcome.mistakes),
+        "groups": [] if is_text else build_fields(own, effective, typed, outcome.mistakes),
         "text": entered.text or "",
-        "base": _name_version(present.content),
+        "base": entered.base if present is None else _name_version(present.content),
         "form": entered.form or new_id(),
         "outcome": outcome,
         "mistakes": outcome.mistakes if is_text else list_elsewhere(outcome.mistakes),
-        "diff": _draw_diff(present.content or b"", outcome.after) if outcome.after else (),
+        "diff": () if present is None or not outcome.after else _draw_diff(present.content or b"", outcome.after),
     }
-    return Page("configuration-form.html", "Change the configuration", shown)
+    return Page("configuration-form.html", "Change the configuration", shown, status)
 
 
 def _draw_diff(before: bytes, after: bytes) -> Sequence[str]:
@@ -196,6 +205,6 @@ PAGES = (
     RepositoryPage("configuration/text", show_text, least=EDITOR),
 )
 ACTIONS = (
-    RepositoryAction("configuration/change", send_fields, least=EDITOR),
-    RepositoryAction("configuration/text", send_text, least=EDITOR),
+    RepositoryAction("configuration/change", send_fields, least="read"),
+    RepositoryAction("configuration/text", send_text, least="read"),
 )

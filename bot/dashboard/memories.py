@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.cli.memory_view import OUTCOMES, USES, describe_event
 from bot.dashboard.findings import show_outcome
 from bot.dashboard.runs import read_key
 from bot.dashboard.visit import Download, NotHere, Page, RepositoryPage, Shown, Visit
@@ -17,6 +16,7 @@ from memory.learned.memory_file import is_from_file
 from memory.reports import finding_pages, memory_pages, muted_findings
 from memory.reports.memory_pages import MemoryFilter
 from memory.reports.muted_findings import MutedCount
+from messages.memory_history import OUTCOMES, USES, describe_memory_event
 
 LISTED = 50
 """Memories on one page, and the most that a search finds."""
@@ -182,7 +182,7 @@ def _show(visit: Visit, entry: CatalogueEntry, muted: MutedCount) -> MemoryShown
 def _list_events(history: catalogue.MemoryHistory) -> Sequence[tuple[object, str]]:
     """What people and runs did with it, in order."""
     used = [(at, f"{USES.get(use, use)} ({cause})") for at, use, cause in history.uses]
-    return sorted([*used, *((event.time, describe_event(event)) for event in history.events)])
+    return sorted([*used, *((event.time, describe_memory_event(event)) for event in history.events)])
 
 
 PAGES = (

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from functools import cache
 
 from aiohttp import web
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from bot.dashboard.visit import ROOT, Page
+from bot.pages.templates import make_templates
 from domain.money import format_usd
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
@@ -63,15 +64,7 @@ def clean(value: object) -> object:
 
 def _build() -> Environment:
     loader = ChoiceLoader([PackageLoader("bot.dashboard", "templates"), PackageLoader("bot.pages", ".")])
-    made = Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=clean,
-    )
+    made = make_templates(loader, lstrip_blocks=True, finalize=clean)
     made.filters |= {
         "masked": redact_outgoing,
         "marked": mark_code,

@@ -4,10 +4,10 @@ import os
 from collections.abc import Mapping, Sequence
 
 from agents.llm.models import Models, ModelTier
-from bot.cli.doctor.diagnosis import Diagnosis, fail
-from bot.cli.doctor.doctor import diagnose
-from bot.cli.doctor.models import check_model
-from bot.cli.doctor.sandbox import check_sandbox
+from bot.doctor.diagnosis import Diagnosis, fail
+from bot.doctor.doctor import diagnose
+from bot.doctor.models import check_model
+from bot.doctor.sandbox import check_sandbox
 from bot.settings import load_installation
 
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}

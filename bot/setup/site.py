@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import structlog
 from aiohttp import web
 
-from bot.cli.doctor.diagnosis import Diagnosis, PartState
+from bot.doctor.diagnosis import Diagnosis, PartState
 from bot.github.registration import NotRegistered, RegisteredApp, build_address, build_manifest, exchange_code
 from bot.setting_places import Places
 from bot.settings import list_named

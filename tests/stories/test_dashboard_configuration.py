@@ -145,9 +145,20 @@ async def test_a_change_meanwhile_and_a_lost_role_are_seen(story: Story) -> None
         assert (await stranger.open(f"{SHOP}/configuration/text")).status == 404
         story.github.grant(repository, alice_user, "read")
         lost = await alice.send(f"{SHOP}/configuration/text", do="propose", text=text, **read_hidden(late))
+        typed = {"value:review.max_comments": "9", "value:paths.protected": "db/**\nweb/**"}
+        fields = await alice.send(f"{SHOP}/configuration/change", do="propose", **typed, **read_hidden(late))
+        story.github.grant(repository, alice_user, "write")
+        again = await alice.send(f"{SHOP}/configuration/text", do="check", text=text, **read_hidden(lost))
     assert "was changed on the default branch since this form was opened" in late.text
     assert "max_comments: 3" in late.text
     assert "There is a mistake in what you entered. Nothing was sent." in broken.text
     assert "review: [&lt;img&gt;" in broken.html
-    assert lost.status == 404
+    for kept in (lost, fields):
+        assert kept.status == 403
+        assert "This takes the role write; you have read now. Ask somebody who has it." in kept.text
+    assert "review: {max_comments: 3}" in lost.text
+    assert 'value="9"' in fields.html
+    assert "db/** web/**" in fields.text
+    assert "Holds now" not in fields.text
+    assert "There is no mistake in it. Nothing was sent yet." in again.text
     assert not repository.pulls()

@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from memory.process import sessions
+from safety.sessions import MOST_SIGN_INS
 from tests.stories.driver import Story
 from tests.world.dashboard import Visitor, dashboard_origin, signed_in, visit
 
@@ -54,8 +55,9 @@ async def test_nothing_of_a_person_is_kept_but_a_digest(story: Story) -> None:
         back = await begin_sign_in(alice)
         arrived = await alice.request("GET", back)
     assert not [token for token in story.github.world.tokens.values() if token.user is not None]
-    kept, forgotten = arrived.headers.get_list("set-cookie")
+    kept, known, forgotten = arrived.headers.get_list("set-cookie")
     assert "HttpOnly; Max-Age=28800; Path=/; SameSite=Lax" in kept
+    assert known.startswith("forge-known=")
     assert forgotten.startswith('forge-sign-in=""')
     session_id = kept.partition("=")[2].partition(";")[0]
     assert await sessions.find(story.forge.services.database, session_id, story.clock.now()) is None
@@ -98,6 +100,26 @@ async def test_a_sign_in_counts_once(story: Story) -> None:
         assert (await alice.open(back)).address == "/dashboard"
         replayed = await alice.http.get(back, headers={"Cookie": f"forge-sign-in={kept.value}"})
     assert replayed.status_code == 400
+
+
+async def test_strangers_lock_nobody_out_who_signed_in_before(story: Story) -> None:
+    """Nor can somebody who signed in once go on without end in their place."""
+    async with signed_in(story, "alice") as alice, visit(story, "bob") as bob:
+        await alice.send("/dashboard/sign-out")
+        for number in range(MOST_SIGN_INS):
+            await sessions.claim_sign_in(story.forge.services.database, f"{number}", story.clock.now())
+        [known] = [each for each in alice.http.cookies.jar if each.name == "forge-known"]
+        locked = await bob.sign_in()
+        assert (await alice.sign_in()).address == "/dashboard"
+        await alice.send("/dashboard/sign-out")
+        assert (await alice.sign_in()).address == "/dashboard"
+        alice.http.cookies.clear()
+        alice.http.cookies.set("forge-known", known.value, domain="127.0.0.1")
+        spent = await alice.sign_in()
+        story.clock.move(minutes=2)
+        assert (await bob.sign_in()).address == "/dashboard"
+    for each in (locked, spent):
+        assert (each.status, "try again in a minute" in each.text) == (429, True)
 
 
 async def test_a_sign_in_that_takes_too_long_is_over(story: Story) -> None:

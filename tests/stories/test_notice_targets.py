@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli import notice_targets, notices
-from bot.cli.doctor.notices import check_notices
+from bot.doctor.notices import check_notices
 from domain.errors import ForgeError, UnknownName
 from memory.process import halts
 from tests.databases import create_database

@@ -9,8 +9,8 @@ from aiohttp.test_utils import make_mocked_request
 
 from bot.cli import deployments as shown
 from bot.cli.deployments import render_line
-from bot.cli.doctor.deployments import check_commands, check_permissions
-from bot.cli.doctor.diagnosis import PartState
+from bot.doctor.deployments import check_commands, check_permissions
+from bot.doctor.diagnosis import PartState
 from bot.prometheus import Metrics
 from domain.commands import Sender
 from domain.deployments.access import DeployAccess
@@ -185,6 +185,7 @@ async def test_deployments_are_counted_by_how_they_ended(filled: tuple[str, list
     await database.close()
     over = sorted(state.value for state in STATE if state.is_over)
     assert sorted(told) == [
+        *(f'forge_deployments_over{{state="{state}"}} {float(state == "rolled_back")}' for state in over),
         *(f'forge_deployments_total{{state="{state}"}} {float(state == "rolled_back")}' for state in over),
         "forge_deployments_under_way 2.0",
     ]

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.llm.prices import FallbackPrice
 from agents.llm.probe import try_model
-from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
+from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.model_choice import ADD_MODEL, WITHOUT_MODEL, is_without_model
 from bot.settings import Settings
 from domain.money import FREE, MICRO, Usage, format_usd
