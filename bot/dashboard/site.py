@@ -11,7 +11,7 @@ from bot.dashboard import gates, repositories
 from bot.dashboard.addresses import find_own_origin, is_own_host
 from bot.dashboard.authority import GitHubSilent, ReadableRepository, find_readable
 from bot.dashboard.cookies import Cookies, digest, make_form_token
-from bot.dashboard.forms import FormRefused, read_form
+from bot.dashboard.forms import read_form
 from bot.dashboard.pages import ACTIONS, PAGES
 from bot.dashboard.rendering import HEADERS, render, show_style, style_address
 from bot.dashboard.sign_in import SignInPages, make_cookies
@@ -27,6 +27,7 @@ from bot.dashboard.visit import (
     Visit,
     build_address,
 )
+from bot.pages.forms import FormRefused
 from bot.settings import Settings
 from domain.errors import DatabaseUnavailable
 from memory.process import sessions
@@ -105,7 +106,7 @@ class Dashboard:
                 log.error("dashboard.no_database", error=str(error))
                 return self._explain(503, "The database does not answer", "Load the page again in a moment.")
             except FormRefused as error:
-                return self._explain(error.status, "This form was not taken", error.why)
+                return self._explain(error.status, "This form was not taken", f"{error.reason} {error.advice}")
             except web.HTTPException:
                 raise
             except Exception:
