@@ -44,7 +44,8 @@ class SetupSite:
         self._goes_on = goes_on
         self._is_chosen = False
         self._is_model_done = False
-        self._code = ""  # of GitHub, while it could not be exchanged
+        self._code = ""  # of GitHub, until it is exchanged and what it brought is stored
+        self._app: RegisteredApp | None = None  # that could not be stored: its code counts once
         self._busy = asyncio.Lock()  # one thing at a time, also if a button is pressed twice
         self.done = asyncio.Event()
 
@@ -82,6 +83,11 @@ class SetupSite:
                 return _show_refusal(Denied(error.status, error.reason, error.advice))
             except ConfigurationError as error:
                 return _show_refusal(Denied(500, error.message, error.advice or ""))
+            except web.HTTPException:
+                raise
+            except Exception:
+                log.exception("setup.unexpected", path=request.path)
+                return _show_refusal(Denied(500, "Forge made a mistake of its own.", "Its log has the details."))
 
         return handle
 
@@ -167,14 +173,14 @@ class SetupSite:
         return await self._fetch_credentials() if self._code else _see_other(PATH)
 
     async def _fetch_credentials(self) -> web.StreamResponse:
-        kept = self._load()
-        found = await exchange_code(kept["FORGE_GITHUB_API_URL"], self._code)
+        found = self._app or await exchange_code(self._load()["FORGE_GITHUB_API_URL"], self._code)
         if isinstance(found, NotRegistered):
             self._code = self._code if found.can_retry else ""
             log.warning("setup.not_registered", why=found.reason)
             return self._show_failure(found.reason, found.advice, found.can_retry)
-        self._code = ""
+        self._app = found
         self._store_app(found)
+        self._code, self._app = "", None
         log.info("setup.registered", app=found.id, owner=found.owner.login)
         return _see_other(PATH)
 

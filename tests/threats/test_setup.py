@@ -302,6 +302,27 @@ async def test_a_registration_that_is_loaded_again_deletes_no_app(local: Setup) 
         assert "delete" not in again.text
 
 
+async def test_what_github_gave_is_stored_when_there_is_room_again(
+    local: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with local.open_browser() as browser:
+        await local.begin(browser)
+        back = await local.register(browser)
+        for name, value in load_installation().store.load().items():
+            if name.startswith("FORGE_GITHUB_"):
+                monkeypatch.setenv(name, value)
+        folder = Path("forge-data").rename("away")
+        Path("forge-data").touch()
+        refused = await browser.get(back)
+        assert (refused.status_code, "there is a file in its place" in refused.text) == (500, True)
+        Path("forge-data").unlink()
+        folder.rename("forge-data")
+        assert "Try again" in (await browser.get("/setup")).text
+        assert (await browser.post("/setup/exchange")).headers["Location"] == "/setup"
+        assert _is_registered(local)
+        assert sum("conversions" in each.path for each in local.github.requests) == 1
+
+
 @pytest.mark.parametrize(
     "relay",
     ["", "ftp://smee.io/a", "https://smee.io", "https://smee.io/new", "https://smee.io/a b", "https://smee.io/é"],
