@@ -287,7 +287,7 @@ async def test_t_u4_what_is_no_form_is_refused_with_a_page(
         answer = await browser.post("/setup/begin", content=content, headers={"Content-Type": kind})
         assert answer.status_code == status
         assert status == 303 or "This was refused" in answer.text
-        shown = await browser.get("/setup", headers={"Cookie": b"forge_setup=\xff\xfe"})
+        shown = await browser.get("/setup", headers={b"Cookie": b"forge_setup=\xff\xfe"})
         assert "Begin" in shown.text
 
 
