@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized
+from domain.errors import CodeHostError, Forbidden, NotFound, RateLimited, Unauthorized
 from domain.runs.run import RepositoryRef
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
@@ -19,7 +20,20 @@ MOST_AT_ONCE = 8
 
 
 class GitHubSilent(Exception):
-    """GitHub did not say what a visitor may read; that is never a permission."""
+    """GitHub did not say what a visitor may read; that is never a permission.
+
+    :param until: the moment, in UTC, before which it will not be asked; None: it may be asked again.
+    """
+
+    def __init__(self, why: str, until: datetime | None = None) -> None:
+        super().__init__(why)
+        self.until = until
+
+    @classmethod
+    def explain(cls, error: CodeHostError | TimeoutError) -> "GitHubSilent":
+        """What an error of a read means for a page."""
+        until = error.until if isinstance(error, RateLimited) else None
+        return cls(str(error) or "GitHub did not answer in time.", until)
 
 
 @dataclass(frozen=True)
@@ -83,7 +97,7 @@ async def ask_for_role(
     except (NotFound, Forbidden, Unauthorized):  # gone, renamed away, uninstalled or suspended
         return None
     except (CodeHostError, TimeoutError) as error:
-        raise GitHubSilent(str(error) or "GitHub did not answer in time.") from None
+        raise GitHubSilent.explain(error) from None
     if present != repository:
         await sessions.add_name(services.database, session.digest, present)
     return None if refuse_role(role, "read") is not None else ReadableRepository(present, role)

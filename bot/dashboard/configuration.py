@@ -51,7 +51,7 @@ async def load_present(visit: Visit) -> PresentFile:
         loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
         content = await services.host.file_content(repository, PATH)
     except CodeHostError as error:
-        raise GitHubSilent(str(error)) from None
+        raise GitHubSilent.explain(error) from None
     if content is None:
         return PresentFile(loaded, None)
     parsed = parse(content, loaded.below)
@@ -118,7 +118,7 @@ async def _may_read_organisation(visit: Visit) -> bool:
     except (NotFound, Forbidden, Unauthorized):
         return False
     except CodeHostError as error:
-        raise GitHubSilent(str(error)) from None
+        raise GitHubSilent.explain(error) from None
     return refuse_role(role, "read") is None
 
 

@@ -35,7 +35,7 @@ async def add(visit: Visit) -> Shown:
     try:
         configured = await load_memory_settings(visit.services, visit.repository)
     except CodeHostError as error:
-        raise GitHubSilent(str(error)) from error
+        raise GitHubSilent.explain(error) from error
     if not configured.enabled:
         return _render_form(visit.form, [_SWITCHED_OFF])
     kind = visit.form.get("kind", "")

@@ -1,6 +1,7 @@
 """The dashboard's routes, and what happens around each page: session, authority, form, frame, errors."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -11,7 +12,7 @@ from bot.dashboard import gates, repositories
 from bot.dashboard.addresses import find_own_origin, is_own_host
 from bot.dashboard.authority import GitHubSilent, ReadableRepository, find_readable
 from bot.dashboard.cookies import Cookies, digest, make_form_token
-from bot.dashboard.forms import FormRefused, read_form
+from bot.dashboard.forms import read_form
 from bot.dashboard.pages import ACTIONS, PAGES
 from bot.dashboard.rendering import HEADERS, render, show_style, style_address
 from bot.dashboard.sign_in import SignInPages, make_cookies
@@ -27,8 +28,10 @@ from bot.dashboard.visit import (
     Visit,
     build_address,
 )
+from bot.pages.forms import FormRefused
 from bot.settings import Settings
 from domain.errors import DatabaseUnavailable
+from domain.github.importance import look_on
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
 from pipeline.context import Services
@@ -41,6 +44,10 @@ _REPOSITORY = f"{ROOT}/{{owner}}/{{repository}}"
 _SILENT = (
     "GitHub did not say what you may read here, so nothing is shown. That is mostly over in a minute: load the page "
     "again."
+)
+_SPENT = (
+    "GitHub takes a number of requests in an hour. Few are left, and Forge needs these for its work, so it did not ask "
+    "what you may read here, and nothing is shown. Load the page again after"
 )
 _STRANGE_HOST = (
     "This server does not answer under the name in this address. Open the address that FORGE_PUBLIC_URL says, or set "
@@ -97,15 +104,17 @@ class Dashboard:
             if not is_own_host(self._settings, request.headers.get("Host", "")):
                 return web.Response(status=421, text=_STRANGE_HOST, headers=HEADERS)
             try:
-                return await answer(request)
+                with look_on() if request.method in {"GET", "HEAD"} else nullcontext():
+                    return await answer(request)
             except GitHubSilent as error:
                 log.warning("dashboard.github_silent", why=str(error))
-                return self._explain(503, "GitHub does not answer", _SILENT)
+                why = _SILENT if error.until is None else f"{_SPENT} {error.until:%H:%M} UTC."
+                return self._explain(503, "GitHub does not answer", why)
             except DatabaseUnavailable as error:
                 log.error("dashboard.no_database", error=str(error))
                 return self._explain(503, "The database does not answer", "Load the page again in a moment.")
             except FormRefused as error:
-                return self._explain(error.status, "This form was not taken", error.why)
+                return self._explain(error.status, "This form was not taken", f"{error.reason} {error.advice}")
             except web.HTTPException:
                 raise
             except Exception:

@@ -54,7 +54,8 @@ async def check_model(model: LanguageModel | Unusable, *, is_wanted: bool, ask: 
     is_well, said = await try_model(model)
     if is_well:
         return ok("model", f"{state}, {said}")
-    return fail("model", f"{model.name} cannot be used: {said}", "Check its name and its provider's key.")
+    advice = "Check its name, its provider's key, and whether this machine reaches the provider."
+    return fail("model", f"{model.name} cannot be used: {said}.", advice)
 
 
 def _describe_price(model: LanguageModel) -> str:

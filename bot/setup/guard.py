@@ -47,7 +47,7 @@ class Once:
 
 
 def _digest(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode()).digest()
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()  # a header may hold any bytes
 
 
 @dataclass

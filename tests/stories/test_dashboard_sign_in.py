@@ -258,6 +258,24 @@ async def test_pages_keep_to_themselves(story: Story) -> None:
         assert "<script" not in page.html
 
 
+async def test_who_loads_page_after_page_stops_no_review(story: Story) -> None:
+    repository, alice = story.repository(FILES)
+    async with signed_in(story, "alice") as reader:
+        shown = await reader.open(f"{SHOP}/configuration")
+        for each in story.github.world.installations.values():
+            each.rate_limit = 60
+        for _ in range(60):
+            if shown.status == 200:
+                shown = await reader.open(f"{SHOP}/configuration")
+        assert shown.status == 503
+        assert "Few are left, and Forge needs these for its work" in shown.text
+        assert "Load the page again after" in shown.text
+    head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    await alice.open_pull_request(repository, "feature", "main")
+    await story.settle()
+    assert story.check(repository, head).status == "completed"
+
+
 async def test_nothing_is_shown_while_github_does_not_answer(story: Story) -> None:
     story.repository(FILES)
     async with signed_in(story, "alice") as alice:
