@@ -13,6 +13,8 @@ from bot.webhook import BODY_SECONDS
 MAX_FORM = 256 * 1024  # bytes
 _MOST_FIELDS = 100
 FIELD = "csrf"
+NOT_TYPED = frozenset({FIELD, "base", "form", "do"})
+"""Fields that the pages fill themselves."""
 
 
 class FormRefused(Exception):
@@ -33,18 +35,26 @@ async def read_form(request: web.Request, session_id: str, origin: str | None) -
     :param origin: of our own pages.
     :raises FormRefused: it comes from elsewhere, or is too large or malformed.
     """
+    fields = await read_fields(request, origin)
+    if not hmac.compare_digest(fields.pop(FIELD, "").encode(), make_form_token(session_id).encode()):
+        raise FormRefused(403, "This form belongs to another session. Open the page anew, and send it again.")
+    return fields
+
+
+async def read_fields(request: web.Request, origin: str | None) -> dict[str, str]:
+    """The fields of a form from one of our own pages, whichever session that was of; nothing may be done for it.
+
+    :raises FormRefused: it comes from elsewhere, or is too large or malformed.
+    """
     if origin is None or request.headers.get("Origin") != origin:
         raise FormRefused(403, "This form was not sent from a page of this dashboard. Open the page anew, and send it.")
     if request.content_type != "application/x-www-form-urlencoded":
         raise FormRefused(415, "This is not a form. Open the page anew, and send it from there.")
     text = (await _read(request)).decode("utf-8", "replace")
     try:
-        fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
     except ValueError:
         raise FormRefused(400, f"This form has more than {_MOST_FIELDS} fields.") from None
-    if not hmac.compare_digest(fields.pop(FIELD, "").encode(), make_form_token(session_id).encode()):
-        raise FormRefused(403, "This form belongs to another session. Open the page anew, and send it again.")
-    return fields
 
 
 async def _read(request: web.Request) -> bytes:
