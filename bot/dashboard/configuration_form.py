@@ -143,7 +143,8 @@ def _write(present: PresentFile, entered: Entered) -> bytes:
         changes = read_changes(present.own, entered.typed)
         return edit_file(present.content, changes) if changes else present.content or b""
     text = entered.text if entered.text.endswith("\n") or not entered.text else f"{entered.text}\n"
-    return text.encode("utf-8", "replace")
+    ending = "\r\n" if b"\r\n" in (present.content or b"") else "\n"  # as the file has it; browsers change it
+    return text.replace("\n", ending).encode("utf-8", "replace")
 
 
 def _compare(visit: Visit, present: PresentFile, parsed: Parsed) -> Sequence[ValueChange]:
