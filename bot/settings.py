@@ -17,7 +17,7 @@ from pydantic_settings import (
 )
 
 from agents.llm.models import Models, ModelTier
-from bot.addresses import is_loopback
+from bot.addresses import is_loopback, spell_as_browser
 from bot.github.registration import load_permissions
 from bot.github.settings import GitHubSettings, rsa_key
 from bot.outbound.allowance import NOTHING, Allowance
@@ -109,7 +109,7 @@ class Installation(ToolFolders, Places):
         place = urlsplit(value)
         if value and (place.scheme not in {"http", "https"} or not place.hostname):
             raise ValueError("it must be an address, such as https://forge.example.com")
-        return value
+        return spell_as_browser(value)
 
     @field_validator("webhook_relay")
     @classmethod

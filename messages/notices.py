@@ -11,6 +11,7 @@ from domain.notices import Notice, NoticeSeverity, NoticeType, parse_key
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
+from messages.gates import name_deciders
 
 _LONGEST = 1000  # characters of a text
 
@@ -120,8 +121,8 @@ def _tell_of_gate(event: Event, gate: Gate, page: str) -> Notice | None:
 
 
 def _describe_gate(event: Event, gate: Gate) -> tuple[NoticeType, NoticeSeverity, str, str] | None:
-    who = f"Anyone with the role {gate.request.role} or above may decide it"
-    by = f"{who}, until {_when(gate.until)}; no answer counts as a rejection."
+    who = f"Who may decide it: anyone with the role {name_deciders(gate.request)}."
+    by = f"{who} No answer until {_when(gate.until)} counts as a rejection."
     why = " ".join(_end(reason.text) for reason in gate.request.reasons[:3])
     match event.type:
         case EventType.gate_requested if gate.is_waiting:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import structlog
+
 from domain.errors import CodeHostError, Forbidden, NotFound, RateLimited, Unauthorized
 from domain.runs.run import RepositoryRef
 from memory.process import sessions
@@ -12,6 +14,8 @@ from memory.process.sessions import DashboardSession
 from memory.reports import repository_overview
 from pipeline.context import Services
 from safety.authorization import refuse_role
+
+log = structlog.get_logger(__name__)
 
 ANSWER_SECONDS = 10.0
 """How long a page waits for GitHub."""
@@ -52,14 +56,21 @@ async def find_readable(
 ) -> ReadableRepository | None:
     """The repository of an address, if the visitor may read it now; None is the same for all that they may not.
 
-    :raises GitHubSilent: GitHub did not answer.
+    :raises GitHubSilent: GitHub did not answer about one that their list has. About others it is None: a name that
+        Forge does not know gets no other answer, and they may not learn that it knows this one.
     """
     candidate = _find_candidate(session, owner, name)
     readable = None if candidate is None else await ask_for_role(services, session, candidate)
     if readable is not None:
         return readable
     known = await repository_overview.find_repository(services.database, owner, name)
-    return None if known is None or known == candidate else await ask_for_role(services, session, known)
+    if known is None or known == candidate:
+        return None
+    try:
+        return await ask_for_role(services, session, known)
+    except GitHubSilent as error:
+        log.warning("dashboard.github_silent", why=str(error))
+        return None
 
 
 async def keep_readable(

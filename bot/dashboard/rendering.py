@@ -39,8 +39,10 @@ def _show_count(number: int) -> str:
     return f"{number:,}"
 
 
-def _show_figure(number: float) -> str:
-    return f"{number:,g}"
+def show_figure(number: float) -> str:
+    """A number for people: all digits before the point, at most four after it."""
+    whole, _, part = f"{number:,.4f}".partition(".")
+    return f"{whole}.{part.rstrip('0')}".rstrip(".")
 
 
 def _show_json(value: object) -> str:
@@ -72,7 +74,7 @@ def _build() -> Environment:
         "usd": format_usd,
         "count": _show_count,
         "duration": format_duration,
-        "figure": _show_figure,
+        "figure": show_figure,
         "json": _show_json,
     }
     made.tests |= {"moment": lambda value: isinstance(value, datetime)}

@@ -38,7 +38,8 @@ class SignInPages:
     def __init__(self, services: Services, settings: Settings) -> None:
         self._services = services
         self._settings = settings
-        self._github = GitHubSignIn(settings.github, settings.client_id, settings.client_secret or SecretStr(""))
+        secret = settings.client_secret or SecretStr("")
+        self._github = GitHubSignIn(settings.github, settings.client_id, secret, services.clock)
 
     async def aclose(self) -> None:
         await self._github.aclose()

@@ -196,7 +196,19 @@ async def test_t_u3_a_code_is_exchanged_once(local: Setup) -> None:
         assert load_installation().store.load() == kept
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "[::1", "192.0.2.7", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:80",
+        "127.0.0.1.evil.example",
+        "[::1",
+        "192.0.2.7",
+        "",
+        "evil.example@127.0.0.1",
+        "127.0.0.1/x",
+    ],
+)
 async def test_t_u5_another_name_for_this_machine(host: str, local: Setup) -> None:
     async with local.open_browser() as browser:
         for method, path in (("GET", "/setup"), ("POST", "/setup/begin"), ("GET", "/setup/registered")):
@@ -217,6 +229,7 @@ async def test_t_u5_a_server_that_others_reach_is_known_by_numbers_and_its_publi
         assert running.addresses[0].startswith("https://forge.example.com/setup?once=")
         for host, status in (
             ("forge.example.com", 200),
+            ("forge.example.com:443", 200),
             ("192.0.2.7:8080", 200),
             ("[2001:db8::1]", 200),
             ("localhost:8080", 200),

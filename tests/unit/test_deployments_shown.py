@@ -24,6 +24,7 @@ from memory.db.engine import Database
 from memory.db.tables.deployments import DeploymentRow
 from memory.deployments import deployments
 from memory.deployments.deployments import DeploymentOrder
+from memory.reports import past_deployments
 from memory.reports.past_deployments import PastDeployment
 from messages import deployments as texts
 from tests.rows import NOON, run_row, settings
@@ -115,6 +116,21 @@ async def test_a_selection(
 async def test_nothing_is_said_as_such(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     await shown.show_all(settings(url), None, None, 20, as_json=False)
     assert capsys.readouterr().out == "Nothing was deployed.\n"
+
+
+async def test_each_environment_has_what_was_deployed_last_and_kept(database: Database) -> None:
+    """However long ago: of production, though staging was deployed to since, and the last one was taken back."""
+    states = (STATE.healthy, STATE.unverified, STATE.rolled_back)
+    production = [await _order(database, SHOP, "production", NOON + timedelta(hours=n)) for n in range(3)]
+    staging = [await _order(database, SHOP, "staging", NOON + timedelta(days=1, hours=n)) for n in range(2)]
+    elsewhere = await _order(database, TOOLS, "production", NOON + timedelta(days=2))
+    for run, state in zip((*production, staging[0], elsewhere), (*states, STATE.degraded, STATE.healthy), strict=True):
+        await deployments.move(database, run, state, NOON)
+    there = await past_deployments.list_there(database, SHOP.id)
+    assert [(each.environment, each.run_id) for each in there] == [
+        ("production", production[1].id),
+        ("staging", staging[0].id),
+    ]
 
 
 async def test_a_repository_that_nobody_knows(filled: tuple[str, list[Run]]) -> None:

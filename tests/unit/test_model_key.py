@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.doctor.diagnosis import PartState
+from bot.doctor.diagnosis import PartState
 from bot.settings import load_installation
 from bot.setup.examination import try_key
 from tests.provider import KEY, Provider, answer_text, serve_provider

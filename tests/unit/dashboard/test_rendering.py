@@ -9,7 +9,7 @@ import pytest
 
 from bot.dashboard.charts import draw_trend
 from bot.dashboard.pages import PAGES
-from bot.dashboard.rendering import clean, load_style, mark_code, render, style_address
+from bot.dashboard.rendering import clean, load_style, mark_code, render, show_figure, style_address
 from bot.dashboard.visit import Page
 from messages.ages import describe_age
 
@@ -66,6 +66,14 @@ def read_picture(address: str) -> str:
 
 def strip_colors(picture: str) -> str:
     return re.sub(r"#[0-9a-f]{6}", "#", picture)
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(0, "0"), (7.0, "7"), (100, "100"), (0.25, "0.25"), (12_345_678, "12,345,678"), (1_234_567.5, "1,234,567.5")],
+)
+def test_figures_keep_their_digits(number: float, shown: str) -> None:
+    assert show_figure(number) == shown
 
 
 def test_only_text_is_cleaned() -> None:
