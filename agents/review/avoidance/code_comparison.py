@@ -9,6 +9,7 @@ from agents.review.avoidance.answers import IS_DATA, LOOKUP
 from agents.review.avoidance.facts import FunctionFact, PlaceFact
 from agents.review.avoidance.fast_paths import FastPaths
 from agents.review.avoidance.functions import FALLBACK, SILENT
+from agents.review.avoidance.lines import ASKS_FOR_CI
 from agents.review.avoidance.pairing import share, subtract
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
 from agents.review.avoidance.tables import split_row
@@ -231,7 +232,8 @@ class _Code:
         """Answers that hold for the inputs of tests only, and code that asks whether a test runs it."""
         for file in self.program:
             for place in subtract(file.new.environment, file.old.environment, lambda place: place.text):
-                yield _describe(AvoidanceKind.answer_hard_coded, file.path, place, 0.85, Severity.error, "Here ")
+                sure, severity = (0.6, Severity.warning) if place.what == ASKS_FOR_CI else (0.85, Severity.error)
+                yield _describe(AvoidanceKind.answer_hard_coded, file.path, place, sure, severity, "Here ")
             old = {each.name: each for each in file.old.functions}
             for each in file.new.functions:
                 mine = old.get(each.name)

@@ -150,7 +150,7 @@ _IMPORTS = re.compile(
 )
 _MOCKED = re.compile(r"""\b(?:jest|vi|mock)\.(?:doM|m)(?:ock|odule)\(\s*["'`](\.\.?/[^"'`]+)["'`]""")
 _SET = re.compile(
-    r"""^\s*(\w+)(?:\.prototype)?\.(\w+)\s*=(?!=)\s*(?!["'\d{\[]|true|false|null)|"""
+    r"""^\s*(\w+)(?:\.prototype)?\.(\w+)\s*=(?!=)(?!\s*(?:["'`\d{\[-]|(?:true|false|null|undefined)\b))|"""
     r"""\bspyOn\(\s*(\w+)(?:\.prototype)?,\s*["'`](\w+)["'`].{0,200}\.mock|"""
     r"""\b(?:sinon|sandbox|mock)\.(?:stub|replace|method)\(\s*(\w+)(?:\.prototype)?,\s*["'`](\w+)["'`]|"""
     r"""\bdefineProperty\(\s*(\w+)(?:\.prototype)?,\s*["'`](\w+)["'`]"""

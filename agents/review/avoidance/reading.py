@@ -21,9 +21,10 @@ from agents.syntax.languages import DATA, find_language
 from agents.syntax.trees import ParsedSource, parse
 from domain.paths import is_test
 
-_BATS = re.compile(r"^(\s*)@test\s+(?:\"([^\"\n]*)\"|'([^'\n]*)')\s*\{", re.MULTILINE)
+_BATS = re.compile(r"^([ \t]*)@test[ \t]+(?:\"([^\"\n]*)\"|'([^'\n]*)')[ \t]*\{", re.MULTILINE)
 _EXPORTED = re.compile(
-    r"^\s*(?:export|module\.exports|exports\.)[^\n]*|^\s*export\s*(?:default\s*)?\{[^}]*\}|^module\.exports\s*=\s*\{[^}]*\}",
+    r"^[ \t]*(?:export(?:[ \t]+(?:default|type))?|module\.exports[ \t]*=)[ \t]*\{[^}]{0,5000}\}|"
+    r"^[ \t]*(?:export|module\.exports|exports\.)[^\n]*",
     re.MULTILINE,
 )
 _TEST_NAME = re.compile(
