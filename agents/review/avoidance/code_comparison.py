@@ -8,10 +8,10 @@ from functools import cached_property
 from agents.review.avoidance.answers import IS_DATA, LOOKUP
 from agents.review.avoidance.facts import FunctionFact, PlaceFact
 from agents.review.avoidance.fast_paths import FastPaths
-from agents.review.avoidance.functions import FALLBACK, SILENT
 from agents.review.avoidance.lines import ASKS_FOR_CI
 from agents.review.avoidance.pairing import share, subtract
 from agents.review.avoidance.pairs import ChangedFacts, is_removal_asked
+from agents.review.avoidance.swallowed_errors import FALLBACK, SILENT
 from agents.review.avoidance.tables import split_row
 from domain.review.avoidance import Avoidance, AvoidanceKind
 from domain.review.findings import Severity
@@ -56,14 +56,6 @@ class _Code:
         return [file for file in self.files if not file.is_test]
 
     @cached_property
-    def after(self) -> list[FunctionFact]:
-        return [each for file in self.program for each in file.new.functions]
-
-    @cached_property
-    def last_names(self) -> frozenset[str]:
-        return frozenset(_last(each.name) for each in self.after)
-
-    @cached_property
     def new_functions(self) -> list[FunctionFact]:
         known = {(file.path, each.name) for file in self.program for each in file.old.functions}
         return [each for file in self.program for each in file.new.functions if (file.path, each.name) not in known]
@@ -88,12 +80,10 @@ class _Code:
             whole = {each.name for each in gone if each.is_class}
             for each in gone:
                 parent = each.name.rpartition(".")[0]
-                if (_last(each.name) in self.last_names and not self._is_other_class(each)) or parent in whole:
-                    continue
-                if self._is_renamed(each):
+                if each.short_name in self._new_names or parent in whole or self._is_renamed(each):
                     continue
                 noun = "class" if each.is_class else "function"
-                is_own_business = _last(each.name) in self.former_uses or _is_supplied(each) or _is_field(file, each)
+                is_own_business = each.short_name in self.former_uses or _is_supplied(each) or _is_field(file, each)
                 yield Avoidance(
                     kind=AvoidanceKind.feature_removed,
                     path=file.path,
@@ -101,7 +91,7 @@ class _Code:
                     what=f"The {noun} `{each.name}` is gone.",
                     confidence=0.55 if is_own_business else 0.8,
                     name=each.name,
-                    excuse=self._excuse(each.name, _last(each.name)),
+                    excuse=self._excuse(each.name, each.short_name),
                 )
 
     @cached_property
@@ -112,13 +102,13 @@ class _Code:
     def _list_uses(self, *, old: bool) -> frozenset[str]:
         sides = ((file.old if old else file.new).functions for file in self.program)
         return frozenset(
-            word for side in sides for each in side if not each.is_class for word in each.words - {_last(each.name)}
+            word for side in sides for each in side if not each.is_class for word in each.words - {each.short_name}
         )
 
-    def _is_other_class(self, gone: FunctionFact) -> bool:
-        """Whether only functions of other classes have this name, as many classes have a ``get``."""
-        mine = [each for each in self.new_functions if _last(each.name) == _last(gone.name)]
-        return not mine
+    @cached_property
+    def _new_names(self) -> frozenset[str]:
+        """The last names of what is new: a function that moved, be it to another class."""
+        return frozenset(each.short_name for each in self.new_functions)
 
     def _is_renamed(self, gone: FunctionFact) -> bool:
         for each in self.new_functions[:_MOST]:
@@ -175,7 +165,7 @@ class _Code:
                     what=f"`{old.name}` does not refuse any more with `{lost[0][:80]}`.",
                     confidence=0.65,
                     name=old.name,
-                    excuse=self._excuse(old.name, _last(old.name)),
+                    excuse=self._excuse(old.name, old.short_name),
                 )
                 yield Avoidance(
                     kind=AvoidanceKind.feature_removed,
@@ -184,12 +174,12 @@ class _Code:
                     what=f"A check is gone from `{old.name}`: `{lost[0][:80]}`.",
                     confidence=0.6,
                     name=f"{old.name}: check",
-                    excuse=self._excuse(old.name, _last(old.name)),
+                    excuse=self._excuse(old.name, old.short_name),
                 )
 
     def find_removed_cases(self) -> Iterator[Avoidance]:
         """Values that a function told apart before, and does not know any more."""
-        known = {case for each in self.after for case in each.cases}
+        known = {case for file in self.program for each in file.new.functions for case in each.cases}
         for file in self.program:
             after = {each.name: each for each in file.new.functions}
             for old in file.old.functions:
@@ -209,8 +199,7 @@ class _Code:
 
     def find_swallowed(self) -> Iterator[Avoidance]:
         """Errors that are newly dropped."""
-        before = [place.text for file in self.files for each in file.old.functions for place in each.swallows]
-        known = set(before)
+        known = {place.text for file in self.files for each in file.old.functions for place in each.swallows}
         for file in self.files:
             old = {each.name: each for each in file.old.functions}
             for each in file.new.functions:
@@ -276,7 +265,7 @@ class _Code:
                     what=f"`{each.name}` {shown.replace('``', '`nothing`')}.",
                     confidence=0.6 if is_lookup or mine.size < _LARGE else 0.75,
                     name=f"{each.name}: one answer",
-                    excuse=self._excuse(each.name, _last(each.name)),
+                    excuse=self._excuse(each.name, each.short_name),
                 )
 
     def find_tables(self) -> Iterator[Avoidance]:
@@ -369,7 +358,3 @@ def _is_field(file: ChangedFacts, gone: FunctionFact) -> bool:
     owner, _, name = gone.name.rpartition(".")
     mine = next((each for each in file.new.functions if each.is_class and each.name == owner), None)
     return mine is not None and bool({name, f":{name}", name.rstrip("=")} & mine.words)
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]

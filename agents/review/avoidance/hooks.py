@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from agents.review.avoidance.assertions import CALLS, find_callee, is_literal, join_text
+from agents.review.avoidance.calls import CALLS, find_callee
 from agents.review.avoidance.facts import ReplacementFact
+from agents.review.avoidance.leaves import is_literal, join_text
 from agents.review.avoidance.lines import LONGEST
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
 

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agents.review.avoidance import lines
-from agents.review.avoidance.assertions import list_literals
 from agents.review.avoidance.commands import find_commands, find_triggers
 from agents.review.avoidance.embedded import find_embedded
 from agents.review.avoidance.facts import FunctionFact, SourceFacts
 from agents.review.avoidance.functions import find_functions
 from agents.review.avoidance.hooks import find_replacements
+from agents.review.avoidance.leaves import list_literals
 from agents.review.avoidance.lookups import list_tables
 from agents.review.avoidance.masking import MaskedText, mask_literals
 from agents.review.avoidance.selection import find_choices

@@ -57,7 +57,7 @@ class WeakenedAssertions:
             old = {each.name: each for each in file.old.functions}
             gained = sum(each.demand for each in file.new.functions if each.name not in old)
             for each in file.new.functions if file.is_test else ():
-                before, last = old.get(each.name), each.name.rpartition(".")[2]
+                before, last = old.get(each.name), each.short_name
                 if before is None or last not in called or each.demand + gained >= before.demand:
                     continue
                 is_gone = each.assertions < before.assertions
