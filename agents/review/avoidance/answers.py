@@ -73,12 +73,8 @@ def _is_constant(node: SyntaxNode) -> bool:
 def list_answers(own: Sequence[SyntaxNode]) -> Iterator[PlaceFact]:
     """Tables, and branches of one choice, that have a literal for each of some literals."""
     for each in own:
-        if each.kind in _TABLES:
-            keys = [key for child in each.children if child.kind in _PAIRS and (key := _read_key(child))]
-        elif "block" in each.kind or each.kind in {"case", "switch_statement", "switch_expression", "match_statement"}:
-            keys = [key for child in each.children if child.kind in CASES and (key := _read_key(child))]
-        else:
-            continue
+        entries = _PAIRS if each.kind in _TABLES else CASES
+        keys = [key for child in each.children if child.kind in entries and (key := _read_key(child))]
         if keys:
             yield PlaceFact(line=each.start, what=f"a table answers {len(keys)} inputs", text=" ".join(keys))
 

@@ -73,7 +73,9 @@ _ROOTS = frozenset(
     {"assert", "Assert", "require", "t", "expect", "td", "cmp", "ok", "chai", "StringAssert", "is", "qt"}
 )
 _T_FAILS = frozenset({"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"})
-_T_LOGS = frozenset({"Log", "Logf", "Run", "Helper", "Cleanup", "Parallel", "plan", "end", "teardown", "context"})
+_T_LOGS = frozenset(
+    {"Log", "Logf", "Run", "Helper", "Cleanup", "Parallel", "log", "timeout", "plan", "end", "teardown", "context"}
+)
 _T_LOGS_MORE = frozenset(
     {"Skip", "Skipf", "SkipNow", "TempDir", "Setenv", "Name", "test", "comment", "before", "after"}
 )

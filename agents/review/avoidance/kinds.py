@@ -6,7 +6,7 @@ IFS = frozenset(
 )
 CASES = frozenset(
     {"match_arm", "switch_case", "case_clause", "when", "expression_case", "case_statement", "case_item"}
-    | {"switch_section", "switch_block_statement_group", "switch_rule", "switch_label", "switch_expression_arm"}
+    | {"switch_section", "switch_block_statement_group", "switch_rule", "switch_expression_arm"}
     | {"match_conditional_expression"}
 )
 """Branches of a choice between values."""

@@ -103,7 +103,7 @@ def _is_named(name: str, sentence: str) -> bool:
 def is_mentioned(asked: str, values: Iterable[str]) -> bool:
     """Whether people named one of these values."""
     bare = (value.strip("\"'`") for value in values)
-    return any(len(value) > 0 and re.search(rf"(?<![\w.]){re.escape(value)}(?!\w)", asked) for value in bare)
+    return any(len(value) > 0 and re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\d)", asked) for value in bare)
 
 
 def _is_known(part: str, words: set[str]) -> bool:

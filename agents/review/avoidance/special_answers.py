@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from agents.review.avoidance.calls import CALLS, find_callee
 from agents.review.avoidance.facts import PlaceFact
@@ -43,11 +44,17 @@ def _list_patterns(condition: SyntaxNode) -> list[str]:
 
 
 def list_cases(own: list[SyntaxNode]) -> Iterator[str]:
-    """The literals of the branches of a ``switch``, ``match`` or ``case``."""
+    """The values of the branches of a ``switch``, ``match`` or ``case``: literals, and in a shell its words."""
     for each in own:
-        if each.kind in CASES and each.children:
+        if each.kind == "case_item":
+            yield from (child.text for child in takewhile(_is_pattern, each.children) if child.text != "|")
+        elif each.kind in CASES and each.find("case_item") is None:
             head = next((child for child in each.children if child.children or is_literal(child)), None)
             yield from ([] if head is None else [head.text] if is_literal(head) else list_literals(head))
+
+
+def _is_pattern(node: SyntaxNode) -> bool:
+    return node.text != ")"
 
 
 def _find_condition(node: SyntaxNode) -> SyntaxNode | None:
