@@ -265,3 +265,12 @@ def test_a_branch_that_always_runs_skips_nothing() -> None:
         after = PYTHON.replace("    assert", f"    if {condition}:\n        assert")
         skipped = {AvoidanceKind.test_skipped} & list_kinds(compare({path: PYTHON}, {path: after}))
         assert skipped == kinds
+
+
+def test_an_error_of_any_message_is_less() -> None:
+    path = "tests/test_a.py"
+    before = "def test_a():\n    with pytest.raises(ValueError, match='no price'):\n        f(1)\n"
+    [found] = compare({path: before}, {path: before.replace(", match='no price'", "")})
+    assert (found.kind, found.confidence) == (AvoidanceKind.assertion_weakened, 0.7)
+    [other] = compare({path: before}, {path: before.replace("ValueError", "TypeError")})
+    assert other.kind is AvoidanceKind.expectation_changed
