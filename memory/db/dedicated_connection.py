@@ -24,7 +24,7 @@ class DedicatedConnection:
     def __init__(self, engine: Engine, seconds: float) -> None:
         _, named = engine.dialect.create_connect_args(engine.url)
         self._arguments = {**named, **build_postgresql_arguments(seconds)}
-        self._open: psycopg.AsyncConnection[tuple[Any, ...]] | None = None
+        self._open: psycopg.AsyncCursor[tuple[Any, ...]] | None = None
 
     async def execute(self, statement: bytes, values: Mapping[str, object]) -> Rows:
         """The rows that a statement returns; it is prepared at its first use.
@@ -34,9 +34,10 @@ class DedicatedConnection:
         """
         try:
             if self._open is None:
-                self._open = await psycopg.AsyncConnection.connect(**self._arguments, autocommit=True)
-            cursor = await self._open.execute(statement, values, prepare=True)
-            return await cursor.fetchall()
+                connection = await psycopg.AsyncConnection.connect(**self._arguments, autocommit=True)
+                self._open = connection.cursor()  # one for all, which remembers how it converts the values
+            await self._open.execute(statement, values, prepare=True)
+            return await self._open.fetchall()
         except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError) as error:
             await self.close()
             raise DatabaseUnavailable(
@@ -45,5 +46,5 @@ class DedicatedConnection:
 
     async def close(self) -> None:
         if self._open is not None:
-            await self._open.close()
+            await self._open.connection.close()
             self._open = None

@@ -1,10 +1,9 @@
 """The statement that stores a group of deliveries and queues their work, in one round trip to PostgreSQL."""
 
-import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
+import orjson
 from sqlalchemy import JSON, DateTime, Dialect, Select, Text, column, func, literal_column, select
 from sqlalchemy.dialects import postgresql
 
@@ -36,7 +35,7 @@ class GroupStatement:
 
         :param rows: of the table of deliveries, in the order of its unique keys.
         """
-        return {"group": json.dumps(rows, default=datetime.isoformat)}
+        return {"group": orjson.dumps(rows).decode()}
 
 
 def _build(queue: QueueRows) -> Select[tuple[str]]:
