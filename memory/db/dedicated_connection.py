@@ -6,6 +6,7 @@ of psycopg takes twice the processor time of what is said here to libpq itself
 """
 
 import asyncio
+from typing import Any
 
 import psycopg
 from psycopg.errors import error_from_result
@@ -31,7 +32,7 @@ class DedicatedConnection:
 
     def __init__(self, engine: Engine, statement: str, seconds: float) -> None:
         _, named = engine.dialect.create_connect_args(engine.url)
-        self._arguments = {**named, **build_postgresql_arguments(seconds), "client_encoding": "utf8"}
+        self._arguments: dict[str, Any] = {**named, **build_postgresql_arguments(seconds), "client_encoding": "utf8"}
         self._statement = statement.encode()
         self._open: psycopg.AsyncConnection | None = None
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import JSON, DateTime, Dialect, Select, Text, column, func, literal_column, select
+from sqlalchemy import JSON, DateTime, Select, Text, column, func, literal_column, select
 from sqlalchemy.dialects import postgresql
 
 from memory.db.tables.deliveries import DeliveryRow
@@ -20,9 +20,9 @@ class GroupStatement:
     :param queue: with which the work of a delivery is queued.
     """
 
-    def __init__(self, dialect: Dialect, queue: QueueRows) -> None:
+    def __init__(self, queue: QueueRows) -> None:
         compiled = _build(queue).compile(
-            dialect=type(dialect)(paramstyle="named"),  # or each % of a text would be doubled
+            dialect=postgresql.dialect(paramstyle="named"),  # or each % of a text would be doubled
             schema_translate_map=queue.options.get("schema_translate_map"),
             compile_kwargs={"literal_binds": True},  # few of its values ever change
             render_schema_translate=True,

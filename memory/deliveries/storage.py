@@ -38,7 +38,7 @@ def open_storages(engine: Engine, queue: QueueRows, seconds: float) -> Sequence[
     """
     if engine.dialect.name == "sqlite":
         return [_SqliteStorage(engine, queue)]
-    statement = GroupStatement(engine.dialect, queue)
+    statement = GroupStatement(queue)
     connections = [DedicatedConnection(engine, statement.text, seconds) for _ in range(_AT_ONCE)]
     return [_PostgresqlStorage(each, statement) for each in connections]
 
