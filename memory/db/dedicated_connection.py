@@ -19,6 +19,7 @@ from memory.db.engine import Engine, build_postgresql_arguments
 Rows = list[tuple[bytes | None, ...]]
 
 _NAME = b"statement"  # by which it is prepared
+_OUTAGES = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
 _GOOD = {ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK}
 
 
@@ -49,8 +50,10 @@ class DedicatedConnection:
                 await _Answer(self._open).wait()
             self._open.pgconn.send_query_prepared(_NAME, values)
             found = await _Answer(self._open).wait()
-        except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError) as error:
+        except psycopg.Error as error:
             await self.close()
+            if not isinstance(error, _OUTAGES):
+                raise
             raise DatabaseUnavailable(
                 f"The database failed: {error}", "Check its state, space and permissions."
             ) from error
