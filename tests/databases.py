@@ -48,6 +48,13 @@ def restart_server() -> None:
     server.start()
 
 
+def get_server_pid() -> int:
+    """The process of this test process's PostgreSQL server; its children serve connections."""
+    process = _start_server().get_pid()
+    assert process is not None
+    return process
+
+
 def _server() -> str:
     """The address of this test process's PostgreSQL server."""
     return _start_server().get_uri()
