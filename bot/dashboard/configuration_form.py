@@ -9,7 +9,7 @@ from bot.dashboard.configuration import EDITOR, PresentFile, load_present
 from bot.dashboard.configuration_fields import build_fields, list_elsewhere, read_changes, read_typed
 from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, SeeOther, Shown, Visit
 from domain.config.mistakes import Mistake
-from domain.config.presets import apply_ceilings, flatten
+from domain.config.presets import Values, apply_ceilings, flatten
 from domain.errors import Behind, ForgeError, Halted
 from domain.ids import new_id
 from domain.text.redaction import redact_outgoing
@@ -170,8 +170,8 @@ def _render(
 
     :param present: None: whoever sees it may read nothing of what holds, only what they entered.
     """
-    own = {} if present is None else present.own
-    effective = {} if present is None else present.loaded.configuration.model_dump(mode="json")
+    own: Values = {} if present is None else present.own
+    effective: Values = {} if present is None else present.loaded.configuration.model_dump(mode="json")
     is_text = entered.text is not None
     typed = None if is_new else entered.typed
     shown: dict[str, object] = {
