@@ -172,7 +172,7 @@ def _render(
     :param present: None: whoever sees it may read nothing of what holds, only what they entered.
     """
     own: Values = {} if present is None else present.own
-    effective = {} if present is None else present.loaded.configuration.model_dump(mode="json")
+    effective: Values = {} if present is None else present.loaded.configuration.model_dump(mode="json")
     is_text = entered.text is not None
     typed = None if is_new else entered.typed
     shown: dict[str, object] = {
