@@ -35,6 +35,7 @@ UNMEASURED = (
 """Here Forge runs in processes of its own, whose lines nobody counts: always played, but for those below."""
 LONGEST = frozenset(
     {
+        "tests/stories/test_command_line.py::test_the_hook_reads_what_is_about_to_be_committed",
         "tests/stories/test_learning_killed.py::test_a_night_that_is_cut_short_ends_the_same",
         "tests/threats/test_canaries.py::test_t_x1_planted_secrets_are_nowhere",
         "tests/threats/test_durability.py::test_d1_killed_while_a_write_of_a_run_that_was_ended_is_on_its_way",

@@ -48,7 +48,7 @@ class ForgeProcess:
             "FORGE_LOG_FORMAT": "json",
             "FORGE_WELCOME": "off",  # issues that nobody looks at would change every number
             "FORGE_WRITE_INTERVAL": "0",
-            "FORGE_QUEUE_POLLING": "0.05",
+            "FORGE_QUEUE_POLLING": "0.2",
             **more,
         }
         if "FORGE_PRIVATE_KEY_PATH" in more:

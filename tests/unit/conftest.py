@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 
 from memory.db.engine import Database
-from tests.databases import Backend, create_database, drop_database
+from tests.databases import Backend, lend_database
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[str]:
     backend: Backend = request.param
-    address = create_database(backend, tmp_path)
-    yield address
-    drop_database(address)
+    with lend_database(backend, tmp_path) as address:
+        yield address
 
 
 @pytest.fixture

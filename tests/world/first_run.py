@@ -110,7 +110,7 @@ async def run_forge(
         **kept,
         "PYTHONPATH": str(Path(__file__).parents[2]),
         "FORGE_PORT": str(port),
-        "FORGE_QUEUE_POLLING": "0.2",
+        "FORGE_QUEUE_POLLING": "0.5",
         "FORGE_WRITE_INTERVAL": "0",
         **(settings or {}),
     }

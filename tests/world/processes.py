@@ -36,7 +36,7 @@ def build_environment(github: Simulator, url: str, folder: Path, **more: str) ->
         "FORGE_PORT": "0",
         "FORGE_LOG_FORMAT": "json",
         "FORGE_WRITE_INTERVAL": "0",
-        "FORGE_QUEUE_POLLING": "0.1",
+        "FORGE_QUEUE_POLLING": "0.3",
         "FORGE_TOOL_WORKERS": "1",
         "FORGE_REFLECTION": "false",
         **{f"FORGE_{name.upper()}": value for name, value in more.items()},

@@ -6,7 +6,6 @@ import time
 from collections.abc import AsyncGenerator, Generator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -24,7 +23,6 @@ from memory.ledger import ledger
 from memory.reservations import reservations
 from memory.runs import runs
 from memory.runs.runs import Candidate
-from tests.databases import Backend, create_database, drop_database
 
 NOW = datetime(2026, 3, 28, 12, tzinfo=UTC)  # in the night that follows, clocks in Europe are put forward
 DAY = timedelta(days=1)
@@ -60,15 +58,12 @@ class GateDatabase:
         return [event.payload for event in await ledger.load_events(self.two, run.id) if event.type is kind]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def books(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[GateDatabase]:
-    backend: Backend = request.param
-    url = create_database(backend, tmp_path)
+@pytest.fixture
+async def books(url: str) -> AsyncGenerator[GateDatabase]:
     opened = GateDatabase(Database(url), Database(url))
     yield opened
     await opened.one.close()
     await opened.two.close()
-    drop_database(url)
 
 
 @pytest.fixture(params=["UTC", "Europe/Berlin", "America/New_York"])
