@@ -1,6 +1,7 @@
 """Settings of all tests, and which of them only `make test-all` plays: a whole Forge on PostgreSQL, among others."""
 
 import gc
+import logging
 import os
 import sys
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
@@ -96,8 +97,10 @@ def environment() -> Iterator[None]:
 def logs() -> Iterator[None]:
     """A Forge that runs beside a command must not log into what the command prints, which tests read.
 
-    A command of the terminal sets up logging for its process, to a stream that is closed with its test.
+    A command of the terminal sets up logging for its process, to a stream that is closed with its test. So does DBOS at
+    its first start, and fails at the next one if its handler is still there.
     """
     structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     yield
     structlog.reset_defaults()
+    logging.getLogger("dbos").handlers.clear()
