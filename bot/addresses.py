@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from enum import StrEnum
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import urlsplit
 
 Address = IPv4Address | IPv6Address
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -57,6 +58,37 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+_USUAL_PORTS = {"https": ":443", "http": ":80"}
+
+
+def spell_as_browser(address: str) -> str:
+    """An address with its scheme and host as browsers send them in Origin: in small letters, without the usual port."""
+    place = urlsplit(address)
+    origin = f"{place.scheme}://{place.netloc}"
+    port = _USUAL_PORTS.get(place.scheme, "")
+    return origin.lower().removesuffix(port) + address[len(origin) :] if place.netloc else address
+
+
+def is_named(origin: str, host: str) -> bool:
+    """Whether browsers and proxies may call an origin so: with or without the usual port.
+
+    :param origin: scheme and host, with a port if it is not the usual one; empty: there is none.
+    :param host: the header of that name.
+    """
+    public = urlsplit(origin)
+    place, port = public.netloc.lower(), _USUAL_PORTS.get(public.scheme, "")
+    return bool(place) and host.lower() in {place, f"{place}{port}", place.removesuffix(port)}
+
+
+def find_host_name(host: str) -> str:
+    """The name or number in the header Host; empty if there is none, or what no browser sends."""
+    try:
+        parts = urlsplit(f"//{host}")
+        return "" if parts.netloc != host or "@" in host else parts.hostname or ""
+    except ValueError:
+        return ""
 
 
 def unwrap(address: str) -> Address:

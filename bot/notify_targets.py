@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from domain.config.deploy import Address
 from domain.config.notify import EventPattern, TargetName
@@ -41,6 +42,17 @@ class _Entry(BaseModel):
     events: tuple[EventPattern | _OwnEvent, ...] = Field(default=(), max_length=50)
     severity: NoticeSeverity = NoticeSeverity.info
 
+
+_WANTED = {
+    "": 'a table of its own, such as [ops] and below it url = "https://…"',
+    "[key]": "a name of at most 50 small letters, digits, - and _, not - or _ first",
+    "format": ", ".join(NoticeFormat),
+    "url": "an address of plain letters that begins with https://",
+    "repositories": 'a list of at most 200, such as ["acme/*", "octo/shop"]; "*" for all',
+    "events": 'a list of what docs/contract.md names under Notices, such as ["gate.*", "run.failed"]; "*" for all',
+    "severity": ", ".join(NoticeSeverity),
+}
+"""Key → what its value has to be."""
 
 _FILE: TypeAdapter[dict[str, _Entry]] = TypeAdapter(dict[TargetName, _Entry])
 _URL: TypeAdapter[str] = TypeAdapter(Address)
@@ -70,9 +82,8 @@ def load_notify_targets(path: Path | None) -> dict[str, NoticeTarget]:
         entries = _FILE.validate_python(_parse(path))
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"][:2])
-        why = first["msg"].removeprefix("Value error, ")
-        raise _wrong(f"{where} in {path} is wrong: {why}") from None
+        where = ".".join(str(part) for part in first["loc"][:2] if part != "[key]")
+        raise _wrong(f"{where} in {path} is wrong: {_explain(first)}") from None
     return {name: _build(name, entry) for name, entry in entries.items()}
 
 
@@ -87,11 +98,22 @@ def _parse(path: Path) -> dict[str, Any]:
         raise _wrong(f"{path} is not TOML: {error}") from None
 
 
+def _explain(mistake: ErrorDetails) -> str:
+    """What a value has to be, without the value."""
+    if mistake["type"] == "value_error":
+        return mistake["msg"].removeprefix("Value error, ")
+    if mistake["type"] == "extra_forbidden":
+        return f"there is no such key; there are {', '.join(_Entry.model_fields)}"
+    field = str(mistake["loc"][1]) if len(mistake["loc"]) > 1 else ""
+    return f"it has to be {_WANTED.get(field, 'text')}"
+
+
 def _build(name: str, entry: _Entry) -> NoticeTarget:
     if (entry.url is None) == (entry.url_file is None):
         raise _wrong(f"{name} needs one of url and url_file")
     if entry.secret and entry.secret_file is not None:
         raise _wrong(f"{name} has both secret and secret_file; keep one")
+    _refuse_idle(name, entry)
     url = entry.url or ""
     if entry.url_file is not None:
         try:
@@ -108,6 +130,19 @@ def _build(name: str, entry: _Entry) -> NoticeTarget:
         events=entry.events,
         severity=entry.severity,
     )
+
+
+def _refuse_idle(name: str, entry: _Entry) -> None:
+    """Refuse what would have no effect.
+
+    :raises ConfigurationError: something would not.
+    """
+    if entry.format.is_chat and (entry.secret or entry.secret_file is not None):
+        raise _wrong(f"{name} has a secret, which {entry.format} does not check; leave it out")
+    if not entry.repositories and not entry.events:
+        raise _wrong(f"{name} would get nothing; give it repositories, which may name it, or events, which it gets")
+    if "severity" in entry.model_fields_set and not entry.events:
+        raise _wrong(f"{name} has a severity, which counts for its events, but no events; add them or leave it out")
 
 
 def _read(name: str, key: str, file: Path) -> str:

@@ -104,14 +104,17 @@ class Metrics:
             ["kind", "judged"],
             registry=registry,
         )
-        self._deployed = Gauge(
-            "forge_deployments_total", "Deployments that are over, by how they ended", ["state"], registry=registry
+        self._deployed = _RenamedGauge(
+            "forge_deployments_over",
+            "forge_deployments_total",
+            "Deployments that are over, by how they ended",
+            registry,
         )
         self._deploying = Gauge(
             "forge_deployments_under_way", "Deployments that are not over, waiting ones included", registry=registry
         )
-        self._notices = Gauge(
-            "forge_notices_total", "Notices that are kept, by what became of them", ["state"], registry=registry
+        self._notices = _RenamedGauge(
+            "forge_notices_kept", "forge_notices_total", "Notices that are kept, by what became of them", registry
         )
         self._failing = Gauge("forge_notice_targets_failing", "Targets that take no notices", registry=registry)
         self._halted = Gauge("forge_halted", "1 while the operator halts Forge", registry=registry)
@@ -156,10 +159,10 @@ class Metrics:
             self._levels.labels(str(level)).set(count)
         for state in DeploymentState:
             if state.is_over:
-                self._deployed.labels(state.value).set(deployed.get(state, 0))
+                self._deployed.set(state.value, deployed.get(state, 0))
         self._deploying.set(sum(count for state, count in deployed.items() if not state.is_over))
         for state, count in told.items():
-            self._notices.labels(state).set(count)
+            self._notices.set(state, count)
         self._failing.set(len(failing))
         self._halted.set(now.is_halted)
         await self._update_feedback(database)
@@ -207,6 +210,27 @@ class Metrics:
         self._decisions.labels(gate, _OUTCOMES[event.type]).inc()
         if event.type in _ANSWERS and event.duration is not None:
             self._responses.labels(gate).observe(event.duration)
+
+
+class _RenamedGauge:
+    """A gauge by state that had a name with ``_total``, which Prometheus keeps for counters; exported under both.
+
+    The release after the one that says so in the changelog leaves the former name out.
+    """
+
+    def __init__(self, name: str, former: str, what: str, registry: CollectorRegistry) -> None:
+        told = {name: what, former: f"The former name of {name}"}
+        self._gauges = [Gauge(each, says, ["state"], registry=registry) for each, says in told.items()]
+
+    def clear(self) -> None:
+        """Report no state."""
+        for gauge in self._gauges:
+            gauge.clear()
+
+    def set(self, state: str, count: int) -> None:
+        """Report how many there are in a state."""
+        for gauge in self._gauges:
+            gauge.labels(state).set(count)
 
 
 class _CheckpointMetrics:

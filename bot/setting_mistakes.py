@@ -42,7 +42,7 @@ def explain(mistake: ErrorDetails) -> ConfigurationError:
             what = "it must be a number"
         case "bool_parsing":
             what = "it must be true or false"
-        case "literal_error":
+        case "literal_error" | "enum":
             what = f"it must be {limits['expected']}"
         case "greater_than":
             what = f"it must be more than {limits['gt']:g}"

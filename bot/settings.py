@@ -17,7 +17,7 @@ from pydantic_settings import (
 )
 
 from agents.llm.models import Models, ModelTier
-from bot.addresses import is_loopback
+from bot.addresses import is_loopback, spell_as_browser
 from bot.github.registration import load_permissions
 from bot.github.settings import GitHubSettings, rsa_key
 from bot.outbound.allowance import NOTHING, Allowance
@@ -32,6 +32,7 @@ from workspace.sandbox.registry_proxy import Address
 
 _MODEL_NAMES = {"strong_model", "fast_model", "fallback_model", "embedding_model"}
 _MODEL = r"^[a-z][a-z0-9-]*:\S+$"
+_PLAIN = re.compile(r"[\x21-\x7e]+")
 _SHORTEST_SECRET = 16  # characters; GitHub advises a random text of high entropy
 _PRICE = re.compile(r"(\S+:[^\s=]+)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
 
@@ -109,14 +110,18 @@ class Installation(ToolFolders, Places):
         place = urlsplit(value)
         if value and (place.scheme not in {"http", "https"} or not place.hostname):
             raise ValueError("it must be an address, such as https://forge.example.com")
-        return value
+        if place.username is not None or place.query or place.fragment:
+            raise ValueError("it must be scheme and host only, such as https://forge.example.com")
+        return spell_as_browser(value)
 
     @field_validator("webhook_relay")
     @classmethod
     def _require_private(cls, value: str) -> str:
         parts = urlsplit(value)
         if value and not (
-            parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname)))
+            _PLAIN.fullmatch(value)
+            and parts.hostname
+            and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname)))
         ):
             raise ValueError("it must be an https:// address, such as https://smee.io/CHANNEL")
         return value

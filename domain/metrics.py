@@ -108,16 +108,6 @@ class RunFact:
 
 
 @dataclass(frozen=True)
-class RecallFact:
-    """One memory used by one task of a run. ``helped`` is None if unknown."""
-
-    at: datetime
-    run: str
-    task: str
-    helped: bool | None
-
-
-@dataclass(frozen=True)
 class TroubleFact:
     """One piece of work in which an agent gave up in disguise.
 
@@ -135,42 +125,19 @@ class TroubleFact:
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts, in any order; each moment decides the week. What counts ``of how many`` may come in parts.
+    """What counts for several metrics at once, in any order; each moment decides the week.
 
-    :param tools: tool calls: how many succeeded, of how many.
-    :param learned: memories that Forge made itself or from people's actions.
-    :param posted: posted findings: how many were dismissed, of how many.
-    :param dismissed: findings that are dismissed; seconds since they were posted.
-    :param merged: pull requests a person merged after a verdict; whether against it.
-    :param answered: gates that people answered; seconds until then.
     :param first: first verdicts on pull requests; whether they approved.
-    :param alarms: findings of giving up: how many are dismissed, of how many.
-    :param judged: those that people judged; whether they are right.
-    :param whitelisted: when something was put on a whitelist.
-    :param destructive: answered gates ``destructive``; whether they were approved.
-    :param alternatives: those that ended otherwise; whether a later head did without.
     """
 
     runs: Sequence[RunFact] = ()
-    tools: Sequence[tuple[datetime, int, int]] = ()
-    learned: Sequence[datetime] = ()
-    told: Sequence[RecallFact] = ()
-    posted: Sequence[tuple[datetime, int, int]] = ()
-    dismissed: Sequence[tuple[datetime, float]] = ()
-    merged: Sequence[tuple[datetime, bool]] = ()
-    answered: Sequence[tuple[datetime, float]] = ()
     first: Sequence[tuple[datetime, bool]] = ()
     troubles: Sequence[TroubleFact] = ()
-    alarms: Sequence[tuple[datetime, int, int]] = ()
-    judged: Sequence[tuple[datetime, bool]] = ()
-    whitelisted: Sequence[datetime] = ()
-    destructive: Sequence[tuple[datetime, bool]] = ()
-    alternatives: Sequence[tuple[datetime, bool]] = ()
 
 
 @dataclass(frozen=True)
 class Observation:
-    """One observation. A mean divides by ``of``, so that values without a run can be spread."""
+    """One observation, or the sum of several. A mean divides by ``of``, so that values without a run can be spread."""
 
     metric: Metric
     at: datetime
@@ -240,23 +207,11 @@ def observe(facts: Facts) -> Iterator[Observation]:
     """The single observations."""
     for run in facts.runs:
         yield from _observe_run(run)
-    yield from (Observation(TOOL_SUCCESS, at, well, of) for at, well, of in facts.tools)
-    yield from (Observation(LEARNINGS, at, 1, of=0) for at in facts.learned)
-    yield from _observe_recalls(facts.told)
-    yield from (Observation(DISMISSAL, at, dismissed, of) for at, dismissed, of in facts.posted)
-    yield from (Observation(TO_DISMISSAL, at, seconds) for at, seconds in facts.dismissed)
-    yield from (Observation(OVERRIDE, at, against) for at, against in facts.merged)
-    yield from (Observation(RESPONSE, at, seconds) for at, seconds in facts.answered)
     yield from (Observation(FIRST_PASS, at, approved) for at, approved in facts.first)
     for trouble in facts.troubles:
         yield Observation(RECOVERY_ATTEMPTS, trouble.at, trouble.attempts)
         yield Observation(RECOVERED, trouble.at, trouble.is_mended)
         yield Observation(ESCALATED, trouble.at, trouble.is_escalated)
-    yield from (Observation(FALSE_ALARMS, at, wrong, of) for at, wrong, of in facts.alarms)
-    yield from (Observation(JUDGED_RIGHT, at, right) for at, right in facts.judged)
-    yield from (Observation(WHITELISTED, at, 1) for at in facts.whitelisted)
-    yield from (Observation(DESTRUCTIVE_APPROVED, at, approved) for at, approved in facts.destructive)
-    yield from (Observation(ALTERNATIVES, at, found) for at, found in facts.alternatives)
 
 
 def render_trend(values: Sequence[float | None]) -> str:
@@ -283,17 +238,6 @@ def _observe_run(run: RunFact) -> Iterator[Observation]:
         yield Observation(BOUNCES, run.at, run.bounces)
         if run.bounces:
             yield Observation(BOUNCES_RESOLVED, run.at, run.bounces * (run.state is RunState.completed), of=run.bounces)
-
-
-def _observe_recalls(told: Iterable[RecallFact]) -> Iterator[Observation]:
-    """Precision counts memories, application counts tasks."""
-    tasks: defaultdict[tuple[str, str], list[RecallFact]] = defaultdict(list)
-    for each in told:
-        if each.helped is not None:
-            yield Observation(PRECISION, each.at, each.helped)
-            tasks[each.run, each.task].append(each)
-    for each in tasks.values():
-        yield Observation(APPLICATION, each[0].at, any(one.helped for one in each))
 
 
 def _build_one(metric: Metric, weeks: Sequence[Sequence[Observation]]) -> Series:

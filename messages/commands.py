@@ -37,7 +37,7 @@ _REASONS = {
     ReasonCode.commit_gone: "the commit is gone",
     ReasonCode.excluded: "the configuration excludes it",
     ReasonCode.access_lost: "Forge lost access",
-    ReasonCode.gate: "waiting for a person",
+    ReasonCode.gate: "for a person",
     ReasonCode.watching: "watching what was deployed",
     ReasonCode.deployed: "deployed",
     ReasonCode.rolled_back: "rolled back",

@@ -2,19 +2,15 @@
 
 from domain.gates import Gate
 from messages.audit import format_duration
-from messages.gates import render_title
+from messages.gates import name_deciders, render_title
 
 
 def describe_deciders(gate: Gate) -> str:
     """Who may answer, as a sentence."""
-    asked = gate.request
-    left_out = [
-        name for name, is_out in (("the author", asked.not_author), ("the requester", asked.not_requester)) if is_out
-    ]
-    but = f", but not {' or '.join(left_out)}" if left_out else ""
+    escalate = gate.request.escalate
     passed = f" {gate.delegate} was asked to decide." if gate.delegate else ""
-    told = f" If nobody answers, {', '.join(asked.escalate)} will be told." if asked.escalate else ""
-    return f"Who has the role {asked.role} or above{but}.{passed}{told}"
+    told = f" If nobody answers, {', '.join(escalate)} will be told." if escalate else ""
+    return f"Anyone with the role {name_deciders(gate.request)}.{passed}{told}"
 
 
 def describe_answer(gate: Gate) -> str:

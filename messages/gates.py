@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from domain.gates import BUDGET_GATES, Choice, Gate, GateState
+from domain.gates import BUDGET_GATES, Choice, Gate, GateRequest, GateState
 from domain.money import format_usd
 from domain.text.escaping import escape, inline_code
 from messages.review import CheckText, render_reasons
@@ -210,13 +210,18 @@ def _options(gate: Gate) -> str:
     return "\n".join(["| answer | what it does |", "| --- | --- |", *rows])
 
 
-def _who(gate: Gate) -> str:
-    request = gate.request
+def name_deciders(request: GateRequest) -> str:
+    """The role that may answer and who may not, to follow “the role”."""
     left_out = [
         *(["the author of the change"] if request.not_author else []),
         *(["the requester"] if request.not_requester else []),
     ]
     but = f", but not {' or '.join(left_out)}" if left_out else ""
+    return f"{request.role} or above{but}"
+
+
+def _who(gate: Gate) -> str:
+    request = gate.request
     told = (
         f", and {', '.join(map(inline_code, request.escalate))} {_are(request.escalate)} told"
         if request.escalate
@@ -227,7 +232,7 @@ def _who(gate: Gate) -> str:
     if gate.name in _OF_DEPLOYMENTS:
         void = ""
     return (
-        f"**Who decides:** anyone with the role {request.role} or above{but}."
+        f"**Who decides:** anyone with the role {name_deciders(request)}."
         f"{passed} **Until:** {_when(gate.until)}; then it counts as rejected{told}.{void}"
     )
 

@@ -2,19 +2,27 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 from domain.events import Event, EventType
 from domain.gates import Gate, GateState
 from domain.ids import shorten_id
-from domain.notices import Notice, NoticeSeverity, NoticeType
+from domain.notices import Notice, NoticeSeverity, NoticeType, parse_key
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
+from messages.gates import name_deciders
 
 _LONGEST = 1000  # characters of a text
 
 _TOLD_BY_GATE = frozenset({ReasonCode.gate_rejected.value, ReasonCode.gate_timeout.value})
 _OF_MONEY = frozenset({"cost.day", "cost.installation"})
+
+
+def describe_target(key: str) -> str:
+    """A target for people: its name, or the host of its address and the repository."""
+    number, name = parse_key(key)
+    return strip_invisible(f"{urlsplit(name).hostname} (repository {number})" if number else name)
 
 
 def build_notice(
@@ -113,8 +121,8 @@ def _tell_of_gate(event: Event, gate: Gate, page: str) -> Notice | None:
 
 
 def _describe_gate(event: Event, gate: Gate) -> tuple[NoticeType, NoticeSeverity, str, str] | None:
-    who = f"Anyone with the role {gate.request.role} or above may decide it"
-    by = f"{who}, until {_when(gate.until)}; no answer counts as a rejection."
+    who = f"Who may decide it: anyone with the role {name_deciders(gate.request)}."
+    by = f"{who} No answer until {_when(gate.until)} counts as a rejection."
     why = " ".join(_end(reason.text) for reason in gate.request.reasons[:3])
     match event.type:
         case EventType.gate_requested if gate.is_waiting:

@@ -14,6 +14,7 @@ from domain.review.suppression import SuppressedFinding, SuppressionReason
 from domain.runs.run import ReasonCode, Run, RunState, Trigger
 from messages.audit import describe_event
 from messages.commands import describe_state
+from messages.gates import name_deciders
 from messages.history import AgentTurn, describe_use
 
 _WORDS = 400  # characters of what a model said
@@ -95,15 +96,10 @@ def explain_wait(run: Run, waiting: Sequence[Gate], until: datetime | None, prop
 
 def _explain_gate(gate: Gate) -> str:
     asked = gate.request
-    left_out = [
-        name for name, is_out in (("the author", asked.not_author), ("the requester", asked.not_requester)) if is_out
-    ]
-    but = f", but not {' or '.join(left_out)}" if left_out else ""
     passed = f" {gate.delegate} was asked to decide." if gate.delegate else ""
     return (
-        f"This run waits for a person at {gate.name}: {asked.prompt.rstrip('.')}. Somebody with the role "
-        f"{asked.role} or above decides{but}, until {_when(gate.until)}; without an answer it counts as "
-        f"rejected.{passed}"
+        f"This run waits for a person at {gate.name}: {asked.prompt.rstrip('.')}. Who decides: anyone with the "
+        f"role {name_deciders(asked)}. Without an answer until {_when(gate.until)} it counts as rejected.{passed}"
     )
 
 

@@ -80,7 +80,7 @@ def _list_sights(overview: RepositoryOverview) -> Iterator[str]:
     linters = ", ".join(inline_code(name, 60) for name in overview.linters)
     yield f"**Checked by:** {f'{linters}, and ' if linters else ''}a search for credentials and dangerous code."
     if overview.tests:
-        yield f"**Tests:** {escape(overview.tests)} Set `commands.test` if that is not how they run."
+        yield f"**Tests:** {escape(overview.tests)} Set `commands.test` if that is wrong."
 
 
 def _list_advice(overview: RepositoryOverview) -> Iterator[str]:

@@ -1,7 +1,9 @@
 """Settings of all tests, and which of them only `make test-all` plays: a whole Forge on PostgreSQL, among others."""
 
 import gc
+import logging
 import os
+import sys
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 
 import pytest
@@ -93,6 +95,12 @@ def environment() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def logs() -> Iterator[None]:
-    """A command of the terminal sets up logging for its process, to a stream that is closed with its test."""
+    """A Forge that runs beside a command must not log into what the command prints, which tests read.
+
+    A command of the terminal sets up logging for its process, to a stream that is closed with its test. So does DBOS at
+    its first start, and fails at the next one if its handler is still there.
+    """
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
     yield
     structlog.reset_defaults()
+    logging.getLogger("dbos").handlers.clear()

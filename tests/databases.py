@@ -22,6 +22,8 @@ from pipeline.worker.settings import EngineSettings
 
 Backend = Literal["sqlite", "postgresql"]
 POLLING = 0.5  # seconds between two looks into a queue, in tests: each look takes processor time, and most find nothing
+DURABLE = "TEST_DURABLE"
+"""The variable that has PostgreSQL wait for its disk, as benchmarks need it."""
 _OURS = "schemaname NOT IN ('pg_catalog', 'information_schema')"
 _idle: list[str] = []  # addresses of PostgreSQL databases that were lent before, and are empty again
 
@@ -96,6 +98,13 @@ def restart_server() -> None:
     server.start()
 
 
+def get_server_pid() -> int:
+    """The process of this test process's PostgreSQL server; its children serve connections."""
+    process = _start_server().get_pid()
+    assert process is not None
+    return process
+
+
 def _server() -> str:
     """The address of this test process's PostgreSQL server."""
     return _start_server().get_uri()
@@ -103,14 +112,15 @@ def _server() -> str:
 
 @functools.cache
 def _start_server() -> PostgresServer:
-    """This test process's PostgreSQL server, which ends with the process, and need not survive the machine."""
+    """This test process's PostgreSQL server, which ends with the process, and need not outlive the machine."""
     os.environ["PATH"] += ":/usr/sbin"  # it calls useradd where it runs as root
     folder = Path(tempfile.mkdtemp(prefix="forge-pg-"))
     server = get_server(folder, cleanup_mode="delete")
-    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        connection.execute("ALTER SYSTEM SET fsync = off")  # else a test waits more for the disk than it computes
-        connection.execute("ALTER SYSTEM SET full_page_writes = off")
-        connection.execute("SELECT pg_reload_conf()")
+    if not os.environ.get(DURABLE):
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET fsync = off")  # else a test waits more for the disk than it computes
+            connection.execute("ALTER SYSTEM SET full_page_writes = off")
+            connection.execute("SELECT pg_reload_conf()")
     return server
 
 

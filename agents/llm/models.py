@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from domain.money import FREE, FixedPrice, Price
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from pydantic_ai.embeddings import EmbeddingModel
     from pydantic_ai.models import Model
     from pydantic_ai.providers import Provider
+
+    _Provide = Callable[[str], Provider[Any]]
+
+_Model = TypeVar("_Model")
 
 
 class ModelTier(StrEnum):
@@ -172,40 +176,40 @@ def build_embedding_model(
 ) -> Embedding | Unusable:
     """The embedding model of this name, or why it cannot be asked. Sends nothing."""
     from pydantic_ai.embeddings import infer_embedding_model
-    from pydantic_ai.exceptions import UserError
 
     from agents.llm.prices import find_price
 
-    missing = _check_key(name, environment)
-    if missing is not None:
-        return missing
-    try:
-        model = infer_embedding_model(name, provider_factory=lambda kind: _provider(kind, environment))
-    except ImportError as error:
-        return Unusable(
-            f"{name} cannot be asked: {_explain_not_installed(name, error)}", "Install it, or name another model."
-        )
-    except (UserError, ValueError) as error:
-        return Unusable(
-            f"{name} cannot be asked: {_first_line(error)}", "Correct its name and what its provider needs."
-        )
-    return Embedding(name, model, find_price(name, prices)[0])
+    model = _infer(name, environment, lambda provide: infer_embedding_model(name, provider_factory=provide))
+    return model if isinstance(model, Unusable) else Embedding(name, model, find_price(name, prices)[0])
 
 
 def build_language_model(
     name: str, prices: Mapping[str, FixedPrice], environment: Mapping[str, str] = os.environ
 ) -> LanguageModel | Unusable:
     """The model of this name, or why it cannot be asked. Sends nothing."""
-    from pydantic_ai.exceptions import UserError  # takes half a second that other commands need not wait
-    from pydantic_ai.models import infer_model
+    from pydantic_ai.models import infer_model  # takes half a second that other commands need not wait
 
     from agents.llm.prices import find_price
+
+    model = _infer(name, environment, lambda provide: infer_model(name, provide))
+    if isinstance(model, Unusable):
+        return model
+    cost, notice = find_price(name, prices)
+    return LanguageModel(name, model, cost, notice)
+
+
+def _infer(name: str, environment: Mapping[str, str], infer: Callable[[_Provide], _Model]) -> _Model | Unusable:
+    """What the library makes of a name, or why it cannot be asked.
+
+    :param infer: is given what makes a provider.
+    """
+    from pydantic_ai.exceptions import UserError
 
     missing = _check_key(name, environment)
     if missing is not None:
         return missing
     try:
-        model = infer_model(name, lambda kind: _provider(kind, environment))
+        return infer(lambda kind: _provider(kind, environment))
     except ImportError as error:
         return Unusable(
             f"{name} cannot be asked: {_explain_not_installed(name, error)}", "Install it, or name another model."
@@ -214,8 +218,6 @@ def build_language_model(
         return Unusable(
             f"{name} cannot be asked: {_first_line(error)}", "Correct its name and what its provider needs."
         )
-    cost, notice = find_price(name, prices)
-    return LanguageModel(name, model, cost, notice)
 
 
 def _check_key(name: str, environment: Mapping[str, str]) -> Unusable | None:

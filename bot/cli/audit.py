@@ -1,24 +1,21 @@
 """`forge audit`: prints who decided what, and what was stopped, as text, JSON Lines or CSV."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
+from bot.cli.lookup import find_gate, find_repositories, find_run, parse_period
 from bot.cli.output import output
-from bot.cli.run import open_database
 from bot.clock import SystemClock
+from bot.current_database import open_database
 from bot.settings import Installation
 from domain.errors import ForgeError, UnknownName
-from domain.gates import STANDARD_GATES, Gate
-from domain.runs.run import RepositoryRef
+from domain.gates import STANDARD_GATES
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
-from memory.gates import gates
 from memory.ledger import audit
 from memory.ledger.audit import EventFilter
-from memory.repositories import addresses
 from messages import audit as texts
 from messages.audit import AuditEntry, format_duration
 from messages.audit_export import ExportForm, export_entry, export_head
@@ -26,7 +23,6 @@ from safety.guards import Guard
 
 BREAKERS = ("iteration", "stagnation", "cost", "time", "error_rate", *(guard.value for guard in Guard))
 DEFAULT_LIMIT = 200  # events printed as text without --limit
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True)
@@ -61,32 +57,6 @@ async def show(settings: Installation, asked: AuditOptions, form: str) -> None:
             await _export(database, wanted, asked.limit, ExportForm(form))
 
 
-def parse_period(since: str | None, until: str | None, now: datetime) -> tuple[datetime | None, datetime | None]:
-    """The times that ``--since`` and ``--until`` name.
-
-    :raises ForgeError: if one is not a time, or ``--since`` is not before ``--until``.
-    """
-    begin, end = parse_moment(since, now, "--since"), parse_moment(until, now, "--until")
-    if begin is not None and end is not None and begin >= end:
-        raise ForgeError("--since is not before --until, so no event can match.")
-    return begin, end
-
-
-def parse_moment(text: str | None, now: datetime, option: str) -> datetime | None:
-    """Parses ``2h`` as two hours ago, anything else as a date or time in ISO 8601, in UTC unless it names a zone."""
-    if text is None:
-        return None
-    ago = re.fullmatch(r"(\d{1,4})([mhdw])", text)
-    if ago:
-        return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-    try:
-        named = datetime.fromisoformat(text)
-    except ValueError:
-        possible = "Write 30m, 2h, 7d or 2w for a time ago, or a date or time such as 2026-01-31 or 2026-01-31T14:00."
-        raise ForgeError(f"{option} {strip_invisible(text)} is not a time.", possible) from None
-    return named.replace(tzinfo=UTC) if named.tzinfo is None else named
-
-
 async def _build_filter(
     database: Database, asked: AuditOptions, since: datetime | None, until: datetime | None
 ) -> EventFilter:
@@ -103,63 +73,6 @@ async def _build_filter(
         raise UnknownName(f"There is no breaker {strip_invisible(asked.breaker)}.", f"Use {', '.join(BREAKERS)}.")
     repositories = None if asked.repository is None else await find_repositories(database, asked.repository)
     return EventFilter(run, asked.gate, gate_id, asked.breaker, repositories=repositories, since=since, until=until)
-
-
-async def find_run(database: Database, text: str) -> str:
-    """The id of the run with this id, or with an id that ends so.
-
-    :raises ForgeError: if there is none, or more than one.
-    """
-    ending = text.removeprefix("…").removeprefix("...")
-    advice = "Give the whole id or its last 6 characters; `forge runs` lists the latest."
-    found = await audit.find_runs(database, ending) if len(ending) >= 6 else ()
-    if not found:
-        raise UnknownName(f"There is no run {strip_invisible(text)}.", advice)
-    if len(found) > 1:
-        raise ForgeError(f"Several runs end with {strip_invisible(ending)}: {', '.join(found)}.", "Give the whole id.")
-    return found[0]
-
-
-async def find_repositories(database: Database, full_name: str) -> Sequence[int]:
-    """The ids of the repositories that had this name.
-
-    :raises UnknownName: if Forge never ran there.
-    """
-    found = await audit.find_repositories(database, full_name)
-    if not found:
-        raise _refuse_repository(full_name)
-    return found
-
-
-async def find_repository(database: Database, full_name: str) -> RepositoryRef:
-    """The repository that had this name last.
-
-    :raises UnknownName: if Forge never ran there.
-    """
-    found = await addresses.find_by_name(database, full_name)
-    if found is None:
-        raise _refuse_repository(full_name)
-    return found
-
-
-def _refuse_repository(full_name: str) -> UnknownName:
-    advice = "Write OWNER/NAME; `forge runs` lists the latest runs and their repositories."
-    return UnknownName(f"Forge never ran in {strip_invisible(full_name)}.", advice)
-
-
-async def find_gate(database: Database, shown_id: str) -> Gate:
-    """The gate with this id, or with an id that ends so.
-
-    :raises ForgeError: if there is none, or more than one.
-    """
-    found = await gates.find_by_short_id(database, shown_id) if len(shown_id) >= 8 else ()
-    if not found:
-        raise UnknownName(f"There is no gate {strip_invisible(shown_id)}.", "`forge gates` lists the latest.")
-    if len(found) > 1:
-        raise ForgeError(
-            f"Several gates end with {shown_id}: {', '.join(each.id for each in found)}.", "Give G- and the whole id."
-        )
-    return found[0]
 
 
 # --- text ---------------------------------------------------------------------------------------------------------

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from bot.cli.audit import find_run
+from bot.cli.lookup import find_run
 from bot.cli.output import output
-from bot.cli.run import open_database, operator_name
+from bot.cli.run import operator_name
 from bot.clock import SystemClock
+from bot.current_database import open_database
 from bot.settings import Installation
 from domain.errors import ForgeError, UnknownName
 from domain.runs.patches import NO_CHANGES, ChangeSet

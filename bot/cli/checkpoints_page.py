@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bot.cli.audit import find_run
 from bot.cli.checkpoints import find_pair
+from bot.cli.lookup import find_run
 from bot.cli.output import output
 from bot.cli.page_file import write_page
-from bot.cli.run import open_database
+from bot.current_database import open_database
 from bot.pages.rendering import render_work_page
 from bot.pages.work_pages import load_checkpoint_page, load_run_facts
 from bot.settings import Installation

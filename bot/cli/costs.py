@@ -7,10 +7,10 @@ from datetime import datetime
 from rich.markup import escape
 from rich.table import Column, Table
 
-from bot.cli import audit as auditing
+from bot.cli import lookup
 from bot.cli.output import output
-from bot.cli.run import open_database
 from bot.clock import SystemClock
+from bot.current_database import open_database
 from bot.settings import Installation
 from domain.money import GroupBy, LimitUse, format_usd
 from domain.runs.run import RepositoryRef
@@ -43,10 +43,10 @@ async def show(settings: Installation, asked: CostOptions) -> None:
     :raises ForgeError: if the options contradict each other or name something unknown.
     """
     now = SystemClock().now()
-    since, until = auditing.parse_period(asked.since, asked.until, now)
+    since, until = lookup.parse_period(asked.since, asked.until, now)
     async with open_database(settings) as database:
-        run = None if asked.run is None else await auditing.find_run(database, asked.run)
-        named = None if asked.repository is None else await auditing.find_repositories(database, asked.repository)
+        run = None if asked.run is None else await lookup.find_run(database, asked.run)
+        named = None if asked.repository is None else await lookup.find_repositories(database, asked.repository)
         span = CostFilter(since, until, named, run)
         sums = {by: await costs.sum_costs(database, by, span) for by in ([asked.by] if asked.by else GroupBy)}
         today = await costs.sum_today(database, now)

@@ -6,10 +6,10 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from bot.cli.audit import find_repositories
+from bot.cli.lookup import find_repositories
 from bot.cli.output import output
-from bot.cli.run import open_database
 from bot.clock import SystemClock
+from bot.current_database import open_database
 from bot.settings import Installation
 from domain.deployments.deployment import Step
 from domain.deployments.health import Signal

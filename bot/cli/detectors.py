@@ -6,10 +6,10 @@ from datetime import timedelta
 
 from rich.table import Column, Table
 
-from bot.cli import audit as auditing
+from bot.cli import lookup
 from bot.cli.output import output
-from bot.cli.run import open_database
 from bot.clock import SystemClock
+from bot.current_database import open_database
 from bot.settings import Installation
 from domain.review.avoidance import MEMORY_DAYS, DetectorRecord
 from domain.review.judgements import Whitelisting
@@ -31,7 +31,7 @@ async def show(settings: Installation, repository: str | None, *, as_json: bool)
     async with open_database(settings) as database:
         ids: Sequence[int] = ()
         if repository is not None:
-            ids = await auditing.find_repositories(database, repository)
+            ids = await lookup.find_repositories(database, repository)
         records = await detectors.load_records(database, ids[0] if ids else None, since)
         kept = {each.rule: each for each in await false_alarms.count(database)}
         for each in ids:

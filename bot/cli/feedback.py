@@ -4,10 +4,11 @@ from typing import Annotated
 
 import typer
 
-from bot.cli import audit as auditing
+from bot.cli import lookup
 from bot.cli.output import output
-from bot.cli.run import open_database, operator_name, run
+from bot.cli.run import operator_name, run
 from bot.clock import SystemClock
+from bot.current_database import open_database
 from bot.settings import Installation
 from domain.text.escaping import strip_invisible
 from memory.deployments import feedback_tokens, problems
@@ -44,7 +45,7 @@ async def create(settings: Installation, full_name: str, name: str) -> None:
     :raises ForgeError: if it has too many tokens.
     """
     async with open_database(settings) as database:
-        repository = await auditing.find_repository(database, full_name)
+        repository = await lookup.find_repository(database, full_name)
         now = SystemClock().now()
         made, token = await feedback_tokens.create(database, repository, name, operator_name(), now)
     _print(
@@ -65,7 +66,7 @@ async def list_all(settings: Installation, full_name: str | None) -> None:
     :raises UnknownName: if Forge never ran in the repository.
     """
     async with open_database(settings) as database:
-        only = None if full_name is None else (await auditing.find_repository(database, full_name)).id
+        only = None if full_name is None else (await lookup.find_repository(database, full_name)).id
         found = await feedback_tokens.list_tokens(database, only)
         names = await costs.load_names(database, [each.repository_id for each in found])
     lines = [_describe_token(each, names.get(each.repository_id, f"repository {each.repository_id}")) for each in found]
@@ -103,7 +104,7 @@ async def list_problems(settings: Installation, full_name: str | None, limit: in
     :raises UnknownName: if Forge never ran in the repository.
     """
     async with open_database(settings) as database:
-        only = None if full_name is None else (await auditing.find_repository(database, full_name)).id
+        only = None if full_name is None else (await lookup.find_repository(database, full_name)).id
         found = await problems.list_latest(database, only, limit)
         names = await costs.load_names(database, [each.repository_id for each in found])
     lines = [

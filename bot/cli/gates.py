@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from rich.markup import escape
 from rich.table import Column, Table
 
-from bot.cli.audit import find_gate
+from bot.cli.lookup import find_gate
 from bot.cli.output import output
-from bot.cli.run import open_database
+from bot.current_database import open_database
 from bot.settings import Installation
 from domain.gates import Gate, GateState
 from domain.text.escaping import strip_invisible
@@ -16,6 +16,7 @@ from domain.verdicts import Reason
 from memory.gates import history
 from memory.gates.history import GateStatistics
 from messages.audit import format_duration
+from messages.gates import name_deciders
 
 
 async def show_all(settings: Installation, state: GateState | None, limit: int) -> None:
@@ -87,14 +88,9 @@ def _describe_decision(gate: Gate) -> str:
 
 def _describe_authority(gate: Gate) -> str:
     request = gate.request
-    but = [
-        *(["the author of the change"] if request.not_author else []),
-        *(["the requester"] if request.not_requester else []),
-    ]
     passed = f"; {_plain(gate.delegate)} was asked to decide" if gate.delegate else ""
     told = f"; then {_plain(', '.join(request.escalate))} will be told" if request.escalate else ""
-    left_out = f", but not {' or '.join(but)}" if but else ""
-    return f"Who may decide: {request.role} or above{left_out}{passed}. Until {gate.until:%Y-%m-%d %H:%M} UTC{told}."
+    return f"Who may decide: {name_deciders(request)}{passed}. Until {gate.until:%Y-%m-%d %H:%M} UTC{told}."
 
 
 def _render_answer(gate: Gate) -> Iterator[str]:

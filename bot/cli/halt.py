@@ -1,12 +1,12 @@
 """`forge halt` and `forge resume`: stop every process, and let all continue."""
 
 from bot.cli.output import output
-from bot.cli.run import open_database, operator_name
+from bot.cli.run import operator_name
 from bot.clock import SystemClock
+from bot.current_database import open_database
 from bot.settings import Installation
-from domain.text.escaping import strip_invisible
 from memory.process import halts
-from memory.process.halts import Halt
+from messages.halts import describe_halt
 
 
 async def halt(settings: Installation, why: str) -> None:
@@ -17,7 +17,7 @@ async def halt(settings: Installation, why: str) -> None:
     if is_new:
         _print("Halted: Forge calls no model and writes nothing to GitHub until `forge resume`. It stores webhooks.")
     elif held is not None:
-        _print(f"{describe_halt(held)} `forge resume` lets it continue.")
+        _print(f"{describe_halt(held.since, held.why)} `forge resume` lets it continue.")
 
 
 async def resume(settings: Installation) -> None:
@@ -25,12 +25,6 @@ async def resume(settings: Installation) -> None:
     async with open_database(settings) as database:
         held = await halts.resume(database, operator_name(), SystemClock().now())
     _print("Forge is not halted; nothing to do." if held is None else "Resumed: the work continues within a second.")
-
-
-def describe_halt(held: Halt) -> str:
-    """One line that says since when Forge is halted, and why."""
-    why = " ".join(strip_invisible(held.why).split())
-    return f"Forge has been halted since {held.since:%Y-%m-%d %H:%M:%S} UTC{f': {why}' if why else ''}."
 
 
 def _print(text: str) -> None:

@@ -1,7 +1,5 @@
 """`forge memory`: shows what Forge remembers, and lets people add, correct and archive it."""
 
-import itertools
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,18 +7,17 @@ from typing import Annotated
 
 import typer
 
-from bot.cli import audit as auditing
+from bot.cli import lookup, memory_files
 from bot.cli import memory_view as shown
 from bot.cli.output import output
-from bot.cli.run import open_database, operator_name, run
+from bot.cli.run import operator_name, run
 from bot.clock import SystemClock
+from bot.current_database import open_database
 from bot.settings import Installation
 from domain.errors import ForgeError, UnknownName
 from domain.memories import validation
-from domain.memories.jsonl import MOST_LINES, dump_line, parse_lines
 from domain.memories.memory import Memory, MemoryKind, Origin, create_memory
 from domain.memories.memory_file import PATH
-from domain.runs.run import RepositoryRef
 from domain.text.escaping import strip_invisible
 from memory.db.engine import Database
 from memory.findings import findings
@@ -30,7 +27,6 @@ from pipeline.config import loading
 from pipeline.verdicts import suppression
 
 SHORTEST = 6  # characters of an id that must be given
-_MAKE_ROOM = "Archive some with `forge memory archive M-ID`."
 
 commands = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Show, add, edit, archive, export and import memories."
@@ -142,7 +138,7 @@ async def add(settings: Installation, repository: str, words: MemoryText, kind: 
     """
     now, by = SystemClock().now(), operator_name()
     async with open_database(settings) as database:
-        where = await auditing.find_repository(database, repository)
+        where = await lookup.find_repository(database, repository)
         memory = create_memory(
             where,
             Origin.person,
@@ -154,11 +150,11 @@ async def add(settings: Installation, repository: str, words: MemoryText, kind: 
             tags=words.tag_names or (),
             pinned=True,
         )
-        most = await _load_capacity(database, where)
+        most = await memory_files.load_capacity(database, where)
         kept = await catalogue.add(database, _validate(memory), by, most)
     if kept is None:
         what = f"{where.full_name} can have at most {shown.count_memories(most)}, and all of them are pinned."
-        raise ForgeError(f"{what} Nothing was added.", _MAKE_ROOM)
+        raise ForgeError(f"{what} Nothing was added.", memory_files.MAKE_ROOM)
     if kept.id == memory.id:
         _print(f"{memory.short_id} is remembered in {where.full_name}; it does not decay.")
     else:
@@ -228,30 +224,7 @@ def export_command(
     archived: _Archived = False,
 ) -> None:
     """Export memories as JSON Lines, oldest first."""
-    run(lambda settings: export(settings, MemoryOptions(repository, kind, archived), file))
-
-
-async def export(settings: Installation, asked: MemoryOptions, file: Path | None) -> None:
-    """Write memories as JSON Lines, oldest first.
-
-    :param file: None: standard output.
-    :raises ForgeError: if it cannot be written, or Forge never ran in the repository.
-    """
-    async with open_database(settings) as database:
-        ids = await _find_ids(database, asked.repository)
-        found = await catalogue.list_memories(database, ids, asked.kind, archived=asked.archived)
-        names = await costs.load_names(database, [each.memory.repository_id for each in found])
-    memories = sorted((each.memory for each in found), key=lambda memory: memory.id)
-    lines = [dump_line(each, names.get(each.repository_id, str(each.repository_id))) for each in memories]
-    if file is None:
-        with output() as console:
-            console.file.writelines(f"{line}\n" for line in lines)
-        return
-    try:
-        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    except OSError as error:
-        raise ForgeError(f"{file} could not be written: {error.strerror}.", "Name another file.") from None
-    _print(f"{shown.count_memories(len(lines))} written to {file}.")
+    run(lambda settings: memory_files.export_memories(settings, repository, kind, file, archived=archived))
 
 
 @commands.command("import")
@@ -259,33 +232,7 @@ def import_command(
     file: Annotated[Path, typer.Argument(help="JSON Lines as exported; - for standard input.")], repository: _Needed
 ) -> None:
     """Import memories: all lines, or none if one is wrong. Known memories are not stored twice."""
-    run(lambda settings: import_memories(settings, file, repository))
-
-
-async def import_memories(settings: Installation, file: Path, repository: str) -> None:
-    """Store the memories of a JSON Lines file, all of them or none.
-
-    :param file: ``-``: standard input.
-    :raises ForgeError: if the file cannot be read, a line is wrong, or there is no room; then nothing was imported.
-    """
-    now = SystemClock().now()
-    named = "standard input" if str(file) == "-" else file.name
-    found, mistakes = parse_lines(_read_text(file).split("\n"), now)
-    if mistakes:
-        raise ForgeError(
-            shown.describe_mistakes(named, mistakes), "Nothing was imported; correct the file and import it again."
-        )
-    live = [line for line in found if line.archived_at is None]
-    async with open_database(settings) as database:
-        where = await auditing.find_repository(database, repository)
-        new = [line.to_memory(where, named, now) for line in live]
-        most = await _load_capacity(database, where)
-        taken = await catalogue.import_memories(database, where, new, named, operator_name(), now, most)
-    if taken.added is None:
-        what = f"{where.full_name} has {shown.count_memories(taken.live)}, and can have at most {most:,}."
-        raise ForgeError(f"{what} Nothing was imported.", f"{_MAKE_ROOM[:-1]}, or import fewer.")
-    skipped = shown.describe_skipped(found, live, taken.added)
-    _print(f"{shown.count_memories(taken.added)} imported into {where.full_name}{skipped}.")
+    run(lambda settings: memory_files.import_memories(settings, file, repository))
 
 
 @commands.command("why")
@@ -304,7 +251,7 @@ async def explain(settings: Installation, finding: str, repository: str, number:
     :raises UnknownName: if there is no such finding, or Forge never ran in the repository.
     """
     async with open_database(settings) as database:
-        where = await auditing.find_repository(database, repository)
+        where = await lookup.find_repository(database, repository)
         found = await findings.find_by_name(database, where.id, number, finding)
         if found is None:
             what = f"There is no finding {strip_invisible(finding)} in {strip_invisible(repository)}#{number}."
@@ -315,7 +262,7 @@ async def explain(settings: Installation, finding: str, repository: str, number:
 
 
 async def _find_ids(database: Database, repository: str | None) -> Sequence[int] | None:
-    return None if repository is None else await auditing.find_repositories(database, repository)
+    return None if repository is None else await lookup.find_repositories(database, repository)
 
 
 async def _find_memory(database: Database, name: str) -> Memory:
@@ -343,24 +290,6 @@ def _validate(memory: Memory) -> Memory:
         raise ForgeError(f"The {part} {what}.", f"Allowed: {allowed}." if allowed else "Remove it.")
     plain = {"content": validation.to_one_line(memory.content), "context": validation.to_one_line(memory.context)}
     return memory.model_copy(update=plain)
-
-
-def _read_text(file: Path) -> str:
-    """The text of a file, up to one line more than is allowed; the rest is not read."""
-    try:
-        if str(file) == "-":
-            return "".join(itertools.islice(sys.stdin, MOST_LINES + 1))
-        with file.open(encoding="utf-8-sig") as opened_file:
-            return "".join(itertools.islice(opened_file, MOST_LINES + 1))
-    except OSError as error:
-        raise ForgeError(f"{file} could not be read: {error.strerror}.", "Name a file of JSON Lines.") from None
-    except UnicodeDecodeError:
-        raise ForgeError(f"{file} is not UTF-8, so nothing was imported.", "Name a file of JSON Lines.") from None
-
-
-async def _load_capacity(database: Database, where: RepositoryRef) -> int:
-    """How many memories the repository can have, by its stored configuration."""
-    return (await loading.load_stored(database, where)).memory.max
 
 
 def _print(*lines: str) -> None:

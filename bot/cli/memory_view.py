@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
-from domain.events import Event, EventType
 from domain.memories.jsonl import ExportedMemory, LineMistake
 from domain.memories.memory import Memory, Use, compute_confidence
 from domain.review.suppression import PriorDismissal, SuppressionReason, short_memory_id
@@ -12,15 +10,9 @@ from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from memory.learned.catalogue import CatalogueEntry, MemoryHistory, Recall
 from messages.memory import Evidence
+from messages.memory_history import OUTCOMES, USES, describe_memory_event
 from safety.memory_consolidation import to_pattern
 
-USES = {
-    "recurred": "taught again",
-    "applied": "helped",
-    "confirmed": "confirmed by a person",
-    "dismissed": "doubted by a person",
-}
-OUTCOMES = {"": "nothing known yet", "helped": "helped", "ignored": "was not used"}
 _NAMED = 12  # wrong lines that an import lists
 _WIDTH = 100  # characters of a memory's text in a list
 
@@ -133,7 +125,7 @@ def _describe_confidence(memory: Memory, now: datetime) -> str:
 def _render_history(story: MemoryHistory) -> Iterator[str]:
     """Its uses and people's changes, in order."""
     used = [(at, f"{USES.get(use, use)} ({_plain(cause)})") for at, use, cause in story.uses]
-    done = [(event.time, describe_event(event)) for event in story.events]
+    done = [(event.time, describe_memory_event(event)) for event in story.events]
     taught = [
         f"  Taught by {each.by}'s dismissal of {each.finding} in #{each.number}"
         + (", which was undone" if each.is_undone else "")
@@ -154,27 +146,6 @@ def _describe_recall(recall: Recall) -> str:
     came = OUTCOMES.get(recall.outcome, recall.outcome)
     task = _plain(recall.task)
     return f"{_at(recall.at)}  run …{recall.run_id[-6:]}{where}, {task}, place {recall.rank}: {_plain(came)}"
-
-
-def describe_event(event: Event) -> str:
-    """What an event says that happened to a memory."""
-    by = f" by {_plain(str(event.payload.get('by', '')))}" if event.payload.get("by") else ""
-    if event.type is EventType.memory_edited:
-        return f"edited{by}; before: {_describe_change(event.payload)}"
-    if event.type is EventType.learning_stored:
-        return f"learned by looking back at run {event.trace}"
-    return f"{event.type.value.removeprefix('memory.')}{by}"
-
-
-def _describe_change(payload: Mapping[str, Any]) -> str:
-    """The parts that an edit changed, as they were before."""
-    before, after = payload.get("before", {}), payload.get("after", {})
-    parts = [f"{name} “{_plain(_text(value))}”" for name, value in before.items() if value != after.get(name)]
-    return ", ".join(parts)
-
-
-def _text(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def _describe_dismissal(past: PriorDismissal) -> str:

@@ -6,16 +6,14 @@ from datetime import datetime
 
 from rich.table import Column, Table
 
-from bot.cli import audit as auditing
+from bot.cli import lookup
 from bot.cli.output import output
-from bot.cli.run import open_database
 from bot.clock import SystemClock
+from bot.current_database import open_database
 from bot.settings import Installation
-from domain.metrics import WEEK, Measure, Series, find_end_of_day, render_trend
+from domain.metrics import WEEK, Series, find_end_of_day, render_trend
 from memory.reports import metrics
-from messages.audit import format_duration
-
-UNKNOWN = "–"
+from messages.metrics import UNKNOWN, format_value
 
 
 async def show(settings: Installation, repository: str | None, weeks: int, *, as_json: bool) -> None:
@@ -25,7 +23,7 @@ async def show(settings: Installation, repository: str | None, weeks: int, *, as
     """
     now = SystemClock().now()
     async with open_database(settings) as database:
-        ids = None if repository is None else await auditing.find_repositories(database, repository)
+        ids = None if repository is None else await lookup.find_repositories(database, repository)
         found = await metrics.load_weekly(database, now, weeks, ids)
     with output() as console:
         if as_json:
@@ -48,17 +46,6 @@ def to_json(found: Sequence[Series], now: datetime) -> list[dict[str, object]]:
         }
         for each in found
     ]
-
-
-def format_value(series: Series, value: float | None) -> str:
-    """A value as text for people."""
-    if value is None:
-        return UNKNOWN
-    if series.metric.unit == "s":
-        return format_duration(value)
-    if series.metric.measure is Measure.share:
-        return f"{value:.0%}"
-    return f"{value:.2f}"
 
 
 def _table(found: Sequence[Series]) -> Table:

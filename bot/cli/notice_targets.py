@@ -2,11 +2,10 @@
 
 from contextlib import closing
 
-from bot.cli import audit as auditing
-from bot.cli.notices import describe_target
+from bot.cli import lookup
 from bot.cli.output import output
-from bot.cli.run import open_database
 from bot.clock import SystemClock
+from bot.current_database import open_database
 from bot.notify_targets import load_notice_access
 from bot.outbound.client import OutboundClient
 from bot.settings import Settings
@@ -16,7 +15,7 @@ from domain.notices import NoticeAccess, NoticeFormat, make_key, parse_key, show
 from domain.text.escaping import strip_invisible
 from memory.db.engine import Database
 from memory.deliveries.notices import targets
-from messages.notices import build_test
+from messages.notices import build_test, describe_target
 from pipeline.maintenance.notices.addressing import NoticeAddress
 from pipeline.maintenance.notices.delivery import NoticeSender, OutgoingNotice
 from safety.notices import SendOutcome
@@ -70,7 +69,7 @@ async def _find_key(database: Database, access: NoticeAccess, named: str, reposi
         return named
     if repository is None:
         raise UnknownName("Whose address that is must be said, too: --repository OWNER/NAME.")
-    return make_key(await auditing.find_repository(database, repository), named)
+    return make_key(await lookup.find_repository(database, repository), named)
 
 
 def _find_address(access: NoticeAccess, key: str) -> NoticeAddress:

@@ -3,19 +3,17 @@
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from urllib.parse import urlsplit
 
-from bot.cli import audit as auditing
+from bot.cli import lookup
 from bot.cli.output import output
-from bot.cli.run import open_database
+from bot.current_database import open_database
 from bot.settings import Installation
-from domain.notices import parse_key
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from memory.deliveries.notices import notices, targets
 from memory.deliveries.notices.notices import FAILED, STATES, StoredNotice
 from memory.deliveries.notices.targets import TargetState
-from messages.notices import sum_up
+from messages.notices import describe_target, sum_up
 
 
 async def show_all(settings: Installation, repository: str | None, limit: int, *, failed: bool, as_json: bool) -> None:
@@ -25,18 +23,12 @@ async def show_all(settings: Installation, repository: str | None, limit: int, *
     :raises UnknownName: if Forge never ran in the repository.
     """
     async with open_database(settings) as database:
-        only = None if repository is None else (await auditing.find_repository(database, repository)).id
+        only = None if repository is None else (await lookup.find_repository(database, repository)).id
         found = await notices.list_latest(database, limit, [FAILED] if failed else STATES, only)
         failing = await targets.list_failing(database)
     with output() as console:
         for line in _to_lines(found, failing, as_json=as_json):
             console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
-
-
-def describe_target(key: str) -> str:
-    """A target for people: its name, or the host of its address and the repository."""
-    number, name = parse_key(key)
-    return strip_invisible(f"{urlsplit(name).hostname} (repository {number})" if number else name)
 
 
 def _to_lines(found: Sequence[StoredNotice], failing: Sequence[TargetState], *, as_json: bool) -> Iterator[str]:

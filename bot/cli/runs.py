@@ -6,8 +6,8 @@ from rich.table import Column, Table
 
 from bot import migration
 from bot.cli.output import output
-from bot.cli.run import open_database
 from bot.clock import SystemClock
+from bot.current_database import open_database
 from bot.settings import Installation
 from domain.errors import ForgeError, UnknownName
 from domain.ids import new_id

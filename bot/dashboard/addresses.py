@@ -4,7 +4,7 @@ from urllib.parse import unquote, urlsplit
 
 from aiohttp import web
 
-from bot.addresses import Reach, classify, is_loopback, unwrap
+from bot.addresses import Reach, classify, find_host_name, is_loopback, is_named, unwrap
 from bot.dashboard.visit import ROOT
 from bot.settings import Settings
 
@@ -16,7 +16,7 @@ def find_own_origin(settings: Settings, request: web.Request) -> str | None:
     if settings.public_url:
         return settings.public_url
     host = request.headers.get("Host", "")
-    return f"http://{host}" if is_loopback(_find_name(host)) else None
+    return f"http://{host}" if is_loopback(find_host_name(host)) else None
 
 
 def is_own_host(settings: Settings, host: str) -> bool:
@@ -27,16 +27,9 @@ def is_own_host(settings: Settings, host: str) -> bool:
 
     :param host: the header of that name.
     """
-    public = urlsplit(settings.public_url)
-    if public.netloc and host.lower() in _spell(public.scheme, public.netloc.lower()):
+    if is_named(settings.public_url, host):
         return True
-    return is_loopback(_find_name(host)) and _is_heard_on_loopback(settings.host)
-
-
-def _spell(scheme: str, place: str) -> tuple[str, ...]:
-    """How browsers and proxies write a place: with or without the usual port."""
-    port = {"https": ":443", "http": ":80"}.get(scheme, "")
-    return place, f"{place}{port}", place.removesuffix(port) if port else place
+    return is_loopback(find_host_name(host)) and _is_heard_on_loopback(settings.host)
 
 
 def _is_heard_on_loopback(listens: str) -> bool:
@@ -47,15 +40,6 @@ def _is_heard_on_loopback(listens: str) -> bool:
         return classify(unwrap(listens)) is Reach.unspecified
     except ValueError:  # a name
         return False
-
-
-def _find_name(host: str) -> str:
-    """The name or number in a header; empty if there is none, or what no browser sends."""
-    try:
-        parts = urlsplit(f"//{host}")
-        return "" if parts.netloc != host or "@" in host else parts.hostname or ""
-    except ValueError:
-        return ""
 
 
 def is_at(origin: str, request: web.Request) -> bool:

@@ -3,9 +3,9 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.cli.audit import parse_moment
 from bot.dashboard.runs import read_key
 from bot.dashboard.visit import Download, NotHere, Page, RepositoryAction, RepositoryPage, Shown, Visit
+from bot.moments import parse_moment
 from domain.errors import ForgeError
 from domain.events import Event
 from memory.db.engine import Database

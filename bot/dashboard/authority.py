@@ -3,14 +3,19 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized
+import structlog
+
+from domain.errors import CodeHostError, Forbidden, NotFound, RateLimited, Unauthorized
 from domain.runs.run import RepositoryRef
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
 from memory.reports import repository_overview
 from pipeline.context import Services
 from safety.authorization import refuse_role
+
+log = structlog.get_logger(__name__)
 
 ANSWER_SECONDS = 10.0
 """How long a page waits for GitHub."""
@@ -19,7 +24,20 @@ MOST_AT_ONCE = 8
 
 
 class GitHubSilent(Exception):
-    """GitHub did not say what a visitor may read; that is never a permission."""
+    """GitHub did not say what a visitor may read; that is never a permission.
+
+    :param until: the moment, in UTC, before which it will not be asked; None: it may be asked again.
+    """
+
+    def __init__(self, why: str, until: datetime | None = None) -> None:
+        super().__init__(why)
+        self.until = until
+
+    @classmethod
+    def explain(cls, error: CodeHostError | TimeoutError) -> "GitHubSilent":
+        """What an error of a read means for a page."""
+        until = error.until if isinstance(error, RateLimited) else None
+        return cls(str(error) or "GitHub did not answer in time.", until)
 
 
 @dataclass(frozen=True)
@@ -38,14 +56,21 @@ async def find_readable(
 ) -> ReadableRepository | None:
     """The repository of an address, if the visitor may read it now; None is the same for all that they may not.
 
-    :raises GitHubSilent: GitHub did not answer.
+    :raises GitHubSilent: GitHub did not answer about one that their list has. About others it is None: a name that
+        Forge does not know gets no other answer, and they may not learn that it knows this one.
     """
     candidate = _find_candidate(session, owner, name)
     readable = None if candidate is None else await ask_for_role(services, session, candidate)
     if readable is not None:
         return readable
     known = await repository_overview.find_repository(services.database, owner, name)
-    return None if known is None or known == candidate else await ask_for_role(services, session, known)
+    if known is None or known == candidate:
+        return None
+    try:
+        return await ask_for_role(services, session, known)
+    except GitHubSilent as error:
+        log.warning("dashboard.github_silent", why=str(error))
+        return None
 
 
 async def keep_readable(
@@ -83,7 +108,7 @@ async def ask_for_role(
     except (NotFound, Forbidden, Unauthorized):  # gone, renamed away, uninstalled or suspended
         return None
     except (CodeHostError, TimeoutError) as error:
-        raise GitHubSilent(str(error) or "GitHub did not answer in time.") from None
+        raise GitHubSilent.explain(error) from None
     if present != repository:
         await sessions.add_name(services.database, session.digest, present)
     return None if refuse_role(role, "read") is not None else ReadableRepository(present, role)

@@ -14,9 +14,9 @@ from pygal.style import Style  # pyright: ignore[reportMissingTypeStubs]
 sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, pygal.PluginImportFixer)]
 
 _KEPT = 1024  # pictures; each is some ten kilobytes
-_CLEAR = "transparent"
-_FONT = "system-ui, sans-serif"
-_INK = {"light": ("#59636e", "#0969da"), "dark": ("#9198a1", "#4493f8")}
+_LIGHT, _DARK = ("#59636e", "#0969da"), ("#9198a1", "#4493f8")  # of text and axes, of what is shown
+_RULES = "{rules}"
+_UNUSED = frozenset({"script", "desc", "title"})
 _SHORT = {"%": " %", "days": " d", "hours": " h", "minutes": " min", "seconds": " s", "USD": " USD"}
 _COMMON: dict[str, Any] = {
     "js": [],
@@ -26,6 +26,13 @@ _COMMON: dict[str, Any] = {
     "disable_xml_declaration": True,
     "explicit_size": True,
     "no_data_text": "",
+    "style": Style(font_family="system-ui, sans-serif", label_font_size=10, major_label_font_size=10),
+    "y_labels_major_count": 3,
+    "show_minor_y_labels": False,
+    "show_minor_x_labels": False,
+    "truncate_label": -1,
+    "dots_size": 2,
+    "allow_interruptions": True,
 }
 
 
@@ -75,55 +82,52 @@ def draw_trend(name: str, labels: Sequence[str], values: Sequence[float | None],
 
 @lru_cache(_KEPT)
 def _draw(asked: _Chart) -> Picture:
-    light, dark = (_render(asked, scheme) for scheme in ("light", "dark"))
+    drawn = _render(asked)
+    light, dark = (_build_address(drawn.replace(_RULES, _color(*ink))) for ink in (_LIGHT, _DARK))
     return Picture(light, dark, asked.width, asked.height)
 
 
-def _render(asked: _Chart, scheme: str) -> str:
-    quiet, line = _INK[scheme]
-    style = Style(
-        background=_CLEAR,
-        plot_background=_CLEAR,
-        foreground=quiet,
-        foreground_strong=quiet,
-        foreground_subtle=quiet,
-        colors=(line,),
-        font_family=_FONT,
-        label_font_size=10,
-        major_label_font_size=10,
-        guide_stroke_color=f"{quiet}55",
-        major_guide_stroke_color=f"{quiet}55",
-    )
+def _render(asked: _Chart) -> str:
+    """The picture as SVG, with ``_RULES`` where its colours belong."""
     every = max(1, len(asked.labels) // 6)
     chart: Any = getattr(pygal, asked.kind)(
         **_COMMON,
-        style=style,
         width=asked.width,
         height=asked.height,
         range=(0, asked.top or max((each for each in asked.values if each is not None), default=0) or 1),
-        y_labels_major_count=3,
-        show_minor_y_labels=False,
         x_labels_major_every=every,
-        show_minor_x_labels=False,
-        truncate_label=-1,
-        dots_size=2,
         value_formatter=partial(_show_value, unit=_SHORT.get(asked.name, "")),
-        stroke_style={"width": 2},
     )
     chart.x_labels = asked.labels
-    chart.add_xml_filter(_drop_scripts)
+    chart.add_xml_filter(_strip)
     chart.add(asked.name, asked.values)
-    return f"data:image/svg+xml;base64,{base64.b64encode(chart.render(is_unicode=True).encode()).decode()}"
+    return chart.render(is_unicode=True)
 
 
 def _show_value(value: float, unit: str) -> str:
     return f"{value:,.4g}{unit}"
 
 
-def _drop_scripts(root: Any) -> Any:
-    """The picture without the script that pygal puts into each, which no page of ours would run."""
+def _strip(root: Any) -> Any:
+    """The picture without what only a mouse would use, scripts above all, and with our style in place of pygal's."""
     for parent in [*root.iter()]:
         for child in [*parent]:
-            if str(child.tag).endswith("script"):
+            if not isinstance(child.tag, str) or child.tag in _UNUSED:
                 parent.remove(child)
+            elif child.tag == "style":
+                child.text = _RULES
     return root
+
+
+def _color(quiet: str, line: str) -> str:
+    """The style: text and axes are quiet, and bars are lighter than the line."""
+    return (
+        f"svg{{font:10px system-ui,sans-serif}}text{{fill:{quiet}}}.background,.line{{fill:none}}"
+        f".x text{{text-anchor:middle}}.y text{{text-anchor:end}}.axis .line{{stroke:{quiet}}}"
+        f".axis .guide{{stroke:{quiet}55;stroke-dasharray:4,4}}.x .guide{{opacity:0}}"
+        f".series .line{{stroke:{line};stroke-width:2}}circle,.series rect{{fill:{line}}}.series rect{{opacity:.7}}"
+    )
+
+
+def _build_address(drawn: str) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"

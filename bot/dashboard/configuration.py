@@ -13,6 +13,7 @@ from domain.config.mistakes import Mistake
 from domain.config.origins import ConfiguredValue, ValueOrigin, trace_origins
 from domain.config.presets import Values
 from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized
+from memory.deliveries import pushes
 from memory.repositories import configurations
 from pipeline.config import loading
 from pipeline.config.loading import ORGANISATION
@@ -51,7 +52,7 @@ async def load_present(visit: Visit) -> PresentFile:
         loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
         content = await services.host.file_content(repository, PATH)
     except CodeHostError as error:
-        raise GitHubSilent(str(error)) from None
+        raise GitHubSilent.explain(error) from None
     if content is None:
         return PresentFile(loaded, None)
     parsed = parse(content, loaded.below)
@@ -83,7 +84,7 @@ async def show_configuration(visit: Visit) -> Shown:
         "origins": ORIGINS,
         "file": visit.on_github("blob", "HEAD") + f"/{PATH}",
         "path": PATH,
-        "proposed": _find_proposed(visit),
+        "proposed": await _find_proposed(visit),
     }
     return Page("configuration.html", "Configuration", shown)
 
@@ -118,7 +119,7 @@ async def _may_read_organisation(visit: Visit) -> bool:
     except (NotFound, Forbidden, Unauthorized):
         return False
     except CodeHostError as error:
-        raise GitHubSilent(str(error)) from None
+        raise GitHubSilent.explain(error) from None
     return refuse_role(role, "read") is None
 
 
@@ -129,10 +130,12 @@ def _explain_hidden(value: ConfiguredValue, hidden: Sequence[ValueOrigin]) -> st
     return _OF_OPERATOR if value.origin is ValueOrigin.ceiling else _OF_ORGANISATION
 
 
-def _find_proposed(visit: Visit) -> tuple[int, str] | None:
-    """Number and address of the pull request that a form made a moment ago."""
+async def _find_proposed(visit: Visit) -> tuple[int, str] | None:
+    """Number and address of the pull request that a form made for the visitor; a link may name one of somebody else."""
     number = parse_number(visit.query.get("proposed", ""))
-    return None if number is None else (number, visit.on_github("pull", number))
+    if number is None or not await pushes.is_by(visit.database, visit.repository, number, visit.session.account_id):
+        return None
+    return number, visit.on_github("pull", number)
 
 
 ORIGINS = {

@@ -9,7 +9,7 @@ from bot.dashboard.configuration import EDITOR, PresentFile, load_present
 from bot.dashboard.configuration_fields import build_fields, list_elsewhere, read_changes, read_typed
 from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, SeeOther, Shown, Visit
 from domain.config.mistakes import Mistake
-from domain.config.presets import apply_ceilings, flatten
+from domain.config.presets import Values, apply_ceilings, flatten
 from domain.errors import Behind, ForgeError, Halted
 from domain.ids import new_id
 from domain.text.redaction import redact_outgoing
@@ -87,6 +87,8 @@ def _read(visit: Visit, text: str | None) -> Entered:
 
 
 async def _send(visit: Visit, entered: Entered) -> Shown:
+    if not visit.may(EDITOR):  # any more: the form was opened by somebody who could
+        return _render(None, entered, Outcome(visit.explain_role(EDITOR)), status=403)
     present = await load_present(visit)
     outcome = _check(visit, present, entered)
     if not outcome.is_good or visit.form.get("do") != "propose":
@@ -143,7 +145,8 @@ def _write(present: PresentFile, entered: Entered) -> bytes:
         changes = read_changes(present.own, entered.typed)
         return edit_file(present.content, changes) if changes else present.content or b""
     text = entered.text if entered.text.endswith("\n") or not entered.text else f"{entered.text}\n"
-    return text.encode("utf-8", "replace")
+    ending = "\r\n" if b"\r\n" in (present.content or b"") else "\n"  # as the file has it; browsers change it
+    return text.replace("\n", ending).encode("utf-8", "replace")
 
 
 def _compare(visit: Visit, present: PresentFile, parsed: Parsed) -> Sequence[ValueChange]:
@@ -161,23 +164,30 @@ async def _find_obstacle(visit: Visit) -> str:
     return "" if why is None else texts.explain_obstacle(why)
 
 
-def _render(present: PresentFile, entered: Entered, outcome: Outcome, *, is_new: bool = False) -> Page:
-    effective = present.loaded.configuration.model_dump(mode="json")
+def _render(
+    present: PresentFile | None, entered: Entered, outcome: Outcome, *, is_new: bool = False, status: int = 200
+) -> Page:
+    """The form.
+
+    :param present: None: whoever sees it may read nothing of what holds, only what they entered.
+    """
+    own: Values = {} if present is None else present.own
+    effective: Values = {} if present is None else present.loaded.configuration.model_dump(mode="json")
     is_text = entered.text is not None
     typed = None if is_new else entered.typed
     shown: dict[str, object] = {
         "present": present,
         "path": PATH,
         "is_text": is_text,
-        "groups": [] if is_text else build_fields(present.own, effective, typed, outcome.mistakes),
+        "groups": [] if is_text else build_fields(own, effective, typed, outcome.mistakes),
         "text": entered.text or "",
-        "base": _name_version(present.content),
+        "base": entered.base if present is None else _name_version(present.content),
         "form": entered.form or new_id(),
         "outcome": outcome,
         "mistakes": outcome.mistakes if is_text else list_elsewhere(outcome.mistakes),
-        "diff": _draw_diff(present.content or b"", outcome.after) if outcome.after else (),
+        "diff": () if present is None or not outcome.after else _draw_diff(present.content or b"", outcome.after),
     }
-    return Page("configuration-form.html", "Change the configuration", shown)
+    return Page("configuration-form.html", "Change the configuration", shown, status)
 
 
 def _draw_diff(before: bytes, after: bytes) -> Sequence[str]:
@@ -196,6 +206,6 @@ PAGES = (
     RepositoryPage("configuration/text", show_text, least=EDITOR),
 )
 ACTIONS = (
-    RepositoryAction("configuration/change", send_fields, least=EDITOR),
-    RepositoryAction("configuration/text", send_text, least=EDITOR),
+    RepositoryAction("configuration/change", send_fields, least="read"),
+    RepositoryAction("configuration/text", send_text, least="read"),
 )

@@ -1,4 +1,4 @@
-"""Makes and reads the two cookies: of a sign-in that is under way, and of a session."""
+"""Makes and reads the cookies: of a sign-in that is under way, of a session, and of a browser that had one before."""
 
 import base64
 import binascii
@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 
 from aiohttp import web
 
-from safety.sessions import LONGEST, SIGN_IN_LASTS, is_sign_in_over
+from safety.sessions import KNOWN_LASTS, LONGEST, SIGN_IN_LASTS, is_sign_in_over
 
 _SESSION = "forge-session"
 _SIGN_IN = "forge-sign-in"
+_KNOWN = "forge-known"
 _BYTES = 32  # of randomness
 _LONGEST_COOKIE = 4_096
 
@@ -82,6 +83,16 @@ class Cookies:
         """The id of the session; empty if there is none."""
         return self._get(request, _SESSION)
 
+    def keep_known(self, response: web.Response) -> None:
+        """Let the browser show, when it signs in again, that somebody did before; it says nothing else."""
+        content = secrets.token_urlsafe(_BYTES)
+        self._set(response, _KNOWN, f"{content}.{self._sign(content, _KNOWN)}", int(KNOWN_LASTS.total_seconds()))
+
+    def read_known(self, request: web.Request) -> str:
+        """What a browser was given that signed in before; empty if there is nothing of ours."""
+        content, _, signature = self._get(request, _KNOWN).partition(".")
+        return content if hmac.compare_digest(signature.encode(), self._sign(content, _KNOWN).encode()) else ""
+
     def forget_sign_in(self, response: web.Response) -> None:
         self._set(response, _SIGN_IN, "", 0)
 
@@ -101,8 +112,8 @@ class Cookies:
         # https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis#name-the-__host-prefix
         return f"__Host-{name}" if self.is_secure else name
 
-    def _sign(self, content: str) -> str:
-        return hmac.new(self.key, b"sign-in " + content.encode(), hashlib.sha256).hexdigest()
+    def _sign(self, content: str, purpose: str = "sign-in") -> str:
+        return hmac.new(self.key, f"{purpose} {content}".encode(), hashlib.sha256).hexdigest()
 
 
 def make_session_id() -> str:

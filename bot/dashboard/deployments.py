@@ -10,10 +10,8 @@ LISTED = 50
 async def list_deployments(visit: Visit) -> Shown:
     """The deployments of a repository."""
     past = await past_deployments.list_past(visit.database, repository_ids=[visit.repository.id], limit=LISTED)
-    made = [each.deployment for each in past]
-    running = {each.environment: each for each in reversed(made) if each.state.is_there}
     shown = {
-        "running": [running[name] for name in sorted(running)],
+        "running": await past_deployments.list_there(visit.database, visit.repository.id),
         "past": past,
         "most": LISTED,
     }

@@ -6,9 +6,8 @@ from memory.reports.level_history import list_level_changes
 from memory.repositories import automation_level
 from messages.audit import describe_event
 from messages.automation import describe_allowed
-from pipeline.automation.level import cap_level
 from safety.allowed_actions import NAMES
-from safety.automation_level import measure_way
+from safety.automation_level import cap_level, measure_way
 
 CHANGES = 50
 """Changes of the level on the page, the newest ones."""

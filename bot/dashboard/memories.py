@@ -4,26 +4,26 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.cli.memory_view import OUTCOMES, USES, describe_event
 from bot.dashboard.findings import show_outcome
 from bot.dashboard.runs import read_key
 from bot.dashboard.visit import Download, NotHere, Page, RepositoryPage, Shown, Visit
 from domain.memories.jsonl import dump_line
-from domain.memories.memory import Memory, MemoryKind, compute_confidence
+from domain.memories.memory import Memory, MemoryKind, Scope, compute_confidence
 from domain.memories.memory_file import PATH
 from memory.learned import catalogue, memories
-from memory.learned.catalogue import CatalogueEntry
+from memory.learned.catalogue import CatalogueEntry, Recall
 from memory.learned.memory_file import is_from_file
 from memory.reports import finding_pages, memory_pages, muted_findings
 from memory.reports.memory_pages import MemoryFilter
 from memory.reports.muted_findings import MutedCount
+from messages.memory_history import OUTCOMES, USES, describe_memory_event
 
 LISTED = 50
 """Memories on one page, and the most that a search finds."""
 MUTED = 50
 """Findings that the page of a memory lists."""
 RECALLED = 30
-"""Recalls that the page of a memory lists, the latest."""
+"""Recalls that the page of a memory lists, the latest in its own repository."""
 EDITOR = "write"
 """The role that commands ask for as well, ``/forge remember`` and ``/forge forget``."""
 _LONGEST_QUERY = 200
@@ -66,7 +66,7 @@ async def list_memories(visit: Visit) -> Shown:
     wanted = MemoryFilter(MemoryKind(kind) if kind in set(MemoryKind) else None, visit.query.get("archived") == "yes")
     newer = older = ""
     if asked:
-        found = await memory_pages.search(visit.database, visit.repository, asked, visit.now, LISTED)
+        found = await memory_pages.search(visit.database, visit.repository, wanted, asked, visit.now, LISTED)
     else:
         page = await memory_pages.list_memories(visit.database, visit.repository.id, wanted, read_key(visit), LISTED)
         kept = {"kind": wanted.kind, "archived": "yes" if wanted.archived else ""}
@@ -78,6 +78,7 @@ async def list_memories(visit: Visit) -> Shown:
         "kinds": list(MemoryKind),
         "wanted": wanted,
         "asked": asked,
+        "most": LISTED,
         "newer": newer,
         "older": older,
         "may_edit": visit.may(EDITOR),
@@ -114,9 +115,7 @@ async def render_memory(
         "source": locate_source(visit, memory),
         "taught": [(each, visit.address("findings", each.number, each.finding)) for each in history.dismissals],
         "events": _list_events(history),
-        "recalls": [
-            (each, OUTCOMES.get(each.outcome, each.outcome)) for each in [*reversed(history.recalls)][:RECALLED]
-        ],
+        "recalls": _list_recalls(visit, history),
         "muted": [show_outcome(visit, each) for each in muted],
         "done": done,
         "mistakes": mistakes,
@@ -179,10 +178,17 @@ def _show(visit: Visit, entry: CatalogueEntry, muted: MutedCount) -> MemoryShown
     return MemoryShown(entry, visit.address("memories", entry.memory.short_id), confidence, uses, muted)
 
 
+def _list_recalls(visit: Visit, history: catalogue.MemoryHistory) -> Sequence[tuple[Recall, str]]:
+    """The latest recalls in this repository and what came of them; who reads here may not read where else it was."""
+    here = [each for each in history.recalls if each.repository_id == visit.repository.id]
+    return [(each, OUTCOMES.get(each.outcome, each.outcome)) for each in reversed(here[-RECALLED:])]
+
+
 def _list_events(history: catalogue.MemoryHistory) -> Sequence[tuple[object, str]]:
-    """What people and runs did with it, in order."""
-    used = [(at, f"{USES.get(use, use)} ({cause})") for at, use, cause in history.uses]
-    return sorted([*used, *((event.time, describe_event(event)) for event in history.events)])
+    """What people and runs did with it, in order. Causes of uses may name runs of others of its organisation."""
+    is_shared = history.entry.memory.scope is Scope.organisation
+    used = [(at, USES.get(use, use) + ("" if is_shared else f" ({cause})")) for at, use, cause in history.uses]
+    return sorted([*used, *((event.time, describe_memory_event(event)) for event in history.events)])
 
 
 PAGES = (

@@ -35,7 +35,7 @@ async def add(visit: Visit) -> Shown:
     try:
         configured = await load_memory_settings(visit.services, visit.repository)
     except CodeHostError as error:
-        raise GitHubSilent(str(error)) from error
+        raise GitHubSilent.explain(error) from error
     if not configured.enabled:
         return _render_form(visit.form, [_SWITCHED_OFF])
     kind = visit.form.get("kind", "")
@@ -104,9 +104,7 @@ async def archive(visit: Visit) -> Shown:
 def _explain_refusal(visit: Visit, asked: SlashCommand) -> str:
     """Why somebody who may read here may not do this; empty if they may."""
     refused = visit.refuse(asked)
-    if refused is None:
-        return ""
-    return f"This takes the role {refused.needed}; you have {refused.held} now. Ask somebody who has it."
+    return "" if refused is None else visit.explain_role(refused.needed)
 
 
 def _render_form(form: Mapping[str, str], mistakes: Sequence[str], status: int = 422) -> Page:

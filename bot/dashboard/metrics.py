@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
-from bot.cli.metrics import format_value
 from bot.dashboard.charts import draw_trend
 from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, Shown, Visit
 from domain.metrics import WEEK, Measure, Series, find_end_of_day
 from memory.reports import metrics
+from messages.metrics import format_value
 
 _TIMES = ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 PERIODS = (4, 12, 26)

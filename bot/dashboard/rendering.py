@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from functools import cache
 
 from aiohttp import web
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from bot.dashboard.visit import ROOT, Page
+from bot.pages.templates import make_templates
 from domain.money import format_usd
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
@@ -38,8 +39,10 @@ def _show_count(number: int) -> str:
     return f"{number:,}"
 
 
-def _show_figure(number: float) -> str:
-    return f"{number:,g}"
+def show_figure(number: float) -> str:
+    """A number for people: all digits before the point, at most four after it."""
+    whole, _, part = f"{number:,.4f}".partition(".")
+    return f"{whole}.{part.rstrip('0')}".rstrip(".")
 
 
 def _show_json(value: object) -> str:
@@ -63,15 +66,7 @@ def clean(value: object) -> object:
 
 def _build() -> Environment:
     loader = ChoiceLoader([PackageLoader("bot.dashboard", "templates"), PackageLoader("bot.pages", ".")])
-    made = Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=clean,
-    )
+    made = make_templates(loader, lstrip_blocks=True, finalize=clean)
     made.filters |= {
         "masked": redact_outgoing,
         "marked": mark_code,
@@ -79,7 +74,7 @@ def _build() -> Environment:
         "usd": format_usd,
         "count": _show_count,
         "duration": format_duration,
-        "figure": _show_figure,
+        "figure": show_figure,
         "json": _show_json,
     }
     made.tests |= {"moment": lambda value: isinstance(value, datetime)}

@@ -1,7 +1,10 @@
 """The list of repositories, and the first page of each."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from bot.dashboard.authority import ReadableRepository, keep_readable
-from bot.dashboard.runs import describe_runs, locate_gate
+from bot.dashboard.runs import describe_runs, show_gate
 from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, Shown, Visit, build_address
 from domain.runs.run import RepositoryRef
 from memory.gates import gates
@@ -11,7 +14,9 @@ from memory.reports.repository_overview import RepositoryStanding, load_overview
 from memory.reports.run_pages import PageKey, RunFilter
 from memory.repositories import permits
 from messages.commands import describe_state
+from pipeline.config import loading
 from pipeline.context import Services
+from safety.automation_level import cap_level
 
 LISTED = 25
 """Repositories on one page of the list; GitHub is asked about each."""
@@ -30,10 +35,20 @@ async def show_list(services: Services, session: DashboardSession, after: str) -
     known = sorted({each.id: each for each in session.candidates}.values(), key=_sort_key)
     rest = [each for each in known if _sort_key(each) > after]
     readable = await keep_readable(services, session, rest[:LISTED])
-    overviews = await load_overviews(services.database, [each.repository.id for each in readable])
-    listed = [_describe(each, overviews[each.repository.id]) for each in readable]
+    standings = await _load_standings(services, [each.repository for each in readable])
+    listed = [_describe(each, standing) for each, standing in zip(readable, standings, strict=True)]
     more = build_address(after=_sort_key(rest[LISTED - 1])) if len(rest) > LISTED else ""
     return Page("repositories.html", "Repositories", {"listed": listed, "more": more, "after": after})
+
+
+async def _load_standings(services: Services, repositories: Sequence[RepositoryRef]) -> Sequence[RepositoryStanding]:
+    """How far Forge is in each repository, with the level that holds as its configuration was at the last run."""
+    found = await load_overviews(services.database, [each.id for each in repositories])
+    stored = await loading.list_stored(services.database, repositories, services.ceilings.of_configuration)
+    return [
+        replace(found[each.id], level=cap_level(found[each.id].level, configured.ladder))
+        for each, configured in zip(repositories, stored, strict=True)
+    ]
 
 
 def _describe(
@@ -50,14 +65,14 @@ def _sort_key(repository: RepositoryRef) -> str:
 
 async def show_repository(visit: Visit) -> Shown:
     """The first page of a repository."""
-    found = (await load_overviews(visit.database, [visit.repository.id]))[visit.repository.id]
+    [found] = await _load_standings(visit.services, [visit.repository])
     recent = await run_pages.list_runs(visit.database, visit.repository.id, RunFilter(), PageKey(), RECENT)
     waiting = await gates.list_waiting(visit.database, visit.repository.id, WAITING)
     shown = {
         "overview": found,
         "runs": describe_runs(recent.items),
         "has_more": bool(recent.older),
-        "waiting": [(gate, locate_gate(visit, gate)) for gate in waiting],
+        "waiting": [show_gate(visit, gate) for gate in waiting],
         "is_paused_by": await permits.find_pauser(visit.database, visit.repository),
     }
     return Page("overview.html", "Overview", shown)

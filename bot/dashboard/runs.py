@@ -15,6 +15,7 @@ from memory.reports.run_pages import KeyedPage, ListedRun, Muting, PageKey, RunF
 from memory.reservations import reservations
 from memory.runs import checkpoints, outbox, waits, work_checkpoints
 from messages.commands import describe_state, name_state
+from messages.gate_page import describe_deciders
 from messages.run_page import (
     RunWait,
     ShownFinding,
@@ -72,10 +73,11 @@ class WaitShown:
 
 @dataclass(frozen=True)
 class GateShown:
-    """A gate of a run, and where it is on GitHub."""
+    """A gate of a run, where it is on GitHub, and who may decide it."""
 
     gate: Gate
     address: str
+    deciders: str
 
 
 async def show_run(visit: Visit) -> Shown:
@@ -96,7 +98,7 @@ async def show_run(visit: Visit) -> Shown:
         "commit": visit.on_github("commit", run.head_sha),
         "proposed": (proposed, visit.on_github("pull", proposed)) if proposed is not None else None,
         "waits": [_show_wait(visit, each) for each in explain_wait(run, waiting, until, proposed)],
-        "gates": [GateShown(each, locate_gate(visit, each)) for each in known],
+        "gates": [show_gate(visit, each) for each in known],
         "spent": await reservations.sum_run(database, run.id),
         "shares": await reservations.list_shares(database, run_id=run.id),
         "timeline": _describe(latest),
@@ -129,6 +131,11 @@ async def load_run(visit: Visit) -> ListedRun:
     if found is None:
         raise NotHere
     return found
+
+
+def show_gate(visit: Visit, gate: Gate) -> GateShown:
+    """A gate as pages about runs show it."""
+    return GateShown(gate, locate_gate(visit, gate), describe_deciders(gate))
 
 
 def locate_gate(visit: Visit, gate: Gate) -> str:

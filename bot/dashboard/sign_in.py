@@ -27,6 +27,9 @@ _STRANGE = (
     "This sign-in was not begun in this browser, was used already, or took more than ten minutes. Nothing happened; "
     "sign in again from here."
 )
+_BUSY = (
+    "Too many people sign in at this moment whose browsers never did before. Nothing happened; try again in a minute."
+)
 
 
 class SignInPages:
@@ -35,7 +38,8 @@ class SignInPages:
     def __init__(self, services: Services, settings: Settings) -> None:
         self._services = services
         self._settings = settings
-        self._github = GitHubSignIn(settings.github, settings.client_id, settings.client_secret or SecretStr(""))
+        secret = settings.client_secret or SecretStr("")
+        self._github = GitHubSignIn(settings.github, settings.client_id, secret, services.clock)
 
     async def aclose(self) -> None:
         await self._github.aclose()
@@ -84,9 +88,12 @@ class SignInPages:
         if "code" not in request.query:
             why = "GitHub did not sign you in, because you or an owner of the organisation did not allow it."
             return self._refuse(request, 403, f"{why} Nothing happened; you can sign in again.")
-        is_first = await sessions.claim_sign_in(self._services.database, digest(begun.state), now)
+        known = cookies.read_known(request)
+        is_first = await sessions.claim_sign_in(
+            self._services.database, digest(begun.state), now, digest(known) if known else ""
+        )
         if is_first is None:
-            return self._refuse(request, 429, "Too many people sign in at this moment. Try again in a minute.")
+            return self._refuse(request, 429, _BUSY)
         if not is_first:
             return self._refuse(request, 400, _STRANGE)
         return await self._begin_session(request, begun, origin)
@@ -107,6 +114,7 @@ class SignInPages:
         log.info("dashboard.signed_in", login=person.login, account=person.account_id)
         response = web.Response(status=303, headers={**HEADERS, "Location": begun.target})
         cookies.keep_session(response, session_id)
+        cookies.keep_known(response)
         cookies.forget_sign_in(response)
         return response
 

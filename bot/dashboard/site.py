@@ -1,6 +1,7 @@
 """The dashboard's routes, and what happens around each page: session, authority, form, frame, errors."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -11,7 +12,7 @@ from bot.dashboard import gates, repositories
 from bot.dashboard.addresses import find_own_origin, is_own_host
 from bot.dashboard.authority import GitHubSilent, ReadableRepository, find_readable
 from bot.dashboard.cookies import Cookies, digest, make_form_token
-from bot.dashboard.forms import FormRefused, read_form
+from bot.dashboard.forms import NOT_TYPED, read_form, read_own_fields
 from bot.dashboard.pages import ACTIONS, PAGES
 from bot.dashboard.rendering import HEADERS, render, show_style, style_address
 from bot.dashboard.sign_in import SignInPages, make_cookies
@@ -27,8 +28,10 @@ from bot.dashboard.visit import (
     Visit,
     build_address,
 )
+from bot.pages.forms import FormRefused
 from bot.settings import Settings
 from domain.errors import DatabaseUnavailable
+from domain.github.importance import look_on
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
 from pipeline.context import Services
@@ -41,6 +44,10 @@ _REPOSITORY = f"{ROOT}/{{owner}}/{{repository}}"
 _SILENT = (
     "GitHub did not say what you may read here, so nothing is shown. That is mostly over in a minute: load the page "
     "again."
+)
+_SPENT = (
+    "GitHub takes a number of requests in an hour. Few are left, and Forge needs these for its work, so it did not ask "
+    "what you may read here, and nothing is shown. Load the page again after"
 )
 _STRANGE_HOST = (
     "This server does not answer under the name in this address. Open the address that FORGE_PUBLIC_URL says, or set "
@@ -86,7 +93,7 @@ class Dashboard:
             router.add_get(_build_path(page.path), self._guard(self._show(page)))
         for action in ACTIONS:
             router.add_post(_build_path(action.path), self._guard(self._act(action)))
-        router.add_get(f"{ROOT}/{{rest:.*}}", self._guard(self._miss))
+        router.add_route("*", f"{ROOT}{{rest:(/.*)?}}", self._guard(self._miss))
 
     # --- around every page ---------------------------------------------------------------------------------------
 
@@ -97,15 +104,17 @@ class Dashboard:
             if not is_own_host(self._settings, request.headers.get("Host", "")):
                 return web.Response(status=421, text=_STRANGE_HOST, headers=HEADERS)
             try:
-                return await answer(request)
+                with look_on() if request.method in {"GET", "HEAD"} else nullcontext():
+                    return await answer(request)
             except GitHubSilent as error:
                 log.warning("dashboard.github_silent", why=str(error))
-                return self._explain(503, "GitHub does not answer", _SILENT)
+                why = _SILENT if error.until is None else f"{_SPENT} {error.until:%H:%M} UTC."
+                return self._explain(503, "GitHub does not answer", why)
             except DatabaseUnavailable as error:
                 log.error("dashboard.no_database", error=str(error))
                 return self._explain(503, "The database does not answer", "Load the page again in a moment.")
             except FormRefused as error:
-                return self._explain(error.status, "This form was not taken", error.why)
+                return self._explain(error.status, "This form was not taken", f"{error.reason} {error.advice}")
             except web.HTTPException:
                 raise
             except Exception:
@@ -151,7 +160,7 @@ class Dashboard:
         async def act(request: web.Request) -> web.StreamResponse:
             signed_in = await self._require_session(request)
             if not isinstance(signed_in, SignedInRequest):
-                return signed_in
+                return await self._give_back(request) or signed_in
             form = await read_form(request, signed_in.session_id, find_own_origin(self._settings, request))
             readable = await self._find_readable(signed_in, action.least)
             if readable is None:
@@ -159,6 +168,15 @@ class Dashboard:
             return await self._answer(signed_in, self._open_visit(signed_in, readable, form), action.act)
 
         return act
+
+    async def _give_back(self, request: web.Request) -> web.Response | None:
+        """What somebody typed whose session is over, for them to copy; None if they typed nothing."""
+        fields = await read_own_fields(request, find_own_origin(self._settings, request))
+        typed = {name: text for name, text in fields.items() if text and name not in NOT_TYPED}
+        if not typed:
+            return None
+        page = Page("signed-out.html", "You are signed out", {"typed": typed, "target": request.path}, status=403)
+        return render(page, login="", csrf="", setup="")
 
     async def _find_readable(self, signed_in: SignedInRequest, least: str) -> ReadableRepository | None:
         """The repository of the address, if the visitor has this role there now."""
@@ -234,9 +252,10 @@ class Dashboard:
 
     async def _miss(self, request: web.Request) -> web.StreamResponse:
         """The answer for addresses that no page has; who is not signed in is asked to, as for every other address."""
-        path = request.rel_url.raw_path
+        path, query = request.rel_url.raw_path, request.rel_url.raw_query_string
         if path.endswith("/") and request.method in {"GET", "HEAD"}:
-            return _see(path.rstrip("/"))  # begins with our own path, so it cannot lead elsewhere
+            place = path.rstrip("/")  # begins with our own path, so it cannot lead elsewhere
+            return _see(f"{place}?{query}" if query else place)
         signed_in = await self._require_session(request)
         return self._miss_for(signed_in) if isinstance(signed_in, SignedInRequest) else signed_in
 

@@ -97,6 +97,10 @@ class Visit:
         """Why the visitor may not do what this command does; None if they may."""
         return authorise(asked, AuthorizationFacts(role=self.role))
 
+    def explain_role(self, needed: str) -> str:
+        """What somebody is told whose role is less than the one that is needed."""
+        return f"This takes the role {needed}; you have {self.role} now. Ask somebody who has it."
+
     def address(self, *parts: str | int, **query: object) -> str:
         """The address of a page of this repository.
 

@@ -17,6 +17,7 @@ from bot.github.settings import GitHubSettings, PersonalAccess
 from bot.github.tokens import AppSignature, GivenToken, InstallationTokens, Tokens
 from bot.github.transport import Answer, Tail, Transport
 from domain.errors import Forbidden, NotFound, Unauthorized, Unavailable
+from domain.github.importance import is_looking_on
 from domain.ports import Clock
 from domain.runs.run import RepositoryRef
 
@@ -242,6 +243,8 @@ class Client:
         return await retry_read(read, self._sleep)
 
     async def _read(self, installation_id: int, purpose: str, send: Send[T]) -> T:
+        if is_looking_on():
+            self._gate.keep_for_work(installation_id)
         await self._sleep_if_low(installation_id)
         async with self._reads:
             return await self._send_authorised(installation_id, purpose, send)

@@ -24,6 +24,8 @@ STREAK_ENDS_AFTER = timedelta(hours=1)  # without another limit
 VIEW_LASTS = timedelta(seconds=5)  # how long another process's block may go unseen
 LOW_SHARE = 0.1
 LONGEST_PAUSE_S = 2.0
+KEPT_SHARE = 0.25
+"""Of an hour's requests: kept for Forge's work, so that whoever opens pages of the dashboard cannot use them up."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,13 @@ class LimitGate:
 
     def pause_s(self, installation_id: int) -> float:
         return pause_s(self._rates.get(installation_id), self._clock.now())
+
+    def keep_for_work(self, installation_id: int) -> None:
+        """:raises RateLimited: too few of this hour's requests are left for somebody who only looks on."""
+        rate = self._rates.get(installation_id)
+        if rate is None or rate.remaining >= rate.limit * KEPT_SHARE or rate.reset_datetime <= self._clock.now():
+            return
+        raise RateLimited("Few requests of this hour are left, and Forge needs them for its work.", rate.reset_datetime)
 
     async def _current(self, installation_id: int) -> Block | None:
         now = self._clock.now()

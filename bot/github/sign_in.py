@@ -12,11 +12,13 @@ from pydantic import BaseModel, Field, SecretStr
 
 from bot.github.client import MAX_PAGES, PAGE, quote_segment
 from bot.github.errors import bad_answer, to_error
+from bot.github.limits import find_limit
 from bot.github.payloads.accounts import AccountShown
 from bot.github.payloads.parsing import parse
 from bot.github.settings import GitHubSettings
 from bot.github.transport import Answer, Call, Transport
-from domain.errors import CodeHostError, NotAllowed
+from domain.errors import CodeHostError, Forbidden, NotAllowed, NotFound, Unavailable
+from domain.ports import Clock
 from domain.runs.run import RepositoryRef
 from domain.text.redaction import PROCESS_REDACTOR
 
@@ -69,8 +71,9 @@ class GitHubSignIn:
     https://docs.github.com/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-user-access-token-for-a-github-app
     """
 
-    def __init__(self, settings: GitHubSettings, client_id: str, client_secret: SecretStr) -> None:
+    def __init__(self, settings: GitHubSettings, client_id: str, client_secret: SecretStr, clock: Clock) -> None:
         self._settings = settings
+        self._clock = clock
         self._client_id = client_id
         self._client_secret = client_secret
         self._site = Transport(settings.web_url, settings.resolve, settings.connections)
@@ -151,10 +154,22 @@ class GitHubSignIn:
             listed = parse(_InstallationsPage, data, "list installations").installations
             for each in listed:
                 if len(found) < MOST_CANDIDATES:
-                    found += await self._list_repositories(each.id, token)
+                    found += await self._list_readable(each.id, token)
             if len(listed) < PAGE:
                 break
         return found
+
+    async def _list_readable(self, installation_id: int, token: str) -> list[RepositoryRef]:
+        """The repositories of one installation; none where GitHub hides them, so that the others are still listed.
+
+        It does so for an installation that is suspended or gone, and for an organisation that asks for a sign-in of
+        its own (SAML) or takes only some addresses.
+        """
+        try:
+            return await self._list_repositories(installation_id, token)
+        except (Forbidden, NotFound) as error:
+            log.info("sign_in.installation_hidden", installation=installation_id, why=error.message)
+            return []
 
     async def _list_repositories(self, installation_id: int, token: str) -> list[RepositoryRef]:
         found: list[RepositoryRef] = []
@@ -174,7 +189,10 @@ class GitHubSignIn:
         purpose = "ask GitHub what somebody who signs in may see"
         headers = {"accept": "application/vnd.github+json", "authorization": f"Bearer {token}"}
         call = Call(purpose, "GET", f"{self._settings.api_url}/{path}{query}")
-        return _read(await self._api.send(call, _with_agent(headers)), purpose)
+        answer = await self._api.send(call, _with_agent(headers))
+        if find_limit(answer, self._clock.now()) is not None:
+            raise Unavailable(f"Could not {purpose}: GitHub answered {answer.status}, and asks for fewer requests.")
+        return _read(answer, purpose)
 
 
 def _with_agent(headers: Mapping[str, str]) -> dict[str, str]:

@@ -3,21 +3,16 @@
 import base64
 import hashlib
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import PackageLoader
 from markupsafe import Markup
 
+from bot.pages.templates import make_templates
 from messages.work_page import WorkPage
 
 MARK = '<meta name="generator" content="Forge">'
 """Tells a page of Forge, in its first few lines."""
 
-_TEMPLATES = Environment(
-    loader=PackageLoader("bot.pages", "."),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    keep_trailing_newline=True,
-)
+_TEMPLATES = make_templates(PackageLoader("bot.pages", "."))
 
 
 def render_work_page(page: WorkPage) -> str:

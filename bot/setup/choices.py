@@ -9,6 +9,8 @@ from bot.addresses import is_loopback
 from bot.github.registration import GITHUB, LONGEST_NAME, WrongAddress, find_api_url, parse_origin
 
 _LOGIN = re.compile(r"[A-Za-z0-9](?:[-_]?[A-Za-z0-9]){0,38}")
+_ADDRESS = re.compile(r"[\x21-\x7e]+")
+_NEW_CHANNEL = "Open https://smee.io/new and copy the address that the browser shows then."
 STORED = {
     "name": "SETUP_NAME",
     "organization": "SETUP_ORGANIZATION",
@@ -76,7 +78,7 @@ def parse_choices(form: Mapping[str, str], own: str) -> tuple[Choices, Mapping[s
 
     name, organization = form.get("name", "").strip(), form.get("organization", "").strip()
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
-        wrong["name"] = f"GitHub takes 1 to {LONGEST_NAME} characters. Shorten the name."
+        wrong["name"] = f"GitHub takes 1 to {LONGEST_NAME} characters, all of them visible. Choose another name."
     if organization and not _LOGIN.fullmatch(organization):
         wrong["organization"] = "This is not a login. Copy it from the address of the organisation on GitHub."
     web_url = read_address("web_url")
@@ -99,8 +101,10 @@ def _check_relay(relay: str) -> Mapping[str, str]:
         place = urlsplit(relay)
     except ValueError:
         place = urlsplit("")
-    if not place.hostname or place.scheme not in {"http", "https"}:
-        return {"relay": "This is not an address. Open https://smee.io/new and copy the address of the new channel."}
+    if not place.hostname or place.scheme not in {"http", "https"} or not _ADDRESS.fullmatch(relay):
+        return {"relay": f"This is not an address. {_NEW_CHANNEL}"}
+    if place.hostname == "smee.io" and place.path.strip("/") in {"", "new"}:
+        return {"relay": f"This is the address at which channels are made, not that of a channel. {_NEW_CHANNEL}"}
     if place.scheme == "http" and not is_loopback(place.hostname):
         return {"relay": "Webhooks would be sent unencrypted. Write https:// instead."}
     return {}

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from bot.addresses import is_loopback
+from bot.addresses import find_host_name, is_loopback, is_named
 from domain.ports import Clock
 
 LIFETIME = timedelta(minutes=30)
@@ -47,7 +47,7 @@ class Once:
 
 
 def _digest(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode()).digest()
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()  # a header may hold any bytes
 
 
 @dataclass
@@ -81,13 +81,10 @@ class SetupGuard:
         :param host: the header of that name.
         :raises Denied: it is not a name of this server.
         """
-        public = urlsplit(self.public_url)
-        if public.netloc and host.lower() == public.netloc.lower():
+        if is_named(self.public_url, host):
+            public = urlsplit(self.public_url)
             return f"{public.scheme}://{public.netloc}"
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
-            name = ""
+        name = find_host_name(host)
         if is_loopback(name) or (self.has_token and (_is_number(name) or name == socket.gethostname().lower())):
             return f"http://{host}"
         raise Denied(

@@ -6,12 +6,12 @@ from functools import cache
 from urllib.parse import urlsplit
 
 from aiohttp import web
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import PackageLoader
 from markupsafe import Markup
 
-_TEMPLATES = Environment(
-    loader=PackageLoader("bot.setup", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-)
+from bot.pages.templates import make_templates
+
+_TEMPLATES = make_templates(PackageLoader("bot.setup", "."))
 
 
 @cache

@@ -17,8 +17,6 @@ from domain.ports import Clock
 
 log = structlog.get_logger(__name__)
 
-_LARGEST_FORM = 64 * 1024  # bytes
-
 
 async def set_up(
     settings: Installation,
@@ -43,7 +41,7 @@ async def set_up(
 
     guard = SetupGuard(clock or SystemClock(), not settings.is_on_loopback, settings.public_url, announce_token)
     site = SetupSite(guard, settings, f"Forge {secrets.token_hex(2)}", goes_on=held is not None)
-    app = web.Application(client_max_size=_LARGEST_FORM)
+    app = web.Application()
     site.add_routes(app.router)
     app.router.add_get("/healthz", _alive)
     app.router.add_get("/readyz", _refuse)

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 import structlog
 from aiohttp import web
 
-from bot.cli.doctor.diagnosis import Diagnosis, PartState
+from bot.doctor.diagnosis import Diagnosis, PartState
 from bot.github.registration import NotRegistered, RegisteredApp, build_address, build_manifest, exchange_code
+from bot.pages.forms import FormRefused, read_fields
 from bot.setting_places import Places
 from bot.settings import list_named
 from bot.setup.afterwards import AFTERWARDS, describe_app, find_install_page
@@ -16,7 +17,6 @@ from bot.setup.choices import STORED, Choices, parse_choices
 from bot.setup.examination import KEYS, NO_KEY, examine_installation, try_key
 from bot.setup.guard import LIFETIME, Denied, SetupGuard
 from bot.setup.rendering import render
-from bot.webhook import BODY_SECONDS
 from domain.errors import ConfigurationError
 from domain.text.redaction import PROCESS_REDACTOR
 
@@ -24,6 +24,8 @@ log = structlog.get_logger(__name__)
 
 PATH = "/setup"
 _COOKIE = "forge_setup"
+_LARGEST_FORM = 64 * 1024  # bytes
+_FORM = web.RequestKey("form", dict[str, str])
 
 Handler = Callable[[web.Request, str], Awaitable[web.StreamResponse]]
 
@@ -42,7 +44,8 @@ class SetupSite:
         self._goes_on = goes_on
         self._is_chosen = False
         self._is_model_done = False
-        self._code = ""  # of GitHub, while it could not be exchanged
+        self._code = ""  # of GitHub, until it is exchanged and what it brought is stored
+        self._app: RegisteredApp | None = None  # that could not be stored: its code counts once
         self._busy = asyncio.Lock()  # one thing at a time, also if a button is pressed twice
         self.done = asyncio.Event()
 
@@ -68,16 +71,23 @@ class SetupSite:
         async def handle(request: web.Request) -> web.StreamResponse:
             try:
                 origin = self._guard.find_origin(request.host)
-                if request.method == "POST":
-                    await _receive(request)
+                if request.method == "POST":  # before anybody waits for its answer
+                    request[_FORM] = await read_fields(request, _LARGEST_FORM)
                 async with self._busy:
                     if self.done.is_set():
                         return _see_other("/")
                     return await handler(request, origin)
             except Denied as denied:
                 return _show_refusal(denied)
+            except FormRefused as error:
+                return _show_refusal(Denied(error.status, error.reason, error.advice))
             except ConfigurationError as error:
                 return _show_refusal(Denied(500, error.message, error.advice or ""))
+            except web.HTTPException:
+                raise
+            except Exception:
+                log.exception("setup.unexpected", path=request.path)
+                return _show_refusal(Denied(500, "Forge made a mistake of its own.", "Its log has the details."))
 
         return handle
 
@@ -126,7 +136,7 @@ class SetupSite:
         return render("checks.html", found=found)
 
     async def _begin(self, request: web.Request, origin: str) -> web.StreamResponse:
-        secret = self._guard.begin(str((await request.post()).get("token", "")))
+        secret = self._guard.begin(request[_FORM].get("token", ""))
         answer = _see_other(PATH)
         answer.set_cookie(
             _COOKIE,
@@ -142,7 +152,7 @@ class SetupSite:
     async def _choose(self, request: web.Request, origin: str) -> web.StreamResponse:
         named = list_named()
         fixed = {field: str(named[setting]) for field, setting in STORED.items() if named.get(setting)}
-        form = {**await _read_form(request), **fixed, **({"reach": "relay"} if "relay" in fixed else {})}
+        form = {**request[_FORM], **fixed, **({"reach": "relay"} if "relay" in fixed else {})}
         choices, wrong = parse_choices(form, fixed.get("public_url") or origin)
         if wrong:
             return self._show_choices(choices, wrong)
@@ -153,6 +163,8 @@ class SetupSite:
     async def _register(self, request: web.Request, _origin: str) -> web.StreamResponse:
         """Where GitHub sends the browser with a code."""
         self._require_known(request)
+        if self._load().get("FORGE_APP_ID"):  # loaded again: who is told to delete an App would delete this one
+            raise Denied(403, "The App is registered already, by an answer before this one.", "Go on with the set-up.")
         self._guard.take_state(request.query.get("state", ""))
         self._code = request.query.get("code", "")
         return await self._fetch_credentials()
@@ -161,14 +173,14 @@ class SetupSite:
         return await self._fetch_credentials() if self._code else _see_other(PATH)
 
     async def _fetch_credentials(self) -> web.StreamResponse:
-        kept = self._load()
-        found = await exchange_code(kept["FORGE_GITHUB_API_URL"], self._code)
+        found = self._app or await exchange_code(self._load()["FORGE_GITHUB_API_URL"], self._code)
         if isinstance(found, NotRegistered):
             self._code = self._code if found.can_retry else ""
             log.warning("setup.not_registered", why=found.reason)
             return self._show_failure(found.reason, found.advice, found.can_retry)
-        self._code = ""
+        self._app = found
         self._store_app(found)
+        self._code, self._app = "", None
         log.info("setup.registered", app=found.id, owner=found.owner.login)
         return _see_other(PATH)
 
@@ -183,7 +195,7 @@ class SetupSite:
         self._save({**secrets, **about, **describe_app(app)})
 
     async def _set_model(self, request: web.Request, _origin: str) -> web.StreamResponse:
-        form = await _read_form(request)
+        form = request[_FORM]
         provider, key = form.get("provider", ""), form.get("key", "").strip()
         if form.get("action") != "skip":
             if not key or provider not in KEYS:
@@ -251,22 +263,6 @@ class SetupSite:
 def _show_refusal(denied: Denied) -> web.StreamResponse:
     log.warning("setup.refused", why=denied.reason)
     return render("refusal.html", status=denied.status, reason=denied.reason, advice=denied.advice)
-
-
-async def _receive(request: web.Request) -> None:
-    """Wait for a form, before anybody waits for its answer; the request keeps it.
-
-    :raises Denied: it does not arrive in time.
-    """
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            await request.post()
-    except TimeoutError:
-        raise Denied(408, "This form did not arrive in time.", "Send it again.") from None
-
-
-async def _read_form(request: web.Request) -> Mapping[str, str]:
-    return {name: value for name, value in (await request.post()).items() if isinstance(value, str)}
 
 
 def _see_other(target: str) -> web.Response:

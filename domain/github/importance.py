@@ -1,4 +1,4 @@
-"""The importance of a write to GitHub: awaited writes go before mere information."""
+"""The importance of requests to GitHub: awaited writes go before mere information, Forge's work before looking on."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -30,3 +30,21 @@ def use_importance(importance: Importance) -> Generator[None]:
 def current_importance() -> Importance:
     """The importance of the next write."""
     return _current.get()
+
+
+_looks_on: ContextVar[bool] = ContextVar("looks_on", default=False)
+
+
+@contextmanager
+def look_on() -> Generator[None]:
+    """Within this block nothing is read when few of an hour's requests are left: Forge needs these for its work."""
+    token = _looks_on.set(True)
+    try:
+        yield
+    finally:
+        _looks_on.reset(token)
+
+
+def is_looking_on() -> bool:
+    """Whether the next read is for somebody who looks on."""
+    return _looks_on.get()

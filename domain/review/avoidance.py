@@ -174,13 +174,16 @@ INSTEAD: dict[AvoidanceKind, str] = {
 
 _VERSIONS: Mapping[AvoidanceKind, int] = {
     **dict.fromkeys(AvoidanceKind, 1),
-    AvoidanceKind.test_removed: 2,
-    AvoidanceKind.test_deselected: 2,
-    AvoidanceKind.assertion_removed: 2,
-    AvoidanceKind.assertion_weakened: 2,
-    AvoidanceKind.expectation_changed: 2,
+    AvoidanceKind.test_removed: 3,
+    AvoidanceKind.test_deselected: 3,
+    AvoidanceKind.assertion_removed: 3,
+    AvoidanceKind.assertion_weakened: 3,
+    AvoidanceKind.expectation_changed: 3,
+    AvoidanceKind.answer_hard_coded: 2,
     AvoidanceKind.error_swallowed: 2,
-    AvoidanceKind.failure_ignored: 2,
+    AvoidanceKind.suppression_added: 2,
+    AvoidanceKind.failure_ignored: 3,
+    AvoidanceKind.feature_removed: 2,
 }
 
 

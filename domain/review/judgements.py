@@ -81,7 +81,7 @@ class Whitelisting(BaseModel):
 
     :param path: the only file it holds in; empty: the whole repository.
     :param version: of the detector; see :func:`domain.review.avoidance.find_version`.
-    :param ended: why somebody ended it, or it was ended; None while it may hold.
+    :param ended: why it ended; None while it may hold.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -4,10 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import JSON, Connection, Dialect, SelectBase, func
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy import Connection, Dialect, SelectBase
 from sqlalchemy.types import TypeEngine
 
 _Converter = Callable[[Any], Any]
@@ -74,23 +71,3 @@ def _reader(kind: TypeEngine[Any], dialect: Dialect) -> _Converter:
 
 def _return_unchanged(value: Any) -> Any:
     return value
-
-
-class JsonArray(FunctionElement[Any]):
-    """Several columns as one JSON array, on both databases."""
-
-    name = "json_array"
-    type = JSON()
-    inherit_cache = True
-
-
-@compiles(JsonArray, "postgresql")
-def _json_build_array(array: JsonArray, compiler: SQLCompiler, **options: Any) -> str:
-    return f"json_build_array({compiler.process(array.clauses, **options)})"
-
-
-@compiles(JsonArray, "sqlite")
-def _json_array(array: JsonArray, compiler: SQLCompiler, **options: Any) -> str:
-    """SQLite stores JSON as text, which would become a string in the array."""
-    parts = [func.json(each) if isinstance(each.type, JSON) else each for each in array.clauses]
-    return f"json_array({', '.join(compiler.process(each, **options) for each in parts)})"

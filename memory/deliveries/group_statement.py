@@ -1,17 +1,15 @@
 """The statement that stores a group of deliveries and queues their work, in one round trip to PostgreSQL."""
 
-import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, DateTime, Dialect, Select, Text, column, func, literal_column, select
+import orjson
+from sqlalchemy import JSON, DateTime, Select, Text, column, func, literal_column, select
 from sqlalchemy.dialects import postgresql
 
 from memory.db.tables.deliveries import DeliveryRow
 from memory.deliveries.queue_rows import QueueRows
 
-_GROUP = ":group"
 _TYPES = {"received_at": DateTime(timezone=True), "finished_at": DateTime(timezone=True), "command": JSON()}
 _COLUMNS = [name.key for name in DeliveryRow.__table__.columns]
 
@@ -22,28 +20,28 @@ class GroupStatement:
     :param queue: with which the work of a delivery is queued.
     """
 
-    def __init__(self, dialect: Dialect, queue: QueueRows) -> None:
+    def __init__(self, queue: QueueRows) -> None:
         compiled = _build(queue).compile(
-            dialect=dialect,
+            dialect=postgresql.dialect(paramstyle="named"),  # or each % of a text would be doubled
             schema_translate_map=queue.options.get("schema_translate_map"),
             compile_kwargs={"literal_binds": True},  # few of its values ever change
             render_schema_translate=True,
         )
-        self.text = str(compiled).replace(f"{_GROUP}::", "%(group)s::", 1).encode()
+        self.text = str(compiled)
 
-    def bind(self, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, object]:
-        """Its parameters.
+    def bind(self, rows: Sequence[Mapping[str, Any]]) -> bytes:
+        """The value of its parameter.
 
         :param rows: of the table of deliveries, in the order of its unique keys.
         """
-        return {"group": json.dumps(rows, default=datetime.isoformat)}
+        return orjson.dumps(rows)
 
 
 def _build(queue: QueueRows) -> Select[tuple[str]]:
     """Rows come as JSON: one parameter for all, which the driver passes on as it is."""
     columns = [column(name, _TYPES.get(name, Text())) for name in _COLUMNS]
     delivered = (
-        func.json_to_recordset(literal_column(f"{_GROUP}::json"))
+        func.json_to_recordset(literal_column("$1::json"))
         .table_valued(*columns)
         .render_derived("delivered", with_types=True)
     )

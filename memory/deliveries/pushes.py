@@ -37,6 +37,15 @@ async def note(
             await session.execute(upsert(database.dialect, PushRow, values, {"at": at}))
 
 
+async def is_by(database: Database, repository: RepositoryRef, number: int, account_id: int) -> bool:
+    """Whether an account pushed to a pull request, or had Forge push there."""
+    query = select(PushRow.number).where(
+        PushRow.repository_id == repository.id, PushRow.number == number, PushRow.by_id == account_id
+    )
+    async with database.transaction() as session:
+        return await session.scalar(query.limit(1)) is not None
+
+
 async def load_authorship(
     database: Database, repository: RepositoryRef, number: int, opener: int, accepting: Collection[str]
 ) -> Authorship:

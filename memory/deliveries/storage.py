@@ -38,8 +38,9 @@ def open_storages(engine: Engine, queue: QueueRows, seconds: float) -> Sequence[
     """
     if engine.dialect.name == "sqlite":
         return [_SqliteStorage(engine, queue)]
-    statement = GroupStatement(engine.dialect, queue)
-    return [_PostgresqlStorage(DedicatedConnection(engine, seconds), statement) for _ in range(_AT_ONCE)]
+    statement = GroupStatement(queue)
+    connections = [DedicatedConnection(engine, statement.text, seconds) for _ in range(_AT_ONCE)]
+    return [_PostgresqlStorage(each, statement) for each in connections]
 
 
 class _SqliteStorage:
@@ -72,9 +73,8 @@ class _PostgresqlStorage:
         self._statement = statement
 
     async def store(self, group: Sequence[ReceivedDelivery]) -> list[bool]:
-        values = self._statement.bind(deliveries.build_rows(group))
-        inserted = await self._connection.execute(self._statement.text, values)
-        return deliveries.tell_new(group, {guid for (guid,) in inserted})
+        inserted = await self._connection.execute(self._statement.bind(deliveries.build_rows(group)))
+        return deliveries.tell_new(group, {guid.decode() for (guid,) in inserted if guid is not None})
 
     async def close(self) -> None:
         await self._connection.close()

@@ -50,12 +50,14 @@ class CatalogueEntry:
 class Recall:
     """A recall of a memory for an agent.
 
-    :param number: number of the pull request or issue; None if the run is not known.
+    :param repository_id: in which it was recalled, perhaps another one of the organisation; None if the run is not
+        known, as with ``number``, of the pull request or issue.
     :param outcome: empty while it is not known.
     """
 
     at: datetime
     run_id: str
+    repository_id: int | None
     number: int | None
     task: str
     rank: int
@@ -129,7 +131,7 @@ async def load_history(database: Database, memory: Memory) -> MemoryHistory:
         [shelved] = await build_entries(session, [await session.get_one(MemoryRow, memory.id)])
         used = select(MemoryUseRow).where(MemoryUseRow.memory_id == memory.id).order_by(MemoryUseRow.at)
         told = (
-            select(RecallRow, RunRow.number)
+            select(RecallRow, RunRow.repository_id, RunRow.number)
             .outerjoin(RunRow, RunRow.id == RecallRow.run_id)
             .where(RecallRow.memory_id == memory.id)
             .order_by(RecallRow.at, RecallRow.task)
@@ -285,8 +287,8 @@ def _describe(memory: Memory) -> Mapping[str, Any]:
     return {"content": memory.content, "context": memory.context, "tags": [*memory.tags]}
 
 
-def _recall(row: RecallRow, number: int | None) -> Recall:
-    return Recall(row.at, row.run_id, number, row.task, row.rank, row.outcome)
+def _recall(row: RecallRow, repository_id: int | None, number: int | None) -> Recall:
+    return Recall(row.at, row.run_id, repository_id, number, row.task, row.rank, row.outcome)
 
 
 def _record(session: AsyncSession, memory: Memory, kind: EventType, by: str, now: datetime, **facts: object) -> None:

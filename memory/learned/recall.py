@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from domain.events import EventType
 from domain.memories import ranking
-from domain.memories.memory import Archived, Memory
+from domain.memories.memory import Archived, Memory, MemoryKind
 from domain.memories.ranking import RecalledMemory
 from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
@@ -30,12 +30,14 @@ class RecallQuery:
 
     :param tags: rules and paths; a memory with one of these tags is found, whatever its text.
     :param organisation: whether the repository takes part in what its organisation learned.
+    :param kind: None: any.
     """
 
     repository: RepositoryRef
     text: str
     tags: tuple[str, ...] = ()
     organisation: bool = False
+    kind: MemoryKind | None = None
     limit: int = 10
 
 
@@ -58,6 +60,8 @@ async def recall(
             rankings.append(ranking.rank_by_worth(near))
         scores = ranking.fuse_rankings(rankings)
         query = select(MemoryRow).where(MemoryRow.id.in_(scores.keys()), MemoryRow.archived_at.is_(None), seen)
+        if asked.kind is not None:
+            query = query.where(MemoryRow.kind == asked.kind.value)
         found = [RecalledMemory(from_row(row), scores[row.id]) for row in connection.execute(query)]
         return ranking.select_best(found, now, asked.limit)
 

@@ -59,6 +59,13 @@ async def release(database: Database, holder: Holder, now: datetime) -> None:
         )
 
 
+async def list_others(database: Database, own: str, now: datetime) -> Sequence[Holder]:
+    """The processes, other than our own, whose lease counts."""
+    async with database.transaction() as session:
+        rows = await session.scalars(select(ExecutorRow).where(ExecutorRow.id != own, ExecutorRow.lease_until > now))
+        return [Holder(row.id, row.instance, row.host, row.pid) for row in rows]
+
+
 async def list_lapsed(database: Database, own: str, now: datetime) -> Sequence[str]:
     """Executor ids, other than our own, whose lease ran out."""
     async with database.transaction() as session:

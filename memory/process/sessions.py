@@ -21,6 +21,8 @@ from safety.sessions import (
     may_sign_in,
 )
 
+_KNOWN = "known "
+
 
 @dataclass(frozen=True)
 class DashboardSession:
@@ -37,19 +39,26 @@ class DashboardSession:
     candidates: Sequence[RepositoryRef] = ()
 
 
-async def claim_sign_in(database: Database, digest: str, now: datetime) -> bool | None:
+async def claim_sign_in(database: Database, digest: str, now: datetime, known: str = "") -> bool | None:
     """Let a sign-in count.
 
     :param digest: of its state.
+    :param known: digest of what the browser was given when somebody signed in there before; empty: nothing. With it a
+        browser comes back once while the row is kept, whatever others do.
     :returns: whether it did not count before; None if too many came back in the last minute.
     """
-    recent = select(func.count()).where(SignInRow.at > now - SIGN_IN_WINDOW)
+    recent = select(func.count()).where(SignInRow.at > now - SIGN_IN_WINDOW, SignInRow.digest.not_like(f"{_KNOWN}%"))
+
+    async def is_new(session: AsyncSession, key: str) -> bool:
+        new = insert_new(database.dialect, SignInRow, {"digest": key, "at": now}).returning(SignInRow.digest)
+        return await session.scalar(new) is not None
+
     async with database.transaction() as session:
         await session.execute(delete(SignInRow).where(SignInRow.at <= now - SIGN_IN_LASTS))
-        if not may_sign_in(await session.scalar(recent) or 0):
+        is_known = bool(known) and await is_new(session, _KNOWN + known)
+        if not is_known and not may_sign_in(await session.scalar(recent) or 0):
             return None
-        new = insert_new(database.dialect, SignInRow, {"digest": digest, "at": now}).returning(SignInRow.digest)
-        return await session.scalar(new) is not None
+        return await is_new(session, digest)
 
 
 async def begin(database: Database, begun: DashboardSession, now: datetime) -> None:

@@ -1,13 +1,10 @@
-"""Collects the facts about findings of giving up and what people decided about them, for the metrics."""
+"""Sums up findings of giving up and what people decided about them, for the metrics."""
 
-from collections.abc import Sequence
-from datetime import datetime
-
-from sqlalchemy import ColumnElement, or_, select
-from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy import or_, select
 from sqlalchemy.orm import aliased
 
 from domain.gates import GateState
+from domain.metrics import ALTERNATIVES, DESTRUCTIVE_APPROVED, FALSE_ALARMS, JUDGED_RIGHT, WHITELISTED
 from domain.review.avoidance import RULE
 from domain.review.judgements import JudgementKind
 from domain.runs.run import ReasonCode, RunState
@@ -15,28 +12,28 @@ from memory.db.tables.findings import DismissalRow, FindingRow, JudgementRow, Wh
 from memory.db.tables.gates import GateRow
 from memory.db.tables.runs import RunRow
 from memory.findings.dismissals import IS_ABOUT
+from memory.reports.observations import Observed, count_if, sum_by_day
 from memory.reports.periods import ReportPeriod
 
 _DECIDED = [GateState.approved.value, GateState.rejected.value]
 _SETTLED = [JudgementKind.legitimate.value, JudgementKind.violation.value]
 
 
-async def load_raised(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, int, int]]:
-    """When such findings were raised, each one that counts later as a false alarm or not."""
-    raised = select(FindingRow.created_at).where(
+def sum_raised(period: ReportPeriod) -> Observed:
+    """Such findings; whether they are false alarms, people say later."""
+    return sum_by_day(FALSE_ALARMS, FindingRow.created_at, 0).where(
         FindingRow.id >= period.first_id,
         FindingRow.id < period.end_id,
         *period.match_time(FindingRow.created_at),
         *period.match_repositories(FindingRow.repository_id),
         FindingRow.content["rule"].as_string().startswith(RULE),
     )
-    return [(at, 0, 1) for at in await session.scalars(raised)]
 
 
-async def load_false_alarms(session: AsyncSession, period: ReportPeriod) -> Sequence[datetime]:
-    """When such findings were raised that are dismissed now."""
-    wrong = (
-        select(FindingRow.created_at)
+def sum_false_alarms(period: ReportPeriod) -> Observed:
+    """Such findings that are dismissed now; they are counted as raised elsewhere."""
+    return (
+        sum_by_day(FALSE_ALARMS, FindingRow.created_at, of=0)
         .select_from(DismissalRow)
         .join(FindingRow, IS_ABOUT)
         .where(
@@ -47,43 +44,39 @@ async def load_false_alarms(session: AsyncSession, period: ReportPeriod) -> Sequ
             *period.match_time(FindingRow.created_at),
         )
     )
-    return (await session.scalars(wrong)).all()
 
 
-async def load_judged(
-    session: AsyncSession, since: datetime, repository_ids: Sequence[int] | None
-) -> Sequence[tuple[datetime, bool]]:
-    """When people said of such a finding whether it is right, and whether it is."""
-    said = select(JudgementRow.created_at, JudgementRow.judgement).where(
-        JudgementRow.created_at >= since, JudgementRow.undone_at.is_(None), JudgementRow.judgement.in_(_SETTLED)
+def sum_judged(period: ReportPeriod) -> Observed:
+    """Such findings of which people said whether they are right: how many are."""
+    is_right = JudgementRow.judgement == JudgementKind.violation.value
+    return sum_by_day(JUDGED_RIGHT, JudgementRow.created_at, count_if(is_right)).where(
+        JudgementRow.created_at >= period.since,
+        JudgementRow.undone_at.is_(None),
+        JudgementRow.judgement.in_(_SETTLED),
+        *period.match_repositories(JudgementRow.repository_id),
     )
-    found = await session.execute(said.where(*_is_in(JudgementRow, repository_ids)))
-    return [(at, kind == JudgementKind.violation.value) for at, kind in found]
 
 
-async def load_whitelisted(
-    session: AsyncSession, since: datetime, repository_ids: Sequence[int] | None
-) -> Sequence[datetime]:
-    """When something was put on a whitelist."""
-    added = select(WhitelistRow.created_at).where(WhitelistRow.created_at >= since)
-    return (await session.scalars(added.where(*_is_in(WhitelistRow, repository_ids)))).all()
-
-
-async def load_destructive(
-    session: AsyncSession, since: datetime, repository_ids: Sequence[int] | None
-) -> Sequence[tuple[datetime, bool]]:
-    """When ``destructive`` was answered, and whether it was approved."""
-    answered = select(GateRow.decided_at, GateRow.state).where(
-        GateRow.name == "destructive", GateRow.decided_at >= since, GateRow.state.in_(_DECIDED)
+def sum_whitelisted(period: ReportPeriod) -> Observed:
+    """What was put on a whitelist."""
+    return sum_by_day(WHITELISTED, WhitelistRow.created_at).where(
+        WhitelistRow.created_at >= period.since, *period.match_repositories(WhitelistRow.repository_id)
     )
-    found = await session.execute(answered.where(*_is_in(GateRow, repository_ids)))
-    return [(at, state == GateState.approved.value) for at, state in found if at is not None]
 
 
-async def load_alternatives(
-    session: AsyncSession, since: datetime, repository_ids: Sequence[int] | None
-) -> Sequence[tuple[datetime, bool]]:
-    """When ``destructive`` ended without an approval, and whether a later head of the pull request needed none.
+def sum_destructive(period: ReportPeriod) -> Observed:
+    """Answers to ``destructive``: how many approved."""
+    is_approved = GateRow.state == GateState.approved.value
+    return sum_by_day(DESTRUCTIVE_APPROVED, GateRow.decided_at, count_if(is_approved)).where(
+        GateRow.name == "destructive",
+        GateRow.decided_at >= period.since,
+        GateRow.state.in_(_DECIDED),
+        *period.match_repositories(GateRow.repository_id),
+    )
+
+
+def sum_alternatives(period: ReportPeriod) -> Observed:
+    """How many gates ``destructive`` ended without an approval, and after how many a later head needed none.
 
     One that was settled without a later head, by a word about its findings, says nothing about that.
     """
@@ -98,17 +91,16 @@ async def load_alternatives(
         later.state == RunState.completed.value,
         later.reason == ReasonCode.none.value,
     )
-    ended = select(GateRow.decided_at, another.where(~asks_again).exists()).where(
-        GateRow.name == "destructive",
-        GateRow.decided_at >= since,
-        GateRow.state.not_in([GateState.waiting.value, GateState.approved.value]),
-        or_(GateRow.state == GateState.rejected.value, another.exists()),
-        *_is_in(GateRow, repository_ids),
+    ended = (
+        select(GateRow.decided_at, another.where(~asks_again).exists().label("is_found"))
+        .where(
+            GateRow.name == "destructive",
+            GateRow.decided_at >= period.since,
+            GateRow.state.not_in([GateState.waiting.value, GateState.approved.value]),
+            or_(GateRow.state == GateState.rejected.value, another.exists()),
+            *period.match_repositories(GateRow.repository_id),
+        )
+        .subquery()
+        .c
     )
-    return [(at, is_found) for at, is_found in await session.execute(ended) if at is not None]
-
-
-def _is_in(
-    table: type[JudgementRow | WhitelistRow | GateRow], repository_ids: Sequence[int] | None
-) -> tuple[ColumnElement[bool], ...]:
-    return () if repository_ids is None else (table.repository_id.in_(repository_ids),)
+    return sum_by_day(ALTERNATIVES, ended.decided_at, count_if(ended.is_found))

@@ -272,7 +272,7 @@ async def _load_mutings(
     found: dict[str, dict[int, Muting]] = {}
     for row in await session.scalars(query.order_by(DismissalRow.id)):
         muting = Muting(row.by_login, row.created_at, row.reason, row.memory_id)
-        found.setdefault(row.fingerprint, {})[row.number] = muting
+        found.setdefault(row.fingerprint, {}).setdefault(row.number, muting)
     return found
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import String, cast, select
 
 from domain.memories.memory import MemoryKind
 from domain.runs.run import RepositoryRef
@@ -44,11 +44,27 @@ async def list_memories(
 
 
 async def search(
-    database: Database, repository: RepositoryRef, text: str, now: datetime, limit: int
+    database: Database, repository: RepositoryRef, wanted: MemoryFilter, text: str, now: datetime, limit: int
 ) -> Sequence[CatalogueEntry]:
-    """The memories that count and hold these words, tags or paths, best first."""
-    found = await recall(database, RecallQuery(repository, text, tuple(text.split()), limit=limit), now)
-    ids = [each.memory.id for each in found]
+    """The memories with these words, tags or paths: of those that count the best first, of archived ones the newest."""
+    if wanted.archived:
+        return await _search_archived(database, repository.id, wanted.kind, text, limit)
+    asked = RecallQuery(repository, text, tuple(text.split()), kind=wanted.kind, limit=limit)
+    ids = [each.memory.id for each in await recall(database, asked, now)]
     async with database.transaction() as session:
         rows = {row.id: row for row in await session.scalars(select(MemoryRow).where(MemoryRow.id.in_(ids)))}
         return await build_entries(session, [rows[each] for each in ids if each in rows])
+
+
+async def _search_archived(
+    database: Database, repository_id: int, kind: MemoryKind | None, text: str, limit: int
+) -> Sequence[CatalogueEntry]:
+    """Archived memories that hold each of the words as it is; they are in no index of words."""
+    held = MemoryRow.content + " " + MemoryRow.context + " " + cast(MemoryRow.tags, String)
+    query = select(MemoryRow).where(MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_not(None))
+    query = query.where(*(held.icontains(word, autoescape=True) for word in text.split()))
+    if kind is not None:
+        query = query.where(MemoryRow.kind == kind.value)
+    async with database.transaction() as session:
+        rows = (await session.scalars(query.order_by(MemoryRow.id.desc()).limit(limit))).all()
+        return await build_entries(session, rows)

@@ -9,13 +9,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
 
-from sqlalchemy import ColumnElement, case, delete, func, select
+from sqlalchemy import case, delete, func, select
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.errors import DatabaseUnavailable
-from domain.metrics import Observation, Sums, fold, observe, unfold
+from domain.metrics import Observation, Sums, fold, unfold
 from memory.db.engine import Database, upsert
+from memory.db.functions import UtcDay
 from memory.db.tables.reports import MetricDayRow
 from memory.db.tables.runs import RunRow
 from memory.reports.periods import ReportPeriod
@@ -59,13 +60,12 @@ async def load_observations(
     days = [since.date() + _DAY * place for place in range((today - since.date()).days + 1)]
     ids = None if repository_id is None else [repository_id]
     async with database.transaction() as session:
-        stamps = await _load_stamps(session, database.dialect, ReportPeriod(since, _begin(today + _DAY), ids))
-        kept = {row.day: row for row in await session.scalars(_select_kept(scope, days))}
-        known = {day: _parse(kept, day) for day in days if _is_as_kept(kept, day, stamps)}
+        stamps = await _load_stamps(session, ReportPeriod(since, _begin(today + _DAY), ids))
+        known = await _load_kept(session, scope, days, stamps)
         counted: dict[date, Sums] = {}
         for first, last in _join_days(day for day in days if day not in known):
             period = ReportPeriod(max(since, _begin(first)), _begin(last + _DAY), ids)
-            counted |= _split(observe(await load_settled(session, period)), first, last)
+            counted |= _split(await load_settled(session, period), first, last)
     await _keep(database, scope, stamps, {day: sums for day, sums in counted.items() if _begin(day) >= since}, now)
     return (each for day, sums in (known | counted).items() for each in unfold(sums, _begin(day) + _DAY / 2))
 
@@ -81,31 +81,27 @@ def _begin(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-def _select_kept(scope: int, days: Sequence[date]) -> Any:
+async def _load_kept(
+    session: AsyncSession, scope: int, days: Sequence[date], stamps: Mapping[date, DayStamp]
+) -> dict[date, Sums]:
+    """The kept days whose runs are as they were."""
     between = MetricDayRow.day >= days[0].isoformat(), MetricDayRow.day <= days[-1].isoformat()
-    return select(MetricDayRow).where(MetricDayRow.repository_id == scope, *between)
+    kept = select(MetricDayRow.day, MetricDayRow.stamp, MetricDayRow.sums)
+    rows = await session.execute(kept.where(MetricDayRow.repository_id == scope, *between))
+    found = {date.fromisoformat(day): (stamp, sums) for day, stamp, sums in rows}
+    return {
+        day: {name: (value, int(of)) for name, (value, of) in sums.items()}
+        for day, (stamp, sums) in found.items()
+        if stamp == str(stamps.get(day, DayStamp()))
+    }
 
 
-def _is_as_kept(kept: Mapping[str, MetricDayRow], day: date, stamps: Mapping[date, DayStamp]) -> bool:
-    row = kept.get(day.isoformat())
-    return row is not None and row.stamp == str(stamps.get(day, DayStamp()))
-
-
-def _parse(kept: Mapping[str, MetricDayRow], day: date) -> Sums:
-    return {name: (value, int(of)) for name, (value, of) in kept[day.isoformat()].sums.items()}
-
-
-async def _load_stamps(session: Any, dialect: str, period: ReportPeriod) -> Mapping[date, DayStamp]:
-    day = _cut_day(dialect, RunRow.created_at)
+async def _load_stamps(session: AsyncSession, period: ReportPeriod) -> Mapping[date, DayStamp]:
+    day = UtcDay(RunRow.created_at)
     over = func.sum(case((RunRow.state.in_(FINAL), 1), else_=0))
     query = select(day, func.count(), over, func.max(RunRow.finished_at)).where(*period.match_runs()).group_by(day)
     rows = await session.execute(query)
-    return {date.fromisoformat(str(found)): DayStamp(runs, int(ended), last) for found, runs, ended, last in rows}
-
-
-def _cut_day(dialect: str, column: Any) -> ColumnElement[Any]:
-    """The UTC day of a time."""
-    return func.substr(column, 1, 10) if dialect == "sqlite" else func.date(func.timezone("UTC", column))
+    return {date.fromisoformat(found): DayStamp(runs, int(ended), last) for found, runs, ended, last in rows}
 
 
 def _join_days(days: Iterable[date]) -> Sequence[tuple[date, date]]:

@@ -4,27 +4,44 @@ Most of it stays as it is once a day is over and is kept day by day (:mod:`memor
 people or agents may still change, is few and read anew.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.gates import GateState
-from domain.metrics import WEEK, Facts, RecallFact, Series, build_series, find_end_of_day, observe
+from domain.metrics import (
+    APPLICATION,
+    DISMISSAL,
+    LEARNINGS,
+    PRECISION,
+    RESPONSE,
+    TO_DISMISSAL,
+    WEEK,
+    Facts,
+    Observation,
+    Series,
+    build_series,
+    find_end_of_day,
+    observe,
+)
 from memory.db.engine import Database
+from memory.db.functions import SecondsBetween, UtcDay
 from memory.db.tables.findings import DismissalRow, FindingRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.db.tables.runs import OutboxRow, RunRow
 from memory.findings.dismissals import IS_ABOUT
 from memory.reports import avoidance_facts, metric_days, recoveries, retention
+from memory.reports.observations import Observed, count_if, list_each, load_observations, sum_by_day
 from memory.reports.periods import ReportPeriod
 from memory.reports.settled_facts import FINAL
 
 _ANSWERED = [GateState.approved.value, GateState.rejected.value]
-_OUTCOMES = {"helped": True, "ignored": False}
+_KNOWN = ["helped", "ignored"]  # outcomes of a recall
 
 
 async def load_weekly(
@@ -41,95 +58,106 @@ async def load_weekly(
     ]
     end, whole = find_end_of_day(now), now - timedelta(days=min(days))
     since = max(end - WEEK * weeks, whole)
-    settled = [
-        await metric_days.load_observations(database, each, since, now)
-        for each in ([None] if repository_ids is None else repository_ids)
-    ]
+    settled, moving = await asyncio.gather(  # the database does both at a time
+        _observe_settled(database, repository_ids, since, now),
+        _observe_moving(database, ReportPeriod(since, end, repository_ids)),
+    )
+    return build_series(chain(settled, moving), end, weeks, whole)
+
+
+async def _observe_settled(
+    database: Database, repository_ids: Sequence[int] | None, since: datetime, now: datetime
+) -> Iterator[Observation]:
+    scopes = [None] if repository_ids is None else repository_ids
+    return chain(*[await metric_days.load_observations(database, each, since, now) for each in scopes])
+
+
+async def _observe_moving(database: Database, period: ReportPeriod) -> Sequence[Observation]:
     async with database.transaction() as session:
-        moving = await load_moving(session, ReportPeriod(since, end, repository_ids))
-    return build_series(chain(*settled, observe(moving)), end, weeks, whole)
+        return await load_moving(session, period)
 
 
-async def load_moving(session: AsyncSession, period: ReportPeriod) -> Facts:
+async def load_moving(session: AsyncSession, period: ReportPeriod) -> Sequence[Observation]:
     """What happened in a period and may become other than it is, in the caller's transaction."""
-    since, repository_ids = period.since, period.repository_ids
-    dismissed = await _load_dismissed(session, period)
-    return Facts(
-        learned=await _load_learned(session, period),
-        told=await _load_recalls(session, period),
-        posted=[(at, 1, 0) for at in dismissed],
-        dismissed=await _load_dismissal_times(session, period),
-        answered=await _load_answers(session, period),
-        troubles=await recoveries.load_troubles(session, since, repository_ids),
-        alarms=[(at, 1, 0) for at in await avoidance_facts.load_false_alarms(session, period)],
-        judged=await avoidance_facts.load_judged(session, since, repository_ids),
-        whitelisted=await avoidance_facts.load_whitelisted(session, since, repository_ids),
-        destructive=await avoidance_facts.load_destructive(session, since, repository_ids),
-        alternatives=await avoidance_facts.load_alternatives(session, since, repository_ids),
+    troubles = await recoveries.load_troubles(session, period.since, period.repository_ids)
+    observed = [
+        _sum_learned(period),
+        *_sum_recalls(period),
+        *_find_dismissals(period),
+        _list_answers(period),
+        avoidance_facts.sum_false_alarms(period),
+        avoidance_facts.sum_judged(period),
+        avoidance_facts.sum_whitelisted(period),
+        avoidance_facts.sum_destructive(period),
+        avoidance_facts.sum_alternatives(period),
+    ]
+    return [*observe(Facts(troubles=troubles)), *await load_observations(session, observed)]
+
+
+def _sum_learned(period: ReportPeriod) -> Observed:
+    """Memories that were learned. Pinned ones are left out, because people stated them."""
+    return sum_by_day(LEARNINGS, MemoryRow.created_at, of=0).where(
+        MemoryRow.id >= period.first_id,
+        MemoryRow.created_at >= period.since,
+        MemoryRow.pinned.is_(False),
+        *period.match_repositories(MemoryRow.repository_id),
     )
 
 
-async def _load_learned(session: AsyncSession, period: ReportPeriod) -> Sequence[datetime]:
-    """When each memory was learned. Pinned memories are left out, because people stated them."""
-    learned = (
-        select(MemoryRow.created_at)
-        .where(MemoryRow.id >= period.first_id, MemoryRow.created_at >= period.since, MemoryRow.pinned.is_(False))
-        .where(*period.match_repositories(MemoryRow.repository_id))
-    )
-    return (await session.scalars(learned)).all()
-
-
-async def _load_recalls(session: AsyncSession, period: ReportPeriod) -> Sequence[RecallFact]:
-    told = (
-        select(RunRow.created_at, RecallRow.run_id, RecallRow.task, RecallRow.outcome)
+def _sum_recalls(period: ReportPeriod) -> Sequence[Observed]:
+    """Of memories told to tasks, if it is known what they were worth, how many helped; of these tasks, how many any."""
+    helped = func.sum(count_if(RecallRow.outcome == "helped"))
+    task = (
+        select(RunRow.created_at, helped.label("helped"), func.count().label("told"))
         .join(RunRow, RunRow.id == RecallRow.run_id)
-        .where(*period.match_runs(), RecallRow.run_id >= period.first_id)
+        .where(*period.match_runs(), RecallRow.run_id >= period.first_id, RecallRow.outcome.in_(_KNOWN))
+        .group_by(RecallRow.run_id, RecallRow.task, RunRow.created_at)
+        .cte("task")
+        .c
     )
     return [
-        RecallFact(at, run_id, task, _OUTCOMES.get(outcome))
-        for at, run_id, task, outcome in await session.execute(told)
+        sum_by_day(PRECISION, task.created_at, task.helped, task.told),
+        sum_by_day(APPLICATION, task.created_at, count_if(task.helped > 0)),
     ]
 
 
-async def _load_dismissed(session: AsyncSession, period: ReportPeriod) -> Sequence[datetime]:
-    """When the runs began that posted findings which are dismissed now."""
-    wrong = (
-        select(RunRow.created_at)
-        .select_from(DismissalRow)
+def _find_dismissals(period: ReportPeriod) -> Sequence[Observed]:
+    """Findings that are dismissed now, on the day of their run if it is over, and the time from review to dismissal.
+
+    Those of a period: they come after the runs, so these are also all those of its runs' findings.
+    """
+    review = and_(OutboxRow.run_id == RunRow.id, OutboxRow.step == "review", OutboxRow.kind == "review")
+    dismissed = (
+        select(
+            UtcDay(DismissalRow.created_at).label("day"),
+            RunRow.created_at.label("raised_at"),
+            RunRow.state,
+            SecondsBetween(OutboxRow.done_at, DismissalRow.created_at).label("seconds"),
+        )
         .join(FindingRow, IS_ABOUT)
         .join(RunRow, RunRow.id == FindingRow.posted_by)
-        .where(
-            DismissalRow.id >= period.first_id,
-            *period.match_repositories(DismissalRow.repository_id),
-            DismissalRow.undone_at.is_(None),
-            *period.match_runs(),
-            RunRow.state.in_(FINAL),
-        )
-    )
-    return (await session.scalars(wrong)).all()
-
-
-async def _load_dismissal_times(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, float]]:
-    """The time from the posting of a finding's review to its dismissal in the same pull request."""
-    posted = and_(OutboxRow.run_id == FindingRow.posted_by, OutboxRow.kind == "review")
-    judged = (
-        select(DismissalRow.created_at, OutboxRow.done_at)
-        .join(FindingRow, IS_ABOUT)
-        .join(OutboxRow, posted)
+        .outerjoin(OutboxRow, review)
         .where(
             DismissalRow.id >= period.first_id,
             DismissalRow.created_at >= period.since,
             DismissalRow.undone_at.is_(None),
             *period.match_repositories(DismissalRow.repository_id),
         )
+        .cte("dismissed")
+        .c
     )
-    found = await session.execute(judged)
-    return [(at, max(0.0, (at - since).total_seconds())) for at, since in found if since is not None]
+    return [
+        sum_by_day(DISMISSAL, dismissed.raised_at, of=0).where(
+            dismissed.raised_at >= period.since, dismissed.state.in_(FINAL)
+        ),
+        list_each(TO_DISMISSAL, dismissed.day, dismissed.seconds).where(dismissed.seconds.is_not(None)),
+    ]
 
 
-async def _load_answers(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, float]]:
-    asked = select(GateRow.decided_at, GateRow.asked_at).where(
-        GateRow.id >= period.first_id, GateRow.decided_at >= period.since, GateRow.state.in_(_ANSWERED)
+def _list_answers(period: ReportPeriod) -> Observed:
+    seconds = SecondsBetween(GateRow.asked_at, GateRow.decided_at)
+    return list_each(RESPONSE, UtcDay(GateRow.decided_at), seconds).where(
+        GateRow.decided_at >= period.since,
+        GateRow.state.in_(_ANSWERED),
+        *period.match_repositories(GateRow.repository_id),
     )
-    found = await session.execute(asked.where(*period.match_repositories(GateRow.repository_id)))
-    return [(at, max(0.0, (at - since).total_seconds())) for at, since in found if at is not None]

@@ -11,6 +11,8 @@ from memory.db.tables.deployments import DeploymentRow
 from memory.db.tables.runs import RunRow
 from memory.deployments.deployments import parse_deployment
 
+_THERE = [state.value for state in DeploymentState if state.is_there]
+
 
 @dataclass(frozen=True)
 class PastDeployment:
@@ -56,6 +58,18 @@ async def list_past(
             )
             for row, owner, name in await session.execute(query)
         ]
+
+
+async def list_there(database: Database, repository_id: int) -> Sequence[Deployment]:
+    """What each environment of a repository runs as far as Forge knows, by the environment's name."""
+    newest = (
+        select(func.max(DeploymentRow.run_id))
+        .where(DeploymentRow.repository_id == repository_id, DeploymentRow.state.in_(_THERE))
+        .group_by(DeploymentRow.environment)
+    )
+    query = select(DeploymentRow).where(DeploymentRow.run_id.in_(newest)).order_by(DeploymentRow.environment)
+    async with database.transaction() as session:
+        return [parse_deployment(row) for row in await session.scalars(query)]
 
 
 async def count_by_state(database: Database) -> dict[DeploymentState, int]:

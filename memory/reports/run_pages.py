@@ -147,7 +147,10 @@ class Muting:
 async def load_mutings(
     database: Database, repository_id: int, number: int, fingerprints: Collection[str]
 ) -> Mapping[str, Muting]:
-    """What mutes findings of a pull request, by fingerprint. Those of giving up count only in their own."""
+    """What mutes findings of a pull request, by fingerprint: the first dismissal there, or else the first elsewhere.
+
+    Those of giving up count only in their own pull request.
+    """
     query = (
         select(DismissalRow)
         .where(
@@ -156,10 +159,10 @@ async def load_mutings(
             DismissalRow.undone_at.is_(None),
             or_(DismissalRow.number == number, ~DismissalRow.rule.startswith(RULE)),
         )
-        .order_by(DismissalRow.id)
+        .order_by(DismissalRow.number == number, DismissalRow.id.desc())
     )
     async with database.transaction() as session:
-        rows = await session.scalars(query)
+        rows = await session.scalars(query)  # of equal fingerprints, the last one is kept
         return {row.fingerprint: Muting(row.by_login, row.created_at, row.reason, row.memory_id) for row in rows}
 
 

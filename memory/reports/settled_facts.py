@@ -1,4 +1,4 @@
-"""Collects the facts behind the metrics that are many, and that do not change once their runs and days are over.
+"""Reads what counts for the metrics and is much, and what does not change once its runs and days are over.
 
 What belongs to a run counts for the time when the run began. What became of findings is left out, because people may
 say it later: here they only count as posted, or as raised.
@@ -8,12 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import and_, case, func, or_, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from domain.events import EventType
-from domain.metrics import Facts, RunFact
+from domain.metrics import DISMISSAL, OVERRIDE, TOOL_SUCCESS, Facts, Observation, RunFact, observe
 from domain.review.review import Decision
 from domain.runs.run import Phase, ReasonCode, RunState, Trigger
 from memory.db.tables.findings import FindingRow
@@ -21,6 +21,7 @@ from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import SpendRow
 from memory.db.tables.runs import RunRow
 from memory.reports import avoidance_facts
+from memory.reports.observations import Observed, count_if, load_observations, sum_by_day
 from memory.reports.periods import ReportPeriod
 
 FINAL = [state.value for state in RunState if state.is_final]
@@ -28,16 +29,16 @@ _WITHOUT_WORK = (ReasonCode.excluded.value, ReasonCode.answered.value)
 _ENDS = [EventType.run_completed.value, EventType.run_failed.value]
 
 
-async def load_settled(session: AsyncSession, period: ReportPeriod) -> Facts:
+async def load_settled(session: AsyncSession, period: ReportPeriod) -> Sequence[Observation]:
     """What happened in a period and stays as it is, in the caller's transaction."""
-    return Facts(
-        runs=await _load_runs(session, period),
-        tools=await _load_tool_uses(session, period),
-        posted=await _load_posted(session, period),
-        merged=await _load_merges(session, period),
-        first=await _load_first_verdicts(session, period),
-        alarms=await avoidance_facts.load_raised(session, period),
-    )
+    facts = Facts(runs=await _load_runs(session, period), first=await _load_first_verdicts(session, period))
+    summed = [
+        _sum_tool_uses(period),
+        _sum_posted(period),
+        _sum_merges(period),
+        avoidance_facts.sum_raised(period),
+    ]
+    return [*observe(facts), *await load_observations(session, summed)]
 
 
 async def _load_runs(session: AsyncSession, period: ReportPeriod) -> Sequence[RunFact]:
@@ -70,33 +71,30 @@ def _count_bounces(trigger: str, count: int) -> int | None:
     return count if Trigger(trigger) is Trigger.issue else None
 
 
-async def _load_tool_uses(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, int, int]]:
-    """For each run that is over, how many calls of tools succeeded, of how many."""
-    well = case((EventRow.payload["problem"].as_string().is_(None), 1), else_=0)
-    ran = (
-        select(RunRow.created_at, func.sum(well), func.count())
+def _sum_tool_uses(period: ReportPeriod) -> Observed:
+    """Of runs that are over: how many calls of tools succeeded, of how many."""
+    went_well = count_if(EventRow.payload["problem"].as_string().is_(None))
+    return (
+        sum_by_day(TOOL_SUCCESS, RunRow.created_at, went_well)
         .join(EventRow, and_(EventRow.trace == RunRow.id, EventRow.type == EventType.tool_executed.value))
         .where(*period.match_runs(), RunRow.state.in_(FINAL))
-        .group_by(RunRow.id, RunRow.created_at)
     )
-    return [(at, int(count), of) for at, count, of in await session.execute(ran)]
 
 
-async def _load_posted(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, int, int]]:
-    """For each run that is over, the findings it posted."""
-    posted = (
-        select(RunRow.created_at, func.count())
+def _sum_posted(period: ReportPeriod) -> Observed:
+    """The findings that runs posted which are over; which of these are dismissed is counted elsewhere."""
+    return (
+        sum_by_day(DISMISSAL, RunRow.created_at, 0)
         .join(FindingRow, and_(FindingRow.posted_by == RunRow.id, FindingRow.repository_id == RunRow.repository_id))
         .where(*period.match_runs(), RunRow.state.in_(FINAL))
-        .group_by(RunRow.id, RunRow.created_at)
     )
-    return [(at, 0, count) for at, count in await session.execute(posted)]
 
 
-async def _load_merges(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, bool]]:
+def _sum_merges(period: ReportPeriod) -> Observed:
     """What people merged, without what authors merged themselves, which says nothing about the verdict."""
-    decided = (
-        select(EventRow.time, EventRow.payload["approved"].as_boolean())
+    went_against = count_if(EventRow.payload["approved"].as_boolean().is_not(True))
+    return (
+        sum_by_day(OVERRIDE, EventRow.time, went_against)
         .join(RunRow, RunRow.id == EventRow.trace)
         .where(
             EventRow.type == EventType.feedback_decided.value,
@@ -105,7 +103,6 @@ async def _load_merges(session: AsyncSession, period: ReportPeriod) -> Sequence[
             *period.match_repositories(RunRow.repository_id),
         )
     )
-    return [(at, not approved) for at, approved in await session.execute(decided)]
 
 
 async def _load_first_verdicts(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, bool]]:

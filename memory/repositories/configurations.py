@@ -50,6 +50,16 @@ async def find_last_valid(database: Database, scope: ConfigurationScope) -> Last
         return None if row is None else LastValid(row.sha, row.content)
 
 
+async def list_last_valid(
+    database: Database, scopes: Collection[ConfigurationScope]
+) -> Mapping[ConfigurationScope, LastValid]:
+    """The last versions that were valid; without the scopes that have none."""
+    query = select(ConfigurationRow).where(ConfigurationRow.scope.in_([each.name for each in scopes]))
+    async with database.transaction() as session:
+        kept = {row.scope: LastValid(row.sha, row.content) for row in await session.scalars(query)}
+    return {each: kept[each.name] for each in scopes if each.name in kept}
+
+
 async def list_all(database: Database) -> Sequence[Mapping[str, JsonValue]]:
     """The content of each last valid version, of repositories and of organisations."""
     async with database.transaction() as session:

@@ -17,8 +17,9 @@ from domain.money import BudgetExtension, CallOutcome, Totals
 from domain.runs.run import Phase, Run
 from memory.budgets import grants, model_answers
 from memory.budgets.model_answers import ModelTurn
-from memory.db.compiled import CompiledQuery, JsonArray
+from memory.db.compiled import CompiledQuery
 from memory.db.engine import Connection
+from memory.db.functions import JsonArray
 from memory.db.tables.gates import GateRow
 from memory.db.tables.money import BudgetRow, CircuitRow, SpendRow
 from memory.db.tables.process import HaltRow

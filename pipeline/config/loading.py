@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -91,9 +91,20 @@ async def load_stored(
     database: Database, repository: RepositoryRef, ceilings: Mapping[str, float] | None = None
 ) -> Configuration:
     """The configuration at the last run, without asking GitHub; for sweeps and the command line."""
-    below = await configurations.find_last_valid(database, configurations.of_organisation(repository))
-    own = await configurations.find_last_valid(database, configurations.of_repository(repository))
-    layers = [each.values for each in (below, own) if each is not None]
+    [stored] = await list_stored(database, [repository], ceilings)
+    return stored
+
+
+async def list_stored(
+    database: Database, repositories: Sequence[RepositoryRef], ceilings: Mapping[str, float] | None = None
+) -> Sequence[Configuration]:
+    """The configuration of each repository at its last run, in their order, without asking GitHub."""
+    scopes = [(configurations.of_organisation(each), configurations.of_repository(each)) for each in repositories]
+    kept = await configurations.list_last_valid(database, {each for pair in scopes for each in pair})
+    return [_build_stored([kept[each].values for each in pair if each in kept], ceilings) for pair in scopes]
+
+
+def _build_stored(layers: Sequence[Values], ceilings: Mapping[str, float] | None) -> Configuration:
     try:
         return apply_ceilings(build(*layers), ceilings or {})
     except ValidationError:  # the rules became stricter since

@@ -30,6 +30,11 @@ class _Caller:
     delivery: ReceivedDelivery
     answer: asyncio.Future[bool]
 
+    def give_up(self, seconds: float) -> None:
+        """Tell that it could not be made durable in so many seconds."""
+        if not self.answer.done():
+            self.answer.set_exception(DatabaseUnavailable(f"The delivery could not be stored within {seconds:g} s."))
+
 
 class Intake:
     """Collects deliveries while a commit is on its way and stores them together with the next one.
@@ -70,13 +75,14 @@ class Intake:
         :raises DatabaseUnavailable: if that did not work within the patience. The delivery may then still be
             stored a moment later, which does no harm: GitHub repeats it with the same GUID.
         """
-        caller = _Caller(delivery, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        caller = _Caller(delivery, loop.create_future())
+        end = loop.call_later(self._patience, caller.give_up, self._patience)
         self._queue.put_nowait(caller)
         try:
-            async with asyncio.timeout(self._patience):
-                return await caller.answer
-        except TimeoutError:
-            raise DatabaseUnavailable(f"The delivery could not be stored within {self._patience:g} s.") from None
+            return await caller.answer
+        finally:
+            end.cancel()
 
     async def _write_groups(self, storage: DeliveryStorage) -> None:
         while True:

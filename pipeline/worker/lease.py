@@ -41,6 +41,20 @@ class ProcessLease:
                 f"FORGE_EXECUTOR_ID {other.executor_id} is in use by process {other.pid} on {other.host}.",
                 "Give each process its own, or wait half a minute if that process has just died.",
             )
+        if database.dialect == "sqlite":
+            await self._warn_of_others(now)
+
+    async def _warn_of_others(self, now: datetime) -> None:
+        """Tell the operator of other processes on a database that is for one."""
+        others = await executors.list_others(self._services.database, self._holder.executor_id, now)
+        pids = [other.pid for other in others if not _is_dead(other)]
+        if pids:
+            log.warning(
+                "sqlite.shared",
+                pids=pids,
+                why="SQLite is for one process; beside others a webhook may wait longer than GitHub does.",
+                advice="Stop the others, or set FORGE_DATABASE_URL to postgresql://… for all.",
+            )
 
     async def renew(self) -> None:
         """Renew it. The write also proves that the database works.

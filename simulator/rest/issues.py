@@ -8,6 +8,7 @@ from simulator import conversation, pull_requests
 from simulator.errors import Refusal, not_found
 from simulator.http import Answer, Call, Route
 from simulator.json import repositories as repository_json
+from simulator.rest import reactions
 from simulator.state import IssueComment, Json, PullRequest, timestamp
 
 
@@ -101,32 +102,23 @@ def delete_comment(call: Call) -> Answer:
 
 
 def list_comment_reactions(call: Call) -> Answer:
-    found = _comment(call, "read").reactions
-    wanted = [item for item in found if call.query.get("content") in (None, item.content)]
-    return call.page(wanted, lambda item: repository_json.reaction(call.world, item))
+    return reactions.show(call, _comment(call, "read"))
 
 
 def react_to_comment(call: Call) -> Answer:
-    given, new = conversation.react(call.world, _comment(call, "write"), call.actor, str(call.body.get("content")))
-    return Answer(201 if new else 200, repository_json.reaction(call.world, given))
+    return reactions.add(call, _comment(call, "write"))
 
 
 def delete_comment_reaction(call: Call) -> Answer:
-    reactions = _comment(call, "write").reactions
-    found = next((item for item in reactions if item.id == call.number("id")), None)
-    if found is None:
-        raise not_found()
-    reactions.remove(found)
-    return Answer(204)
+    return reactions.delete(call, _comment(call, "write"))
 
 
 def list_issue_reactions(call: Call) -> Answer:
-    return call.page(call.issue("issues:read").reactions, lambda item: repository_json.reaction(call.world, item))
+    return reactions.show(call, call.issue("issues:read"))
 
 
 def react_to_issue(call: Call) -> Answer:
-    given, new = conversation.react(call.world, call.issue("issues:write"), call.actor, str(call.body.get("content")))
-    return Answer(201 if new else 200, repository_json.reaction(call.world, given))
+    return reactions.add(call, call.issue("issues:write"))
 
 
 def _labels(call: Call, level: str) -> Answer:

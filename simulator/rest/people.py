@@ -37,8 +37,10 @@ def list_repositories(call: Call) -> Answer:
     person = _person(call)
     installation = call.world.installations.get(call.number("id"))
     given = [] if installation is None else _list_given(call, installation, person)
-    if not given:
+    if installation is None or not given:
         raise not_found()
+    if installation.suspended_at is not None:
+        raise Refusal(403, "This installation has been suspended")
     return call.page(
         given,
         lambda item: {

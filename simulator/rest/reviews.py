@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from simulator import conversation, reviews
+from simulator import reviews
 from simulator.errors import Refusal, not_found
 from simulator.http import Answer, Call, Route
 from simulator.json import pulls as pull_json
-from simulator.json import repositories as repository_json
+from simulator.rest import reactions
 from simulator.state import Review, ReviewComment
 
 
@@ -112,15 +112,11 @@ def delete_comment(call: Call) -> Answer:
 
 
 def list_reactions(call: Call) -> Answer:
-    found = _comment(call, "pull_requests:read").reactions
-    wanted = [item for item in found if call.query.get("content") in (None, item.content)]
-    return call.page(wanted, lambda item: repository_json.reaction(call.world, item))
+    return reactions.show(call, _comment(call, "pull_requests:read"))
 
 
 def add_reaction(call: Call) -> Answer:
-    comment = _comment(call, "pull_requests:write")
-    given, new = conversation.react(call.world, comment, call.actor, str(call.body.get("content")))
-    return Answer(201 if new else 200, repository_json.reaction(call.world, given))
+    return reactions.add(call, _comment(call, "pull_requests:write"))
 
 
 _PULL = "/repos/{owner}/{repo}/pulls/{number}"

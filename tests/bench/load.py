@@ -54,6 +54,7 @@ class Result:
     breaks: dict[str, int] = field(default_factory=dict[str, int])
     """Why connections broke, and how often."""
     work: float = 0.0  # seconds of processor time the server took, which other load on the machine changes little
+    sending: float = 0.0  # seconds of processor time who sends took
 
     @property
     def per_second(self) -> float:
@@ -76,7 +77,7 @@ async def send(load: Load) -> Result:
     signature = hmac.new(load.secret.encode(), body, hashlib.sha256).hexdigest()
     result, statuses = Result(), collections.Counter[str]()
     guids, breaks = collections.defaultdict[str, list[str]](list), collections.Counter[str]()
-    start = time.perf_counter()
+    start, worked = time.perf_counter(), time.process_time()
 
     async def one_connection(number: int) -> None:
         connection: _Connection | None = None
@@ -109,6 +110,7 @@ async def send(load: Load) -> Result:
 
     await asyncio.gather(*(one_connection(number) for number in range(load.connections)))
     result.seconds, result.statuses = time.perf_counter() - start, dict(statuses)
+    result.sending = time.process_time() - worked
     result.guids = dict(guids) if load.told else {}
     result.breaks = dict(breaks)
     return result

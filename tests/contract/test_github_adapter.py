@@ -7,6 +7,7 @@ import pytest
 
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unprocessable
 from domain.github.checks import Annotation, Button, CheckRun
+from domain.github.importance import look_on
 from domain.github.pull_requests import DraftReview, InlineComment
 from domain.review.review import Conclusion
 from tests.contract.stage import CODE, Stage
@@ -264,6 +265,23 @@ async def test_a_spent_budget_waits_for_its_reset(stage: Stage) -> None:
     assert len(stage.sim.requests) == before
     stage.clock.advance(hours=1, seconds=1)
     assert (await stage.host.pull_request(stage.repository, 1)).number == 1
+
+
+async def test_who_looks_on_leaves_a_quarter_of_the_requests_to_the_work(stage: Stage) -> None:
+    stage.installation.rate_limit = 20
+
+    async def read_on() -> None:
+        with look_on():
+            for number in range(20):
+                assert await stage.host.file_content(stage.repository, f"missing-{number}.py") is None
+
+    with pytest.raises(RateLimited, match="needs them for its work") as caught:
+        await read_on()
+    assert caught.value.until == stage.clock.now() + timedelta(hours=1)
+    assert await stage.host.file_content(stage.repository, "a.py") is not None
+    stage.clock.advance(hours=1, seconds=1)
+    with look_on():
+        assert await stage.host.file_content(stage.repository, "a.py") is not None
 
 
 @pytest.mark.parametrize(("status", "retry_after", "wait"), [(403, 90, 90), (429, None, 60), (422, None, 60)])

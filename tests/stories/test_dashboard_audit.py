@@ -43,6 +43,8 @@ async def test_the_audit_is_found_by_account_kind_time_and_run(story_with_model:
     assert "gate.requested" in kinds
     assert "gate.approved" in kinds
     assert 'filename="forge-audit-octo-org-shop.jsonl"' in lines.headers["content-disposition"]
+    for each in (lines, table):
+        assert (each.headers["cache-control"], each.headers["x-content-type-options"]) == ("no-store", "nosniff")
     [row] = csv.DictReader(StringIO(table.html))
     assert row["who"] == "dora"
     assert row["words"].startswith("'=only now")

@@ -29,11 +29,15 @@ async def test_the_level_is_shown_with_the_way_to_the_next(story_with_model: Sto
 
 
 async def test_the_configuration_says_where_each_value_comes_from(story: Story) -> None:
-    text = "preset: production\nreview:\n  max_comments: 7  # few\n"
+    text = "preset: production\nladder:\n  pinned: 0\nreview:\n  max_comments: 7  # few\n"
     repository, _ = story.repository({"README.md": "# Shop\n", FILE: text})
     story.github.grant(repository, story.github.user("rita"), "read")
     async with signed_in(story, "rita") as rita:
         shown = await rita.open(f"{SHOP}/configuration")
+        level, overview, listed = await rita.open(f"{SHOP}/level"), await rita.open(SHOP), await rita.open()
+    assert "Automation level 0" in level.text
+    assert "Automation level 0 of 4" in overview.text
+    assert '<td class="number" data-label="Level">0</td>' in listed.html
     assert "7 this repository's file" in shown.text
     assert "The highest level Forge may reach. 2 preset" in shown.text
     assert "default" in shown.text
@@ -110,6 +114,10 @@ async def test_a_form_makes_the_pull_request(story: Story) -> None:
         checked = await alice.send(f"{SHOP}/configuration/change", do="check", **fields)
         sent = await alice.send(f"{SHOP}/configuration/change", do="propose", **fields)
         again = await alice.send(f"{SHOP}/configuration/change", do="propose", **fields)
+    async with signed_in(story, "dora") as dora:
+        led = await dora.open(sent.address)
+    assert "The change is proposed" in sent.text
+    assert "The change is proposed" not in led.text  # a link may name any pull request, and praise it as Forge's
     assert "budgets.day is the text abc . Allowed: a number from 0 to 100,000." in wrong.text
     assert 'value="abc"' in wrong.html
     assert 'value="9"' in wrong.html
@@ -130,6 +138,22 @@ async def test_a_form_makes_the_pull_request(story: Story) -> None:
     )
 
 
+async def test_line_ends_of_a_file_stay_as_they_are(story: Story) -> None:
+    """Browsers send others than the file may have; changing all of them would hide what was changed."""
+    was = "review:\r\n  max_comments: 7\r\n"
+    repository, _ = story.repository({"README.md": "# Shop\n", FILE: was})
+    story.github.grant(repository, story.github.user("alice"), "maintain")
+    async with signed_in(story, "alice") as alice:
+        fields = read_hidden(await alice.open(f"{SHOP}/configuration/text"))
+        same = await alice.send(f"{SHOP}/configuration/text", do="propose", text=was, **fields)
+        await alice.send(f"{SHOP}/configuration/text", do="propose", text=was.replace("7", "9"), **fields)
+    assert "This changes nothing." in same.text
+    [pull] = repository.pulls()
+    assert repository.git.read(pull.head_sha, FILE) == was.replace("7", "9").encode()
+    await story.settle()
+    story.pass_over(pull)
+
+
 async def test_a_change_meanwhile_and_a_lost_role_are_seen(story: Story) -> None:
     repository, bob = story.repository({"README.md": "# Shop\n", FILE: KEPT})
     alice_user = story.github.user("alice")
@@ -145,9 +169,20 @@ async def test_a_change_meanwhile_and_a_lost_role_are_seen(story: Story) -> None
         assert (await stranger.open(f"{SHOP}/configuration/text")).status == 404
         story.github.grant(repository, alice_user, "read")
         lost = await alice.send(f"{SHOP}/configuration/text", do="propose", text=text, **read_hidden(late))
+        typed = {"value:review.max_comments": "9", "value:paths.protected": "db/**\nweb/**"}
+        fields = await alice.send(f"{SHOP}/configuration/change", do="propose", **typed, **read_hidden(late))
+        story.github.grant(repository, alice_user, "write")
+        again = await alice.send(f"{SHOP}/configuration/text", do="check", text=text, **read_hidden(lost))
     assert "was changed on the default branch since this form was opened" in late.text
     assert "max_comments: 3" in late.text
     assert "There is a mistake in what you entered. Nothing was sent." in broken.text
     assert "review: [&lt;img&gt;" in broken.html
-    assert lost.status == 404
+    for kept in (lost, fields):
+        assert kept.status == 403
+        assert "This takes the role write; you have read now. Ask somebody who has it." in kept.text
+    assert "review: {max_comments: 3}" in lost.text
+    assert 'value="9"' in fields.html
+    assert "db/** web/**" in fields.text
+    assert "Holds now" not in fields.text
+    assert "There is no mistake in it. Nothing was sent yet." in again.text
     assert not repository.pulls()

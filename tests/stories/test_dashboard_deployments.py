@@ -1,5 +1,7 @@
 """What the dashboard shows of deployments."""
 
+import re
+
 from tests.stories.driver import Story
 from tests.world.dashboard import signed_in
 from tests.world.deployments import open_deployments
@@ -17,6 +19,7 @@ async def test_what_went_back_is_shown_with_its_steps(story: Story, service: Toy
     name = scene.repository.full_name
     async with signed_in(story, "alice") as alice:
         shown = await alice.open(f"/dashboard/{name}/deployments")
+    assert re.search(r"Deployed last and kept production \w{7} (healthy|unverified)|kept staging \w{7}", shown.text)
     assert "rolled_back" in shown.text
     assert "25 %: unhealthy" in shown.text
     assert after[:7] in shown.text

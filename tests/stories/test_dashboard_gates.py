@@ -19,7 +19,7 @@ async def test_a_gate_that_waits_leads_to_where_it_is_decided(story_with_model: 
         for page in (shown, everywhere):
             assert f'<a href="{decided_at}" rel="external">' in page.html
             assert "This changes protected files" in page.text
-            assert "Who has the role maintain or above, but not the author." in page.text
+            assert "Anyone with the role maintain or above, but not the author of the change." in page.text
         assert "octo-org/shop" in everywhere.text
         assert "No gate was decided here yet." in shown.text
         story.github.revoke(busy.repository, story.github.user("rita"))
@@ -36,7 +36,8 @@ async def test_a_decided_gate_says_who_and_why(story_with_model: Story, model: S
     await story.settle()
     story.pass_over(busy.waiting)
     async with signed_in(story, "rita") as rita:
-        shown = await rita.open(f"{SHOP}/gates")
+        shown, overview = await rita.open(f"{SHOP}/gates"), await rita.open(SHOP)
+    assert "Gates that wait 0 Your role" in overview.text
     assert "No gate waits here." in shown.text
     assert "Approved by dora" in shown.text
     assert "only for now <img src=x" in shown.text

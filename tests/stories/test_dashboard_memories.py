@@ -9,11 +9,18 @@ from sqlalchemy import select
 
 from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
+from domain.memories.memory import Scope, Use
+from domain.runs.run import Phase
 from memory.db.tables.ledger import EventRow
+from memory.learned import memories, recall
+from memory.learned.recall import RecalledMemory
+from tests.rows import run_row
 from tests.stories.driver import Story
 from tests.world.dashboard import HOSTILE, Visitor, dismiss_finding, fill_repository, signed_in
+from tests.world.memories import teach
 
 SHOP = "/dashboard/octo-org/shop"
+ID, HERE, ELSEWHERE = "01JSHAREDMEMORY000000SHARE", "01JRVNHERE000000000000HERE", "01JRVNELSEWHERE00000ELSE77"
 SAID = "Start the database with `make db` before the tests."
 
 
@@ -51,11 +58,13 @@ async def test_a_person_teaches_corrects_and_archives(story_with_model: Story, m
         changed = await alice.send(memory, content="Use `make db` first.", context="before tests", tags="make")
         read = await rita.open(memory)
         found = await rita.open(f"{SHOP}/memories?q=make")
+        others = [await rita.open(f"{SHOP}/memories?q=make&{rest}") for rest in ("kind=episodic", "archived=yes")]
         refused = [await rita.open(f"{SHOP}/memories/new"), await rita.send(f"{memory}/archive")]
         exported = await rita.request("GET", f"{SHOP}/memories/export")
         archived = await alice.send(f"{memory}/archive")
         late = await alice.send(memory, content="Too late.")
         gone = await rita.open(f"{SHOP}/memories")
+        kept = await rita.open(f"{SHOP}/memories?q=DB+first&archived=yes")
         audit = await alice.open(f"{SHOP}/audit?kind=memory&account=alice")
         table = await alice.open(f"{SHOP}/audit/export/csv?kind=memory")
     assert (status, "does not decay" in text) == (200, True)
@@ -66,7 +75,11 @@ async def test_a_person_teaches_corrects_and_archives(story_with_model: Story, m
     assert "by alice" in read.text
     assert SAID in read.text  # what it said before
     assert "Correct it" not in read.text
+    assert "shared with the organisation" not in read.text  # nobody chose that
     assert memory in found.html
+    assert memory in kept.html
+    for page in others:
+        assert "No memory is like this." in page.text
     assert [each.status for each in refused] == [404, 403]
     assert (again[1].endswith("done=known"), long[0], "word word" in long[2]) == (True, 422, True)
     assert (lost.status, "you have read now" in lost.text, "Kept as typed." in lost.text) == (403, True, True)
@@ -93,6 +106,27 @@ async def test_a_person_teaches_corrects_and_archives(story_with_model: Story, m
         ("memory.edited", "alice"),
         ("memory.archived", "alice"),
     ]
+
+
+async def test_a_shared_memory_says_nothing_of_where_else_it_is_recalled(story: Story) -> None:
+    """The other repositories of its organisation may be private."""
+    repository, _ = story.repository({"README.md": "# Shop\n"})
+    database = story.forge.services.database
+    taught = (await teach(story, repository)).model_copy(update={"id": ID, "scope": Scope.organisation})
+    await memories.add(database, taught)
+    async with database.transaction() as session:
+        for run_id, number, place in ((HERE, 5, repository.id), (ELSEWHERE, 77, repository.id + 1)):
+            session.add(run_row(run_id, repository_id=place, number=number))
+    for run_id, task in ((HERE, "review app/cart.py"), (ELSEWHERE, "review secret/plan.py")):
+        await recall.note(database, run_id, Phase.review, task, [RecalledMemory(taught, 1.0)], story.clock.now())
+        await memories.record_use(database, [ID], Use.applied, run_id, story.clock.now())
+    async with signed_in(story, "alice") as alice:
+        shown = await alice.open(f"{SHOP}/memories/{taught.short_id}")
+    assert "recalled 2 times" in shown.text
+    assert "of #5 review app/cart.py" in shown.text
+    assert shown.text.count("helped") == 3  # once as the number of times, and in its history
+    for hidden in ("#77", "secret/plan.py", ELSEWHERE, ELSEWHERE[-6:]):
+        assert hidden not in shown.html
 
 
 async def test_archiving_brings_findings_back(story_with_model: Story, model: ScriptedModel) -> None:

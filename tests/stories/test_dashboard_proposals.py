@@ -101,7 +101,8 @@ async def test_a_right_that_was_taken_away_counts_when_the_form_is_sent(story: S
         as_stranger = await alice.send(FORM, do="check", **fields)
         story.github.grant(repository, user, "write")
         again = await alice.send(FORM, do="propose", **fields)
-    assert (as_reader.status, as_stranger.status) == (404, 404)
+    for each in (as_reader, as_stranger):  # the repository is public, so a stranger reads it
+        assert (each.status, "This takes the role write; you have read now." in each.text) == (403, True)
     assert "?proposed=" in again.address
     [pull] = repository.pulls()
     await story.settle()

@@ -7,11 +7,13 @@ import pytest
 from agents.llm.scripted import ScriptedModel
 from domain.money import FixedPrice, format_usd
 from domain.runs.work_checkpoint import WorkKey
+from memory.db.tables.runs import RunRow
 from memory.learned import catalogue
 from memory.reports import run_pages
 from tests.stories.driver import Story
 from tests.world.checkpoints import add_chain
 from tests.world.dashboard import HOSTILE, fill_repository, signed_in
+from tests.world.memories import teach
 from tests.world.model_findings import PAY, find_division
 
 SHOP = "/dashboard/octo-org/shop"
@@ -26,14 +28,24 @@ def model() -> ScriptedModel:
 async def test_it_says_why_a_run_waits_and_where_that_is_decided(story_with_model: Story, model: ScriptedModel) -> None:
     busy = await fill_repository(story_with_model, model)
     run = next(each for each in await story_with_model.runs() if each.number == busy.waiting.number)
+    async with story_with_model.forge.services.database.transaction() as session:
+        row = await session.get_one(RunRow, run.id)
+        row.finished_at = row.started_at  # as of a run that goes on after it ended
     async with signed_in(story_with_model, "rita") as rita:
         overview = await rita.open(SHOP)
         shown = await rita.open(f"{SHOP}/runs/{run.id}")
     [asked] = story_with_model.questions(busy.waiting)
     decided_at = f"{story_with_model.github.url}/octo-org/shop/pull/{busy.waiting.number}#issuecomment-{asked.id}"
     assert "protected_paths on #2" in overview.text
+    for page in (overview, shown):
+        assert "waiting (for a person)" in page.text
+        assert "took" not in page.text  # it is not over
+        assert "no time" not in page.text.partition("Timeline")[0]
     assert "This run waits for a person at protected_paths: This changes protected files" in shown.text
-    assert "Somebody with the role maintain or above decides, but not the author, until" in shown.text
+    who = "nyone with the role maintain or above, but not the author of the change."
+    assert f"Who decides: a{who} Without an answer until" in shown.text
+    for page in (overview, shown):
+        assert f" A{who}" in page.text
     assert f'<a class="button" href="{decided_at}" rel="external">Decide on GitHub</a>' in shown.html
     assert ".github/workflows/ci.yml" in shown.text
 
@@ -114,12 +126,33 @@ async def test_it_compares_what_an_agent_kept(story_with_model: Story, model: Sc
     assert absent.status == 404
 
 
-async def test_a_run_is_shown_in_its_own_repository_only(story_with_model: Story, model: ScriptedModel) -> None:
-    busy = await fill_repository(story_with_model, model)
-    run = next(each for each in await story_with_model.runs() if each.number == busy.found.number)
-    other = story_with_model.github.create_repository("octo-org/open", files={"README.md": "# Open\n"})
-    story_with_model.github.install(other)
-    async with signed_in(story_with_model, "stranger") as stranger:
-        for path in ("", "/timeline", "/checkpoints"):
-            assert (await stranger.open(f"/dashboard/octo-org/open/runs/{run.id}{path}")).status == 404
-        assert run.id not in (await stranger.open("/dashboard/octo-org/open/runs")).text
+async def test_what_belongs_to_a_repository_is_shown_there_only(story_with_model: Story, model: ScriptedModel) -> None:
+    """Also to who administers another one: on no page, in no export, under no id."""
+    story = story_with_model
+    busy = await fill_repository(story, model)
+    runs = {each.number: each for each in await story.runs()}
+    run, waits = runs[busy.found.number], runs[busy.waiting.number]
+    memory = await teach(story, busy.repository)
+    [name] = story.finding_names(busy.found)
+    other = story.github.create_repository("octo-org/open", files={"README.md": "# Open\n"})
+    story.github.install(other)
+    story.github.grant(other, story.github.user("stranger"), "admin")
+    open_to_all = "/dashboard/octo-org/open"
+    async with signed_in(story, "stranger") as stranger:
+        for path in (f"runs/{run.id}", f"runs/{run.id}/timeline", f"runs/{run.id}/checkpoints"):
+            assert (await stranger.open(f"{open_to_all}/{path}")).status == 404
+        for path in (f"memories/{memory.short_id}", f"findings/{busy.found.number}/{name}"):
+            assert (await stranger.open(f"{open_to_all}/{path}")).status == 404
+        assert (await stranger.send(f"{open_to_all}/memories/{memory.short_id}/archive")).status == 404
+        assert f"There is no run {run.id} here." in (await stranger.open(f"{open_to_all}/audit?run={run.id}")).text
+        for path in _LISTS:
+            shown = await stranger.open(f"{open_to_all}{path}")
+            assert shown.status == 200, path
+            for word in (run.id, waits.id, name, memory.id, memory.short_id, "billing/pay.py", "Totals of nothing"):
+                assert word not in shown.html, path
+
+
+_LISTS = (
+    *("", "/runs", "/findings", "/memories", "/memories?archived=yes", "/memories?q=totals", "/memories/export"),
+    *("/gates", "/costs", "/metrics", "/deployments", "/level", "/audit", "/audit/export/jsonl", "/audit/export/csv"),
+)

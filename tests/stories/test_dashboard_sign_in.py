@@ -1,12 +1,15 @@
 """Who signs in to the dashboard, what they see there, and who does not."""
 
+import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from bot.dashboard import repositories
 from memory.process import sessions
+from safety.sessions import MOST_SIGN_INS
 from tests.stories.driver import Story
-from tests.world.dashboard import Visitor, dashboard_origin, signed_in, visit
+from tests.world.dashboard import SeenPage, Visitor, dashboard_origin, signed_in, visit
 
 FILES = {"README.md": "# Shop\n"}
 SHOP = "/dashboard/octo-org/shop"
@@ -47,6 +50,21 @@ async def test_a_person_signs_in_and_sees_the_repositories_they_may_read(story: 
     assert hidden.text == absent.text.replace("/dashboard/octo-org/nothing", SECRET)
 
 
+async def test_each_repository_of_a_long_list_is_on_one_page(story: Story) -> None:
+    names = [f"octo-org/part-{number:02}" for number in range(repositories.LISTED + 2)]
+    for name in names:
+        repository = story.github.create_repository(name, files=FILES)
+        story.github.install(repository)
+        story.github.grant(repository, story.github.user("alice"), "read")
+    async with signed_in(story, "alice") as alice:
+        first = await alice.open()
+        [more] = re.findall(r'rel="next" href="([^"]+)"', first.html)
+        second = await alice.open(more)
+    listed = [re.findall(r'<th scope="row"><a href="[^"]+">([^<]+)</a>', page.html) for page in (first, second)]
+    assert listed == [names[: repositories.LISTED], names[repositories.LISTED :]]
+    assert 'rel="next"' not in second.html
+
+
 async def test_nothing_of_a_person_is_kept_but_a_digest(story: Story) -> None:
     """Their token is ended before they arrive, and the cookie is one that no script and no other site can send."""
     story.repository(FILES)
@@ -54,8 +72,9 @@ async def test_nothing_of_a_person_is_kept_but_a_digest(story: Story) -> None:
         back = await begin_sign_in(alice)
         arrived = await alice.request("GET", back)
     assert not [token for token in story.github.world.tokens.values() if token.user is not None]
-    kept, forgotten = arrived.headers.get_list("set-cookie")
+    kept, known, forgotten = arrived.headers.get_list("set-cookie")
     assert "HttpOnly; Max-Age=28800; Path=/; SameSite=Lax" in kept
+    assert known.startswith("forge-known=")
     assert forgotten.startswith('forge-sign-in=""')
     session_id = kept.partition("=")[2].partition(";")[0]
     assert await sessions.find(story.forge.services.database, session_id, story.clock.now()) is None
@@ -100,6 +119,26 @@ async def test_a_sign_in_counts_once(story: Story) -> None:
     assert replayed.status_code == 400
 
 
+async def test_strangers_lock_nobody_out_who_signed_in_before(story: Story) -> None:
+    """Nor can somebody who signed in once go on without end in their place."""
+    async with signed_in(story, "alice") as alice, visit(story, "bob") as bob:
+        await alice.send("/dashboard/sign-out")
+        for number in range(MOST_SIGN_INS):
+            await sessions.claim_sign_in(story.forge.services.database, f"{number}", story.clock.now())
+        [known] = [each.value or "" for each in alice.http.cookies.jar if each.name == "forge-known"]
+        locked = await bob.sign_in()
+        assert (await alice.sign_in()).address == "/dashboard"
+        await alice.send("/dashboard/sign-out")
+        assert (await alice.sign_in()).address == "/dashboard"
+        alice.http.cookies.clear()
+        alice.http.cookies.set("forge-known", known, domain="127.0.0.1")
+        spent = await alice.sign_in()
+        story.clock.move(minutes=2)
+        assert (await bob.sign_in()).address == "/dashboard"
+    for each in (locked, spent):
+        assert (each.status, "try again in a minute" in each.text) == (429, True)
+
+
 async def test_a_sign_in_that_takes_too_long_is_over(story: Story) -> None:
     async with visit(story, "alice") as alice:
         back = await begin_sign_in(alice)
@@ -115,9 +154,22 @@ async def test_a_session_ends_after_an_hour_without_a_page_and_after_eight_in_an
             assert (await alice.open(SHOP)).status == 200
         story.clock.move(minutes=50)
         assert (await alice.open(SHOP)).address.startswith("/dashboard/sign-in")
+        fields = {"content": "Typed for an <hour>.", "tags": "", "base": "0"}
+        late = await alice.send(f"{SHOP}/memories/new", **fields)
+        forged = await alice.request(
+            "POST", f"{SHOP}/memories/new", data=fields, headers={"Origin": "https://evil.example"}
+        )
+        nothing = await alice.send(f"{SHOP}/memories/M-000000/archive")
         await alice.sign_in()
+        assert "Typed for an" not in (await alice.open(f"{SHOP}/memories")).text
         story.clock.move(minutes=61)
         assert (await alice.open(SHOP)).address.startswith("/dashboard/sign-in")
+    assert (late.status, "nothing was changed" in late.text) == (403, True)
+    assert "readonly>\nTyped for an &lt;hour&gt;.</textarea>" in late.html
+    assert late.html.count("<textarea") == 1
+    assert f'href="/dashboard/to-github?to={SHOP}/memories/new"' in late.html
+    assert (forged.status_code, "Typed" in forged.text) == (403, False)
+    assert nothing.address == "/dashboard/sign-in"
 
 
 async def test_permission_taken_away_between_two_clicks(story: Story) -> None:
@@ -144,6 +196,29 @@ async def test_a_login_that_belongs_to_somebody_else_now_reads_nothing(story: St
         assert (await old.open(SECRET)).status == 404
 
 
+async def test_an_installation_that_github_hides_keeps_nobody_out(story: Story) -> None:
+    """One that is suspended, or whose organisation asks for a sign-in of its own; what is left is listed."""
+    story.repository(FILES)
+    other = story.github.create_repository("other-org/tools", files=FILES, private=True)
+    story.github.grant(other, story.github.user("alice"), "read")
+    hidden = story.github.install(other)
+    async with signed_in(story, "alice") as alice:
+        assert "other-org/tools" in (await alice.open()).text
+        story.github.suspend(hidden)
+        suspended = await alice.sign_in()
+        story.github.unsuspend(hidden)
+        path = f"/user/installations/{hidden.id}/repositories"
+        story.github.faults.add(kind="before", path=path, status=403, message="Resource protected by SAML enforcement")
+        protected = await alice.sign_in()
+        story.github.faults.add(
+            kind="before", path=path, status=403, message="You have exceeded a secondary rate limit"
+        )
+        limited = await alice.sign_in()
+    for page in (suspended, protected):
+        assert (page.status, "octo-org/shop" in page.text, "other-org" in page.text) == (200, True, False)
+    assert limited.status == 503  # a list with holes would last as long as the session
+
+
 async def test_a_stranger_reads_what_is_public(story: Story) -> None:
     """As on GitHub, under its address; the list has only what one was given access to."""
     repository, alice = story.repository(FILES)
@@ -158,6 +233,10 @@ async def test_a_stranger_reads_what_is_public(story: Story) -> None:
         assert (await stranger.open(f"{SHOP}/runs/{run.id}/checkpoints")).status == 404
         assert (await stranger.open(SECRET)).status == 404
         assert (await stranger.open(f"{SECRET}/runs/{run.id}")).status == 404
+        story.github.faults.add(kind="before", path="/collaborators/stranger/permission", times=None, status=502)
+        silent, unknown = await stranger.open(SHOP), await stranger.open("/dashboard/octo-org/nothing")
+    assert silent.status == 404  # another answer than for what Forge does not know would tell that it knows the name
+    assert silent.text == unknown.text.replace("/dashboard/octo-org/nothing", SHOP)
 
 
 async def test_a_renamed_repository_is_found_under_both_names(story: Story) -> None:
@@ -171,16 +250,20 @@ async def test_a_renamed_repository_is_found_under_both_names(story: Story) -> N
 
 
 async def test_who_signed_out_is_out(story: Story) -> None:
-    """Also with the old cookie."""
+    """Also with the old cookie, and with that of a session which another sign-in replaced."""
     story.repository(FILES)
     async with signed_in(story, "alice") as alice:
+        [replaced] = [each for each in alice.http.cookies.jar if each.name == "forge-session"]
+        await alice.sign_in()
         [cookie] = [each for each in alice.http.cookies.jar if each.name == "forge-session"]
         out = await alice.send("/dashboard/sign-out")
-        again = await alice.http.get(
-            dashboard_origin(story) + SHOP, headers={"Cookie": f"forge-session={cookie.value}"}
-        )
+        alice.http.cookies.clear()
+        again = [
+            await alice.http.get(dashboard_origin(story) + SHOP, headers={"Cookie": f"forge-session={each.value}"})
+            for each in (replaced, cookie)
+        ]
     assert "You are signed out." in out.text
-    assert again.status_code == 303
+    assert [each.status_code for each in again] == [303, 303]
 
 
 async def test_forms_of_others_are_not_taken(story: Story) -> None:
@@ -227,6 +310,12 @@ async def test_pages_keep_to_themselves(story: Story) -> None:
     story.repository(FILES)
     async with signed_in(story, "alice") as alice:
         pages = [await alice.open(each) for each in ("/dashboard", SHOP, f"{SHOP}/runs", f"{SHOP}/nothing")]
+        assert (await alice.open(f"{SHOP}/runs/?state=failed")).address == f"{SHOP}/runs?state=failed"
+        for method in ("PUT", "DELETE", "POST"):
+            for address in ("/dashboard", f"{SHOP}/runs"):
+                answer = await alice.request(method, address)
+                pages.append(SeenPage(answer.status_code, address, answer.text, answer.headers))
+    assert [each.status for each in pages] == [200, 200, 200, *[404] * 7]
     for page in pages:
         assert page.headers["content-security-policy"].startswith("default-src 'none'; style-src 'self';")
         assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
@@ -234,6 +323,24 @@ async def test_pages_keep_to_themselves(story: Story) -> None:
         assert page.headers["x-content-type-options"] == "nosniff"
         assert page.headers["referrer-policy"] == "same-origin"
         assert "<script" not in page.html
+
+
+async def test_who_loads_page_after_page_stops_no_review(story: Story) -> None:
+    repository, alice = story.repository(FILES)
+    async with signed_in(story, "alice") as reader:
+        shown = await reader.open(f"{SHOP}/configuration")
+        for each in story.github.world.installations.values():
+            each.rate_limit = 60
+        for _ in range(60):
+            if shown.status == 200:
+                shown = await reader.open(f"{SHOP}/configuration")
+        assert shown.status == 503
+        assert "Few are left, and Forge needs these for its work" in shown.text
+        assert "Load the page again after" in shown.text
+    head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    await alice.open_pull_request(repository, "feature", "main")
+    await story.settle()
+    assert story.check(repository, head).status == "completed"
 
 
 async def test_nothing_is_shown_while_github_does_not_answer(story: Story) -> None:

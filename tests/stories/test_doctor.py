@@ -13,9 +13,9 @@ from aiohttp import web
 from pydantic import JsonValue
 from rich.console import Console
 
-from bot.cli.doctor import doctor
-from bot.cli.doctor.diagnosis import PartState
-from bot.cli.doctor.github import compare_clocks
+from bot.cli import doctor
+from bot.doctor.diagnosis import PartState
+from bot.doctor.github import compare_clocks
 from bot.github.registration import load_permissions
 from memory.db.engine import Database
 from memory.repositories import configurations

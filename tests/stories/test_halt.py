@@ -8,7 +8,7 @@ import pytest
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
 from bot.cli import halt
-from bot.cli.doctor import doctor
+from bot.doctor import storage
 from bot.server import serve
 from memory.process import halts
 from simulator import Simulator
@@ -133,11 +133,11 @@ async def test_operators_are_told(story: Story, capsys: pytest.CaptureFixture[st
         session.get(f"http://127.0.0.1:{port}/readyz") as answer,
     ):
         assert (answer.status, await answer.text()) == (200, "ready, but halted by the operator\n")
-    found = await doctor.check_database(settings)
+    found = await storage.check_database(settings)
     assert "Forge has been halted since" in found.state
     assert found.advice == "`forge resume` lets it continue."
 
     await halt.resume(settings)
     assert capsys.readouterr().out == "Resumed: the work continues within a second.\n"
     assert await halts.get_current(story.forge.services.database) is None
-    assert (await doctor.check_database(settings)).advice == ""
+    assert (await storage.check_database(settings)).advice == ""

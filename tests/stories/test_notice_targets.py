@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from bot.cli import notice_targets, notices
-from bot.cli.doctor.notices import check_notices
+from bot.doctor.notices import check_notices
 from domain.errors import ForgeError, UnknownName
+from domain.notices import NoticeType
 from memory.process import halts
+from messages.notices import build_test
+from pipeline.maintenance.notices.addressing import AddressBook, NoticeAddress
 from tests.databases import create_database
 from tests.stories.driver import open_story
 from tests.stories.gate_scenes import open_scene
@@ -60,6 +63,9 @@ async def test_chats_are_told_of_a_halt_in_words_that_do_nothing(tmp_path: Path,
         await halts.resume(database, "root", story.clock.now())
         await receiver.wait(3)
         assert receiver.taken[-1].json["blocks"][0]["text"]["text"] == "Forge goes on"
+        sum_of_many = build_test(story.clock.now(), "chat").model_copy(update={"type": NoticeType.more})
+        reached = await AddressBook(story.forge.services).find_address("chat", sum_of_many)
+        assert isinstance(reached, NoticeAddress)  # which no pattern of events chooses
 
 
 async def test_a_repository_names_what_it_may(

@@ -1,12 +1,17 @@
 """What keeps a Forge from starting is told in one line that names the setting."""
 
+import os
 import socket
 import sqlite3
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from domain.errors import ForgeError
+from memory.process import executors
+from memory.process.executors import Holder
+from pipeline.worker.lease import ProcessLease
 from tests.databases import create_database
 from tests.stories.driver import NO_MODEL, PATIENT, open_story
 
@@ -86,3 +91,15 @@ async def _refusal(folder: Path, **settings: object) -> str:
     told = str(caught.value)
     assert "\n" not in told
     return told
+
+
+async def test_a_second_process_on_sqlite_is_told_of_the_first(tmp_path: Path) -> None:
+    async with open_story(create_database("sqlite", tmp_path), tmp_path) as story:
+        services = story.forge.services
+        first = Holder("first:3000", "an instance", socket.gethostname(), os.getppid())
+        await executors.take(services.database, first, services.clock.now())
+        with capture_logs() as logs:
+            second = ProcessLease(services, "second:3001")
+            await second.take()
+            await second.release()
+        assert [(each["event"], each["pids"]) for each in logs] == [("sqlite.shared", [os.getppid()])]

@@ -15,6 +15,7 @@ from structlog.testing import capture_logs
 
 from bot.listener import HeldPort, listen
 from bot.settings import load_installation
+from bot.setup.choices import parse_choices
 from bot.setup.server import set_up
 from bot.webhook import BODY_SECONDS
 from simulator import Simulator
@@ -191,11 +192,23 @@ async def test_t_u3_a_code_is_exchanged_once(local: Setup) -> None:
         code = re.findall(r"code=(\w+)", back)[0]
         again = await browser.get(back)
         with_other = await browser.get("/setup/registered", params={"code": code, "state": other})
-        assert (again.status_code, with_other.status_code) == (403, 502)
+        assert (again.status_code, with_other.status_code) == (403, 403)
         assert load_installation().store.load() == kept
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "[::1", "192.0.2.7", ""])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:80",
+        "127.0.0.1.evil.example",
+        "[::1",
+        "192.0.2.7",
+        "",
+        "evil.example@127.0.0.1",
+        "127.0.0.1/x",
+    ],
+)
 async def test_t_u5_another_name_for_this_machine(host: str, local: Setup) -> None:
     async with local.open_browser() as browser:
         for method, path in (("GET", "/setup"), ("POST", "/setup/begin"), ("GET", "/setup/registered")):
@@ -216,6 +229,7 @@ async def test_t_u5_a_server_that_others_reach_is_known_by_numbers_and_its_publi
         assert running.addresses[0].startswith("https://forge.example.com/setup?once=")
         for host, status in (
             ("forge.example.com", 200),
+            ("forge.example.com:443", 200),
             ("192.0.2.7:8080", 200),
             ("[2001:db8::1]", 200),
             ("localhost:8080", 200),
@@ -266,6 +280,72 @@ async def test_t_u1_a_form_that_does_not_arrive_holds_up_nobody(remote: Setup) -
         await remote.begin(browser)
     assert (await reader.readline()).startswith(b"HTTP/1.1 408 ")
     writer.close()
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status"),
+    [
+        (b"token=\xff\xfe&%ff=%fe", "application/x-www-form-urlencoded", 303),
+        (b"token=x", "application/x-www-form-urlencoded; charset=nonsense", 303),
+        (b"token=x", "multipart/form-data", 415),
+        (b"token=" + b"x" * 70_000, "application/x-www-form-urlencoded", 413),
+        (b"&".join(b"%d=x" % number for number in range(200)), "application/x-www-form-urlencoded", 400),
+    ],
+    ids=["bytes", "charset", "no boundary", "giant", "fields"],
+)
+async def test_t_u4_what_is_no_form_is_refused_with_a_page(
+    content: bytes, kind: str, status: int, local: Setup
+) -> None:
+    async with local.open_browser() as browser:
+        answer = await browser.post("/setup/begin", content=content, headers={"Content-Type": kind})
+        assert answer.status_code == status
+        assert status == 303 or "This was refused" in answer.text
+        shown = await browser.get("/setup", headers={b"Cookie": b"forge_setup=\xff\xfe"})
+        assert "Begin" in shown.text
+
+
+async def test_a_registration_that_is_loaded_again_deletes_no_app(local: Setup) -> None:
+    async with local.open_browser() as browser:
+        await local.begin(browser)
+        back = await local.register(browser)
+        assert (await browser.get(back)).status_code == 303
+        again = await browser.get(back)
+        assert again.status_code == 403
+        assert "The App is registered already" in again.text
+        assert "delete" not in again.text
+
+
+async def test_what_github_gave_is_stored_when_there_is_room_again(
+    local: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with local.open_browser() as browser:
+        await local.begin(browser)
+        back = await local.register(browser)
+        for name, value in load_installation().store.load().items():
+            if name.startswith("FORGE_GITHUB_"):
+                monkeypatch.setenv(name, value)
+        folder = Path("forge-data").rename("away")
+        Path("forge-data").touch()
+        refused = await browser.get(back)
+        assert (refused.status_code, "there is a file in its place" in refused.text) == (500, True)
+        Path("forge-data").unlink()
+        folder.rename("forge-data")
+        assert "Try again" in (await browser.get("/setup")).text
+        assert (await browser.post("/setup/exchange")).headers["Location"] == "/setup"
+        assert _is_registered(local)
+        assert sum("conversions" in each.path for each in local.github.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "relay",
+    ["", "ftp://smee.io/a", "https://smee.io", "https://smee.io/new", "https://smee.io/a b", "https://smee.io/é"],
+)
+def test_what_is_no_channel_of_a_relay_is_refused(relay: str) -> None:
+    form = {"name": "Forge", "web_url": "https://github.com", "reach": "relay"}
+    _, wrong = parse_choices({**form, "relay": relay}, "http://127.0.0.1:3000")
+    assert "https://smee.io/new and copy" in wrong["relay"]
+    _, wrong = parse_choices({**form, "relay": "https://smee.io/aB3-_x"}, "http://127.0.0.1:3000")
+    assert not wrong
 
 
 async def test_what_is_typed_is_checked_and_shown_harmlessly(local: Setup) -> None:

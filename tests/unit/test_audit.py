@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from bot.cli import audit as auditing
-from bot.cli.audit import AuditOptions, parse_moment, render_entries
+from bot.cli.audit import AuditOptions, render_entries
+from bot.moments import parse_moment
 from domain.errors import ForgeError
 from domain.events import Event, EventType
 from domain.runs.run import Phase

@@ -9,8 +9,8 @@ from aiohttp.test_utils import make_mocked_request
 
 from bot.cli import deployments as shown
 from bot.cli.deployments import render_line
-from bot.cli.doctor.deployments import check_commands, check_permissions
-from bot.cli.doctor.diagnosis import PartState
+from bot.doctor.deployments import check_commands, check_permissions
+from bot.doctor.diagnosis import PartState
 from bot.prometheus import Metrics
 from domain.commands import Sender
 from domain.deployments.access import DeployAccess
@@ -24,6 +24,7 @@ from memory.db.engine import Database
 from memory.db.tables.deployments import DeploymentRow
 from memory.deployments import deployments
 from memory.deployments.deployments import DeploymentOrder
+from memory.reports import past_deployments
 from memory.reports.past_deployments import PastDeployment
 from messages import deployments as texts
 from tests.rows import NOON, run_row, settings
@@ -117,6 +118,21 @@ async def test_nothing_is_said_as_such(url: str, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == "Nothing was deployed.\n"
 
 
+async def test_each_environment_has_what_was_deployed_last_and_kept(database: Database) -> None:
+    """However long ago: of production, though staging was deployed to since, and the last one was taken back."""
+    states = (STATE.healthy, STATE.unverified, STATE.rolled_back)
+    production = [await _order(database, SHOP, "production", NOON + timedelta(hours=n)) for n in range(3)]
+    staging = [await _order(database, SHOP, "staging", NOON + timedelta(days=1, hours=n)) for n in range(2)]
+    elsewhere = await _order(database, TOOLS, "production", NOON + timedelta(days=2))
+    for run, state in zip((*production, staging[0], elsewhere), (*states, STATE.degraded, STATE.healthy), strict=True):
+        await deployments.move(database, run, state, NOON)
+    there = await past_deployments.list_there(database, SHOP.id)
+    assert [(each.environment, each.run_id) for each in there] == [
+        ("production", production[1].id),
+        ("staging", staging[0].id),
+    ]
+
+
 async def test_a_repository_that_nobody_knows(filled: tuple[str, list[Run]]) -> None:
     with pytest.raises(UnknownName, match="octo-org/none"):
         await shown.show_all(settings(filled[0]), "octo-org/none", None, 20, as_json=False)
@@ -185,6 +201,7 @@ async def test_deployments_are_counted_by_how_they_ended(filled: tuple[str, list
     await database.close()
     over = sorted(state.value for state in STATE if state.is_over)
     assert sorted(told) == [
+        *(f'forge_deployments_over{{state="{state}"}} {float(state == "rolled_back")}' for state in over),
         *(f'forge_deployments_total{{state="{state}"}} {float(state == "rolled_back")}' for state in over),
         "forge_deployments_under_way 2.0",
     ]

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 
 from bot.cli import detectors as shown
-from bot.cli.doctor.detectors import check_detectors
-from bot.cli.doctor.diagnosis import PartState
 from bot.clock import SystemClock
+from bot.doctor.detectors import check_detectors
+from bot.doctor.diagnosis import PartState
 from domain.commands import Sender
 from domain.review.avoidance import AvoidanceKind
 from domain.review.findings import Category, Finding, Layer, Severity

@@ -14,7 +14,7 @@ from bot.prometheus import FEEDBACK_INTERVAL, Metrics
 from domain import metrics
 from domain.errors import UnknownName
 from domain.events import EventType
-from domain.metrics import METRICS, Facts, RecallFact, RunFact, TroubleFact, build_series, render_trend
+from domain.metrics import METRICS, Facts, Observation, RunFact, TroubleFact, build_series, render_trend
 from domain.money import MICRO
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.bus import Bus
@@ -35,7 +35,8 @@ LAST, BEFORE = NOW - DAY, NOW - 8 * DAY
 POSTED = LAST - timedelta(seconds=90)
 DONE, FAILED, STOPPED = RunState.completed, RunState.failed, RunState.cancelled
 
-ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
+Weekly = dict[str, tuple[float | None, float | None]]
+FACTS: list[tuple[Facts, Weekly]] = [
     (Facts(), {}),
     (
         Facts(runs=[RunFact(LAST, DONE), RunFact(LAST, FAILED), RunFact(LAST, STOPPED), RunFact(BEFORE, DONE)]),
@@ -47,12 +48,11 @@ ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
                 RunFact(LAST, DONE, {Phase.review: 3, Phase.planning: 1}, 3 * MICRO),
                 RunFact(LAST, STOPPED, {Phase.review: 2}, MICRO),
             ],
-            learned=[LAST, LAST, LAST],
         ),
         {
             "success": (None, 1.0),
             "cost_usd": (None, 2.0),
-            "learnings": (None, 1.5),
+            "learnings": (None, 0.0),
             "iterations_review": (None, 2.5),
             "iterations_planning": (None, 1.0),
         },
@@ -67,39 +67,31 @@ ARITHMETIC: list[tuple[Facts, dict[str, tuple[float | None, float | None]]]] = [
             "bounces_resolved": (None, 2 / 3),
         },
     ),
-    (Facts(learned=[LAST]), {}),  # nothing it could be shared out to
-    (Facts(tools=[(BEFORE, 9, 10), (LAST, 1, 2), (LAST, 0, 2)]), {"tool_success": (0.9, 0.25)}),
-    (
-        Facts(
-            told=[
-                RecallFact(LAST, "run", "review", True),
-                RecallFact(LAST, "run", "review", False),
-                RecallFact(LAST, "run", "plan", False),
-                RecallFact(LAST, "run", "test", None),
-            ]
-        ),
-        {"recall_precision": (None, 1 / 3), "application": (None, 0.5)},
-    ),
-    (Facts(posted=[(LAST, 1, 3), (LAST, 0, 1), (BEFORE, 0, 4)]), {"dismissal": (0.0, 0.25)}),
-    (Facts(dismissed=[(BEFORE, 5.0), (LAST, 10.0), (LAST, 90.0), (LAST, 60.0)]), {"dismissal_seconds": (5.0, 60.0)}),
-    (Facts(merged=[(LAST, True), (LAST, False)]), {"override": (None, 0.5)}),
-    (Facts(answered=[(LAST, 10.0), (LAST, 1000.0), (LAST, 60.0)]), {"response_seconds": (None, 60.0)}),
     (Facts(first=[(BEFORE, False), (LAST, True)]), {"first_pass": (0.0, 1.0)}),
     (
         Facts(troubles=[TroubleFact(LAST, 1, True, False), TroubleFact(LAST, 3, False, True)]),
         {"recovery_attempts": (None, 2.0), "recovered": (None, 0.5), "escalated": (None, 0.5)},
     ),
-    (Facts(alarms=[(BEFORE, 0, 2), (LAST, 1, 3), (LAST, 0, 1)]), {"avoidance_false_alarms": (0.0, 0.25)}),
-    (Facts(judged=[(LAST, True), (LAST, False)]), {"avoidance_precision": (None, 0.5)}),
-    (Facts(whitelisted=[BEFORE, LAST, LAST]), {"whitelisted": (1.0, 2.0)}),
-    (Facts(destructive=[(LAST, True), (LAST, True), (LAST, False)]), {"destructive_approved": (None, 2 / 3)}),
-    (Facts(alternatives=[(BEFORE, True), (LAST, False)]), {"alternatives_found": (1.0, 0.0)}),
+]
+ARITHMETIC: list[tuple[list[Observation], Weekly]] = [
+    *(([*metrics.observe(facts)], expected) for facts, expected in FACTS),
+    ([Observation(metrics.LEARNINGS, LAST, 3, of=0)], {}),  # no run that it could be shared out to
+    ([Observation(metrics.LEARNINGS, LAST, value, of) for value, of in ((3, 0), (0, 2))], {"learnings": (None, 1.5)}),
+    (
+        [Observation(metrics.TOOL_SUCCESS, at, value, of) for at, value, of in ((BEFORE, 9, 10), (LAST, 1, 4))],
+        {"tool_success": (0.9, 0.25)},
+    ),
+    (
+        [Observation(metrics.TO_DISMISSAL, LAST, seconds) for seconds in (10.0, 1000.0, 60.0)],
+        {"dismissal_seconds": (None, 60.0)},
+    ),
+    ([Observation(metrics.WHITELISTED, at, 1) for at in (BEFORE, LAST, LAST)], {"whitelisted": (1.0, 2.0)}),
 ]
 
 
-@pytest.mark.parametrize(("facts", "expected"), ARITHMETIC)
-def test_arithmetic(facts: Facts, expected: dict[str, tuple[float | None, float | None]]) -> None:
-    found = {each.metric.name: tuple(each.values) for each in build_series(metrics.observe(facts), NOW, 2)}
+@pytest.mark.parametrize(("seen", "expected"), ARITHMETIC)
+def test_arithmetic(seen: list[Observation], expected: Weekly) -> None:
+    found = {each.metric.name: tuple(each.values) for each in build_series(seen, NOW, 2)}
     assert found.keys() == {metric.name for metric in METRICS}
     assert {name: values for name, values in found.items() if values != (None, None)} == expected
 
@@ -176,18 +168,22 @@ async def url(url: str) -> str:
                 spend_row("2", FIRST, MICRO),
                 spend_row("3", ISSUE, MICRO, phase="planning"),
                 gate_row(_id(LAST), FIRST, asked_at=LAST, decided_at=LAST + timedelta(minutes=2)),
+                gate_row(_id(NOW - 30 * DAY), OLD, asked_at=LAST - timedelta(minutes=4), decided_at=LAST),
                 gate_row(_id(LAST, 1), FIRST, subject="t", state="expired", asked_at=LAST, decided_at=LAST + DAY),
                 _finding(_id(LAST, 1), "1" * 64, FIRST),
                 _finding(_id(LAST, 2), "2" * 64, FIRST),
                 _finding(_id(LAST, 3), "3" * 64, None),
-                OutboxRow(id="o", run_id=FIRST, step="s", kind="review", state="done", created_at=LAST, done_at=POSTED),
-                OutboxRow(id="p", run_id=FIRST, step="s", kind="check", state="done", created_at=LAST, done_at=LAST),
+                _written("review", POSTED),
+                _written("review", LAST, kind="check"),
+                _written("approval", LAST),
                 _dismissal("1" * 64),
                 _dismissal("3" * 64),
                 _dismissal("2" * 64, undone_at=NOW),
                 *(_memory(_id(LAST, number), pinned=number > 1) for number in range(4)),
                 _recall(FIRST, "a", "helped"),
                 _recall(FIRST, "b", "ignored"),
+                _recall(FIRST, "a", "ignored", task="tests"),
+                _recall(FIRST, "b", "", task="plan"),
                 _recall(SECOND, "a", ""),
             ]
         )
@@ -208,7 +204,7 @@ async def url(url: str) -> str:
     return url
 
 
-EXPECTED: dict[str, tuple[float | None, float | None]] = {
+EXPECTED: Weekly = {
     "success": (1.0, 0.5),
     "first_pass": (None, 1.0),
     "cost_usd": (1.0, 1.5),
@@ -218,12 +214,12 @@ EXPECTED: dict[str, tuple[float | None, float | None]] = {
     "bounces": (1.0, None),
     "bounces_resolved": (1.0, None),
     "learnings": (0.0, 1.0),
-    "application": (None, 1.0),
-    "recall_precision": (None, 0.5),
+    "application": (None, 0.5),
+    "recall_precision": (None, 1 / 3),
     "dismissal": (None, 0.5),
     "dismissal_seconds": (None, 90.0),
     "override": (None, 1.0),
-    "response_seconds": (None, 120.0),
+    "response_seconds": (None, 180.0),
 }
 
 
@@ -322,6 +318,11 @@ def _memory(memory_id: str, *, pinned: bool) -> MemoryRow:
     return MemoryRow(id=memory_id, pinned=pinned, **values)
 
 
-def _recall(run_id: str, memory_id: str, outcome: str) -> RecallRow:
-    told: dict[str, Any] = {"task": "review", "phase": "review", "rank": 1, "at": LAST}
-    return RecallRow(run_id=run_id, memory_id=memory_id, outcome=outcome, **told)
+def _written(step: str, at: datetime, kind: str = "review") -> OutboxRow:
+    done: dict[str, Any] = {"state": "done", "created_at": at, "done_at": at}
+    return OutboxRow(id=f"{step} {kind}", run_id=FIRST, step=step, kind=kind, **done)
+
+
+def _recall(run_id: str, memory_id: str, outcome: str, task: str = "review") -> RecallRow:
+    told: dict[str, Any] = {"phase": "review", "rank": 1, "at": LAST}
+    return RecallRow(run_id=run_id, task=task, memory_id=memory_id, outcome=outcome, **told)

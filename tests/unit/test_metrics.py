@@ -108,8 +108,17 @@ async def test_without_the_database_nothing_is_said_of_what_stands_now(tmp_path:
     database = Database(f"sqlite:///{tmp_path}/gone/forge.db")
     told = await _scrape(Metrics(Bus(), database))
     assert "forge_halted NaN" in told
-    assert not [line for line in told if line.startswith(("forge_deployments_total{", "forge_notices_total{"))]
+    read = ("forge_deployments_over{", "forge_deployments_total{", "forge_notices_kept{", "forge_notices_total{")
+    assert not [line for line in told if line.startswith(read)]
     await database.close()
+
+
+async def test_names_of_counters_are_for_counters() -> None:
+    """But for former names, which say what they are called now."""
+    told = await _scrape(Metrics(Bus()))
+    gauges = {line.split()[2] for line in told if line.startswith("# TYPE") and line.endswith(" gauge")}
+    former = {line.split()[2] for line in told if "The former name of forge_" in line}
+    assert former == {name for name in gauges if name.endswith("_total")}
 
 
 async def _scrape(metrics: Metrics) -> list[str]:

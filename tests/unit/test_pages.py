@@ -1,6 +1,8 @@
 """What the written pages say of the code is there: links, settings, and the names that others rely on."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
@@ -34,9 +36,11 @@ def text_of(page: Path) -> str:
 
 
 def anchors(page: Path) -> Iterator[str]:
-    """As GitHub makes them: lower case, spaces to hyphens, punctuation dropped."""
+    """Where GitHub (lower case, spaces to hyphens, punctuation dropped) and the site, which strips it, agree."""
     for heading in re.findall(r"^#+ (.+)$", text_of(page), re.MULTILINE):
-        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        if anchor == re.sub(r"-+", "-", anchor).strip("-"):
+            yield anchor
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -62,6 +66,16 @@ def test_the_site_has_every_page() -> None:
     listed = [page for group in site["nav"] for pages in group.values() for page in pages]
     moved = {"index.md", "changes.md", "contributing.md"}
     assert sorted(listed) == sorted(moved | {path.name for path in DOCS.glob("*.md")})
+
+
+def test_the_site_has_what_its_pages_link_to(tmp_path: Path) -> None:
+    """As `make site` gathers it; a link to a folder leads to no page there."""
+    folder = tmp_path / "pages"
+    subprocess.run([sys.executable, ROOT / "bin" / "site_pages.py", folder], check=True)
+    for page in folder.glob("*.md"):
+        for link in [*_LINK.findall(text_of(page)), *_SOURCE.findall(text_of(page))]:
+            path = unquote(link).partition("#")[0]
+            assert not path or (page.parent / path).is_file(), f"{page.name} links to {link}"
 
 
 @pytest.mark.parametrize("picture", sorted((DOCS / "images").iterdir()), ids=lambda path: path.name)

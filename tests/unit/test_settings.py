@@ -54,6 +54,10 @@ def complete(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("FORGE_OUTBOUND_ALLOW", "a.b,http://c", "FORGE_OUTBOUND_ALLOW is wrong: entry 2 is neither a host nor"),
         ("FORGE_PUBLIC_URL", "forge.example.com", "FORGE_PUBLIC_URL is wrong: it must be an address, such as https://"),
         ("FORGE_PUBLIC_URL", "https://", "FORGE_PUBLIC_URL is wrong: it must be an address, such as https://"),
+        ("FORGE_PUBLIC_URL", "https://me@h.example", "FORGE_PUBLIC_URL is wrong: it must be scheme and host only"),
+        ("FORGE_PUBLIC_URL", "https://h.example?a=b", "FORGE_PUBLIC_URL is wrong: it must be scheme and host only"),
+        ("FORGE_WEBHOOK_RELAY", "https://smee.io/a b", "FORGE_WEBHOOK_RELAY is wrong: it must be an https:// address"),
+        ("FORGE_WELCOME", "loud", "FORGE_WELCOME is wrong: it must be 'issue', 'check' or 'off'."),
         ("FORGE_MODEL_PRICES", "cheap", "FORGE_MODEL_PRICES is wrong: write NAME=INPUT/OUTPUT, e.g."),
     ],
 )

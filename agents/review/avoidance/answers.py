@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from agents.review.avoidance.assertions import is_literal, join_text, list_leaves
 from agents.review.avoidance.facts import PlaceFact
+from agents.review.avoidance.kinds import CASES, RETURNS
+from agents.review.avoidance.leaves import is_literal, join_text, list_leaves
 from agents.review.avoidance.tables import SPACE
 from agents.syntax.trees import SyntaxNode
 
@@ -13,7 +14,6 @@ LOOKUP = "looks it up"
 IS_DATA = re.compile(r"[\w.)] +\S|\d{3}|\d.{0,20}[a-zA-Z]|[a-zA-Z].{0,20}\d|.{13}")
 """Inputs that are no word of a vocabulary."""
 _SIGNS = frozenset({"{", "}", ";", ":", "end", "do", "(", ")", "=>", "statement_list"})
-_RETURNS = frozenset({"return_statement", "return", "return_expression"})
 _EMPTY_NAMES = re.compile(
     r"(return|None|True|False|nil|null|undefined|true|false|Ok|Some|Optional|empty|Default|default|new|Array|List|Map|Set|"
     r"Collections|Collectors|emptyList|emptyMap|emptySet|of|dict|list|set|tuple|frozenset|Vec|String|HashMap|Vector|vec|"
@@ -25,22 +25,6 @@ _LOOKUP = re.compile(
 _LONGEST = 160  # characters of a body that only answers
 _PAIRS = frozenset({"pair", "keyed_element", "array_element_initializer", "assignment_expression"})
 _TABLES = frozenset({"dictionary", "object", "hash", "literal_value", "array_creation_expression"})
-_BRANCHES = frozenset(
-    [
-        "match_arm",
-        "switch_case",
-        "case_clause",
-        "when",
-        "expression_case",
-        "switch_section",
-        "case_item",
-        "switch_block_statement_group",
-        "switch_rule",
-        "match_conditional_expression",
-        "case_statement",
-        "switch_expression_arm",
-    ]
-)
 
 
 def find_only_answer(body: SyntaxNode | None) -> str:
@@ -51,7 +35,7 @@ def find_only_answer(body: SyntaxNode | None) -> str:
     if not statements:
         return "nothing"
     first = statements[0]
-    if len(statements) > 1 and first.kind not in _RETURNS:
+    if len(statements) > 1 and first.kind not in RETURNS:
         return ""
     text = join_text(first).rstrip(" ;")
     if len(text) > _LONGEST or first.kind.startswith(("if", "for", "while", "raise", "throw")):
@@ -66,7 +50,7 @@ def _list_statements(body: SyntaxNode | None) -> list[SyntaxNode]:
         return []
     if not body.children:
         return [body] if body.text.strip("{} ") else []
-    if body.kind in _RETURNS or not ("block" in body.kind or "body" in body.kind or "statement" in body.kind):
+    if body.kind in RETURNS or not ("block" in body.kind or "body" in body.kind or "statement" in body.kind):
         return [body]
     inner = [child for child in body.children if child.kind not in _SIGNS or child.kind == "statement_list"]
     inner = [each for child in inner for each in (child.children if child.kind == "statement_list" else [child])]
@@ -89,12 +73,8 @@ def _is_constant(node: SyntaxNode) -> bool:
 def list_answers(own: Sequence[SyntaxNode]) -> Iterator[PlaceFact]:
     """Tables, and branches of one choice, that have a literal for each of some literals."""
     for each in own:
-        if each.kind in _TABLES:
-            keys = [key for child in each.children if child.kind in _PAIRS and (key := _read_key(child))]
-        elif "block" in each.kind or each.kind in {"case", "switch_statement", "switch_expression", "match_statement"}:
-            keys = [key for child in each.children if child.kind in _BRANCHES and (key := _read_key(child))]
-        else:
-            continue
+        entries = _PAIRS if each.kind in _TABLES else CASES
+        keys = [key for child in each.children if child.kind in entries and (key := _read_key(child))]
         if keys:
             yield PlaceFact(line=each.start, what=f"a table answers {len(keys)} inputs", text=" ".join(keys))
 

@@ -49,7 +49,7 @@ class BlurredComparisons:
             if before is None or before.body == each.body:
                 continue
             found = [*self._compare(before.checks, each.checks)]
-            name = each.name.rpartition(".")[2]
+            name = each.short_name
             for after, blur in found:
                 yield _describe(file.path, after, blur, f"In `{name}`, by which tests check,", each.name)
             lost = self._find_lossy_words(each) - self._find_lossy_words(before)
@@ -115,12 +115,12 @@ class BlurredComparisons:
     @cached_property
     def _new_functions(self) -> Mapping[str, FunctionFact]:
         """Functions that the change brings, by their last names."""
-        known = {_last(each) for file in self.change.files for each in file.old.functions}
+        known = {each.short_name for file in self.change.files for each in file.old.functions}
         return {
-            _last(each): each
+            each.short_name: each
             for file in self.change.files
             for each in file.new.functions
-            if not each.is_class and _last(each) not in known
+            if not each.is_class and each.short_name not in known
         }
 
     @cached_property
@@ -167,9 +167,7 @@ def _is_actual(index: int, before: Sequence[SideFact], after: Sequence[SideFact]
     """Whether a side is what the program answers, and not what it is to answer."""
     side = after[index]
     others = [each for at, each in enumerate(after) if at != index]
-    if _IS_EXPECTED.match(side.core) or (_IS_LITERAL.match(side.core) and " " not in side.core.strip("\"'")):
-        return False
-    if _IS_LITERAL.match(side.core):
+    if _IS_EXPECTED.match(side.core) or _IS_LITERAL.match(side.core):
         return False
     is_plain = all(_IS_EXPECTED.match(each.core) or _IS_LITERAL.match(each.core) for each in others)
     partner = _find_partner(side, index, before)
@@ -188,7 +186,3 @@ def _describe(path: str, after: AssertionFact, blur: _Blur, begin: str, name: st
         confidence=blur.confidence,
         name=f"{name}: {after.text[:60]}",
     )
-
-
-def _last(function: FunctionFact) -> str:
-    return function.name.rpartition(".")[2]

@@ -69,7 +69,7 @@ def _find_narrowed(file: ChangedFacts) -> Iterator[Avoidance]:
     lost = subtract(file.old.commands, file.new.commands, lambda each: each.text)
     gained = subtract(file.new.commands, file.old.commands, lambda each: each.text)
     for new in gained:
-        same = [old for old in lost if old.tool == new.tool == gained[0].tool or old.tool == new.tool]
+        same = [old for old in lost if old.tool == new.tool]
         if new.family != TESTS or len(same) != 1 or sum(each.tool == new.tool for each in gained) != 1:
             continue
         confidence = _judge_narrowed(same[0].text, new.text)

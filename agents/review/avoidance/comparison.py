@@ -42,7 +42,7 @@ def find_avoidance(
 
 _CODE = re.compile(r"`[^`]*`")
 _KEYWORDS = frozenset({"in", "return", "assert", "and", "or", "not", "if", "is", "while", "for", "await", "yield"})
-_OPENING = re.compile(r"(\w+|[)\]\"'!]) ([(\[])")
+_OPENING = re.compile(r"((?:\. )?\w+|[)\]\"'!]) ([(\[])")
 _INSIDE = re.compile(r"(?<=[(\[]) | (?=[)\],;.])|(?<=[\w)\]\"']\.) | (?=\.[A-Za-z_])")
 
 

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from agents.review.avoidance.assertions import CALLS, find_callee, join_text, read_assertions
+from agents.review.avoidance.assertions import read_assertions
+from agents.review.avoidance.calls import CALLS, find_callee
+from agents.review.avoidance.leaves import join_text
 from agents.syntax.trees import SyntaxNode
 
 _RAISES = re.compile(

@@ -124,6 +124,10 @@ class FunctionFact(_Fact):
     checks: tuple[AssertionFact, ...] = ()
     early: frozenset[str] = frozenset()
 
+    @property
+    def short_name(self) -> str:
+        return self.name.rpartition(".")[2]
+
 
 class PlaceFact(_Fact):
     """A line that matters.

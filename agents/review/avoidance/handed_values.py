@@ -62,7 +62,7 @@ class HandedValues:
 
 
 def _list_functions(side: SourceFacts) -> dict[str, FunctionFact]:
-    return {each.name.rpartition(".")[2]: each for each in side.functions if not each.is_class}
+    return {each.short_name: each for each in side.functions if not each.is_class}
 
 
 def _reach(words: Iterable[str], functions: Mapping[str, FunctionFact]) -> list[FunctionFact]:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from agents.review.avoidance.assertions import CALLS, find_callee, is_literal, join_text
+from agents.review.avoidance.calls import CALLS, find_callee
 from agents.review.avoidance.facts import ReplacementFact
+from agents.review.avoidance.leaves import is_literal, join_text
 from agents.review.avoidance.lines import LONGEST
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
 
@@ -150,7 +151,7 @@ _IMPORTS = re.compile(
 )
 _MOCKED = re.compile(r"""\b(?:jest|vi|mock)\.(?:doM|m)(?:ock|odule)\(\s*["'`](\.\.?/[^"'`]+)["'`]""")
 _SET = re.compile(
-    r"""^\s*(\w+)(?:\.prototype)?\.(\w+)\s*=(?!=)\s*(?!["'\d{\[]|true|false|null)|"""
+    r"""^\s*(\w+)(?:\.prototype)?\.(\w+)\s*=(?!=)(?!\s*(?:["'`\d{\[-]|(?:true|false|null|undefined)\b))|"""
     r"""\bspyOn\(\s*(\w+)(?:\.prototype)?,\s*["'`](\w+)["'`].{0,200}\.mock|"""
     r"""\b(?:sinon|sandbox|mock)\.(?:stub|replace|method)\(\s*(\w+)(?:\.prototype)?,\s*["'`](\w+)["'`]|"""
     r"""\bdefineProperty\(\s*(\w+)(?:\.prototype)?,\s*["'`](\w+)["'`]"""

@@ -38,15 +38,16 @@ def _find(
     select: Callable[[SourceFacts], Sequence[PlaceFact]],
     begin: str,
 ) -> Iterator[Avoidance]:
-    """Places that are new, less those of the same sort that went away from the same file."""
+    """Places that are new. One of a sort that is certain makes up for another that went away from the same file."""
     known = {place.text for file in files for place in select(file.old)}
     for file in files:
         if file.is_gone:
             continue
         old, new = select(file.old), select(file.new)
-        fresh = [place for place in subtract(new, old, lambda place: place.what) if place.text not in known]
-        changed = [place for place in new if place.text not in known and place not in fresh and place.what in _DOUBTED]
-        for place in [*fresh, *changed]:
+        more = subtract(new, old, lambda place: place.what)
+        for place in new:
+            if place.text in known or not (place in more or place.what in _DOUBTED):
+                continue
             shown = place.text.replace("`", "'")[:80]
             yield Avoidance(
                 kind=AvoidanceKind.test_skipped if place.what == SKIPPED else kind,

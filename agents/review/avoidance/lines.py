@@ -36,15 +36,28 @@ _HOOKS, _TAKEN_OUT, _MOCKED = map(_load, ("hooks", "taken_out", "mocked"))
 _SCRIPTS, _CONFIGURATION, _SUPPORT, _WORKFLOWS, _RUNNERS = (
     join_expressions(TABLES["files"][name]) for name in ("scripts", "configuration", "support", "workflows", "runner")
 )
+_SETTINGS_OF_TOOLS = [
+    (join_expressions(TABLES["files"][tool]), _load(f"settings_of_{tool}")) for tool in ("eslint", "rubocop")
+]
 SKIPPED = "a module of tests may be skipped"
+ASKS_FOR_CI = "the code asks whether CI runs it"
 _IN_TESTS = frozenset({"tests are not collected", SKIPPED})
 _NOT_COLLECTED = [each for each in _DESELECTED if each.what in _IN_TESTS]
 _MAKE_IGNORED = re.compile(r"^\t@?-(?=\S)")
-_COVERAGE = re.compile(
-    r"(?:fail[_-]under|--cov-fail-under|branches|functions|lines|statements|minimum|min(?:imum)?_coverage|threshold|"
-    r"<minimum>|target|check-coverage)\W{0,6}?(\d+(?:\.\d+)?)%?",
-    re.IGNORECASE,
+_MOST_DEMANDED = 100  # per cent
+
+
+def _build_threshold(words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:{words})\W{{0,6}}?(\d+(?:\.\d+)?)%?", re.IGNORECASE)
+
+
+_SAYS_COVERAGE = r"fail[_-]under|min(?:imum)?_coverage|check-coverage"
+_THRESHOLD = _build_threshold(_SAYS_COVERAGE)
+_THRESHOLD_OF_COVERAGE = _build_threshold(
+    rf"{_SAYS_COVERAGE}|branches|functions|lines|statements|minimum|threshold|target"
 )
+"""With words that may be about anything else."""
+_IS_ABOUT_COVERAGE = re.compile(r"cover|nycrc|c8rc|istanbul|jacoco", re.IGNORECASE)
 _IS_DEMANDED = re.compile(
     r"getoption|addoption|environ|getenv|platform|version|\bENV\b|process\.env|find_spec|RUBY_|which\("
 )
@@ -52,7 +65,8 @@ _NEAR = 8  # lines around a hook
 _DATA = re.compile(r"\.(toml|json|ya?ml|xml)$")
 _KNOWN = re.compile(
     r"(^|/)(\.[^/]*|\w*[cC]onfig\w*(\.\w+)?|package|composer|pyproject|Cargo|pom|build|project|nx|deno|tox|ruff|mypy|deny|"
-    r"clippy|docker-compose|compose|Taskfile|appveyor|azure-pipelines|codecov|mise|turbo|[\w.-]*settings)\.\w+$|(^|/)\."
+    r"clippy|docker-compose|compose|Taskfile|appveyor|azure-pipelines|codecov|mise|turbo|biome|psalm|phpcs|phpmd|ruleset|"
+    r"[\w.-]*lint\w*|[\w.-]*settings)\.\w+$|(^|/)\."
 )
 
 
@@ -91,8 +105,16 @@ def find_suppressions(path: str, text: str, code: str = "") -> tuple[PlaceFact, 
 
     :param code: the text without what its literals hold; here as everywhere, what begins in a literal does not count.
     """
-    patterns = [*_COMMENTS, *(_SETTINGS if is_configuration(path) else ())]
-    return tuple(_find(text, patterns, code))
+    return tuple(_find(text, [*_COMMENTS, *_list_settings(path)], code))
+
+
+def _list_settings(path: str) -> Iterator[_LinePattern]:
+    """What may silence a tool in a file of this name."""
+    if is_configuration(path) and not is_sample(path):
+        yield from _SETTINGS
+    for files, patterns in _SETTINGS_OF_TOOLS:
+        if files.search(path):
+            yield from patterns
 
 
 def find_ignored(path: str, text: str, *, is_shell: bool = False) -> tuple[PlaceFact, ...]:
@@ -172,10 +194,13 @@ def find_thresholds(path: str, text: str) -> dict[str, float]:
     """The coverage that is demanded: setting → per cent."""
     if not is_script(path) and not is_configuration(path):
         return {}
+    is_about_coverage = not is_workflow(path) and any(map(_IS_ABOUT_COVERAGE.search, (path, text)))
+    expression = _THRESHOLD_OF_COVERAGE if is_about_coverage else _THRESHOLD
     return {
-        match[0][: match.start(1) - match.start()].strip(" \"':=<>{"): float(match[1])
+        found[0][: found.start(1) - found.start()].strip(" \"':=<>{"): float(found[1])
         for line in text.split("\n")
-        for match in _COVERAGE.finditer(line)
+        for found in expression.finditer(line)
+        if float(found[1]) <= _MOST_DEMANDED
     }
 
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from agents.review.avoidance.assertions import list_words
 from agents.review.avoidance.facts import TableFact
-from agents.review.avoidance.leaves import list_leaves
+from agents.review.avoidance.kinds import IFS, RETURNS
+from agents.review.avoidance.leaves import list_leaves, list_words
 from agents.syntax.trees import SyntaxNode
 
 _MOST_KEYS = 200
@@ -19,10 +19,7 @@ _DECLARES = frozenset(
 )
 _PAIRS = frozenset({"pair", "keyed_element", "array_element_initializer"})
 _ENTRIES = frozenset({"tuple", "array", "tuple_expression", "initializer_expression", "list"})
-_BRANCHES = frozenset(
-    {"if_statement", "if_expression", "if_modifier", "if", "conditional_expression", "ternary_expression"}
-)
-_RETURNS = frozenset({"return_statement", "return", "return_expression"})
+_CHOICES = IFS | {"ternary_expression"}
 _FALLS_BACK = frozenset({"or", "||", "??", "?", "?:", "if", "getOrDefault", "fetch", "unwrap_or_else", "setdefault"})
 """What joins a first answer with another one."""
 _LITERAL = re.compile(r"string|number|integer|int_literal|float|decimal|char|symbol", re.IGNORECASE)
@@ -102,8 +99,8 @@ def find_early_names(own: Sequence[SyntaxNode]) -> frozenset[str]:
     """
     words = set[str]()
     for each in own:
-        is_branch = each.kind in _BRANCHES and any(inner.kind in _RETURNS for inner in each.walk())
-        is_choice = each.kind in _RETURNS and not _FALLS_BACK.isdisjoint(list_leaves(each))
+        is_branch = each.kind in _CHOICES and any(inner.kind in RETURNS for inner in each.walk())
+        is_choice = each.kind in RETURNS and not _FALLS_BACK.isdisjoint(list_leaves(each))
         if (is_branch or is_choice) and len(list_leaves(each)) <= _MOST_LEAVES:
             words.update(word for word in list_words(each) if _IS_NAME.match(word))
     for each in own:

@@ -20,20 +20,18 @@ _NAMED = (
 _NAMED_INSIDE = (
     r"[a-z_$]\w*(Canonical|Normali[sz]e|Simplif|Collapse|Squash|Sanit|Scrub|Loosen|Relax|Whitespace|Blanks)\w*"
 )
-LOSES = re.compile(rf"_*({_CASE}|{_BLANKS}|{_NUMBERS}|{_SETS}|{_NAMED}|{_NAMED_INSIDE}|fields)$", re.IGNORECASE)
-"""Functions whose result says less than what they are given."""
+_LOSES = re.compile(rf"_*({_CASE}|{_BLANKS}|{_NUMBERS}|{_SETS}|{_NAMED}|{_NAMED_INSIDE}|fields)$", re.IGNORECASE)
 BARE = re.compile(
     r"([lr]?strip|chomp|squish|squeeze|downcase|upcase|swapcase|uniq|to_set|round|floor|ceil|sort|sum)!?$"
 )
 """Those that are called without brackets, too."""
-LOOSE = re.compile(
+_LOOSE = re.compile(
     r"(\w*(ignor(e|ing)_?(case|white_?space|new_?lines?|blanks|line_?endings?)|case_?insensitive\w*|ordinalignorecase)\w*|"
     r"equal_?fold|equalsignorecase|eq_ignore_ascii_case|casecmp\??|strn?casecmp|assertequals?canonicalizing|"
     r"assert(count|items)equal|elementsmatch|match_array|contain_exactly|contains(exactly)?inanyorder|"
     r"assertequals?withdelta)$",
     re.IGNORECASE,
 )
-"""Comparisons that leave a difference out."""
 _ORDERS = re.compile(
     r"(to_?)?(sort(ed)?(_?by)?(_?keys)?|sort_unstable|ksort|counter|multiset|reversed?)$|assert(count|items)equal$|"
     r"elementsmatch$|match_array$|contain_exactly$|contains(exactly)?inanyorder$|int$",
@@ -60,10 +58,20 @@ _KEEPS = re.compile(
 CERTAINLY, DOUBTFULLY, NOT = 0.8, 0.6, 0.0
 
 
+_LONGEST = 80
+"""Characters of a name; what is longer names no function that anybody knows."""
+
+
 @lru_cache(maxsize=10_000)
 def is_loose(word: str) -> bool:
     """Whether a word names a comparison that leaves a difference out."""
-    return LOOSE.match(word) is not None
+    return len(word) <= _LONGEST and _LOOSE.match(word) is not None
+
+
+@lru_cache(maxsize=10_000)
+def is_lossy(word: str) -> bool:
+    """Whether a word names a function whose result says less than what it is given."""
+    return len(word) <= _LONGEST and _LOSES.match(word) is not None
 
 
 @lru_cache(maxsize=10_000)
@@ -73,7 +81,7 @@ def judge_layer(layer: str) -> float:
     :param layer: its name, and in brackets what it is given beside the value.
     """
     name, _, beside = layer.partition("(")
-    if LOSES.match(name) or (LOOSE.match(name) and not _ORDERS.match(name)):
+    if is_lossy(name) or (is_loose(name) and not _ORDERS.match(name)):
         return CERTAINLY
     if _REPLACES.match(name):
         if _LINE_ENDS.search(beside) or (name == "split" and beside and not _REPLACES_BLANKS.search(beside)):

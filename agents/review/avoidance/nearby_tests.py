@@ -28,5 +28,5 @@ async def _read(code: Code, changed: Collection[str], tree: str) -> Mapping[str,
     alike = [f"**/*{name}*.*" for name in names if name.isidentifier()]
     near = await code.read_matching(tree, alike, _MOST * 5)
     others = await code.read_matching(tree, (*_ANY, *_AT_THE_TOP), _MOST)
-    found = {path: content for path, content in near.items() if is_test(path) and path not in changed}
+    found = {path: content for path, content in near.items() if is_test(path)}
     return {**dict([*found.items()][:_MOST]), **others}

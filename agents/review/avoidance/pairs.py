@@ -12,42 +12,23 @@ _NO_SYNTAX = {"tests": (), "rows": (), "functions": (), "options": (), "environm
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _REMOVE = re.compile(
     r"\b([Rr]emove|[Rr]emoval of|[Dd]rop|[Dd]elete|[Rr]etire|[Dd]iscontinue|[Gg]et rid of|[Tt]ake out|[Ww]ithdraw|"
-    r"[Ee]liminate|[Dd]eprecate)\b"
+    r"[Ee]liminate)\b"
 )
-_KEEP = re.compile(r"\b(not|never|nor|keep|stays?|still)\b|n't\b", re.IGNORECASE)
 _IS_REMOVED = re.compile(
-    r"\b((be|is|are|was|were|been) (removed|dropped|deleted|retired|discontinued|obsolete|deprecated|unused)|"
-    r"(can|should|must|may|shall|to) go\b|not needed|no longer (needed|used|supported|wanted)|nobody uses|goes away)",
+    r"\b(be|is|are|was|were|been) (removed|dropped|deleted|retired|discontinued|obsolete|unused)\b|"
+    r"\b((can|should|must|may|shall) go|(has|have|is|are|ought) to go)\b"
+    r"(?= (too|away|now|as well|entirely)\b|\W*$|[,;:)])",
     re.IGNORECASE,
 )
-_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_COMMON = frozenset(
-    [
-        "test",
-        "tests",
-        "should",
-        "the",
-        "and",
-        "for",
-        "with",
-        "from",
-        "when",
-        "not",
-        "has",
-        "get",
-        "set",
-        "add",
-        "new",
-        "is",
-        "are",
-        "can",
-        "of",
-        "to",
-        "in",
-        "it",
-        "on",
-    ]
+_IS_USELESS = re.compile(
+    r"\b(not|no longer|never|nowhere) (needed|used|supported|wanted)\b|\bnobody uses\b|\bgoes away\b", re.IGNORECASE
 )
+_KEEP = re.compile(r"\b(not|never|nor|keep|stays?|still)\b|n't\b", re.IGNORECASE)
+"""What a sentence says that asks for the contrary, however it goes on."""
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_COMMON_WORDS = "test tests should the and for with from when not has get set add new is are can of to in it on"
+_COMMON = frozenset(_COMMON_WORDS.split())
+"""Words of many names, which tell none of them from another."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +79,16 @@ def is_removal_asked(asked: str, *names: str) -> bool:
     return any(
         _is_named(name, sentence.partition(begin[0])[2] if (begin := _REMOVE.search(sentence)) else sentence)
         for sentence in _SENTENCE.split(asked)
-        if (_REMOVE.search(sentence) and not _KEEP.search(sentence)) or _IS_REMOVED.search(sentence)
+        if _asks_for_removal(sentence)
         for name in names
         if name
     )
+
+
+def _asks_for_removal(sentence: str) -> bool:
+    rest = _IS_USELESS.sub("", sentence)
+    is_said = rest != sentence or _REMOVE.search(rest) is not None or _IS_REMOVED.search(rest) is not None
+    return is_said and not _KEEP.search(rest)
 
 
 def _is_named(name: str, sentence: str) -> bool:
@@ -116,7 +103,7 @@ def _is_named(name: str, sentence: str) -> bool:
 def is_mentioned(asked: str, values: Iterable[str]) -> bool:
     """Whether people named one of these values."""
     bare = (value.strip("\"'`") for value in values)
-    return any(len(value) > 0 and re.search(rf"(?<![\w.]){re.escape(value)}(?!\w)", asked) for value in bare)
+    return any(len(value) > 0 and re.search(rf"(?<![\w.]){re.escape(value)}(?!\w|\.\d)", asked) for value in bare)
 
 
 def _is_known(part: str, words: set[str]) -> bool:

@@ -61,7 +61,7 @@ class PreparedValues:
         """File → the words of its hooks."""
         return {
             file.path: frozenset[str]().union(
-                *(each.words for each in file.old.functions if _PREPARES.match(each.name.rpartition(".")[2]))
+                *(each.words for each in file.old.functions if _PREPARES.match(each.short_name))
             )
             for file in self.change.files
         }

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agents.review.avoidance import lines
-from agents.review.avoidance.assertions import list_literals
 from agents.review.avoidance.commands import find_commands, find_triggers
 from agents.review.avoidance.embedded import find_embedded
 from agents.review.avoidance.facts import FunctionFact, SourceFacts
 from agents.review.avoidance.functions import find_functions
 from agents.review.avoidance.hooks import find_replacements
+from agents.review.avoidance.leaves import list_literals
 from agents.review.avoidance.lookups import list_tables
 from agents.review.avoidance.masking import MaskedText, mask_literals
 from agents.review.avoidance.selection import find_choices
@@ -21,9 +21,10 @@ from agents.syntax.languages import DATA, find_language
 from agents.syntax.trees import ParsedSource, parse
 from domain.paths import is_test
 
-_BATS = re.compile(r"^(\s*)@test\s+(?:\"([^\"\n]*)\"|'([^'\n]*)')\s*\{", re.MULTILINE)
+_BATS = re.compile(r"^([ \t]*)@test[ \t]+(?:\"([^\"\n]*)\"|'([^'\n]*)')[ \t]*\{", re.MULTILINE)
 _EXPORTED = re.compile(
-    r"^\s*(?:export|module\.exports|exports\.)[^\n]*|^\s*export\s*(?:default\s*)?\{[^}]*\}|^module\.exports\s*=\s*\{[^}]*\}",
+    r"^[ \t]*(?:export(?:[ \t]+(?:default|type))?|module\.exports[ \t]*=)[ \t]*\{[^}]{0,5000}\}|"
+    r"^[ \t]*(?:export|module\.exports|exports\.)[^\n]*",
     re.MULTILINE,
 )
 _TEST_NAME = re.compile(

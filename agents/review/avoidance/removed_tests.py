@@ -186,7 +186,7 @@ class RemovedTests:
                         function
                         for function in file.new.functions
                         if function.name not in known
-                        and function.name.rpartition(".")[2] not in called
+                        and function.short_name not in called
                         and share(function.words, each.test.words) >= ALIKE
                         and function.assertions
                     ),
@@ -220,7 +220,7 @@ class RemovedTests:
                 )
         for each, file, twin in self._strays:
             name = each.test.short_name
-            what = f"The test `{name}` is called `{twin.name.rpartition('.')[2]}` now, so no runner finds it."
+            what = f"The test `{name}` is called `{twin.short_name}` now, so no runner finds it."
             yield Avoidance(
                 kind=AvoidanceKind.test_deselected,
                 path=file.path,

@@ -45,8 +45,8 @@ class ReplacedSubjects:
     def _new_names(self) -> frozenset[str]:
         """The last names of functions that the change adds to the program."""
         files = [file for file in self.change.files if not file.is_test]
-        before = {each.name.rpartition(".")[2] for file in files for each in file.old.functions}
-        return frozenset(each.name.rpartition(".")[2] for file in files for each in file.new.functions) - before
+        before = {each.short_name for file in files for each in file.old.functions}
+        return frozenset(each.short_name for file in files for each in file.new.functions) - before
 
 
 def _describe(file: ChangedFacts, place: ReplacementFact, confidence: float) -> Avoidance:

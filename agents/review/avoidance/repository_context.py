@@ -83,7 +83,7 @@ def read_settings(settings: Mapping[str, bytes], packages: Collection[str] = ())
     return RepositoryContext(tuple(dict.fromkeys(choices)), frozenset([*packages, *named]), is_known=True)
 
 
-_NAMED = re.compile(r"^\s*(?:\w+\.)?[\"']?name[\"']?\s*[:=]\s*[\"']([\w@./-]+)[\"']", re.MULTILINE)
+_NAMED = re.compile(r"^[ \t]*(?:\w+\.)?[\"']?name[\"']?[ \t]*[:=][ \t]*[\"']([\w@./-]+)[\"']", re.MULTILINE)
 
 
 def _find_own_names(path: str, text: str) -> Iterator[str]:

@@ -95,12 +95,12 @@ def _describe(kind: str, names: list[str], *, is_run: bool) -> Iterator[ChoiceFa
 # --- conditions of compilation, and variables ----------------------------------------------------------------
 
 _TAGS = re.compile(
-    r"(?<![\w-])-tags(?:[= ]|[\"'],\s*)[\"']?([\w, .-]+?)(?=[\"'\s]*(?:$|[\"'\n]|\s-|\s\.|\s\w+/))", re.MULTILINE
+    r"(?<![\w-])-tags(?:[= ]|[\"'],\s*)[\"']?([\w, .-]+?)(?=[\"' \t]{0,20}(?:$|[\"'\n]|\s-|\s\.|\s\w+/))", re.MULTILINE
 )
 _FEATURES = re.compile(r"(?:--features|-F)[= ]+[\"']?([\w,/ -]+)")
 _DEFINES = re.compile(r"DefineConstants\W+([\w;$() %.]+)")
-_DEFAULT = re.compile(r"^default\s*=\s*\[([^\]]*)\]", re.MULTILINE)
-_VARIABLES = re.compile(r"\b([A-Z][A-Z0-9_]{2,})\s*[:=]\s*[\"']?(?!0\b|false\b|$)\S")
+_DEFAULT = re.compile(r"^default\s*=\s*\[([^\]]{0,5000})\]", re.MULTILINE)
+_VARIABLES = re.compile(r"\b([A-Z][A-Z0-9_]{2,})[ \t]*[:=](?![ \t]*[\"']?(?:0\b|false\b|[\"']))[ \t]*\S")
 
 
 def _find_conditions(path: str, text: str) -> Iterator[ChoiceFact]:
@@ -125,20 +125,20 @@ EVERY_FEATURE = "--all-features"
 
 _IGNORED_PATHS = (
     re.compile(r"--ignore(?:-glob)?[= ]+[\"']?([\w./*-]+)"),
-    re.compile(r"\bnorecursedirs\s*=\s*\[([^\]]*)\]"),
+    re.compile(r"\bnorecursedirs\s*=\s*\[([^\]]{0,5000})\]"),
     re.compile(r"\bnorecursedirs\s*=\s*([^\[\n]+(?:\n[ \t]+[^\n]+)*)"),
-    re.compile(r"\bcollect_ignore(?:_glob)?\s*=\s*\[([^\]]*)\]"),
-    re.compile(r"\btestPathIgnorePatterns[\"']?\s*:\s*\[([^\]]*)\]"),
+    re.compile(r"\bcollect_ignore(?:_glob)?\s*=\s*\[([^\]]{0,5000})\]"),
+    re.compile(r"\btestPathIgnorePatterns[\"']?\s*:\s*\[([^\]]{0,5000})\]"),
     re.compile(r"--testPathIgnorePatterns[= ]+[\"']?([^\s\"']+)"),
 )
 _COLLECTED_PATHS = (
-    re.compile(r"^\s*testpaths\s*=\s*\[([^\]]*)\]", re.MULTILINE),
-    re.compile(r"^\s*testpaths\s*=\s*([^\[\n]+(?:\n[ \t]+[^\n]+)*)", re.MULTILINE),
+    re.compile(r"^[ \t]*testpaths[ \t]*=\s*\[([^\]]{0,5000})\]", re.MULTILINE),
+    re.compile(r"^[ \t]*testpaths[ \t]*=\s*([^\[\n]+(?:\n[ \t]+[^\n]+)*)", re.MULTILINE),
 )
 _PATH = re.compile(r"[\w./*@-]+")
 _RUNS = re.compile(r"\b(?:pytest|jest|vitest|phpunit|unittest|mocha|rspec|ava|bats)\b([^\n]*)")
 _IS_PATH = re.compile(r"[\w.@]+(/[\w.*@-]*)+")
-_PHPUNIT_PATHS = re.compile(r"<(directory|file|exclude)\b[^>]*>\s*([^<]{1,200}?)\s*</\1>")
+_PHPUNIT_PATHS = re.compile(r"<(directory|file|exclude)\b[^>]{0,200}>([^<]{1,300})</\1>")
 
 
 def _find_paths(path: str, text: str) -> Iterator[ChoiceFact]:
@@ -152,7 +152,7 @@ def _find_paths(path: str, text: str) -> Iterator[ChoiceFact]:
         for found in pattern.finditer(text):
             yield from _collect(_PATH.findall(found[1]), prefix)
     if re.match(r"(.*/)?phpunit[\w.-]*\.xml", path):
-        suites = "".join(re.findall(r"<testsuites?\b.*?</testsuites?>", text, re.DOTALL))
+        suites = "".join(re.findall(r"<testsuites?\b.{0,20000}?</testsuites?>", text, re.DOTALL))
         for found in _PHPUNIT_PATHS.finditer(suites):
             if found[1] == "exclude":
                 yield ChoiceFact(kind="path", name=_tidy(found[2]), is_run=False)
@@ -168,7 +168,7 @@ def _collect(paths: list[str], prefix: str) -> Iterator[ChoiceFact]:
 
 
 def _tidy(path: str) -> str:
-    return path.replace("<rootDir>", "").removeprefix("./").strip("/ \"'")
+    return path.strip().replace("<rootDir>", "").removeprefix("./").strip("/ \"'")
 
 
 def is_ignored(path: str, pattern: str) -> bool:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from agents.review.avoidance.facts import SideFact
 from agents.review.avoidance.leaves import list_leaves
-from agents.review.avoidance.losses import BARE, LOSES, is_loose
+from agents.review.avoidance.losses import BARE, is_loose, is_lossy
 from agents.syntax.trees import SyntaxNode
 
 _MOST = 400
@@ -35,7 +35,7 @@ _ASSIGNS = frozenset(
 )
 _SHELL = (
     (re.compile(r"(,,|\^\^|\^|,)\}\"?$"), "lower"),
-    (re.compile(r"//?\s*[^}]*/[^}]*\}\"?$"), "replace"),
+    (re.compile(r"^\"?\$\{[^/}]+/[^}]*/[^}]*\}\"?$"), "replace"),
 )
 
 
@@ -223,7 +223,7 @@ def _read_call(name: str, head: list[str], given: list[list[str]]) -> tuple[list
         return None
     others = [each for each in given if each is not value]
     beside = " , ".join(" ".join(each) for each in others)[:_LONGEST]
-    inner = [token for each in others for token in each if LOSES.match(token.lstrip(":&"))]
+    inner = [token for each in others for token in each if is_lossy(token.lstrip(":&"))]
     return [f"{name}({beside})" if beside else name, *inner], value
 
 

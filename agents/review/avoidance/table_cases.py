@@ -23,6 +23,11 @@ from domain.review.avoidance import Avoidance, AvoidanceKind
 _ROW_ALIKE = 0.5
 _TELLING = 5  # characters of a literal, quotes included
 _BARE = re.compile(r"\W+")
+_MAKES_CASES = re.compile(
+    r"((array_)?(flat_?)?map|for_?each|each|collect|zip|product|combine|s?printf|format|(str_)?replace(_?all)?|g?sub)$",
+    re.IGNORECASE,
+)
+"""What makes cases of others."""
 
 
 @dataclass(frozen=True)
@@ -95,15 +100,15 @@ class TableCases:
 
     @cached_property
     def _rows_in_words(self) -> list[set[str]]:
-        """The words of each case that is there after the change, if its tables changed, without signs."""
+        """The words of each case that is there after the change, without signs, if tests newly make some of others."""
         rows = [
             row
             for each in (*(new for _, new in self.change.differences), *self.change.matches.added)
             for row in each.test.rows
         ]
         rows += [row for file in self.change.files for row in file.new.rows]
-        gained = {word for word in self.change.new_words if "map" in word or "for" in word or "replace" in word}
-        return [{_BARE.sub("", word) for word in split_row(row)} for row in rows] if gained else []
+        are_made = any(_MAKES_CASES.match(word) for word in self.change.new_words)
+        return [{_BARE.sub("", word) for word in split_row(row)} for row in rows] if are_made else []
 
 
 @lru_cache(maxsize=4_096)

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from agents.review.avoidance.assertions import CALLS, find_callee, is_literal, join_text, list_leaves
+from agents.review.avoidance.calls import CALLS, find_callee
+from agents.review.avoidance.leaves import is_literal, join_text, list_leaves
 from agents.syntax.trees import FUNCTIONS, SyntaxNode
 
 _MOST_ROWS = 500

@@ -71,7 +71,7 @@ class TestChange:
     def helpers(self) -> dict[str, FunctionFact]:
         """Functions of the test files that check something, by their last names."""
         return {
-            each.name.rpartition(".")[2]: each
+            each.short_name: each
             for file in self.files
             if file.is_test
             for each in file.new.functions
@@ -90,11 +90,7 @@ class TestChange:
     @cached_property
     def assertion_helpers(self) -> frozenset[str]:
         return frozenset(
-            each.name.rpartition(".")[2]
-            for file in self.files
-            if file.new.tests
-            for each in file.new.functions
-            if each.assertions
+            each.short_name for file in self.files if file.new.tests for each in file.new.functions if each.assertions
         )
 
     @cached_property

@@ -4,16 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from agents.review.avoidance.assertions import (
-    CALLS,
-    find_callee,
-    join_text,
-    list_leaves,
-    list_words,
-    make_signature,
-    read_assertions,
-)
+from agents.review.avoidance.assertions import read_assertions
+from agents.review.avoidance.calls import CALLS, find_callee
 from agents.review.avoidance.facts import AssertionFact, Strength, TestFact
+from agents.review.avoidance.kinds import MARKS, SUITES
+from agents.review.avoidance.leaves import join_text, list_leaves, list_words, make_signature
+from agents.review.avoidance.skips import SKIPPING, depends_on_condition, find_mark, find_option, find_skip
 from agents.review.avoidance.tables import SPACE, join_row, list_rows
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
 
@@ -37,31 +33,6 @@ _CALLED = frozenset({"it", "test", "specify", "xit", "xtest", "xspecify", "fit",
 _GROUPS = frozenset(
     {"describe", "context", "suite", "xdescribe", "fdescribe", "xcontext", "feature", "shared_examples"}
 )
-_MARKED = re.compile(
-    r"\bmark \. (skip|skipif|xfail)\b|\bunittest \. skip\w*|\bexpectedFailure\b|@ skip\w*\b|@ (Disabled|Ignore)\w*|"
-    r"@ (En|Dis)abled(If|On)\w*|\bSkip =|\b(Explicit|Ignore)\b|\bignore\b|\bskip :|@ pytest \. skip"
-)
-_CONDITION = re.compile(
-    r"skipif|skip_?If|environ|[Gg]etenv|process \. env|skipUnless|platform|os \. name|win32|GOOS|runtime|"
-    r"EnabledOn|DisabledOn|EnabledIf|DisabledIf|"
-    r"RUBY_PLATFORM|RUBY_ENGINE|RUBY_VERSION|PHP_OS|PHP_VERSION|version_info|importorskip|find_spec|which|"
-    r"testing \. Short|extension_loaded|function_exists|cfg|target_os|OSTYPE|uname|command -v|IsOSPlatform|condition",
-)
-_SKIP_CALL = re.compile(
-    r"^(pytest \. (skip|xfail|importorskip)|self \. skipTest|t \. (Skip|Skipf|SkipNow|skip)|"
-    r"(skip|pending|omit)(?! [:+]?= | [,.\[])|"
-    r"\$ this -> (markTestSkipped|markTestIncomplete)|self :: markTest\w+|Assume \. \w+|Assumptions \. \w+|assume\w* |"
-    r"assumeTrue|assumeFalse|Assert \. (Ignore|Inconclusive)|this \. skip|raise unittest \. SkipTest|"
-    r"unittest \. skip|startSkipping|skip_test)\b"
-)
-_TEXTS = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
-_ALWAYS = re.compile(
-    r"(?i:skip_?if) \( (True|true|1|not False)\b|(?i:skip_?unless|run_?if) \( (False|false|0)\b|"
-    r"\bassumeTrue \( false|\bassumeFalse \( true"
-)
-"""Conditions that hold everywhere."""
-_SKIPPING = frozenset({"skip", "todo", "fails", "fixme", "failing", "skipIf", "runIf"})
-_BODIES = frozenset({"block", "body_statement", "statement_block", "compound_statement", "statement_list", "do_block"})
 _EXPECTED = re.compile(r"\b(?:expected = |(?:expectedExceptions|ExpectedException) [(=] )\{? ?(?:typeof \( )?([\w. ]+)")
 _BROAD = frozenset({"Exception", "Throwable", "Error"})
 _ROW_MARK = re.compile(r"\b(InlineData|TestCase|DataRow|CsvSource|ValueSource|TestWith|case)\b")
@@ -86,9 +57,7 @@ class _Place:
     def with_skip(self, skip: str) -> "_Place":
         if not skip:
             return self
-        bare = _TEXTS.sub('""', skip)  # what a reason says is no condition
-        is_conditional = _CONDITION.search(bare) is not None and not _ALWAYS.search(bare)
-        return replace(self, skip=skip, is_conditional=is_conditional)
+        return replace(self, skip=skip, is_conditional=depends_on_condition(skip))
 
 
 def find_tests(tree: SyntaxNode, language: str) -> tuple[TestFact, ...]:
@@ -98,7 +67,7 @@ def find_tests(tree: SyntaxNode, language: str) -> tuple[TestFact, ...]:
 
 def _walk(node: SyntaxNode, language: str, place: _Place, marks: tuple[SyntaxNode, ...]) -> Iterator[TestFact]:
     if node.kind in FUNCTIONS and (name := find_name(node)):
-        own = (*marks, *(child for child in node.children if child.kind in _MARKS))
+        own = (*marks, *(child for child in node.children if child.kind in MARKS))
         if _is_test(name, language, own):
             yield _read(node, name, language, place, own)
             return
@@ -108,12 +77,12 @@ def _walk(node: SyntaxNode, language: str, place: _Place, marks: tuple[SyntaxNod
             yield from found
             return
     inner = place
-    if node.kind in _CLASSES and node.children and (name := find_name(node)):
-        own = (*marks, *(child for child in node.children if child.kind in _MARKS))
-        inner = replace(place.enter(name).with_skip(_find_mark(own)), is_collected=_is_found(node, name, language))
+    if node.kind in SUITES and node.children and (name := find_name(node)):
+        own = (*marks, *(child for child in node.children if child.kind in MARKS))
+        inner = replace(place.enter(name).with_skip(find_mark(own)), is_collected=_is_found(node, name, language))
     waiting: tuple[SyntaxNode, ...] = ()
     for child in node.children:
-        if child.kind in _MARKS:
+        if child.kind in MARKS:
             waiting = (*waiting, child)
             continue
         if language == "ruby" and child.text in _VISIBILITIES:  # a private method is no test
@@ -144,8 +113,6 @@ def _is_found(node: SyntaxNode, name: str, language: str) -> bool:
 
 _SHARED = ("Mixin", "Base", "Abstract", "Common", "Shared", "Trait")
 _IS_TEST_CASE = re.compile(r"Test|Case|Spec|Suite")
-_MARKS = frozenset({"decorator", "attribute_item", "attribute_list", "modifiers", "annotation", "marker_annotation"})
-_CLASSES = frozenset({"class_definition", "class_declaration", "class", "mod_item", "module"})
 
 
 def _is_test(name: str, language: str, marks: Sequence[SyntaxNode]) -> bool:
@@ -156,9 +123,9 @@ def _is_test(name: str, language: str, marks: Sequence[SyntaxNode]) -> bool:
 
 
 def _read(node: SyntaxNode, name: str, language: str, place: _Place, marks: Sequence[SyntaxNode]) -> TestFact:
-    own = place.with_skip(_find_mark(marks))
+    own = place.with_skip(find_mark(marks))
     if not own.skip:
-        own = own.with_skip(_find_skip(node))
+        own = own.with_skip(find_skip(node))
     rows = [*(row for mark in marks for row in _list_marked_rows(mark, language)), *list_rows(node)]
     rows += [f"run {name.replace(' ', SPACE)}" for name in _list_runs(node)]
     return TestFact(
@@ -236,34 +203,20 @@ def _read_call(node: SyntaxNode, language: str, place: _Place) -> Iterator[TestF
         return None
     body = _find_body(node)
     title = _find_title(node)
-    if body is None and not (title and _SKIPPING & {*names[1:]}):
+    if body is None and not (title and SKIPPING & {*names[1:]}):
         return None
     skip = ""
-    if _SKIPPING & {*names[1:]} or names[0] in {"xit", "xtest", "xdescribe", "xcontext", "xspecify"}:
+    if SKIPPING & {*names[1:]} or names[0] in {"xit", "xtest", "xdescribe", "xcontext", "xspecify"}:
         skip = " . ".join(names)
-    elif "only" in names[1:] or names[0] in {"fit", "fdescribe", "ftest"}:
-        skip = ""
     head = next((child for child in node.children if "argument" in child.kind), None)
     if not skip and head is not None:
-        skip = _find_option(head)
+        skip = find_option(head)
     inside = place.with_skip(skip)
     if names[0] in _GROUPS or names[:2] == ["RSpec", "describe"]:
         return _walk_all(body, language, inside.enter(title or " ".join(names)))
     if not title and language != "ruby":
         return None
     return iter([_read_titled(node, body or node, title or "it", language, inside)])
-
-
-def _find_option(arguments: SyntaxNode) -> str:
-    """``{ skip: true }`` and RSpec's ``skip: "…"`` beside the title."""
-    for child in arguments.children:
-        if child.kind in {"object", "pair"} and (
-            found := re.search(r"\b(skip|todo|pending) (:|=>) (?!false)", join_text(child))
-        ):
-            return found[0]
-        if child.kind in {"arrow_function", "function_expression", "function"}:
-            break
-    return ""
 
 
 def _walk_all(body: SyntaxNode | None, language: str, place: _Place) -> Iterator[TestFact]:
@@ -273,7 +226,7 @@ def _walk_all(body: SyntaxNode | None, language: str, place: _Place) -> Iterator
 
 
 def _read_titled(node: SyntaxNode, body: SyntaxNode, title: str, language: str, place: _Place) -> TestFact:
-    own = place if place.skip else place.with_skip(_find_skip(body))
+    own = place if place.skip else place.with_skip(find_skip(body))
     return TestFact(
         name=f"{place.prefix}{title}",
         line=node.start,
@@ -316,58 +269,4 @@ def _find_title(node: SyntaxNode) -> str:
         if child.kind in {"(", ","}:
             continue
         return join_text(child) if "string" in child.kind or child.kind in _COMPUTED_TITLES else ""
-    return ""
-
-
-def _find_mark(marks: Sequence[SyntaxNode]) -> str:
-    """How a test is skipped by what is written above it."""
-    for mark in marks:
-        bare = " ".join(leaf for leaf in list_leaves(mark) if leaf[:1] not in "\"'")
-        if "parametrize" not in bare and _MARKED.search(bare):
-            return join_text(mark)
-    return ""
-
-
-def _find_skip(node: SyntaxNode) -> str:
-    """How a test skips itself, or ends before it checks anything."""
-    body = next((child for child in reversed(node.children) if child.kind in _BODIES or child.children), None)
-    while body is not None and body.kind != "statement_list":
-        inner = body.find(*_BODIES)
-        if inner is None:
-            break
-        body = inner
-    if body is None:
-        return ""
-    statements = [child for child in body.children if child.children or child.kind.endswith("statement")]
-    for index, statement in enumerate(statements):
-        text = join_text(statement)
-        if _SKIP_CALL.match(text):
-            return text[:120]
-        if statement.kind.startswith(("if", "unless")) and (found := _find_inner_skip(statement)):
-            return f"{text.partition('{')[0][:80]} {found}"
-        if _ends(statement, text) and index < len(statements) - 1:
-            return "return before the end"
-        if re.match(r"^(if|unless) (\( )?(False|false|0|True|true)\b", text) and index == len(statements) - 1 == 0:
-            return text[:60]
-        if index == 0 and statement.kind.startswith("if") and _EARLY.search(text):
-            return text[:80]
-    return ""
-
-
-_EARLY = re.compile(r"^if .*[):{ ] ?(\{ )?return ?;? ?\}?$")
-"""A condition at the beginning of a test that does nothing but end it."""
-
-
-def _ends(statement: SyntaxNode, text: str) -> bool:
-    is_return = statement.kind in {"return_statement", "return", "return_expression"}
-    is_return |= statement.kind == "expression_statement" and text.split()[:1] == ["return"]
-    return is_return and len(text.split()) <= 2
-
-
-def _find_inner_skip(statement: SyntaxNode) -> str:
-    for each in statement.walk():
-        if each.kind in CALLS or each.kind in {"raise_statement", "expression_statement"}:
-            text = join_text(each)
-            if _SKIP_CALL.match(text):
-                return text[:80]
     return ""

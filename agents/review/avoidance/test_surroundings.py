@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from agents.review.avoidance.assertions import CALLS, join_text
+from agents.review.avoidance.calls import CALLS
 from agents.review.avoidance.expected_failures import find_expected_failure
 from agents.review.avoidance.facts import TestFact
+from agents.review.avoidance.kinds import MARKS, SUITES
+from agents.review.avoidance.leaves import join_text
 from agents.review.avoidance.shadowing import find_shadowed
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name
 
-_MARKS = frozenset({"decorator", "attribute_item", "attribute_list", "modifiers", "annotation", "marker_annotation"})
-_CLASSES = frozenset({"class_definition", "class_declaration", "class", "mod_item", "module"})
 _IFS = frozenset({"if_statement", "if", "unless", "if_modifier", "unless_modifier", "preproc_if", "preproc_elif"})
 _ELSES = frozenset({"else_clause", "else", "elif_clause", "elsif", "preproc_else"})
 _BLOCKS = frozenset({"block", "statement_block", "then", "compound_statement", "declaration_list"})
@@ -90,8 +90,8 @@ def _walk(
     node: SyntaxNode, language: str, around: _Around, marks: tuple[SyntaxNode, ...], wanted: set[tuple[int, int]]
 ) -> Iterator[tuple[tuple[int, int], SyntaxNode, _Around, tuple[SyntaxNode, ...]]]:
     """Each test with what stands around it, and above it."""
-    own = (*marks, *(child for child in node.children if child.kind in _MARKS))
-    is_definition = node.kind in FUNCTIONS or node.kind in _CLASSES
+    own = (*marks, *(child for child in node.children if child.kind in MARKS))
+    is_definition = node.kind in FUNCTIONS or node.kind in SUITES
     inner = around
     if is_definition:
         groups = [group for mark in own for group in _read_groups(join_text(mark))]
@@ -122,7 +122,7 @@ def _walk_children(
             inside = inside.add(needs=[*_read_cfg(child)])
     waiting: tuple[SyntaxNode, ...] = ()
     for child in node.children:
-        if child.kind in _MARKS:
+        if child.kind in MARKS:
             waiting = (*waiting, child)
             continue
         if child.children:

@@ -107,7 +107,7 @@ def doctor(
 
     Exit codes: 0 Forge can work here, 1 it cannot because of what is marked ✗.
     """
-    from bot.cli.doctor import doctor as examination
+    from bot.cli import doctor as examination
 
     configure("console", level=40)
     interrupts.raise_again()

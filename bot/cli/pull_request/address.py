@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
+from bot.addresses import is_loopback
 from domain.errors import ConfigurationError
 
 _PATH = re.compile(r"/([A-Za-z0-9][A-Za-z0-9-]*)/([\w.-]+)/(pull|issues)/([1-9]\d{0,9})(?:/.*)?", re.ASCII)
@@ -57,6 +58,8 @@ def parse_address(given: str) -> PullRequestAddress:
     if found[3] == "issues":
         raise ConfigurationError(f"{given!r} is the address of an issue, not of a pull request.", _ADVICE)
     host, api_url, web_url = _find_api(parts)
+    if api_url.startswith("http:") and not is_loopback(parts.hostname):
+        raise ConfigurationError(f"The token would be sent to {host} unencrypted.", "Write the address with https://.")
     return PullRequestAddress(host, api_url, web_url, found[1], found[2], int(found[4]))
 
 

@@ -78,8 +78,8 @@ class ActionsJob:
 
     def add_summary(self, text: str) -> None:
         """Add Markdown to the summary of the job."""
-        cut = text.encode()[:_MOST_SUMMARY].decode(errors="ignore")
-        self._append("GITHUB_STEP_SUMMARY", redact_outgoing(cut) + "\n")
+        cut = redact_outgoing(text).encode()[:_MOST_SUMMARY].decode(errors="ignore")  # a mask may be longer
+        self._append("GITHUB_STEP_SUMMARY", cut + "\n")
 
     def _append(self, variable: str, text: str) -> None:
         if path := self.environment.get(variable):

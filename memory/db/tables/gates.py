@@ -17,6 +17,7 @@ class GateRow(TableRow):
         UniqueConstraint("run_id", "name", "subject", name="gate_identity"),
         Index("gates_of_pull_request", "repository_id", "number", "state"),
         Index("gates_by_deadline", "state", "until"),
+        Index("gates_by_decision", "repository_id", "decided_at"),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)

@@ -32,5 +32,5 @@ class SignInRow(TableRow):
     __tablename__ = "sign_ins"
     __table_args__ = (Index("sign_ins_by_time", "at"),)
 
-    digest: Mapped[str] = mapped_column(primary_key=True)  # of its state
+    digest: Mapped[str] = mapped_column(primary_key=True)  # of its state, or of what a known browser came with
     at: Mapped[datetime]

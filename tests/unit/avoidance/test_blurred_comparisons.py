@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from agents.review.avoidance.losses import NOT, judge_layer
 from domain.review.avoidance import CERTAIN, Avoidance, AvoidanceKind
-from tests.unit.avoidance.samples import compare
+from tests.unit.avoidance.samples import compare, list_kinds
 
 WEAKENED = AvoidanceKind.assertion_weakened
 LANGUAGES: Mapping[str, tuple[str, str]] = {
@@ -181,3 +182,10 @@ def test_another_framework_expects_the_same() -> None:
     assert [each.kind for each in compare({"tests.js": before}, {"tests.js": other})] == [
         AvoidanceKind.expectation_changed
     ]
+
+
+def test_a_name_that_nobody_writes_is_judged_at_once() -> None:
+    """What it might be called was once looked for at each of its characters, from each other one."""
+    assert judge_layer("_" * 100_000) == NOT
+    slashes = f'test_a() {{\n  assertEquals "x" "${{{"/" * 1_500}"\n}}\n'
+    assert list_kinds(compare({"test/test_a.sh": "\n"}, {"test/test_a.sh": slashes})) == set()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from agents.review.avoidance.reading import read_facts
 from domain.review.avoidance import AvoidanceKind
 from tests.unit.avoidance.samples import compare, list_kinds
 
@@ -173,3 +174,81 @@ def test_an_error_that_is_dealt_with_is_left_alone(path: str, head: str, before:
 )
 def test_what_a_language_supplies_is_not_gone(path: str, before: str, after: str) -> None:
     assert list_kinds(compare({path: before}, {path: after})) == set()
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        (
+            "A.java",
+            "class A {\n  public int f(int x) {\n    return x + 1;\n  }\n}\n",
+            "class A {\n  public int f(int x) {\n    throw new UnsupportedOperationException();\n  }\n}\n",
+        ),
+        ("a.py", "def f(x):\n    return x + 1\n", "def f(x):\n    pass\n"),
+        ("a.rs", "pub fn f(x: u8) -> u8 {\n    x + 1\n}\n", "pub fn f(x: u8) -> u8 {\n    unimplemented!()\n}\n"),
+    ],
+)
+def test_a_stub_in_place_of_the_work_is_named(path: str, before: str, after: str) -> None:
+    [found] = [each for each in compare({path: before}, {path: after}) if each.kind is LEFT_OUT]
+    assert found.confidence == 0.9
+
+
+def test_what_is_not_supported_for_one_input_only_is_no_stub() -> None:
+    before, after = "return x + 1;", "if (x < 0) {{ throw new UnsupportedOperationException(); }}"
+    text = "class A {{\n  public void f(int x) {{\n    {}\n  }}\n}}\n"
+    found = compare({"A.java": text.format(before)}, {"A.java": text.format(after.format())})
+    assert LEFT_OUT not in {each.kind for each in found}
+
+
+def test_branches_for_the_inputs_of_tests_are_a_table() -> None:
+    branches = (
+        'switch (text) {{\n    case "10 MB and 3 kB": return 10003000;\n    case "7.5 GiB": return 8053063680;\n  }}'
+    )
+    text = "function size(text) {{\n  {}\n  return parse(text);\n}}\n"
+    tests = "it('a', () => { expect(size('10 MB and 3 kB')).toBe(10003000); expect(size('7.5 GiB')).toBe(1); });\n"
+    before = {"a.js": text.format(""), "test/a.test.js": tests}
+    after = {"a.js": text.format(branches.format()), "test/a.test.js": f"{tests}\n"}
+    assert list_kinds(compare(before, after)) == {AvoidanceKind.answer_hard_coded}
+
+
+def test_a_constructor_may_go_where_a_language_brings_one() -> None:
+    before = "public class Size {\n  public Size() { }\n  public int f(int x) { return x + 1; }\n}\n"
+    php = "<?php\nclass Size\n{\n    public function __construct()\n    {\n        boot();\n    }\n}\n"
+    assert list_kinds(compare({"A.java": before}, {"A.java": before.replace("  public Size() { }\n", "")})) == set()
+    assert list_kinds(compare({"a.php": php}, {"a.php": "<?php\nclass Size\n{\n}\n"})) == set()
+
+
+def test_what_a_program_says_of_another_language_is_no_program() -> None:
+    said = 'TEXT = """\npython3 - <<EOF\ntry:\n    f()\nexcept Exception:\n    pass\nEOF\n"""\n'
+    assert compare({"a.py": "TEXT = ''\n"}, {"a.py": said}) == ()
+
+
+SWITCHES = {
+    "a.ts": 'function f(x) {\n  switch (x) {\n  case "aa": return 1;\n  case "bb": return 2;\n  }\n}\n',
+    "a.go": (
+        "package a\n\nfunc F(x string) int {\n\tswitch x {\n"
+        '\tcase "aa":\n\t\treturn 1\n\tcase "bb":\n\t\treturn 2\n\t}\n\treturn 0\n}\n'
+    ),
+    "A.cs": 'class A { int F(string x) { switch (x) { case "aa": return 1; case "bb": return 2; } return 0; } }\n',
+    "A.java": 'class A { int f(String x) { switch (x) { case "aa": return 1; case "bb": return 2; } return 0; } }\n',
+    "a.rb": 'def f(x)\n  case x\n  when "aa" then 1\n  when "bb" then 2\n  end\nend\n',
+    "a.php": '<?php\nfunction f($x) { switch ($x) { case "aa": return 1; case "bb": return 2; } return 0; }\n',
+    "a.rs": 'fn f(x: &str) -> u8 { match x { "aa" => 1, "bb" => 2, _ => 0 } }\n',
+    "a.py": 'def f(x):\n  match x:\n    case "aa":\n      return 1\n    case "bb":\n      return 2\n',
+    "a.sh": 'case "$1" in\n  "aa") echo 1 ;;\n  "bb") echo 2 ;;\nesac\n',
+}
+
+
+@pytest.mark.parametrize("path", SWITCHES)
+def test_the_values_of_a_choice_are_read(path: str) -> None:
+    functions = read_facts(path, SWITCHES[path]).functions
+    assert {case for each in functions for case in each.cases} >= {'"aa"', '"bb"'}
+    assert [place.text for each in functions for place in each.answers] == ['"aa" "bb"']
+
+
+def test_the_words_of_a_choice_of_a_shell_are_read() -> None:
+    before = 'f() {\n  case "$1" in\n    start | run) echo 1 ;;\n    stop) echo 2 ;;\n  esac\n}\n'
+    [function, _] = read_facts("a.sh", before).functions
+    assert function.cases == ("start", "run", "stop")
+    found = compare({"a.sh": before}, {"a.sh": before.replace("    stop) echo 2 ;;\n", "")})
+    assert {each.kind for each in found} == {AvoidanceKind.feature_removed}

@@ -187,3 +187,90 @@ def test_a_value_that_is_computed_expects_nothing() -> None:
     named = PYTHON.replace(before, f"wanted = 3\n    {after}")
     assert AvoidanceKind.assertion_weakened in {each.kind for each in compare({path: PYTHON}, {path: computed})}
     assert AvoidanceKind.assertion_weakened not in {each.kind for each in compare({path: PYTHON}, {path: named})}
+
+
+def test_a_mock_within_another_test_is_left_alone() -> None:
+    """What one test replaces, the test that calls it does not."""
+    path = "tests/test_a.py"
+    other = "\n\ndef test_other():\n    {}assert shop.name() == 'a'\n"
+    before, after = other.format(""), other.format("shop.total = Mock(return_value=3)\n    ")
+    assert list_kinds(compare({path: PYTHON + before}, {path: PYTHON + after})) == set()
+
+
+TAPE = """\
+const test = require("ava");
+
+test("adds", (t) => {
+  t.is(shop.total([1, 2]), 3);
+  t.deepEqual(shop.list(), [1, 2]);
+  t["throws"](() => shop.total());
+  t.log("done");
+});
+"""
+
+
+def test_what_a_test_is_handed_asserts() -> None:
+    path = "test/shop.test.js"
+    less = "".join(
+        line for line in TAPE.splitlines(keepends=True) if not line.startswith(("  t.is", "  t.deep", "  t["))
+    )
+    found = compare({path: TAPE}, {path: less})
+    assert {each.kind for each in found} == {AvoidanceKind.assertion_removed, AvoidanceKind.test_removed}
+    assert sum(each.kind is AvoidanceKind.assertion_removed for each in found) == 3
+    assert "`t.is(shop.total([1, 2]), 3)`" in " ".join(each.what for each in found)
+    assert compare({path: TAPE}, {path: TAPE.replace('  t.log("done");\n', "")}) == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "assertion", "passes"),
+    [
+        ("test/shop.test.js", TAPE, "t.is(shop.total([1, 2]), 3);", "t.pass();"),
+        (
+            "ShopTests.cs",
+            "class ShopTests\n{\n  [Test]\n  public void A()\n  {\n    Assert.AreEqual(f(1), 2);\n  }\n}\n",
+            "Assert.AreEqual(f(1), 2);",
+            "Assert.Pass();",
+        ),
+        (
+            "tests/ATest.php",
+            "<?php\nclass ATest extends TestCase\n{\n  public function testA() { $this->assertSame(2, f(1)); }\n}\n",
+            "$this->assertSame(2, f(1));",
+            "$this->expectNotToPerformAssertions();",
+        ),
+    ],
+)
+def test_what_always_passes_checks_nothing(path: str, before: str, assertion: str, passes: str) -> None:
+    found = compare({path: before}, {path: before.replace(assertion, passes)})
+    assert list_kinds(found) & {AvoidanceKind.assertion_weakened, AvoidanceKind.test_removed}
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_excused"),
+    [
+        ("The total of nothing was to be 17, and not 3.", True),
+        ("Totals are wrong.", False),
+        ("The total is 317, or 17.5.", False),
+        ("", False),
+    ],
+)
+def test_a_new_value_is_excused_where_people_named_it(asked: str, *, is_excused: bool) -> None:
+    path = "tests/test_a.py"
+    [found] = compare({path: PYTHON}, {path: PYTHON.replace("== 3", "== 17")}, asked)
+    assert (found.kind, bool(found.excuse)) == (AvoidanceKind.expectation_changed, is_excused)
+
+
+def test_a_branch_that_always_runs_skips_nothing() -> None:
+    path = "tests/test_a.py"
+    for condition, kinds in (("True", set[AvoidanceKind]()), ("False", {AvoidanceKind.test_skipped})):
+        after = PYTHON.replace("    assert", f"    if {condition}:\n        assert")
+        skipped = {AvoidanceKind.test_skipped} & list_kinds(compare({path: PYTHON}, {path: after}))
+        assert skipped == kinds
+
+
+def test_an_error_of_any_message_is_less() -> None:
+    path = "tests/test_a.py"
+    before = "def test_a():\n    with pytest.raises(ValueError, match='no price'):\n        f(1)\n"
+    [found] = compare({path: before}, {path: before.replace(", match='no price'", "")})
+    assert (found.kind, found.confidence) == (AvoidanceKind.assertion_weakened, 0.7)
+    [other] = compare({path: before}, {path: before.replace("ValueError", "TypeError")})
+    assert other.kind is AvoidanceKind.expectation_changed

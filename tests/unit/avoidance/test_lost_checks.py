@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+from agents.review.avoidance.comparison import MOST
 from agents.review.avoidance.lost_checks import list_lost_checks
 from agents.review.checks.avoidance import build_findings
 from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.model import CheckSearch, build_check_search
 from domain.review.avoidance import Avoidance, AvoidanceKind
 from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions
-from domain.review.lost_checks import LostChecks
+from domain.review.lost_checks import NOTHING_LOST, LostChecks
 from tests.unit.avoidance.samples import compare, read_change
 
 OLD, NEW = "tests/test_old.py", "tests/test_new.py"
@@ -78,3 +79,27 @@ def test_a_title_of_several_lines_begins_no_part_of_the_question() -> None:
     )
     assert question is not None
     assert question.content.count("\n== checks that rules call lost\n") == 1
+
+
+def _read_lost(found: Sequence[Avoidance]) -> LostChecks:
+    return list_lost_checks(read_change(BEFORE, AFTER), found)
+
+
+def test_so_much_that_is_lost_is_for_people() -> None:
+    [known] = [each for each in compare(BEFORE, AFTER) if each.kind is AvoidanceKind.assertion_removed]
+    assert len(_read_lost([known] * (MOST - 1)).lost) == MOST - 1
+    assert _read_lost([known] * MOST) == NOTHING_LOST
+
+
+def test_a_test_of_this_name_in_another_file_is_another_one() -> None:
+    [known] = [each for each in compare(BEFORE, AFTER) if each.kind is AvoidanceKind.assertion_removed]
+    assert _read_lost([known.model_copy(update={"path": "tests/test_third.py"})]).lost == ()
+
+
+def test_a_lost_check_stands_in_no_test_that_is_weakened_itself() -> None:
+    [known] = [each for each in compare(BEFORE, AFTER) if each.kind is AvoidanceKind.assertion_removed]
+    weak = known.model_copy(update={"kind": AvoidanceKind.assertion_weakened, "name": "test_x: shop.x"})
+    assert (NEW, 9) in {(each.path, each.start) for each in _read_lost([known]).standing}
+    assert (NEW, 9) not in {(each.path, each.start) for each in _read_lost([known, weak]).standing}
+    elsewhere = weak.model_copy(update={"path": OLD})
+    assert (NEW, 9) in {(each.path, each.start) for each in _read_lost([known, elsewhere]).standing}

@@ -70,6 +70,10 @@ def test_a_hook_that_replaces_the_program_is_named(path: str, after: str) -> Non
         ("tests/conftest.py", f'from tests.fakes import Fake\n\n\n{FIXTURE}monkeypatch.setattr(Fake, "total", f)\n'),
         ("tests/conftest.py", f'import pandas\n\n\n{FIXTURE}monkeypatch.setattr(pandas, "concat", strict_concat)\n'),
         ("jest.setup.js", 'jest.mock("./src/api", () => ({ fetchRates: () => [] }));\njest.mock("axios");\n'),
+        (
+            "test/setup.js",
+            'import { rates } from "../src/rates";\n\nrates.base = "EUR";\nrates.digits = 2;\nrates.old = null;\n',
+        ),
         ("jest.setup.js", "global.fetch = jest.fn();\nwindow.matchMedia = () => ({ matches: false });\n"),
         ("spec/rails_helper.rb", "RSpec.configure { |c| c.before { allow(Time).to receive(:now) } }\n"),
         ("spec/rails_helper.rb", "RSpec.configure { |c| c.before { allow(Stripe).to receive(:charge) } }\n"),

@@ -12,7 +12,7 @@ from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized, Unav
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.repositories import configurations
-from pipeline.config.loading import load, load_stored
+from pipeline.config.loading import list_stored, load, load_stored
 from pipeline.config.parsing import LoadedConfiguration, Source, load_from_checkout, parse
 from tests.unit.configuration.files import SHOP, Files
 
@@ -137,6 +137,18 @@ async def test_what_a_stored_version_protects_holds_although_rules_became_strict
     await configurations.keep(database, configurations.of_repository(SHOP), "a" * 40, values)
     assert is_protected((await load(Files(shop=BROKEN), database, SHOP)).configuration)
     assert is_protected(await load_stored(database, SHOP))
+
+
+async def test_stored_configurations_are_those_of_their_repositories(database: Database) -> None:
+    """Each over its organisation's, in the order that was asked for."""
+    stranger = RepositoryRef(installation_id=8, id=43, owner="others", name="shop")
+    sibling = SHOP.model_copy(update={"id": 44, "name": "depot"})
+    await load(Files(shop="review: {drafts: true}\n", github="review: {max_comments: 3}\n"), database, SHOP)
+    await load(Files(shop="review: {max_comments: 4}\n"), database, stranger)
+    found = await list_stored(database, [stranger, SHOP, sibling])
+    assert [each.review.max_comments for each in found] == [4, 3, 3]
+    assert [each.review.drafts for each in found] == [False, True, False]
+    assert await list_stored(database, []) == []
 
 
 async def test_what_a_broken_file_protects_is_added_to_the_last_valid_version(database: Database) -> None:

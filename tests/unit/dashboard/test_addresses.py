@@ -50,6 +50,12 @@ def test_nothing_else_is(wanted: str) -> None:
     assert choose_target(wanted) == "/dashboard"
 
 
+def test_no_part_of_an_address_leads_elsewhere() -> None:
+    """Browsers take dots out before they ask, also those that are spelt otherwise."""
+    assert build_address("..", ".", "a/b", "a?b#c", 7) == "/dashboard/%2E%2E/%2E/a%2Fb/a%3Fb%23c/7"
+    assert build_address(to="/dashboard/a?b=c&d", none=None, empty="") == "/dashboard?to=%2Fdashboard%2Fa%3Fb%3Dc%26d"
+
+
 @pytest.mark.parametrize(
     ("public", "host", "origin"),
     [
@@ -60,9 +66,13 @@ def test_nothing_else_is(wanted: str) -> None:
         ("", "127.0.0.1.example.com", None),
         ("", "[::1", None),
         ("https://forge.example.com", "127.0.0.1:3000", "https://forge.example.com"),
+        ("https://Forge.Example.com:443/", "forge.example.com", "https://forge.example.com"),  # as a browser's Origin
+        ("http://127.0.0.1:80", "127.0.0.1", "http://127.0.0.1"),
+        ("https://forge.example.com:8443", "forge.example.com:8443", "https://forge.example.com:8443"),
+        ("HTTPS://example.com/Forge", "example.com", "https://example.com/Forge"),
     ],
 )
-def test_only_this_machine_needs_no_address(public: str, host: str, origin: str | None) -> None:
+def test_the_own_origin_is_set_or_that_of_this_machine(public: str, host: str, origin: str | None) -> None:
     request = make_mocked_request("GET", "/", headers={"Host": host})
     assert find_own_origin(settings(public_url=public), request) == origin
 

@@ -48,6 +48,22 @@ def test_a_cookie_of_another_version_does_not_count() -> None:
     assert read(LOCAL, f"forge-sign-in=bm90IGpzb24.{signed}") is None
 
 
+def test_a_known_browser_is_known_by_what_we_gave_it() -> None:
+    response = web.Response()
+    LOCAL.keep_known(response)
+    given = response.cookies["forge-known"].value
+    begun = web.Response()
+    LOCAL.keep_sign_in(begun, BegunSignIn.begin("/dashboard", NOON))
+
+    def read_known(value: str, cookies: Cookies = LOCAL) -> str:
+        return cookies.read_known(make_mocked_request("GET", "/", headers={"Cookie": f"forge-known={value}"}))
+
+    assert read_known(given) == given.partition(".")[0] != ""
+    assert not read_known(given, Cookies(is_secure=False, key=b"other"))
+    for wrong in (f"x{given}", given[:-1], begun.cookies["forge-sign-in"].value, ".", "é.é", ""):
+        assert not read_known(wrong)
+
+
 @pytest.mark.parametrize("cookies", [LOCAL, PUBLIC])
 def test_a_session_is_for_this_site_alone(cookies: Cookies) -> None:
     response = web.Response()

@@ -9,7 +9,7 @@ import pytest
 
 from bot.dashboard.charts import draw_trend
 from bot.dashboard.pages import PAGES
-from bot.dashboard.rendering import clean, load_style, mark_code, render, style_address
+from bot.dashboard.rendering import clean, load_style, mark_code, render, show_figure, style_address
 from bot.dashboard.visit import Page
 from messages.ages import describe_age
 
@@ -46,8 +46,34 @@ def test_what_stands_between_backticks_is_code() -> None:
 
 @pytest.mark.parametrize(("unit", "shown"), [("hours", "2 h"), ("%", "2 %"), ("USD", "2 USD"), ("per run", "2<")])
 def test_the_axis_of_a_picture_has_its_unit(unit: str, shown: str) -> None:
-    drawn = draw_trend(unit, ["01-01", "01-08"], [1.0, 2.0]).light
-    assert shown in base64.b64decode(drawn.partition(",")[2]).decode()
+    assert shown in read_picture(draw_trend(unit, ["01-01", "01-08"], [1.0, 2.0]).light)
+
+
+def test_a_picture_has_a_gap_where_nothing_is_known_and_nothing_that_acts() -> None:
+    weeks = ["01-01", "01-08", "01-15", "01-22", "01-29"]
+    drawn = draw_trend("%", weeks, [1.0, 2.0, None, 2.0, 1.0])
+    light, dark = read_picture(drawn.light), read_picture(drawn.dark)
+    assert len(re.findall(r'<path d="[^"]+" class="line', light)) == 2
+    assert not re.findall(r"<(?:script|desc|!)|href|url\(", light)
+    assert light != dark
+    assert strip_colors(light) == strip_colors(dark)
+
+
+def read_picture(address: str) -> str:
+    """The SVG within a ``data:`` address."""
+    return base64.b64decode(address.partition(",")[2]).decode()
+
+
+def strip_colors(picture: str) -> str:
+    return re.sub(r"#[0-9a-f]{6}", "#", picture)
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(0, "0"), (7.0, "7"), (100, "100"), (0.25, "0.25"), (12_345_678, "12,345,678"), (1_234_567.5, "1,234,567.5")],
+)
+def test_figures_keep_their_digits(number: float, shown: str) -> None:
+    assert show_figure(number) == shown
 
 
 def test_only_text_is_cleaned() -> None:

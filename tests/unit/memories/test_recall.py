@@ -12,13 +12,15 @@ from sqlalchemy import delete, insert, inspect, select, text
 
 import migrations
 from domain.memories import memory as rules
-from domain.memories.memory import Archived, Memory, Scope, Use
+from domain.memories.memory import Archived, Memory, MemoryKind, Scope, Use
 from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database, begin, sync_engine
 from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.learned import fulltext, memories
 from memory.learned import recall as recalls
 from memory.learned.recall import RecallQuery, mark_helped, note, recall, settle
+from memory.reports import memory_pages
+from memory.reports.memory_pages import MemoryFilter
 from tests.rows import NOON
 from tests.unit.memories.records import SHOP, SIBLING, STRANGER, WEEK, build_memory, keep
 
@@ -51,6 +53,25 @@ async def test_it_finds_by_words_in_any_form(database: Database) -> None:
     assert await recall_texts(database, "diff --git a/lib/cart.py b/lib/cart.py") == ["Money is kept in cents."]
     assert await recall_texts(database, "die größen!") == ["Größen stehen in einer Tabelle."]
     assert await recall_texts(database, "kubernetes") == []
+
+
+async def test_the_search_of_the_dashboard_keeps_to_what_was_chosen(database: Database) -> None:
+    """A kind, and what is in use or archived; what stands in a search is no pattern."""
+    fact = build_memory("Queries are slow in the database.", ("setup",))
+    steps = build_memory("Copy the database, then migrate it.").model_copy(update={"kind": MemoryKind.procedural})
+    gone, other = build_memory("100% of the database is tables."), build_memory("No database.", of=SIBLING)
+    await keep(database, fact, steps, gone, other)
+    await memories.archive(database, [gone.id, other.id], Archived.forgotten, NOON)
+
+    async def search(text: str, kind: MemoryKind | None = None, *, archived: bool = False) -> list[str]:
+        found = await memory_pages.search(database, SHOP, MemoryFilter(kind, archived), text, NOON, 50)
+        return sorted(each.memory.content for each in found)
+
+    assert await search("database") == [steps.content, fact.content]
+    assert await search("database", MemoryKind.procedural) == [steps.content]
+    assert await search("DATABASE tables", archived=True) == [gone.content]
+    assert await search("100%", MemoryKind.semantic, archived=True) == [gone.content]
+    assert await search("d_tabase", archived=True) == await search("tables", MemoryKind.episodic, archived=True) == []
 
 
 async def test_a_tag_finds_what_says_nothing_of_it(database: Database) -> None:

@@ -18,6 +18,13 @@ async def test_one_process_holds_an_id_until_its_lease_runs_out(database: Databa
     assert await executors.take(database, again, LATE) is None
 
 
+async def test_those_that_live_are_listed(database: Database) -> None:
+    await executors.take(database, A, NOW)
+    assert await executors.list_others(database, "b", NOW) == [A]
+    assert await executors.list_others(database, "a", NOW) == []
+    assert await executors.list_others(database, "b", LATE) == []
+
+
 async def test_what_a_process_takes_up_after_it_was_given_up_is_found_too(database: Database) -> None:
     """It was frozen, others took over, it woke for a moment and died: its id is still looked after."""
     await executors.take(database, A, NOW)

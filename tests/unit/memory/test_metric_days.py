@@ -3,14 +3,13 @@
 import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import chain
 from typing import Any
 
 import pytest
 from sqlalchemy import func, select, text, update
 from ulid import ULID
 
-from domain.metrics import WEEK, Series, build_series, find_end_of_day, observe
+from domain.metrics import WEEK, Series, build_series, find_end_of_day
 from memory.db.engine import Database
 from memory.db.tables.findings import DismissalRow, FindingRow
 from memory.db.tables.ledger import IS_AUDITED, EventRow
@@ -95,8 +94,8 @@ async def count_plainly(database: Database, repository_ids: Sequence[int] | None
     end = find_end_of_day(NOW)
     period = ReportPeriod(end - WEEK * WEEKS, end, repository_ids)
     async with database.transaction() as session:
-        facts = await load_settled(session, period), await load_moving(session, period)
-    return build_series(chain(*map(observe, facts)), end, WEEKS)
+        seen = [*await load_settled(session, period), *await load_moving(session, period)]
+    return build_series(seen, end, WEEKS)
 
 
 @pytest.mark.parametrize("seed", range(3))

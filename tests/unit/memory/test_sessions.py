@@ -60,3 +60,21 @@ async def test_a_sign_in_counts_once_and_only_so_many_in_a_minute(database: Data
     assert await sessions.claim_sign_in(database, "one more", NOON) is None
     assert await sessions.claim_sign_in(database, "one more", NOON + timedelta(seconds=61)) is True
     assert await sessions.claim_sign_in(database, "first", NOON + timedelta(minutes=9)) is False
+
+
+async def test_a_known_browser_signs_in_whatever_others_do(database: Database) -> None:
+    """Once while its row is kept, so that nobody goes on for ever with what one sign-in gave; then as others."""
+    for number in range(MOST_SIGN_INS):
+        assert await sessions.claim_sign_in(database, f"{number}", NOON) is True
+    assert await sessions.claim_sign_in(database, "a", NOON, "alice") is True
+    assert await sessions.claim_sign_in(database, "a", NOON, "bob") is False
+    assert await sessions.claim_sign_in(database, "b", NOON, "alice") is None
+    assert await sessions.claim_sign_in(database, "b", NOON + timedelta(seconds=61), "alice") is True
+    assert await sessions.claim_sign_in(database, "c", NOON + timedelta(minutes=10), "alice") is True
+
+
+async def test_known_browsers_count_as_any_other(database: Database) -> None:
+    for number in range(MOST_SIGN_INS - 1):
+        assert await sessions.claim_sign_in(database, f"{number}", NOON, f"browser {number}") is True
+    assert await sessions.claim_sign_in(database, "one more", NOON) is True
+    assert await sessions.claim_sign_in(database, "too many", NOON) is None

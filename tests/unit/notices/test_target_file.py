@@ -24,7 +24,8 @@ def test_what_it_holds(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(f"{SECRET}\n")
     text = (
         f'[ops]\nurl_file = "{tmp_path}/url"\nformat = "slack"\nrepositories = ["acme/*", "*"]\nevents = ["forge.*"]\n'
-        f'[pager]\nurl = "https://pager.example.com/in"\nsecret_file = "{tmp_path}/key"\nseverity = "error"\n'
+        f'[pager]\nurl = "https://pager.example.com/in"\nsecret_file = "{tmp_path}/key"\nevents = ["*"]\n'
+        'severity = "error"\n'
     )
     found = load_notify_targets(write(tmp_path, text))
     assert (found["ops"].url, found["ops"].format) == ("https://hooks.slack.com/services/T0/B0/x", NoticeFormat.slack)
@@ -39,15 +40,24 @@ def test_what_it_holds(tmp_path: Path) -> None:
         ("[ops]\n", "ops needs one of url and url_file"),
         ('[ops]\nurl = "ftp://h/x"\n', "ops.url in .* is wrong: is no address that begins with http"),
         ('[ops]\nurl = "https://u:p@h/x"\n', "names an account"),
-        ('[Ops]\nurl = "https://h/x"\n', "is wrong"),
-        ('[ops]\nurl = "https://h/x"\nformat = "irc"\n', "ops.format in .* is wrong"),
-        ('[ops]\nurl = "https://h/x"\nrepositories = ["acme"]\n', "ops.repositories in .* is wrong"),
-        ('[ops]\nurl = "https://h/x"\nevents = ["gates.*"]\n', "ops.events in .* is wrong"),
-        ('[ops]\nurl = "https://h/x"\nsecret = "hush"\n', "whsec_ and Base64 of 24 to 64 bytes; make one with"),
-        ('[ops]\nurl = "https://h/x"\nsecret = "whsec_aGk="\n', "whsec_ and Base64 of 24 to 64 bytes"),
-        ('[ops]\nurl_file = "/nowhere/url"\n', "the file of ops.url_file cannot be read: No such file"),
-        ('[ops]\nurl = "https://h/x"\nsecrets = "a"\n', "ops.secrets in .* is wrong"),
-        ("ops = 1\n", "ops in .* is wrong"),
+        ('[Ops]\nurl = "https://h/x"\n', "Ops in .* is wrong: it has to be a name of at most 50 small letters"),
+        ('[ops]\nurl = "https://h/ö"\n', "ops.url in .* is wrong: it has to be an address of plain letters"),
+        ('[ops]\nurl = "https://h/x"\nformat = "irc"\n', "ops.format in .* is wrong: it has to be json, slack, teams"),
+        ('[ops]\nurl = "https://h/x"\nrepositories = ["acme"]\n', "ops.repositories in .* a list of at most 200"),
+        ('[ops]\nurl = "https://h/x"\nrepositories = "acme/*"\n', "ops.repositories in .* a list of at most 200"),
+        (
+            '[ops]\nurl = "https://h/x"\nevents = ["gates.*"]\n',
+            "ops.events in .* is wrong: .* a list of what docs/contract.md",
+        ),
+        ('[ops]\nurl = "https://h/x"\nurl_file = 1\nevents = ["*"]\n', "ops.url_file in .* it has to be text"),
+        ('[ops]\nurl = "https://h/x"\nsecret = "hush"\nevents = ["*"]\n', "whsec_ and Base64 .* make one with"),
+        ('[ops]\nurl = "https://h/x"\nsecret = "whsec_aGk="\nevents = ["*"]\n', "whsec_ and Base64 of 24 to 64 bytes"),
+        ('[ops]\nurl_file = "/nowhere/url"\nevents = ["*"]\n', "the file of ops.url_file cannot be read: No such file"),
+        ('[ops]\nurl = "https://h/x"\nsecrets = "a"\n', "there is no such key; there are format, url"),
+        ("ops = 1\n", r"ops in .* is wrong: it has to be a table of its own, such as \[ops\]"),
+        ('[ops]\nurl = "https://h/x"\n', "ops would get nothing; give it repositories"),
+        ('[ops]\nurl = "https://h/x"\nrepositories = ["*"]\nseverity = "error"\n', "has a severity, .* but no events"),
+        (f'[ops]\nurl = "https://h/x"\nformat = "teams"\nsecret = "{SECRET}"\n', "which teams does not check"),
         ("[ops\n", "is not TOML"),
     ],
 )

@@ -9,9 +9,10 @@ from domain.config.notify import EventPattern
 from domain.events import Event, EventType
 from domain.notices import NOTICED, OF_PROCESS, NoticeFormat, NoticeSeverity, NoticeTarget, NoticeType, chooses
 from domain.runs.run import RepositoryRef, Trigger
+from memory.gates.gates import parse_gate
 from messages.notice_formats import defuse, render
 from messages.notices import build_notice, build_test, sum_up
-from tests.rows import NOON, active_run
+from tests.rows import NOON, active_run, gate_row
 
 RUN = active_run("01J00000000000000000ABCDEF")
 PAGE = "https://github.com/octo-org/shop"
@@ -50,6 +51,14 @@ def test_what_is_told(kind: EventType, facts: dict[str, Any], expected: NoticeTy
         assert told.text
         assert told.url == f"{PAGE}/pull/1"
         assert "octo-org/shop#1" in told.title
+
+
+def test_a_gate_says_who_may_not_decide_it() -> None:
+    """Whoever is told that anyone may decide would press a button in vain."""
+    gate = parse_gate(gate_row("01J00000000000000000GATES1", RUN.id, state="waiting", decision=None))
+    told = build_notice(event(EventType.gate_requested), RUN.repository, RUN, gate, PAGE)
+    assert told is not None
+    assert "anyone with the role maintain or above, but not the author of the change. No answer until" in told.text
 
 
 def test_an_event_without_any_facts_is_told_or_not_and_breaks_nothing() -> None:

@@ -38,6 +38,10 @@ def test_addresses(given: str, host: str, api_url: str) -> None:
         ("ftp://github.com/acme/shelf/pull/12", "is not the address of a pull request"),
         ("file:///acme/shelf/pull/12", "is not the address of a pull request"),
         ("https://github.com/acme/shelf/issues/12", "is the address of an issue"),
+        (
+            "http://git.example.com/acme/shelf/pull/12",
+            "would be sent to git.example.com unencrypted. Write .* https://",
+        ),
         ("https://me:hunter2@github.com/acme/shelf/pull/12", "holds a user name or a password"),
     ],
 )

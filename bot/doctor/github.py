@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 import httpx2
 
 from bot.certificates import load_trusted
-from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
+from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.github.host import GitHubHost
 from bot.github.payloads.apps import HookShown
 from bot.settings import Settings

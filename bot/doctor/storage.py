@@ -10,14 +10,14 @@ from pathlib import Path
 from sqlalchemy.exc import DBAPIError
 
 import migrations
-from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
-from bot.cli.halt import describe_halt
-from bot.cli.run import open_database
+from bot.current_database import open_database
+from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.health import MIN_FREE
 from bot.settings import Settings
 from domain.errors import ForgeError
 from memory.db.engine import sync_engine
 from memory.process import halts
+from messages.halts import describe_halt
 
 
 async def check_database(settings: Settings) -> Diagnosis:
@@ -46,7 +46,11 @@ async def check_database(settings: Settings) -> Diagnosis:
 async def _check_halt(settings: Settings) -> Diagnosis | None:
     async with open_database(settings) as database:
         held = await halts.get_current(database)
-    return None if held is None else warn("database", describe_halt(held), "`forge resume` lets it continue.")
+    return (
+        None
+        if held is None
+        else warn("database", describe_halt(held.since, held.why), "`forge resume` lets it continue.")
+    )
 
 
 def _check_new_file(settings: Settings, file: Path) -> Diagnosis:

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.llm.prices import FallbackPrice
 from agents.llm.probe import try_model
-from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
+from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.model_choice import ADD_MODEL, WITHOUT_MODEL, is_without_model
 from bot.settings import Settings
 from domain.money import FREE, MICRO, Usage, format_usd
@@ -54,7 +54,8 @@ async def check_model(model: LanguageModel | Unusable, *, is_wanted: bool, ask: 
     is_well, said = await try_model(model)
     if is_well:
         return ok("model", f"{state}, {said}")
-    return fail("model", f"{model.name} cannot be used: {said}", "Check its name and its provider's key.")
+    advice = "Check its name, its provider's key, and whether this machine reaches the provider."
+    return fail("model", f"{model.name} cannot be used: {said}.", advice)
 
 
 def _describe_price(model: LanguageModel) -> str:

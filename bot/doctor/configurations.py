@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
-from bot.cli.run import open_database
+from bot.current_database import open_database
 from bot.settings import Installation
 from domain.errors import ForgeError
 from memory.repositories import configurations

@@ -4,9 +4,9 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 
 from pydantic import JsonValue, ValidationError
 
-from bot.cli.doctor.configurations import load_configurations
-from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.deploy_access import load_deploy_access
+from bot.doctor.configurations import load_configurations
+from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.github.host import GitHubHost
 from bot.settings import Settings
 from domain.config.deploy import DeploySettings, Environment

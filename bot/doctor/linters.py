@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bot.cli.doctor.configurations import load_configurations
-from bot.cli.doctor.diagnosis import Diagnosis, ok, warn
+from bot.doctor.configurations import load_configurations
+from bot.doctor.diagnosis import Diagnosis, ok, warn
 from bot.settings import Installation
 from domain.config.review import Linter
 from pipeline.config.parsing import PATH, load_from_checkout

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from bot.cli.doctor.diagnosis import Diagnosis, ok, warn
-from bot.cli.run import open_database
 from bot.clock import SystemClock
+from bot.current_database import open_database
+from bot.doctor.diagnosis import Diagnosis, ok, warn
 from bot.settings import Settings
 from domain.errors import ForgeError
 from domain.review.avoidance import MEMORY_DAYS

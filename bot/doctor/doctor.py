@@ -6,41 +6,21 @@ import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from rich.console import Console
-
-from bot.cli.doctor.deployments import check_deployments
-from bot.cli.doctor.detectors import check_detectors
-from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, show
-from bot.cli.doctor.github import check_github
-from bot.cli.doctor.linters import check_linters
-from bot.cli.doctor.models import check_models
-from bot.cli.doctor.notices import check_notices
-from bot.cli.doctor.sandbox import show_sandbox
-from bot.cli.doctor.storage import check_database, check_disk
 from bot.clock import SystemClock
+from bot.doctor.deployments import check_deployments
+from bot.doctor.detectors import check_detectors
+from bot.doctor.diagnosis import Diagnosis, fail, ok
+from bot.doctor.github import check_github
+from bot.doctor.linters import check_linters
+from bot.doctor.models import check_models
+from bot.doctor.notices import check_notices
+from bot.doctor.storage import check_database, check_disk
 from bot.github.host import GitHubHost
 from bot.github.limits import InMemoryLimits
 from bot.github.registration import load_permissions
 from bot.settings import Settings, load
 from bot.version import VERSION
 from domain.errors import ForgeError
-
-
-async def examine(console: Console, *, ask: bool = False, verbose: bool = False) -> bool:
-    """Check everything, print each result as soon as it is known, and return whether Forge can work here.
-
-    :param ask: spend a few tokens to see whether the models answer.
-    :param verbose: show the result of each attack on the sandbox.
-    """
-    healthy = True
-    async for finding in diagnose(ask=ask):
-        healthy = show(console, finding) and healthy
-    try:
-        settings = load()
-        user, wanted = settings.sandbox_user, settings.sandbox
-    except ForgeError:
-        user, wanted = "nobody", "auto"
-    return await show_sandbox(console, user, wanted, verbose=verbose) and healthy
 
 
 async def diagnose(*, ask: bool = False) -> AsyncGenerator[Diagnosis]:

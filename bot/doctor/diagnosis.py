@@ -3,11 +3,6 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from rich.console import Console
-from rich.markup import escape
-
-from domain.text.escaping import strip_invisible
-
 
 class PartState(Enum):
     """The state of a part."""
@@ -15,9 +10,6 @@ class PartState(Enum):
     well = "well"
     note = "note"  # Forge can work, but somebody should look at it
     broken = "broken"  # Forge cannot work until it is fixed
-
-
-_MARKS = {PartState.well: "[green]✓[/]", PartState.note: "[yellow]![/]", PartState.broken: "[red]✗[/]"}
 
 
 @dataclass(frozen=True)
@@ -47,15 +39,3 @@ def warn(part: str, state: str, advice: str) -> Diagnosis:
 def fail(part: str, state: str, advice: str) -> Diagnosis:
     """Forge cannot work until it is fixed."""
     return Diagnosis(part, PartState.broken, state, advice)
-
-
-def show(console: Console, diagnosis: Diagnosis) -> bool:
-    """Print a diagnosis, and return whether Forge can work with it."""
-    console.print(
-        f"{_MARKS[diagnosis.condition]} {diagnosis.part}: {escape(strip_invisible(diagnosis.state))}",
-        soft_wrap=True,
-        highlight=False,
-    )
-    if diagnosis.advice:
-        console.print(f"    {escape(diagnosis.advice)}", soft_wrap=True, highlight=False)
-    return diagnosis.condition is not PartState.broken

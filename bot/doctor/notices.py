@@ -1,12 +1,12 @@
 """Checks whether the targets of notices are defined as they should be, and take what they are sent."""
 
-from bot.cli.doctor.diagnosis import Diagnosis, fail, ok, warn
-from bot.cli.notices import describe_target
-from bot.cli.run import open_database
+from bot.current_database import open_database
+from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
 from bot.notify_targets import load_notify_targets
 from bot.settings import Settings
 from domain.errors import ConfigurationError, ForgeError
 from memory.deliveries.notices import targets
+from messages.notices import describe_target
 
 _PART = "notices"
 _SHOWN = 5

@@ -1,1 +1,0 @@
-"""``forge doctor``: checks everything that Forge needs."""

@@ -1,0 +1,1 @@
+"""Checks everything that Forge needs; ``forge doctor`` and the set-up pages show it."""
