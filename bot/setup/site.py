@@ -51,7 +51,8 @@ class SetupSite:
 
     def add_routes(self, router: web.UrlDispatcher) -> None:
         """Add every page and form."""
-        router.add_get("/", self._lead)
+        for early in ("/", "/dashboard{rest:(/.*)?}"):
+            router.add_get(early, self._lead)
         router.add_get(PATH, self._wrap(self._show))
         router.add_post(f"{PATH}/begin", self._wrap_form(self._begin))
         router.add_get(f"{PATH}/registered", self._wrap(self._register))

@@ -128,6 +128,10 @@ async def test_t_u1_a_token_counts_once_and_only_the_right_one(remote: Setup) ->
             answer = await other.post(f"/setup/{path}", data={**_CHOICES, "web_url": remote.github.url})
             assert answer.status_code == 403
         assert "Token that Forge printed" in (await other.get("/setup")).text
+        early = [
+            (await other.get(path)).headers["Location"] for path in ("/", "/dashboard", "/dashboard/octo-org/shop")
+        ]
+        assert early == ["/setup"] * 3
 
 
 async def test_t_u1_a_token_and_a_browser_expire(remote: Setup) -> None:
