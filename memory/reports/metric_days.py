@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
 
-from sqlalchemy import case, delete, func, select
+from sqlalchemy import Select, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.errors import DatabaseUnavailable
@@ -19,7 +20,8 @@ from memory.db.engine import Database, upsert
 from memory.db.functions import UtcDay
 from memory.db.tables.reports import MetricDayRow
 from memory.db.tables.runs import RunRow
-from memory.reports.periods import ReportPeriod
+from memory.reports.observations import count_if
+from memory.reports.periods import ReportPeriod, ReportScope
 from memory.reports.settled_facts import FINAL, load_settled
 
 ALL = 0
@@ -81,6 +83,12 @@ def _begin(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
+@cache
+def _build_stamps(scope: ReportScope) -> Select[str, int, int, datetime | None]:
+    day, over = UtcDay(RunRow.created_at), func.sum(count_if(RunRow.state.in_(FINAL)))
+    return select(day, func.count(), over, func.max(RunRow.finished_at)).where(*scope.match_runs()).group_by(day)
+
+
 async def _load_kept(
     session: AsyncSession, scope: int, days: Sequence[date], stamps: Mapping[date, DayStamp]
 ) -> dict[date, Sums]:
@@ -97,10 +105,7 @@ async def _load_kept(
 
 
 async def _load_stamps(session: AsyncSession, period: ReportPeriod) -> Mapping[date, DayStamp]:
-    day = UtcDay(RunRow.created_at)
-    over = func.sum(case((RunRow.state.in_(FINAL), 1), else_=0))
-    query = select(day, func.count(), over, func.max(RunRow.finished_at)).where(*period.match_runs()).group_by(day)
-    rows = await session.execute(query)
+    rows = await session.execute(_build_stamps(period.scope), period.values)
     return {date.fromisoformat(found): DayStamp(runs, int(ended), last) for found, runs, ended, last in rows}
 
 

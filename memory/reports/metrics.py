@@ -7,9 +7,10 @@ people or agents may still change, is few and read anew.
 import asyncio
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import chain
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, func, select, union_all
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.gates import GateState
@@ -36,8 +37,8 @@ from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.db.tables.runs import OutboxRow, RunRow
 from memory.findings.dismissals import IS_ABOUT
 from memory.reports import avoidance_facts, metric_days, recoveries, retention
-from memory.reports.observations import Observed, count_if, list_each, load_observations, sum_by_day
-from memory.reports.periods import ReportPeriod
+from memory.reports.observations import AllObserved, Observed, count_if, list_each, load_observations, sum_by_day
+from memory.reports.periods import FIRST_ID, SINCE, ReportPeriod, ReportScope
 from memory.reports.settled_facts import FINAL
 
 _ANSWERED = [GateState.approved.value, GateState.rejected.value]
@@ -80,37 +81,41 @@ async def _observe_moving(database: Database, period: ReportPeriod) -> Sequence[
 async def load_moving(session: AsyncSession, period: ReportPeriod) -> Sequence[Observation]:
     """What happened in a period and may become other than it is, in the caller's transaction."""
     troubles = await recoveries.load_troubles(session, period.since, period.repository_ids)
-    observed = [
-        _sum_learned(period),
-        *_sum_recalls(period),
-        *_find_dismissals(period),
-        _list_answers(period),
-        avoidance_facts.sum_false_alarms(period),
-        avoidance_facts.sum_judged(period),
-        avoidance_facts.sum_whitelisted(period),
-        avoidance_facts.sum_destructive(period),
-        avoidance_facts.sum_alternatives(period),
-    ]
-    return [*observe(Facts(troubles=troubles)), *await load_observations(session, observed)]
+    return [*observe(Facts(troubles=troubles)), *await load_observations(session, _build_moving(period.scope), period)]
 
 
-def _sum_learned(period: ReportPeriod) -> Observed:
-    """Memories that were learned. Pinned ones are left out, because people stated them."""
-    return sum_by_day(LEARNINGS, MemoryRow.created_at, of=0).where(
-        MemoryRow.id >= period.first_id,
-        MemoryRow.created_at >= period.since,
-        MemoryRow.pinned.is_(False),
-        *period.match_repositories(MemoryRow.repository_id),
+@cache
+def _build_moving(scope: ReportScope) -> AllObserved:
+    return union_all(
+        _sum_learned(scope),
+        *_sum_recalls(scope),
+        *_find_dismissals(scope),
+        _list_answers(scope),
+        avoidance_facts.sum_false_alarms(scope),
+        avoidance_facts.sum_judged(scope),
+        avoidance_facts.sum_whitelisted(scope),
+        avoidance_facts.sum_destructive(scope),
+        avoidance_facts.sum_alternatives(scope),
     )
 
 
-def _sum_recalls(period: ReportPeriod) -> Sequence[Observed]:
+def _sum_learned(scope: ReportScope) -> Observed:
+    """Memories that were learned. Pinned ones are left out, because people stated them."""
+    return sum_by_day(LEARNINGS, MemoryRow.created_at, of=0).where(
+        MemoryRow.id >= FIRST_ID,
+        MemoryRow.created_at >= SINCE,
+        MemoryRow.pinned.is_(False),
+        *scope.match_repositories(MemoryRow.repository_id),
+    )
+
+
+def _sum_recalls(scope: ReportScope) -> Sequence[Observed]:
     """Of memories told to tasks, if it is known what they were worth, how many helped; of these tasks, how many any."""
     helped = func.sum(count_if(RecallRow.outcome == "helped"))
     task = (
         select(RunRow.created_at, helped.label("helped"), func.count().label("told"))
         .join(RunRow, RunRow.id == RecallRow.run_id)
-        .where(*period.match_runs(), RecallRow.run_id >= period.first_id, RecallRow.outcome.in_(_KNOWN))
+        .where(*scope.match_runs(), RecallRow.run_id >= FIRST_ID, RecallRow.outcome.in_(_KNOWN))
         .group_by(RecallRow.run_id, RecallRow.task, RunRow.created_at)
         .cte("task")
         .c
@@ -121,7 +126,7 @@ def _sum_recalls(period: ReportPeriod) -> Sequence[Observed]:
     ]
 
 
-def _find_dismissals(period: ReportPeriod) -> Sequence[Observed]:
+def _find_dismissals(scope: ReportScope) -> Sequence[Observed]:
     """Findings that are dismissed now, on the day of their run if it is over, and the time from review to dismissal.
 
     Those of a period: they come after the runs, so these are also all those of its runs' findings.
@@ -138,26 +143,26 @@ def _find_dismissals(period: ReportPeriod) -> Sequence[Observed]:
         .join(RunRow, RunRow.id == FindingRow.posted_by)
         .outerjoin(OutboxRow, review)
         .where(
-            DismissalRow.id >= period.first_id,
-            DismissalRow.created_at >= period.since,
+            DismissalRow.id >= FIRST_ID,
+            DismissalRow.created_at >= SINCE,
             DismissalRow.undone_at.is_(None),
-            *period.match_repositories(DismissalRow.repository_id),
+            *scope.match_repositories(DismissalRow.repository_id),
         )
         .cte("dismissed")
         .c
     )
     return [
         sum_by_day(DISMISSAL, dismissed.raised_at, of=0).where(
-            dismissed.raised_at >= period.since, dismissed.state.in_(FINAL)
+            dismissed.raised_at >= SINCE, dismissed.state.in_(FINAL)
         ),
         list_each(TO_DISMISSAL, dismissed.day, dismissed.seconds).where(dismissed.seconds.is_not(None)),
     ]
 
 
-def _list_answers(period: ReportPeriod) -> Observed:
+def _list_answers(scope: ReportScope) -> Observed:
     seconds = SecondsBetween(GateRow.asked_at, GateRow.decided_at)
     return list_each(RESPONSE, UtcDay(GateRow.decided_at), seconds).where(
-        GateRow.decided_at >= period.since,
+        GateRow.decided_at >= SINCE,
         GateRow.state.in_(_ANSWERED),
-        *period.match_repositories(GateRow.repository_id),
+        *scope.match_repositories(GateRow.repository_id),
     )

@@ -5,14 +5,17 @@ from datetime import UTC, datetime, time
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Float, Integer, Select, case, cast, func, literal, select, union_all
+from sqlalchemy import ColumnElement, CompoundSelect, Float, Integer, Select, case, cast, func, literal, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.metrics import METRICS, Metric, Observation
 from memory.db.functions import UtcDay
+from memory.reports.periods import ReportPeriod
 
 Observed = Select[str, Any, Any, int]
 """Finds observations: name of the metric, UTC day, value, of how many."""
+AllObserved = CompoundSelect[str, Any, Any, int]
+"""Several of these in one statement."""
 _BY_NAME = {metric.name: metric for metric in METRICS}
 _DAYS = 1_024  # that are kept as times
 
@@ -41,9 +44,11 @@ def count_if(condition: ColumnElement[bool]) -> ColumnElement[int]:
     return case((condition, 1), else_=0)
 
 
-async def load_observations(session: AsyncSession, observed: Sequence[Observed]) -> Sequence[Observation]:
-    """All that these find. Nothing lasts less than no time: clocks differ."""
-    found = await session.execute(union_all(*observed))
+async def load_observations(
+    session: AsyncSession, observed: AllObserved, period: ReportPeriod
+) -> Sequence[Observation]:
+    """All that these find in a period. Nothing lasts less than no time: clocks differ."""
+    found = await session.execute(observed, period.values)
     return [Observation(_BY_NAME[name], _find_noon(day), max(0.0, value), of) for name, day, value, of in found]
 
 

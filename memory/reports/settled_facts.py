@@ -6,9 +6,11 @@ say it later: here they only count as posted, or as raised.
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import Select, and_, func, or_, select, union_all
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
@@ -21,8 +23,8 @@ from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import SpendRow
 from memory.db.tables.runs import RunRow
 from memory.reports import avoidance_facts
-from memory.reports.observations import Observed, count_if, load_observations, sum_by_day
-from memory.reports.periods import ReportPeriod
+from memory.reports.observations import AllObserved, Observed, count_if, load_observations, sum_by_day
+from memory.reports.periods import SINCE, ReportPeriod, ReportScope
 
 FINAL = [state.value for state in RunState if state.is_final]
 _WITHOUT_WORK = (ReasonCode.excluded.value, ReasonCode.answered.value)
@@ -32,65 +34,77 @@ _ENDS = [EventType.run_completed.value, EventType.run_failed.value]
 async def load_settled(session: AsyncSession, period: ReportPeriod) -> Sequence[Observation]:
     """What happened in a period and stays as it is, in the caller's transaction."""
     facts = Facts(runs=await _load_runs(session, period), first=await _load_first_verdicts(session, period))
-    summed = [
-        _sum_tool_uses(period),
-        _sum_posted(period),
-        _sum_merges(period),
-        avoidance_facts.sum_raised(period),
-    ]
-    return [*observe(facts), *await load_observations(session, summed)]
+    return [*observe(facts), *await load_observations(session, _build_sums(period.scope), period)]
+
+
+@cache
+def _build_sums(scope: ReportScope) -> AllObserved:
+    return union_all(_sum_tool_uses(scope), _sum_posted(scope), _sum_merges(scope), avoidance_facts.sum_raised(scope))
 
 
 async def _load_runs(session: AsyncSession, period: ReportPeriod) -> Sequence[RunFact]:
     """Runs that are over, without those that the configuration excluded from review."""
+    statements, values = _build_runs(period.scope), period.values
     calls: defaultdict[str, Counter[Phase]] = defaultdict(Counter)
     costs: Counter[str] = Counter()
-    spent = select(SpendRow.run_id, SpendRow.phase, func.count(), func.sum(SpendRow.amount)).where(
-        SpendRow.run_id.in_(period.select_run_ids())
-    )
-    for run_id, phase, count, amount in await session.execute(spent.group_by(SpendRow.run_id, SpendRow.phase)):
+    for run_id, phase, count, amount in await session.execute(statements.spent, values):
         calls[run_id][Phase(phase)] += count
         costs[run_id] += int(amount)
-    bounced = select(EventRow.trace, func.count()).where(
-        EventRow.type == EventType.phase_bounced.value,
-        EventRow.time >= period.since,
-        EventRow.trace.in_(period.select_run_ids()),
-    )
-    counted = await session.execute(bounced.group_by(EventRow.trace))
-    bounces = {str(trace): int(count) for trace, count in counted}
-    over = select(RunRow.id, RunRow.created_at, RunRow.state, RunRow.trigger).where(
-        *period.match_runs(), RunRow.state.in_(FINAL), RunRow.reason.not_in(_WITHOUT_WORK)
-    )
+    bounces = {str(trace): int(count) for trace, count in await session.execute(statements.bounced, values)}
     return [
         RunFact(at, RunState(state), calls[run_id], costs[run_id], _count_bounces(trigger, bounces.get(run_id, 0)))
-        for run_id, at, state, trigger in await session.execute(over)
+        for run_id, at, state, trigger in await session.execute(statements.over, values)
     ]
+
+
+@dataclass(frozen=True)
+class _RunStatements:
+    spent: Select[str, str, int, int]
+    bounced: Select[str, int]
+    over: Select[str, datetime, str, str]
+
+
+@cache
+def _build_runs(scope: ReportScope) -> _RunStatements:
+    spent = select(SpendRow.run_id, SpendRow.phase, func.count(), func.sum(SpendRow.amount))
+    bounced = select(EventRow.trace, func.count()).where(
+        EventRow.type == EventType.phase_bounced.value,
+        EventRow.time >= SINCE,
+        EventRow.trace.in_(scope.select_run_ids()),
+    )
+    return _RunStatements(
+        spent=spent.where(SpendRow.run_id.in_(scope.select_run_ids())).group_by(SpendRow.run_id, SpendRow.phase),
+        bounced=bounced.group_by(EventRow.trace),
+        over=select(RunRow.id, RunRow.created_at, RunRow.state, RunRow.trigger).where(
+            *scope.match_runs(), RunRow.state.in_(FINAL), RunRow.reason.not_in(_WITHOUT_WORK)
+        ),
+    )
 
 
 def _count_bounces(trigger: str, count: int) -> int | None:
     return count if Trigger(trigger) is Trigger.issue else None
 
 
-def _sum_tool_uses(period: ReportPeriod) -> Observed:
+def _sum_tool_uses(scope: ReportScope) -> Observed:
     """Of runs that are over: how many calls of tools succeeded, of how many."""
     went_well = count_if(EventRow.payload["problem"].as_string().is_(None))
     return (
         sum_by_day(TOOL_SUCCESS, RunRow.created_at, went_well)
         .join(EventRow, and_(EventRow.trace == RunRow.id, EventRow.type == EventType.tool_executed.value))
-        .where(*period.match_runs(), RunRow.state.in_(FINAL))
+        .where(*scope.match_runs(), RunRow.state.in_(FINAL))
     )
 
 
-def _sum_posted(period: ReportPeriod) -> Observed:
+def _sum_posted(scope: ReportScope) -> Observed:
     """The findings that runs posted which are over; which of these are dismissed is counted elsewhere."""
     return (
         sum_by_day(DISMISSAL, RunRow.created_at, 0)
         .join(FindingRow, and_(FindingRow.posted_by == RunRow.id, FindingRow.repository_id == RunRow.repository_id))
-        .where(*period.match_runs(), RunRow.state.in_(FINAL))
+        .where(*scope.match_runs(), RunRow.state.in_(FINAL))
     )
 
 
-def _sum_merges(period: ReportPeriod) -> Observed:
+def _sum_merges(scope: ReportScope) -> Observed:
     """What people merged, without what authors merged themselves, which says nothing about the verdict."""
     went_against = count_if(EventRow.payload["approved"].as_boolean().is_not(True))
     return (
@@ -98,18 +112,24 @@ def _sum_merges(period: ReportPeriod) -> Observed:
         .join(RunRow, RunRow.id == EventRow.trace)
         .where(
             EventRow.type == EventType.feedback_decided.value,
-            *period.match_time(EventRow.time),
+            *scope.match_time(EventRow.time),
             EventRow.payload["own"].as_boolean().is_not(True),
-            *period.match_repositories(RunRow.repository_id),
+            *scope.match_repositories(RunRow.repository_id),
         )
     )
 
 
 async def _load_first_verdicts(session: AsyncSession, period: ReportPeriod) -> Sequence[tuple[datetime, bool]]:
-    """The first verdict on each pull request. A resumed run may end twice.
+    """The first verdict on each pull request. A resumed run may end twice."""
+    first: dict[str, tuple[datetime, bool]] = {}
+    for run_id, at, said in await session.execute(_build_first_verdicts(period.scope), period.values):
+        first.setdefault(run_id, (at, said == Decision.approve.value))
+    return [*first.values()]
 
-    A run is over before the next one of its pull request is admitted, so no later end makes another one the first.
-    """
+
+@cache
+def _build_first_verdicts(scope: ReportScope) -> Select[str, datetime, str]:
+    """No later end makes another one the first: a run is over before the next one of its pull request is admitted."""
     earlier, told = aliased(RunRow), aliased(EventRow)
     said_something = (
         select(told.id)
@@ -131,9 +151,6 @@ async def _load_first_verdicts(session: AsyncSession, period: ReportPeriod) -> S
     ended = (
         select(RunRow.id, RunRow.created_at, decision)
         .join(EventRow, and_(EventRow.trace == RunRow.id, EventRow.type.in_(_ENDS)))
-        .where(*period.match_runs(), RunRow.state.in_(FINAL), decision.is_not(None), ~went_before)
+        .where(*scope.match_runs(), RunRow.state.in_(FINAL), decision.is_not(None), ~went_before)
     )
-    first: dict[str, tuple[datetime, bool]] = {}
-    for run_id, at, said in await session.execute(ended.order_by(EventRow.id)):
-        first.setdefault(run_id, (at, said == Decision.approve.value))
-    return [*first.values()]
+    return ended.order_by(EventRow.id)
