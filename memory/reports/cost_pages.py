@@ -1,10 +1,11 @@
 """Sums up what the dashboard's page of costs shows for one repository, day by day with phases, models and runs."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
 from domain.runs.run import Run, RunState
 from memory.db.engine import Database
@@ -15,6 +16,7 @@ from memory.reports.run_pages import load_titles
 from memory.reservations.reservations import SPENT_COLUMNS, Spent, parse_spent
 
 _DEAREST = 10
+_Where = tuple[ColumnElement[bool], ...]
 
 
 @dataclass(frozen=True)
@@ -47,28 +49,38 @@ class RepositoryCosts:
 async def load_costs(database: Database, repository_id: int, since: datetime) -> RepositoryCosts:
     """What a repository spent since the UTC day of a time."""
     where = SpendRow.repository_id == repository_id, SpendRow.day >= since.date().isoformat()
+    (days, phases, models), runs = await asyncio.gather(  # the database does both at a time
+        _load_sums(database, where), _load_dearest(database, repository_id, where)
+    )
+    return RepositoryCosts(
+        sorted(days, key=lambda cost: cost.name, reverse=True),
+        sorted(phases, key=lambda cost: (-cost.spent.amount, cost.name)),
+        sorted(models, key=lambda cost: (-cost.spent.amount, cost.name)),
+        runs,
+    )
+
+
+async def _load_sums(database: Database, where: _Where) -> Sequence[Sequence[Cost]]:
+    """What was spent by day, by phase and by model."""
     keys = SpendRow.day, SpendRow.phase, SpendRow.model
-    by_keys = select(*keys, *SPENT_COLUMNS).where(*where).group_by(*keys)
+    async with database.transaction() as session:
+        rows = await session.execute(select(*keys, *SPENT_COLUMNS).where(*where).group_by(*keys))
+        sums = [([str(key) for key in row[: len(keys)]], parse_spent(row[len(keys) :])) for row in rows]
+    return [_add_up((key[place], each) for key, each in sums) for place in range(len(keys))]
+
+
+async def _load_dearest(database: Database, repository_id: int, where: _Where) -> Sequence[RunCost]:
     amount = func.sum(SpendRow.amount)
     dearest = select(SpendRow.run_id).where(*where).group_by(SpendRow.run_id).order_by(amount.desc(), SpendRow.run_id)
     async with database.transaction() as session:
-        sums = [(row[:3], parse_spent(row[3:])) for row in await session.execute(by_keys)]
         ids = (await session.scalars(dearest.limit(_DEAREST))).all()
         of_runs = select(SpendRow.run_id, *SPENT_COLUMNS).where(*where, SpendRow.run_id.in_(ids))
         spent = {row[0]: parse_spent(row[1:]) for row in await session.execute(of_runs.group_by(SpendRow.run_id))}
         known = {row.id: row.as_run() for row in await session.scalars(select(RunRow).where(RunRow.id.in_(ids)))}
         titles = await load_titles(session, repository_id, {run.number for run in known.values()})
-    days, phases, models = [_add_up((key[place], each) for key, each in sums) for place in range(len(keys))]
-    return RepositoryCosts(
-        sorted(days, key=lambda cost: cost.name, reverse=True),
-        sorted(phases, key=lambda cost: (-cost.spent.amount, cost.name)),
-        sorted(models, key=lambda cost: (-cost.spent.amount, cost.name)),
-        [
-            RunCost(known[run_id], spent[run_id], titles.get(known[run_id].number, ""))
-            for run_id in ids
-            if run_id in known
-        ],
-    )
+    return [
+        RunCost(known[run_id], spent[run_id], titles.get(known[run_id].number, "")) for run_id in ids if run_id in known
+    ]
 
 
 def _add_up(sums: Iterable[tuple[str, Spent]]) -> Sequence[Cost]:
