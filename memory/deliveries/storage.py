@@ -12,8 +12,8 @@ from memory.deliveries.deliveries import ReceivedDelivery
 from memory.deliveries.group_statement import GroupStatement
 from memory.deliveries.queue_rows import QueueRows
 
-_AT_ONCE = 2
-"""Groups on their way to PostgreSQL at once: while one is committed, the next is sent."""
+_AT_ONCE = 3
+"""Groups on their way to PostgreSQL at once: while some are committed, the next is sent (docs/scaling.md)."""
 
 
 class DeliveryStorage(Protocol):

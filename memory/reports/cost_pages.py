@@ -65,7 +65,7 @@ async def _load_sums(database: Database, where: _Where) -> Sequence[Sequence[Cos
     keys = SpendRow.day, SpendRow.phase, SpendRow.model
     async with database.transaction() as session:
         rows = await session.execute(select(*keys, *SPENT_COLUMNS).where(*where).group_by(*keys))
-        sums = [([str(key) for key in row[: len(keys)]], parse_spent(row[len(keys) :])) for row in rows]
+        sums = [(row[:3], parse_spent(row[3:])) for row in rows]
     return [_add_up((key[place], each) for key, each in sums) for place in range(len(keys))]
 
 

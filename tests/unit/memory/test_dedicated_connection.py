@@ -1,7 +1,8 @@
 """A connection that executes one statement, on PostgreSQL."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -10,12 +11,19 @@ from sqlalchemy import text
 from domain.errors import DatabaseUnavailable
 from memory.db.dedicated_connection import DedicatedConnection
 from memory.db.engine import begin, sync_engine
+from tests.databases import create_database, drop_database
 from tests.threats.outages import disconnect
-
-pytestmark = pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 
 TABLE = "CREATE TABLE told (what text CONSTRAINT once UNIQUE DEFERRABLE INITIALLY DEFERRED, said int)"
 LARGE = 20_000_000  # bytes, more than a socket takes at once
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Generator[str]:
+    """A database of its own, because a table is added."""
+    address = create_database("postgresql", tmp_path)
+    yield address
+    drop_database(address)
 
 
 @asynccontextmanager
