@@ -83,7 +83,7 @@ def draw_trend(name: str, labels: Sequence[str], values: Sequence[float | None],
 @lru_cache(_KEPT)
 def _draw(asked: _Chart) -> Picture:
     drawn = _render(asked)
-    light, dark = (_build_address(drawn.replace(_RULES, _color(*ink))) for ink in (_LIGHT, _DARK))
+    light, dark = (_build_address(drawn.replace(_RULES, _write_style(*ink))) for ink in (_LIGHT, _DARK))
     return Picture(light, dark, asked.width, asked.height)
 
 
@@ -119,7 +119,7 @@ def _strip(root: Any) -> Any:
     return root
 
 
-def _color(quiet: str, line: str) -> str:
+def _write_style(quiet: str, line: str) -> str:
     """The style: text and axes are quiet, and bars are lighter than the line."""
     return (
         f"svg{{font:10px system-ui,sans-serif}}text{{fill:{quiet}}}.background,.line{{fill:none}}"
