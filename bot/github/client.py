@@ -23,14 +23,12 @@ from domain.runs.run import RepositoryRef
 
 T = TypeVar("T")
 Send = Callable[[Request], Awaitable[T]]
-Still = Callable[[], Awaitable[None]]
+
+Stop = Callable[[], Awaitable[None]]
 """Raises if a write is not wanted any more."""
 
 CONCURRENT_READS = 20  # GitHub: at most 100 requests at once
 PAGE = 100
-Stop = Callable[[], Awaitable[None]]
-"""Raises if nothing may be written any more."""
-
 MAX_PAGES = 50
 
 
@@ -189,7 +187,7 @@ class Client:
         purpose: str,
         body: JsonValue,
         refusals: Collection[int] = (),
-        still: Still = never_stop,
+        still: Stop = never_stop,
     ) -> Response:
         """One write like :meth:`write`, with the whole answer.
 
@@ -226,7 +224,7 @@ class Client:
         return await retry_read(read, self._sleep)
 
     async def _write_in_turn(
-        self, installation_id: int, purpose: str, write: Write, send: Send[T], still: Still = never_stop
+        self, installation_id: int, purpose: str, write: Write, send: Send[T], still: Stop = never_stop
     ) -> T:
         await self._gate.check(installation_id)
         async with self._lanes.turn(installation_id, write):

@@ -181,16 +181,6 @@ def revert_use(memory: Memory, use: Use, now: datetime) -> Memory:
     return memory.model_copy(update={"confidence": sure, "used_at": max(memory.used_at, now)})
 
 
-def replay_uses(memory: Memory, history: Sequence[MemoryUse]) -> Memory:
-    """Applies all uses to a new memory.
-
-    :param history: in order.
-    """
-    for each in history:
-        memory = apply_use(memory, each.use, each.at)
-    return memory
-
-
 def find_archive_reason(memory: Memory, now: datetime) -> Archived | None:
     """Returns why to archive a memory; None if it stays. Pinned memories go only if people doubt them."""
     if compute_confidence(memory, now) < ARCHIVED_BELOW:

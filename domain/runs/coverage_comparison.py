@@ -85,11 +85,6 @@ class CoverageComparison(_Value):
     unknown: int = 0
 
     @property
-    def plain_delta(self) -> float:
-        """How the share of the whole program changed, in percentage points, whatever the reason."""
-        return round(self.after.percent - self.before.percent, _DIGITS)
-
-    @property
     def delta(self) -> float:
         """How the share changed where like can be compared with like, in percentage points.
 

@@ -121,15 +121,6 @@ def _parse_moves(rows: Iterable[Sequence[Any]]) -> Iterator[RunTransition]:
         yield RunTransition(at, running, phase)
 
 
-async def count_events(database: Database, trace: str) -> dict[EventType, int]:
-    """How often each type of event happened in a run."""
-    async with database.transaction() as session:
-        rows = await session.execute(
-            select(EventRow.type, func.count()).where(EventRow.trace == trace).group_by(EventRow.type)
-        )
-        return {EventType(kind): count for kind, count in rows}
-
-
 async def record_person_action(
     session: AsyncSession,
     repository: RepositoryRef,
