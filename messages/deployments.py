@@ -170,7 +170,10 @@ def _figure(value: float | None) -> str:
 
 def _explain_next(deployment: Deployment) -> str:
     environment = deployment.environment
-    back = f"{inline_code(f'/forge rollback {environment}')} takes it back."
+    back, unanswered = f"{inline_code(f'/forge rollback {environment}')} takes it back.", "is taken back, too"
+    if not deployment.previous_sha:
+        back, unanswered = "Forge knows nothing that it could go back to.", "has failed"
+    or_back = f" or {inline_code(f'/forge rollback {environment}')}" if deployment.previous_sha else ""
     match deployment.state:
         case DeploymentState.queued | DeploymentState.asking | DeploymentState.preparing:
             return f"{inline_code(f'/forge deploy {environment} cancel')} ends it."
@@ -178,13 +181,13 @@ def _explain_next(deployment: Deployment) -> str:
             return f"{inline_code(f'/forge deploy {environment} hold')} holds it. {back}"
         case DeploymentState.holding:
             go_on = inline_code(f"/forge deploy {environment} go-on")
-            return f"{go_on} lets it go on. {back} If nobody answers in time, it is taken back, too."
+            return f"{go_on} lets it go on. {back} If nobody answers in time, it {unanswered}."
         case DeploymentState.rolling_back:
             return ""
         case DeploymentState.failed:
             return (
                 "Forge does not know what runs there now, and does nothing more by itself. Look at it, then "
-                f"{inline_code(f'/forge deploy {environment}')} or {inline_code(f'/forge rollback {environment}')}."
+                f"{inline_code(f'/forge deploy {environment}')}{or_back}."
             )
         case DeploymentState.rolled_back:
             return f"{inline_code(f'/forge deploy {environment}')} here deploys the same commit once more."

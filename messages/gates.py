@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from domain.gates import BUDGET_GATES, Choice, Gate, GateRequest, GateState
 from domain.money import format_usd
+from domain.runs.run import Phase
 from domain.text.escaping import escape, inline_code
 from messages.review import CheckText, render_reasons
 
@@ -146,11 +147,7 @@ def _answer(gate: Gate) -> str:
 
 ENDS = "The run ends here."
 _UNDEPLOYED = "Nothing is deployed. `/forge deploy ENV` begins anew."
-_OF_DEPLOYMENTS = {
-    "production_deploy": _UNDEPLOYED,
-    "staging_deploy": _UNDEPLOYED,
-    "deploy_hold": "Forge rolls the deployment back.",
-}
+_UNHELD = "Forge rolls the deployment back."
 
 
 def explain_refusal(gate: Gate) -> str:
@@ -161,8 +158,8 @@ def explain_refusal(gate: Gate) -> str:
         return "Forge does not ask the model again; the review ends with the results so far."
     if gate.name == "protected_paths" and gate.request.on_issue:
         return "The run continues without changing these files."
-    if gate.name in _OF_DEPLOYMENTS:
-        return _OF_DEPLOYMENTS[gate.name]
+    if gate.request.phase is Phase.deployment:
+        return _UNHELD if gate.name == "deploy_hold" else _UNDEPLOYED
     command = f"/forge reject {gate.name}"
     effect = next((each.effect for each in gate.request.options if each.command.startswith(command)), "")
     return f"The run {effect.removeprefix('it ')}." if effect.startswith("it goes on") else ""
@@ -229,7 +226,7 @@ def _who(gate: Gate) -> str:
     )
     passed = f" {inline_code(gate.delegate)} was asked to decide." if gate.delegate else ""
     void = " Closing the issue voids it." if request.on_issue else " A push voids it."
-    if gate.name in _OF_DEPLOYMENTS:
+    if request.phase is Phase.deployment:  # the commit is what it is
         void = ""
     return (
         f"**Who decides:** anyone with the role {name_deciders(request)}."

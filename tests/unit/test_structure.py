@@ -47,10 +47,13 @@ def test_methods_and_nested_functions_are_functions_but_not_those_python_names(t
 
 def test_each_module_of_ours_is_counted_once(tmp_path: Path) -> None:
     text = "import os\nimport shop.till\nfrom shop.till import a, b\nfrom simulator import c\nfrom typing import Any\n"
+    rooms = "from shop import till, bell, SIGN\n"
 
-    imports = write(tmp_path, {"shop/door.py": text}).imports(["shop", "simulator"])
+    source = write(tmp_path, {"shop/door.py": text, "shop/hall.py": rooms, "shop/till.py": "", "shop/bell.py": ""})
+    imports = source.imports(["shop", "simulator"])
 
-    assert imports == {"shop/door.py": {"shop.till", "simulator"}}
+    assert imports["shop/door.py"] == {"shop.till", "simulator"}
+    assert imports["shop/hall.py"] == {"shop.till", "shop.bell", "shop"}
 
 
 def test_classes_of_two_modules_share_a_name_unless_private_or_simulated(tmp_path: Path) -> None:
