@@ -71,15 +71,29 @@ https://docs.github.com/webhooks/webhook-events-and-payloads
 """
 
 _SUBJECTS_OF_OTHERS = frozenset(
-    (
-        "account alert build client_payload definition deployment deployment_status discussion forkee hook key"
-        " marketplace_purchase member membership package pages pusher_type release repository_advisory rule"
-        " security_advisory sponsorship starred_at team workflow_job"
-    ).split()
+    {
+        "account",
+        "alert",
+        "client_payload",
+        "deployment",
+        "discussion",
+        "forkee",
+        "hook",
+        "key",
+        "member",
+        "membership",
+        "package",
+        "pusher_type",
+        "release",
+        "rule",
+        "starred_at",
+        "team",
+        "workflow_job",
+    }
 )
 """The same of events that Forge does not handle and that have no subject of one it handles."""
 
-_ALL_SUBJECTS = frozenset().union(_SUBJECTS_OF_OTHERS, *_SUBJECTS.values())
+_ALL_SUBJECTS = _SUBJECTS_OF_OTHERS.union(*_SUBJECTS.values())
 
 
 def translate(event: str, payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:

@@ -6,7 +6,8 @@ from functools import partial
 
 from agents.review import reviewer, transient_commits
 from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
-from domain.review.review import Conclusion, Review
+from domain.github.pull_requests import PullRequest
+from domain.review.review import Conclusion, IfUnread, Review
 from domain.runs.run import Run
 from memory.findings import dismissals, findings
 from memory.runs import checkpoints, runs
@@ -15,6 +16,7 @@ from pipeline.config import memory_file, parsing
 from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.context import Services
 from pipeline.publishing import run_check
+from pipeline.publishing.required_checks import requires_check
 from pipeline.review.avoidance import build_avoidance_check, end_orphaned_whitelists
 from pipeline.runs.lifecycle import run_while_current
 from pipeline.verdicts.settings import RunSettings, is_own_pull_request, load_configuration
@@ -22,6 +24,7 @@ from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS
 from safety.review_update import with_history
 from safety.risk import PullRequestAuthor
+from workspace.mirror import Mirror
 
 EXAMINED = frozenset({parsing.PATH, memory_file.PATH})
 """Files by which people steer Forge: a pull request that changes one gets the check ``Forge / config``."""
@@ -50,6 +53,7 @@ class ReviewAnalysis:
         owned = await is_own_pull_request(services, run, settings.pull_request)
         mirror = await fetch_mirror(services, run)
         change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
+        only_for = await _find_only_base(mirror, settings.pull_request, change.merge_base)
         if settings.pull_request.base_ref == settings.pull_request.default_branch:
             await end_orphaned_whitelists(services, run, mirror)
         checked = await reviewer.check(
@@ -62,7 +66,10 @@ class ReviewAnalysis:
             owned=owned,
             avoided=await build_avoidance_check(services, run, configuration, owned=owned),
         )
-        return await transient_commits.add_transient_commits(checked, mirror, services.toolbox, configuration, author)
+        checked = await transient_commits.add_transient_commits(
+            checked, mirror, services.toolbox, configuration, author
+        )
+        return checked.model_copy(update={"only_for": only_for})
 
     async def has_leaked(self) -> bool:
         """Whether an earlier head had a credential for which nobody answered: no filter of paths covers that."""
@@ -94,10 +101,26 @@ class ReviewAnalysis:
         return shown.conclusion
 
 
+async def _find_only_base(mirror: Mirror, pull_request: PullRequest, merge_base: str) -> str:
+    """The base branch, where the review holds for it alone; empty where the default branch would get the same change.
+
+    Approvals and checks go with a head, and so into whatever branch its pull request is led to before Forge hears of
+    that (T-P13).
+    """
+    if pull_request.base_ref == pull_request.default_branch:
+        return ""
+    default = await mirror.fetch_default()
+    is_same = default is not None and await mirror.merge_base(default, pull_request.head_sha) == merge_base
+    return "" if is_same else pull_request.base_ref
+
+
 async def build_review(services: Services, run: Run, checked: CheckedChange, model: ModelPart) -> Review:
     """Build the review from all layers, without dismissed findings, and keep it as the phase's checkpoint."""
     earlier = await findings.load_credentials(services.database, run.repository.id, run.number)
-    review = with_history(reviewer.build_review(checked, model), (*checked.in_passing, *earlier))
+    built = reviewer.build_review(checked, model)
+    if built.unread.paths and built.unread.then is IfUnread.neutral and await requires_check(services, run):
+        built = reviewer.build_review(checked.model_copy(update={"if_unread": IfUnread.ask}), model)
+    review = with_history(built, (*checked.in_passing, *earlier))
     remaining = await apply_dismissals(services, run, review)
     began, now = await runs.get_started_at(services.database, run.id), services.clock.now()
     timed = remaining.model_copy(update={"seconds": 0.0 if began is None else (now - began).total_seconds()})

@@ -82,7 +82,8 @@ class ReviewRun(RunWorkflow):
             return None  # the filter does not cover files that decide who may do what
         if await self._journal.step("look into the history", self._analysis.has_leaked):
             return None
-        return NotReviewed(kind=NotReviewedKind.excluded, why=nothing.text)
+        kind = NotReviewedKind.excluded if checked.only_for else NotReviewedKind.filtered
+        return NotReviewed(kind=kind, why=nothing.text)
 
     async def _end_unreviewed(self, end: NotReviewed, settings: RunSettings) -> str:
         step, state, reason = _UNREVIEWED[end.kind]
@@ -136,6 +137,7 @@ _UNREVIEWED = {
     NotReviewedKind.over_quota: ("say that it is too much", RunState.failed, ReasonCode.guard),
     NotReviewedKind.draft: _EXCLUDED,
     NotReviewedKind.excluded: _EXCLUDED,
+    NotReviewedKind.filtered: _EXCLUDED,
 }
 """For each kind the step, which is never renamed, and how the run ends."""
 

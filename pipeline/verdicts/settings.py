@@ -26,7 +26,8 @@ class NotReviewedKind(StrEnum):
     paused = "paused"  # a person paused Forge in the repository
     over_quota = "over_quota"  # too many reviews without anybody asking
     draft = "draft"  # drafts are excluded, and it may become ready at any moment
-    excluded = "excluded"  # by the repository's configuration
+    excluded = "excluded"  # by the repository's configuration, until somebody asks
+    filtered = "filtered"  # the configuration leaves out every file of it, whoever asks
 
 
 class NotReviewed(BaseModel):

@@ -152,7 +152,7 @@ async def test_t_w14_a_body_under_the_name_of_another_event(story: Story) -> Non
 
 
 async def test_t_w14_a_goodbye_of_before(story: Story) -> None:
-    """What told once that the App was uninstalled, or its access suspended, ends nothing while GitHub says otherwise."""
+    """What told that the App was uninstalled or suspended ends nothing while GitHub says otherwise."""
     repository, alice = story.repository({"app.py": "print()\n"})
     await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     await alice.open_pull_request(repository, head="feature")
