@@ -286,8 +286,7 @@ _REASONS = (
         "the credit of its account is used up: add some at the provider",
     ),
     (
-        r"(?:prompt|input|request) (?:is|was) too (?:long|large)|context[ _](?:length|window)|maximum context|"
-        r"too many (?:input |total )?tokens",
+        r"(?:prompt|input|request) (?:is|was) too (?:long|large)|context[ _](?:length|window)|too many (?:\w+ )?tokens",
         "what it was sent is too long for it: name a model with a longer context, or make the change smaller",
     ),
     (

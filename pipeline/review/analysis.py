@@ -12,7 +12,7 @@ from domain.runs.run import Run
 from memory.findings import dismissals, findings
 from memory.runs import checkpoints, runs
 from pipeline.checkout import fetch_mirror
-from pipeline.config import memory_file, parsing
+from pipeline.config import memory_file, misplaced, parsing
 from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.context import Services
 from pipeline.publishing import run_check
@@ -26,7 +26,7 @@ from safety.review_update import with_history
 from safety.risk import PullRequestAuthor
 from workspace.mirror import Mirror
 
-EXAMINED = frozenset({parsing.PATH, memory_file.PATH})
+EXAMINED = frozenset({parsing.PATH, memory_file.PATH}) | misplaced.PATHS
 """Files by which people steer Forge: a pull request that changes one gets the check ``Forge / config``."""
 
 
@@ -96,6 +96,9 @@ class ReviewAnalysis:
             found.append(await asyncio.to_thread(check_configuration, there, *known))
         if memory_file.PATH in touched:
             found.append(await memory_file.check(services, run.repository, at_head.get(memory_file.PATH)))
+        found += misplaced.check_misplaced({path: at_head[path] for path in misplaced.PATHS & at_head.keys()})
+        if not found:
+            return Conclusion.success
         shown = memory_file.merge_checks(found)
         await run_check.show_configuration(services, run, shown.conclusion, shown.text, shown.annotations)
         return shown.conclusion

@@ -13,7 +13,7 @@ from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.repositories import permits
 from memory.runs import runs
-from pipeline.config import loading, memory_file
+from pipeline.config import loading, memory_file, misplaced
 from pipeline.config.parsing import LoadedConfiguration
 from pipeline.context import Services
 from safety.eligibility import DRAFT, find_exclusion
@@ -150,7 +150,8 @@ async def refresh_configuration(services: Services, run: Run) -> None:
 
 
 async def _keep(services: Services, run: Run, now: LoadedConfiguration) -> KeptConfiguration:
-    kept = KeptConfiguration(configuration=now.configuration, problem=now.problem)
+    problem = now.problem or await misplaced.find_misplaced(services.host, run.repository, now)
+    kept = KeptConfiguration(configuration=now.configuration, problem=problem)
     await model_answers.keep(services.database, run, _KEPT_KEY, kept.model_dump(mode="json"), services.clock.now())
     return kept
 
