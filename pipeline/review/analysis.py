@@ -24,6 +24,7 @@ from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS
 from safety.review_update import with_history
 from safety.risk import PullRequestAuthor
+from workspace.git import Unrelated
 from workspace.mirror import Mirror
 
 EXAMINED = frozenset({parsing.PATH, memory_file.PATH}) | misplaced.PATHS
@@ -113,7 +114,10 @@ async def _find_only_base(mirror: Mirror, pull_request: PullRequest, merge_base:
     if pull_request.base_ref == pull_request.default_branch:
         return ""
     default = await mirror.fetch_default()
-    is_same = default is not None and await mirror.merge_base(default, pull_request.head_sha) == merge_base
+    try:
+        is_same = default is not None and await mirror.merge_base(default, pull_request.head_sha) == merge_base
+    except Unrelated:  # such as a branch that holds a site only
+        is_same = False
     return "" if is_same else pull_request.base_ref
 
 
