@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from typing import Protocol
 
 from domain.config.configuration import Configuration
 from domain.github.checks import Annotation
@@ -10,19 +9,12 @@ from domain.review.review import Conclusion
 from domain.runs.run import RepositoryRef
 from messages import config as texts
 from pipeline.config.check import ConfigCheck
+from pipeline.config.loading import FileHost
 from pipeline.config.parsing import LoadedConfiguration, Source
 
 LIKELIEST = ".github/forge.yaml"
 PATHS = frozenset({LIKELIEST, "forge.yml", "forge.yaml", ".forge.yml", ".forge.yaml"})
 _SECTION = re.compile(rb"^(?:%s)[ \t]*:" % "|".join(Configuration.model_fields).encode(), re.MULTILINE)
-
-
-class FileHost(Protocol):
-    """The part of the code host that is needed here."""
-
-    async def file_content(self, repository: RepositoryRef, path: str, ref: str | None = None) -> bytes | None:
-        """As ``CodeHost.file_content``."""
-        ...
 
 
 def check_misplaced(at_head: Mapping[str, bytes]) -> list[ConfigCheck]:

@@ -12,6 +12,7 @@ from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.verdicts.forgetting import forget_memory
 from pipeline.verdicts.suppression import load_memory_settings
+from safety.learning_screening import MOST_PROPOSED
 
 _INSTRUCTION = re.compile(
     r"\b(always|never|must|should|use|prefer|avoid|run|write|keep|call|don'?t|do not|before|after|when|whenever|if)\b",
@@ -20,6 +21,7 @@ _INSTRUCTION = re.compile(
 _TAG = re.compile(r"[\w.*@-]+(?:/[\w.*@-]+)+/?|[\w-]+\.[a-z]{1,5}\b|\b[A-Z]{1,4}[0-9]{2,4}\b")
 _NAME = re.compile(r"M-[0-9A-HJKMNP-TV-Z]{6,26}", re.IGNORECASE)
 _MAX_TAGS = 20
+_SHOWN = 3  # proposals in a status
 
 
 async def remember_text(context: CommandContext, asked: TextCommand) -> str:
@@ -30,6 +32,12 @@ async def remember_text(context: CommandContext, asked: TextCommand) -> str:
 async def forget(context: CommandContext, asked: Forget) -> str:
     """``/forge forget``: remove a memory and what it suppressed."""
     return await context.step_with_permission(asked.verb, asked, _forget, context, asked.memory)
+
+
+async def describe_proposed(context: CommandContext) -> str:
+    """What a model proposed to remember here; empty if nothing waits."""
+    found = await memories.list_proposed(context.database, context.repository.id, MOST_PROPOSED)
+    return texts.render_proposed(found[:_SHOWN], len(found[_SHOWN:])) if found else ""
 
 
 async def _remember(context: CommandContext, text: str) -> str:

@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 
-from domain.deployments.deployment import Deployment
 from domain.money import LimitUse
 from domain.runs.run import Run
 from domain.slash.commands import AboutGate, LookBack, PlainCommand
 from memory.budgets import model_answers
 from memory.deployments import deployments
 from memory.findings import dismissals
-from memory.learned import memories
 from memory.repositories import permits
 from memory.reservations import reservations
 from memory.runs import checkpoints, recoveries, runs, waits, work_checkpoints
@@ -18,19 +16,16 @@ from messages import commands as texts
 from messages import deployments as deployment_texts
 from messages import gates as gate_texts
 from messages import history as history_texts
-from messages import memory as memory_texts
 from messages import plan as plan_texts
 from messages import recovery as recovery_texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
+from pipeline.deliveries.commands.memories import describe_proposed
 from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import find_gate
 from pipeline.publishing.issue_comment import describe_keeping
 from pipeline.verdicts.settings import find_mode
 from safety.budgets import limits_of
-from safety.learning_screening import MOST_PROPOSED
-
-_SHOWN = 3  # proposals of Forge's in a status
 
 
 async def show_help(context: CommandContext, asked: PlainCommand) -> str:
@@ -73,23 +68,15 @@ async def _render_status(context: CommandContext) -> str:
     mode = "" if last is None else await _describe_mode(context, last.run)
     remark = "" if last is None else await describe_keeping(database, last.run.id)
     paused_by = await permits.find_pauser(database, repository)
-    deployed = deployment_texts.render_latest(await _list_deployments(context))
-    proposed = await _describe_proposed(context)
+    deployed = deployment_texts.render_latest(
+        await deployments.list_for_number(database, repository.id, context.number)
+    )
+    proposed = await describe_proposed(context)
     if deployed and last is None and paused_by is None:
         status = ""
     else:
         status = texts.render_status(last, doing, until, paused_by, gates, mode, remark)
     return "\n\n".join(part for part in (status, deployed, proposed) if part)
-
-
-async def _describe_proposed(context: CommandContext) -> str:
-    """What a model proposed to remember here; empty if nothing waits."""
-    found = await memories.list_proposed(context.database, context.repository.id, MOST_PROPOSED)
-    return memory_texts.render_proposed(found[:_SHOWN], len(found[_SHOWN:])) if found else ""
-
-
-async def _list_deployments(context: CommandContext) -> Sequence[Deployment]:
-    return await deployments.list_for_number(context.database, context.repository.id, context.number)
 
 
 async def _describe_mode(context: CommandContext, run: Run) -> str:
@@ -100,7 +87,8 @@ async def _describe_mode(context: CommandContext, run: Run) -> str:
 async def _render_history(context: CommandContext) -> str:
     """Every run, and what the newest one tried and kept."""
     past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
-    deployed = deployment_texts.render_past(await _list_deployments(context))
+    where = (context.repository.id, context.number)
+    deployed = deployment_texts.render_past(await deployments.list_for_number(context.database, *where))
     if not past:
         return deployed or texts.render_history(past)
     newest = past[0].run.id
