@@ -86,6 +86,7 @@ def find_host_name(host: str) -> str:
     """The name or number in the header Host; empty if there is none, or what no browser sends."""
     try:
         parts = urlsplit(f"//{host}")
+        _ = parts.port  # raises for what is no number
         return "" if parts.netloc != host or "@" in host else parts.hostname or ""
     except ValueError:
         return ""

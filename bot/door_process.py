@@ -12,6 +12,7 @@ from bot.clock import SystemClock
 from bot.doors import open_doors
 from bot.health import ProcessHealth
 from bot.listener import listen
+from bot.metrics_page import add_metrics
 from bot.migration import migrate
 from bot.own_secrets import hide_secrets_of_door
 from bot.prometheus import Metrics
@@ -97,8 +98,7 @@ async def serve_door(settings: DoorSettings, clock: Clock | None = None) -> Asyn
         health = ProcessHealth("door", presence, database, None)
         app.router.add_get("/healthz", health.alive)
         app.router.add_get("/readyz", health.ready)
-        if settings.serves_metrics:
-            app.router.add_get("/metrics", metrics.expose)
+        add_metrics(app, metrics, settings)
         port = await stack.enter_async_context(listen(app, settings))
         await stack.enter_async_context(presence.keep())
         yield port

@@ -11,6 +11,7 @@ from bot.connections import HEADER_SECONDS
 from bot.dashboard.site import Dashboard
 from bot.health import ProcessHealth
 from bot.listener import HeldPort, listen
+from bot.metrics_page import add_metrics
 from bot.schema import ConfigurationSchema
 from bot.webhook import MAX_BODY
 from domain.config.schema import ADDRESS
@@ -28,8 +29,7 @@ def application(running: Forge) -> web.Application:
     health = ProcessHealth("engine", running.workflows, running.services.database, running.settings.data_dir)
     app.router.add_get("/healthz", health.alive)
     app.router.add_get("/readyz", health.ready)
-    if running.settings.serves_metrics:
-        app.router.add_get("/metrics", running.metrics.expose)
+    add_metrics(app, running.metrics, running.settings)
     return app
 
 

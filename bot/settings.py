@@ -16,7 +16,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from agents.llm.models import Models, ModelTier
+from agents.llm.models import CALL_SECONDS, Models, ModelTier
 from bot.addresses import is_loopback, spell_as_browser
 from bot.github.registration import load_permissions
 from bot.github.settings import GitHubSettings, rsa_key
@@ -64,6 +64,7 @@ class Installation(ToolFolders, Places):
     fallback_model: str | None = Field(default=None, pattern=_MODEL)
     embedding_model: str | None = Field(default=None, pattern=_MODEL)
     model_prices: Annotated[dict[str, FixedPrice], NoDecode] = Field(default_factory=dict[str, FixedPrice])
+    model_seconds: int = Field(default=CALL_SECONDS, ge=1, le=3600)
     ceiling_phase: Decimal | None = Field(default=None, ge=0)
     ceiling_run: Decimal | None = Field(default=None, ge=0)
     ceiling_day: Decimal | None = Field(default=None, ge=0)
@@ -136,6 +137,7 @@ class Installation(ToolFolders, Places):
             embeds=self.embedding_model,
             fallback=self.fallback_model,
             are_named=bool(self.model_fields_set & _MODEL_NAMES),
+            seconds=self.model_seconds,
         )
 
     @property

@@ -12,6 +12,7 @@ from domain.github.conversation import CommentEdit, CommentRef, Reaction, Remark
 from domain.github.deliveries import AttemptsPage
 from domain.github.dependencies import DependencyChange
 from domain.github.deployments import HostDeployment, HostDeploymentState, HostDeploymentStatus
+from domain.github.installations import InstallationState
 from domain.github.issues import Issue, IssueComment
 from domain.github.merging import Merged, MergeMethod, NotMerged, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval, Branch, ChangeRequest, DraftReview, PullRequest
@@ -451,6 +452,13 @@ class CodeHost(Conversation, Merging, Issues, PullRequests, Actions, Deployments
         """The permissions that an owner gave an installation: name → level.
 
         :raises NotFound: it was uninstalled.
+        """
+        ...
+
+    async def installation_state(self, installation_id: int) -> InstallationState:
+        """Whether an installation is there.
+
+        :raises CodeHostError: GitHub does not say.
         """
         ...
 

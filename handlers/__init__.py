@@ -49,9 +49,57 @@ NOT_USED_YET = frozenset(
 )
 """Events that the App subscribes to already and that later versions need."""
 
+_SUBJECTS: Mapping[str, frozenset[str]] = {
+    "pull_request": frozenset({"repository", "pull_request", "number"}),
+    "check_run": frozenset({"repository", "check_run"}),
+    "check_suite": frozenset({"repository", "check_suite"}),
+    "workflow_run": frozenset({"repository", "workflow_run"}),
+    "merge_group": frozenset({"repository", "merge_group"}),
+    "push": frozenset({"repository", "ref", "commits"}),
+    "repository": frozenset({"repository"}),
+    "installation": frozenset(),
+    "installation_repositories": frozenset({"repositories_added", "repositories_removed"}),
+    "issues": frozenset({"repository", "issue"}),
+    "issue_comment": frozenset({"repository", "issue", "comment"}),
+    "pull_request_review": frozenset({"repository", "pull_request", "review"}),
+    "pull_request_review_comment": frozenset({"repository", "pull_request", "comment"}),
+    "pull_request_review_thread": frozenset({"repository", "pull_request", "thread"}),
+}
+"""The fields of a payload that say what an event is about: each event has all of its own and none of another's.
+
+https://docs.github.com/webhooks/webhook-events-and-payloads
+"""
+
+_SUBJECTS_OF_OTHERS = frozenset(
+    {
+        "account",
+        "alert",
+        "client_payload",
+        "deployment",
+        "discussion",
+        "forkee",
+        "hook",
+        "key",
+        "member",
+        "membership",
+        "package",
+        "pusher_type",
+        "release",
+        "rule",
+        "starred_at",
+        "team",
+        "workflow_job",
+    }
+)
+"""The same of events that Forge does not handle and that have no subject of one it handles."""
+
+_ALL_SUBJECTS = _SUBJECTS_OF_OTHERS.union(*_SUBJECTS.values())
+
 
 def translate(event: str, payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
     """The command that a webhook asks for, or why it is ignored.
+
+    The signature covers the body only, so a body that is not of the event it is sent as is ignored (T-W14).
 
     :param event: the ``X-GitHub-Event`` header.
     :param app_id: id of our App, whose own events never act.
@@ -61,6 +109,9 @@ def translate(event: str, payload: Mapping[str, Any], app_id: int) -> AnyCommand
         return Ignored(reason="ping")
     if handler is None:
         return Ignored(reason="not_used_yet" if event in NOT_USED_YET else "unknown_event")
+    subjects = _ALL_SUBJECTS & payload.keys()
+    if subjects != _SUBJECTS[event]:
+        return Ignored(reason="incomplete_payload" if subjects < _SUBJECTS[event] else "not_of_this_event")
     try:
         return handler(payload, app_id)
     except ValidationError:

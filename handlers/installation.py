@@ -21,6 +21,9 @@ class _Added(View):
 
 
 class _Installed(InstallationView):
+    """An installation in an event of its own; other events show its id only."""
+
+    app_id: Id
     repository_selection: str = ""
 
 

@@ -4,16 +4,20 @@ What GitHub shows as a quote, list, table, heading, code, link, emphasis or HTML
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+from domain.text.escaping import strip_invisible
 
 PREFIX = "/forge"
 MOST_READ = 16_000  # characters of a comment; text after them never commands
 
 _MARKDOWN = MarkdownIt("commonmark").enable("strikethrough")
 _STARTS = re.compile(rf"{PREFIX}(?=[ \t]|$)", re.IGNORECASE)
+_NEARLY_STARTS = re.compile(rf"\s*{PREFIX}(?:[\s:_\u2013\u2014-]+\S|[^\x00-\x7f])", re.IGNORECASE)
 _STARTS_RAW = re.compile(rf"[ ]{{0,3}}{PREFIX}", re.IGNORECASE)
 _DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?")
 _TAG = re.compile(r"""<(/?)([a-z][a-z0-9-]*)(?=[\s/>])(?:[^<>"']|"[^"]*"|'[^']*')*>""", re.IGNORECASE)
@@ -32,9 +36,19 @@ _ENCLOSING = frozenset(
 """The elements that GitHub allows and that enclose something; it removes all others."""
 
 
+def is_exact(line: str) -> bool:
+    """Whether a line begins with ``/forge`` as it has to, and not with what merely looks like it."""
+    return _STARTS.match(line) is not None
+
+
+def unify(text: str) -> str:
+    """The text as it looks to people: plain blanks, slashes and letters, and nothing that cannot be seen."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", strip_invisible(text))
+
+
 def find_command_lines(body: str) -> Iterator[str]:
-    """The lines that begin with ``/forge`` and may command, as they were written."""
-    if PREFIX not in body.lower():
+    """The lines that begin with ``/forge``, or nearly so, where a command may stand, as they were written."""
+    if not _names_forge(body):
         return
     raw = re.split(r"\r\n?|\n", body.replace("\0", "\ufffd"))
     env: dict[str, object] = {}  # where the parser keeps link definitions
@@ -50,7 +64,7 @@ def find_command_lines(body: str) -> Iterator[str]:
             continue
         tokens, parent = _inline(block.content, env, left), blocks[index - 1]
         left -= 0 if not tokens else len(block.content)
-        is_plain = parent.type == "paragraph_open" and parent.level == 0 and PREFIX in block.content.lower()
+        is_plain = parent.type == "paragraph_open" and parent.level == 0 and _names_forge(block.content)
         if is_plain and parent.map is not None and tokens is not None:
             first = parent.map[0]
             outside = [
@@ -65,9 +79,13 @@ def find_command_lines(body: str) -> Iterator[str]:
         math.read(block.content)
 
 
+def _names_forge(text: str) -> bool:
+    return PREFIX in unify(text).lower()
+
+
 def _inline(text: str, env: dict[str, object], longest: int) -> list[Token] | None:
     """The tokens of a paragraph or another text; empty if they do not matter, None if it is too long to be read."""
-    if PREFIX not in text.lower() and "<" not in text:
+    if not _names_forge(text) and "<" not in text:
         return []
     if len(text) > longest:
         return None
@@ -101,8 +119,12 @@ def _find_in_paragraph(
     for index, (line, text) in enumerate(zip(lines, written, strict=True)):
         is_plain = not open_tags.any and not in_table[index] and all(outside[index : index + 1]) and line != []
         open_tags.follow("", line)
-        if is_plain and line[0].level == 0 and _STARTS.match(text) and (index or _STARTS_RAW.match(first_raw)):
+        if not is_plain or line[0].level != 0:
+            continue
+        if is_exact(text) and (index or _STARTS_RAW.match(first_raw)):
             yield text.rstrip(" \t")
+        elif _NEARLY_STARTS.match(unify(text)) or (is_exact(text) and not first_raw.isascii()):
+            yield text if index else first_raw
 
 
 def _lines(tokens: Sequence[Token]) -> list[list[Token]]:

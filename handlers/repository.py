@@ -7,9 +7,17 @@ from domain.commands import AnyCommand, EndInstallation, FollowRepository, Ignor
 from handlers.payloads import RepositoryEvent
 
 
+class _Event(RepositoryEvent):
+    """An event of the repository itself: nothing else is its subject."""
+
+    label: None = None
+    milestone: None = None
+    project: None = None
+
+
 def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
-    event = RepositoryEvent.model_validate(payload)
+    event = _Event.model_validate(payload)
     if event.action in {"renamed", "transferred"}:
         return FollowRepository(repository=event.to_ref(), sender=event.sender.as_sender())
     if event.action != "deleted":

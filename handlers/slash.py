@@ -12,12 +12,15 @@ from domain.slash.commands import MOST_COMMANDS, SLASH, SlashCommand
 from domain.slash.mistakes import Problem, SlashMistake
 from domain.slash.verbs import FINDING, OPTIONAL_FINDING, VERBS, Verb
 from domain.text.escaping import strip_invisible
-from handlers.markdown import find_command_lines
+from handlers.markdown import find_command_lines, is_exact, unify
 
 LONGEST_QUOTE = 200  # characters of a wrong line that the answer quotes
 _NEAR = 0.6  # how similar a verb must be to suggest it
 
 _LINE = re.compile(r"\S+[ \t]*(?P<verb>\S*)[ \t]*(?P<rest>.*)", re.DOTALL)
+
+_NEAR_PREFIX = re.compile(r"/forge[\s:_\u2013\u2014-]*", re.IGNORECASE)
+_OTHER_SCRIPT = re.compile(r"/forge[^\x00-\x7f]{1,20}", re.IGNORECASE)
 
 _TEXTS = frozenset({"reason", "conditions", "justification", "text"})
 _NAMES = frozenset({"finding"})
@@ -34,10 +37,27 @@ def read(body: str, in_thread: bool = False) -> tuple[SlashCommand | SlashMistak
 
 
 def _parse_lines(lines: Iterator[str], in_thread: bool) -> Iterator[SlashCommand | SlashMistake]:
-    for line in islice(lines, MOST_COMMANDS):
-        yield read_line(line, in_thread)
-    for line in islice(lines, 1):
+    found = ((line, made) for line in lines if (made := _read_any(line, in_thread)) is not None)
+    for _, made in islice(found, MOST_COMMANDS):
+        yield made
+    for line, _ in islice(found, 1):
         yield _mistake(Problem.too_many, line)
+
+
+def _read_any(line: str, in_thread: bool) -> SlashCommand | SlashMistake | None:
+    return read_line(line, in_thread) if is_exact(line) else _read_near_miss(line, in_thread)
+
+
+def _read_near_miss(line: str, in_thread: bool) -> SlashMistake | None:
+    """The mistake in a line that is a command but for its first characters; None if it is a sentence like any other.
+
+    Such a line never acts: what it looks like is not what it is (T-P6).
+    """
+    seen = unify(line).strip()
+    meant = read_line(_NEAR_PREFIX.sub("/forge ", seen, count=1), in_thread)
+    if not isinstance(meant, SlashMistake):
+        return _mistake(Problem.near_miss, seen, meant.verb)
+    return _mistake(Problem.unknown_verb, seen) if _OTHER_SCRIPT.fullmatch(seen) else None
 
 
 def read_line(line: str, in_thread: bool = False) -> SlashCommand | SlashMistake:

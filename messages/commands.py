@@ -483,6 +483,11 @@ def explain_mistake(made: SlashMistake) -> str:
         case Problem.unknown_verb:
             meant = f"Did you mean {usage}?" if made.verb else "`/forge help` lists the commands."
             return f"{said} is not a command. {meant}"
+        case Problem.near_miss:
+            return (
+                f"{said} is not a command: it has to begin with `/forge` in plain letters and a plain blank, and some "
+                f"character there is another one or too many. Usage: {usage}."
+            )
         case Problem.no_finding:
             return f"{said} does not name a finding. Usage: {usage}. `/forge view` lists the findings."
         case Problem.too_long:

@@ -96,6 +96,15 @@ def render_broken(mistakes: Sequence[Mistake], hint: str = "") -> CheckText:
     return CheckText(f"{count_in_words(mistakes)} in {PATH}", f"{told}\n\n{hint}" if hint else told)
 
 
+def explain_misplaced(path: str) -> str:
+    """For a file that Forge does not read; also in annotations, so in plain words."""
+    return f"Forge does not read `{path}`, only `{PATH}`. Rename it if it is meant for Forge."
+
+
+def render_misplaced(path: str) -> CheckText:
+    return CheckText(f"{path} is not read", explain_misplaced(path))
+
+
 def name_schema(address: str) -> str:
     """How an editor checks and completes the file.
 

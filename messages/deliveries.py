@@ -43,6 +43,7 @@ REOPENED_PULL_REQUEST = "the pull request is open again"
 REOPENED_ISSUE = "the issue is open again"
 MERGED = "its pull request was merged"
 COVERED_AGAIN = "it is covered again"
+INSTALLED = "it is installed, GitHub says"
 
 
 def describe_start(start: RunStart) -> str:

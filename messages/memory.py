@@ -158,6 +158,22 @@ def no_room(most: int) -> str:
     )
 
 
+def no_such_proposal(name: str) -> str:
+    """For ``remember`` with the name of nothing that waits."""
+    return f"Nothing named {inline_code(name)} waits to be remembered here. `/forge status` names what does."
+
+
+def render_proposed(proposed: Sequence[Memory], left: int) -> str:
+    """What Forge proposes to remember, for ``status``; at least one.
+
+    :param left: how many more wait.
+    """
+    lines = [f"- {each.short_id}: {_quote(each)}" for each in proposed]
+    more = [f"- and {left} more"] if left else []
+    how = "`/forge remember M-ID` keeps one, `/forge forget M-ID` drops it; until then no agent is told:"
+    return "\n".join([f"**Forge proposes to remember.** {how}", "", *lines, *more])
+
+
 def refuse_secret() -> str:
     """For a text with a credential in it."""
     return (

@@ -1,7 +1,8 @@
-"""Decides which learnings of a model Forge keeps.
+"""Decides which learnings of a model Forge proposes to people.
 
-Memories are trusted text in later prompts, so a learning must name something that occurred,
-say what to do or what is true, be new, copy nothing, name its event, and loosen no check.
+A learning must name something that occurred, say what to do or what is true, be new, copy nothing and name its event.
+Whether it is right, and asks for no less care, no rule over words can tell, in any language: memories are trusted text
+in later prompts, so a person says so before anything is told of it.
 """
 
 import re
@@ -39,26 +40,14 @@ _TELLS = re.compile(
     r"^(the|this|a) (run|review|pull request|change|phase|task|workflow|model|agent|implementer|reviewer)\b",
     re.IGNORECASE,
 )
-_LOOSENS = re.compile(
-    r"\b(ignor\w*|skip\w*|disabl\w*|suppress\w*|bypass\w*|overlook\w*|allow\w*|approv\w*|trust\w*|weaken\w*|"
-    r"remov\w*|delet\w*|mute\w*|silenc\w*|exempt\w*|"
-    r"(?:do not|don't|never|not|no need to|without) (?:\w+ )?(?:flag\w*|report\w*|rais\w*|review\w*|check\w*|test\w*|"
-    r"block\w*|scan\w*|validat\w*|verif\w*))\b",
-    re.IGNORECASE,
-)
-_GUARDED = re.compile(
-    r"\b(secur\w*|findings?|checks?|tests?|reviews?|gates?|approvals?|permissions?|credentials?|secrets?|passwords?|"
-    r"vulnerab\w*|sandbox\w*|pull requests?|merges?|warnings?|lint\w*|guards?|breakers?|budgets?|"
-    r"instructions?|rules?|prompts?)\b",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"[.;!?](?:\s|$)|\n")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|\bwww\.|(?<!\w)@[\w-]+|<!--|</?[a-z]", re.IGNORECASE)
 
 CROWDED = Reason(
     code="learning.crowded",
-    text=("The limit of memories is reached (`memory.max`), and all others are pinned or more certain."),
+    text="As many proposals as Forge keeps wait for a person already.",
 )
+MOST_PROPOSED = 50
+"""Proposals of a repository that wait at once."""
 
 
 class Learning(BaseModel):
@@ -89,7 +78,7 @@ class ShownToModel:
 
 
 class LearningDecision(BaseModel):
-    """The decision about a learning: kept, merged into a known one, or refused.
+    """The decision about a learning: proposed, merged into a known one, or refused.
 
     :param into: id of the memory with the same content.
     """
@@ -110,7 +99,7 @@ def screen_learnings(
 ) -> Sequence[LearningDecision]:
     """Decides about each learning of a reflection, the best first; keeps at most ``most``.
 
-    :param known: the live memories of the repository.
+    :param known: the memories of the repository that live or are proposed.
     """
     sayings = [(memory, Statement.of(memory.content)) for memory in known] if learnings else []
     decided: list[LearningDecision] = []
@@ -139,8 +128,7 @@ def _screen(learning: Learning, shown: ShownToModel, known: Sequence[tuple[Memor
 
 def screen_lesson(content: str, context: str, tags: Sequence[str]) -> Reason | None:
     """Why a lesson that Forge words itself, with names that others chose, is not kept; None if it is."""
-    worded = Learning(kind=MemoryKind.semantic, content=content, context=context, tags=tuple(tags), event="")
-    return _check_form(worded) or _check_loosening(content, context)
+    return _check_form(Learning(kind=MemoryKind.semantic, content=content, context=context, tags=tuple(tags), event=""))
 
 
 def _check_source(learning: Learning, shown: ShownToModel) -> Reason | None:
@@ -169,8 +157,6 @@ def _check_form(learning: Learning) -> Reason | None:
 def _check_usefulness(learning: Learning, shown: ShownToModel) -> Reason | None:
     """Checks whether the learning is useful."""
     content = learning.content
-    if (loosens := _check_loosening(content, learning.context)) is not None:
-        return loosens
     events = "\n".join(shown.events.values()).casefold()
     if not _find_occurring(content, events):
         return Reason(code="learning.unspecific", text="It names no path, rule, command or tool of this run.")
@@ -180,13 +166,6 @@ def _check_usefulness(learning: Learning, shown: ShownToModel) -> Reason | None:
     if share >= COPIED:
         text = "It repeats text that the model was shown."
         return Reason(code="learning.copied", text=text, value=share, threshold=COPIED)
-    return None
-
-
-def _check_loosening(content: str, context: str) -> Reason | None:
-    """Checks that nothing asks for less care."""
-    if any(_LOOSENS.search(part) and _GUARDED.search(part) for part in _SENTENCE.split(f"{content}. {context}")):
-        return Reason(code="learning.loosens", text="It asks for less care; only people may decide that.")
     return None
 
 

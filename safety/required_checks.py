@@ -19,7 +19,20 @@ def check_name(base_ref: str, default_branch: str, required: Sequence[RequiredCh
     """
     if base_ref == default_branch or any(check.name == REVIEW_CHECK for check in required or ()):
         return REVIEW_CHECK
+    return name_own_check(base_ref)
+
+
+def name_own_check(base_ref: str) -> str:
+    """The name under which a verdict counts for one base branch only."""
     return f"{REVIEW_CHECK}: {base_ref}"
+
+
+def is_required(name: str, required: Sequence[RequiredCheck] | None) -> bool:
+    """Whether a check has to pass before a merge: what is not known counts as required.
+
+    GitHub lets `neutral` pass a required check, so there it must not stand for what nobody read.
+    """
+    return required is None or any(check.name == name for check in required)
 
 
 class ChecksState(StrEnum):

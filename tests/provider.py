@@ -54,11 +54,11 @@ def answer_text(blocks: list[dict[str, Any]], usage: dict[str, int] | None = USE
     return reply
 
 
-def answer_error(status: int, kind: str = "overloaded_error", retry_after: str = "") -> Reply:
+def answer_error(status: int, kind: str = "overloaded_error", retry_after: str = "", said: str = f"no, {KEY}") -> Reply:
     headers = {"Retry-After": retry_after} if retry_after else {}
 
     async def reply(_request: web.Request) -> web.Response:
-        body = {"type": "error", "error": {"type": kind, "message": f"no, {KEY}"}}
+        body = {"type": "error", "error": {"type": kind, "message": said}}
         return web.json_response(body, status=status, headers=headers)
 
     return reply

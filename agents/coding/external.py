@@ -62,11 +62,14 @@ def build_command(configured: str, task: str, task_file: str) -> tuple[str, ...]
     return tuple(word.replace("{task_file}", task_file).replace("{task}", short) for word in shlex.split(configured))
 
 
-def build_environment(address: tuple[str, int], key: str, report: str, task_file: str) -> Mapping[str, str]:
+def build_environment(
+    address: tuple[str, int], key: str, report: str, task_file: str, wait: float
+) -> Mapping[str, str]:
     """The variables by which an agent finds its model, its task, and where to report.
 
     :param address: of the gateway, as the agent sees it.
     :param key: that the gateway takes.
+    :param wait: seconds in which an answer of the model may come.
     """
     url = "http://{}:{}".format(*address)
     return {
@@ -75,6 +78,7 @@ def build_environment(address: tuple[str, int], key: str, report: str, task_file
         "OPENAI_BASE_URL": f"{url}/v1",
         "ANTHROPIC_API_KEY": key,
         "ANTHROPIC_BASE_URL": url,
+        "API_TIMEOUT_MS": str(round(wait * 1000)),  # Claude Code's name for it
         "FORGE_REPORT": report,
         "FORGE_TASK": task_file,
     }

@@ -4,10 +4,13 @@ Each call is reserved before and settled after, and repeated while its provider 
 """
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any, cast
 
+import structlog
 from pydantic import BaseModel, ConfigDict
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import (
@@ -29,6 +32,10 @@ from agents.llm.prices import compute_max_cost
 from agents.llm.tokens import count_upper_bound
 from domain.money import CallOutcome, Receipt, Refusal, Reservation, Usage
 from domain.ports import ModelBudget
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import redact_outgoing
+
+log = structlog.get_logger(__name__)
 
 FAILURES = (AgentRunError, UserError, ValueError)
 """What a model call may raise; an unreadable answer is a ``ValueError``."""
@@ -56,14 +63,19 @@ class RetryPolicy:
 
     :param attempts: the most calls for one answer while the provider fails, the first included.
     :param pauses: seconds between them; the provider may ask for more, up to ``longest_pause``.
-    :param seconds: the time limit of one call.
+    :param seconds: the time limit of one call; None: the model's.
     """
 
     attempts: int = 4
     pauses: tuple[float, ...] = (1.0, 4.0, 15.0)
     longest_pause: float = 60.0
-    seconds: float = 120.0
+    seconds: float | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    def measure_longest(self, model: LanguageModel) -> float:
+        """Seconds after which a model and its stand-ins have answered or failed for good."""
+        own = self.attempts * (self.seconds or model.seconds) + (self.attempts - 1) * self.longest_pause
+        return own * (1 if model.fallback is None and model.cheaper is None else 2)
 
 
 Keep = Callable[[ModelResponse, ModelCall], Awaitable[None]]
@@ -143,14 +155,16 @@ class ModelClient:
     ) -> ModelResponse | Exception:
         """One call. Returns an error of the provider; any other error passes through and leaves the call unsettled."""
         started = time.monotonic()
+        limit = self._retry.seconds or model.seconds
         try:
             response = await model_request(
                 model.model,
                 sent.messages,
-                model_settings=messages.build_settings(sent.max_output_tokens, self._retry.seconds, cached=sent.cached),
+                model_settings=messages.build_settings(sent.max_output_tokens, limit, cached=sent.cached),
                 model_request_parameters=sent.parameters,
             )
         except FAILURES as error:
+            log.warning("model.failed", model=model.name, error=summarize_error(error), said=read_reason(error))
             outcome = classify(error)
             amount = None if outcome is CallOutcome.lost else 0
             seconds, problem = time.monotonic() - started, summarize_error(error)
@@ -260,10 +274,45 @@ def _explain_failure(name: str, error: Exception, attempts: int) -> str:
     if isinstance(error, ModelRequestTimeout):
         return f"{name} did not answer in time{tries}."
     if isinstance(error, ModelHTTPError):
-        return f"{name} answered with HTTP {error.status_code}{tries}."
+        return f"{name} answered with HTTP {error.status_code}{tries}{_explain_reason(read_reason(error))}."
     if isinstance(error, ModelConnectionError):
         return f"{name} could not be reached{tries}."
     return f"{name} answered with something that cannot be read{tries}."
+
+
+_REASONS = (
+    (
+        r"credit balance|insufficient[ _](?:quota|funds|balance)|exceeded your current quota|billing",
+        "the credit of its account is used up: add some at the provider",
+    ),
+    (
+        r"(?:prompt|input|request) (?:is|was) too (?:long|large)|context[ _](?:length|window)|too many (?:\w+ )?tokens",
+        "what it was sent is too long for it: name a model with a longer context, or make the change smaller",
+    ),
+    (
+        r"content[ _-]?(?:filter\w*|management policy|policy)|safety (?:filter|system)|responsible ai|moderation",
+        "its content filter blocked what it was sent: no other try helps, another provider may",
+    ),
+)
+"""Of what providers say in their own words, what people can do something about."""
+
+_LONGEST_REASON = 300  # characters
+
+
+def _explain_reason(said: str) -> str:
+    """What a provider's reason means, in Forge's words; empty where that is not known."""
+    known = (meaning for pattern, meaning in _REASONS if re.search(pattern, said, re.IGNORECASE))
+    return next((f": {meaning}" for meaning in known), "")
+
+
+def read_reason(error: Exception) -> str:
+    """The provider's own reason in one line, without secrets; empty if there is none. It may quote what was sent."""
+    body: Any = error.body if isinstance(error, ModelHTTPError) else str(error)
+    while isinstance(body, dict):
+        told = cast(dict[str, Any], body)
+        body = told.get("error") or told.get("message") or told.get("detail") or ""
+    said = " ".join(strip_invisible(redact_outgoing(str(body or ""))).split())
+    return said if len(said) <= _LONGEST_REASON else said[:_LONGEST_REASON] + "…"
 
 
 def summarize_error(error: Exception) -> str:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _Model = TypeVar("_Model")
 
+CALL_SECONDS = 120
+"""The usual time limit of one call."""
+
 
 class ModelTier(StrEnum):
     """How capable a model is, and what it is chosen for."""
@@ -36,6 +39,7 @@ class LanguageModel:
     :param setting: the operator's setting that names it.
     :param cheaper: is asked where the budget does not allow this one.
     :param fallback: is asked where this one is refused or away.
+    :param seconds: the time limit of one call.
     """
 
     name: str
@@ -45,6 +49,7 @@ class LanguageModel:
     setting: str = "FORGE_FAST_MODEL"
     cheaper: LanguageModel | None = None
     fallback: LanguageModel | None = None
+    seconds: float = CALL_SECONDS
 
 
 SETTINGS = {ModelTier.strong: "FORGE_STRONG_MODEL", ModelTier.fast: "FORGE_FAST_MODEL"}
@@ -91,6 +96,7 @@ class Models:
     :param fallback: the name of the model that is asked where one of ``names`` is refused or away; without it, the
         model of the other tier is.
     :param are_named: whether somebody named one of them, so that it is a mistake if it cannot be asked.
+    :param seconds: the time limit of one call of any of them.
     """
 
     names: Mapping[ModelTier, str]
@@ -99,6 +105,7 @@ class Models:
     embeds: str | Embedding | None = None
     fallback: str | None = None
     are_named: bool = True
+    seconds: float = CALL_SECONDS
     _known: dict[str, LanguageModel | Unusable] = field(default_factory=dict[str, LanguageModel | Unusable])
     _chosen: dict[ModelTier, LanguageModel | Unusable] = field(
         default_factory=dict[ModelTier, LanguageModel | Unusable]
@@ -136,7 +143,9 @@ class Models:
 
     def _find(self, name: str, setting: str) -> LanguageModel | Unusable:
         if name not in self._known:
-            self._known[name] = build_language_model(name, self.prices, self.environment)
+            built = build_language_model(name, self.prices, self.environment)
+            is_usable = isinstance(built, LanguageModel)
+            self._known[name] = replace(built, seconds=self.seconds) if is_usable else built
         found = self._known[name]
         return replace(found, setting=setting) if isinstance(found, LanguageModel) else found
 

@@ -6,8 +6,8 @@ from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import ModelHTTPError
 
 from agents.llm import messages
-from agents.llm.client import FAILURES, summarize_error
-from agents.llm.models import LanguageModel
+from agents.llm.client import FAILURES, read_reason, summarize_error
+from agents.llm.models import CALL_SECONDS, LanguageModel
 
 _SECONDS = 30.0
 _TOKENS = 16
@@ -25,14 +25,17 @@ async def try_model(model: LanguageModel) -> tuple[bool, str]:
     It costs a few tokens that no budget counts.
     """
     started = time.monotonic()
+    seconds = _SECONDS if model.seconds <= CALL_SECONDS else model.seconds  # a local one may have to be loaded first
     try:
         async with model.model:
             await model_request(
                 model.model,
                 [messages.build_request("Answer with one word.", "Say ok.", None)],
-                model_settings=messages.build_settings(_TOKENS, _SECONDS),
+                model_settings=messages.build_settings(_TOKENS, seconds),
             )
     except FAILURES as error:
         status = error.status_code if isinstance(error, ModelHTTPError) else 0
-        return False, f"{_MEANING.get(status, 'it did not answer')} ({summarize_error(error)})"
+        said = read_reason(error)
+        why = f"{_MEANING.get(status, 'it did not answer')} ({summarize_error(error)})"
+        return False, f"{why}: {said}" if said and status not in _MEANING else why
     return True, f"answered in {time.monotonic() - started:.1f} s"

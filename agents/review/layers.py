@@ -44,6 +44,7 @@ class CheckedChange(BaseModel):
     suspected: tuple[Avoidance, ...] = ()
     claim_terms: ClaimTerms = ClaimTerms()
     lost_checks: LostChecks = NOTHING_LOST
+    only_for: str = ""  # see domain.review.review.Review
 
     def weigh_findings(self, model: "ModelPart") -> tuple[Finding, ...]:
         """The findings of layers 1 and 2; what the model found elsewhere is only shown."""

@@ -128,6 +128,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
         not_looked_at=not_looked_at,
         read_by=checked.read_by,
         read_by_model=model.read,
+        only_for=checked.only_for,
         unread=nobody,
         is_all_read=is_all_read(checked.touched, read),
         changed=checked.paths,

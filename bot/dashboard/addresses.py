@@ -6,7 +6,7 @@ from aiohttp import web
 
 from bot.addresses import Reach, classify, find_host_name, is_loopback, is_named, unwrap
 from bot.dashboard.visit import ROOT
-from bot.settings import Settings
+from bot.settings import Installation, Settings
 
 _LONGEST = 2_000  # characters of an address that somebody comes back to
 
@@ -19,7 +19,7 @@ def find_own_origin(settings: Settings, request: web.Request) -> str | None:
     return f"http://{host}" if is_loopback(find_host_name(host)) else None
 
 
-def is_own_host(settings: Settings, host: str) -> bool:
+def is_own_host(settings: Installation, host: str) -> bool:
     """Whether a request is for this server under a name of its own.
 
     Somebody else can point a name of theirs to this machine (DNS rebinding), and the browsers of people who are here

@@ -48,7 +48,7 @@ async def check_model(model: LanguageModel | Unusable, *, is_wanted: bool, ask: 
     if isinstance(model, Unusable):
         advice = f"{model.advice} Without a model, a review runs only linters and security checks."
         return fail("model", model.reason, advice) if is_wanted else warn("model", model.reason, advice)
-    state = f"{model.name}, {_describe_price(model)}"
+    state = f"{model.name}, {_describe_price(model)}, at most {model.seconds:g} s for an answer"
     if not ask:
         return ok("model", f"{state} (not asked; --ask does, for a few tokens)")
     is_well, said = await try_model(model)

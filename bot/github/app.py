@@ -6,6 +6,8 @@ from bot.github.conversation import GitHubConversation
 from bot.github.errors import bad_answer
 from bot.github.payloads.apps import AppShown, HookShown, InstallationShown
 from bot.github.payloads.parsing import parse, parse_all
+from domain.errors import NotFound
+from domain.github.installations import InstallationState
 from domain.github.welcome import find_missing
 
 
@@ -25,6 +27,15 @@ class GitHubApp(GitHubConversation):
         purpose = f"ask GitHub about installation {installation_id}"
         shown = await self._client.get_as_app(f"app/installations/{installation_id}", purpose)
         return parse(InstallationShown, shown, purpose).permissions
+
+    async def installation_state(self, installation_id: int) -> InstallationState:
+        purpose = f"ask GitHub about installation {installation_id}"
+        try:
+            shown = await self._client.get_as_app(f"app/installations/{installation_id}", purpose)
+        except NotFound:
+            return InstallationState.gone
+        suspended_at = parse(InstallationShown, shown, purpose).suspended_at
+        return InstallationState.active if suspended_at is None else InstallationState.suspended
 
     async def hook(self) -> HookShown:
         """Where GitHub delivers the App's webhooks.

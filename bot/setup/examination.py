@@ -43,7 +43,7 @@ async def try_key(provider: str, key: str) -> tuple[Diagnosis, Mapping[str, str]
                 return _refuse_other(setting, names[tier]), {}
         asked, names = ModelTier.fast, _CHOSEN[provider]
         kept |= {setting: "" if names == _DEFAULTS else names[tier] for tier, setting in _NAMES.items()}
-    models = Models(names, settings.model_prices, environment={**os.environ, **kept})
+    models = Models(names, settings.model_prices, environment={**os.environ, **kept}, seconds=settings.model_seconds)
     return await check_model(models.find(asked), is_wanted=True, ask=True), kept
 
 

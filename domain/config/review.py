@@ -100,14 +100,16 @@ class ReviewSettings(Section):
     unread: IfUnread = Field(
         default=IfUnread.neutral,
         description="The result of a change without findings that has source which neither a linter of its "
-        "language nor a model read. `neutral`: the check is neutral and names it. `ask`: a person is asked. "
-        "`approve`: the "
-        "check succeeds and names it. Forge never approves, fixes or merges it unasked.",
+        "language nor a model read. `neutral`: the check is neutral and names it; where the branch requires the check, "
+        "a person is asked, because GitHub would let neutral pass. `ask`: a person is asked. `approve`: the check "
+        "succeeds and names it. Forge never approves, fixes or merges it unasked.",
     )
     never_send: Globs = Field(default=(), description="Files whose content Forge never sends to a model provider.")
     dry_run: bool = Field(default=False, description="Show everything in the check run and post no comments.")
     bots: tuple[BotName, ...] = Field(
-        default=("dependabot",), max_length=50, description="Bots whose pull requests are reviewed."
+        default=("dependabot",),
+        max_length=50,
+        description="Bots whose pull requests are reviewed; those of others once somebody writes `/forge review`.",
     )
 
     @property

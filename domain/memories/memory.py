@@ -76,6 +76,7 @@ class Archived(StrEnum):
     merged = "merged"  # into another with the same content
     contradicted = "contradicted"  # by one of higher confidence
     crowded = "crowded"  # beyond the limit
+    proposed = "proposed"  # a model says so, and no person did yet: it was never told to anybody
 
 
 class Memory(BaseModel):

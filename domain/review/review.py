@@ -167,6 +167,7 @@ class Review(BaseModel):
     reasons: tuple[Reason, ...]
     conclusion: Conclusion
     seconds: float
+    only_for: str = ""  # the base branch, where a merge into the default branch would bring in more than was reviewed
 
     @property
     def fingerprints(self) -> list[str]:

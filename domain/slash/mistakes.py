@@ -1,4 +1,4 @@
-"""What can be wrong with a line that begins with ``/forge``."""
+"""What can be wrong with a line that begins with ``/forge``, or nearly so."""
 
 from enum import StrEnum
 
@@ -15,6 +15,7 @@ class Problem(StrEnum):
     malformed = "malformed"  # the verb is known, its arguments are not what it takes
     no_finding = "no_finding"  # outside a finding's own thread its name is needed
     too_long = "too_long"
+    near_miss = "near_miss"  # it is one but for its first characters, which only look like ``/forge``
     too_many = "too_many"  # more commands in one comment than are obeyed
 
 

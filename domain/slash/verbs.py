@@ -173,7 +173,12 @@ VERBS: Mapping[Verb, VerbRow] = {
         _JUDGES,
     ),
     Verb.undismiss: VerbRow("undismiss F-ID", "take a dismissal back", arguments="{finding}", effects=_JUDGES),
-    Verb.remember: VerbRow("remember text", "teach Forge something about this repository", _TEACHES, _TEXT),
+    Verb.remember: VerbRow(
+        "remember text or M-ID",
+        "teach Forge something, or keep what it proposes",
+        _TEACHES,
+        _TEXT,
+    ),
     Verb.forget: VerbRow("forget M-ID", "make Forge forget it", _TEACHES, f"(?P<memory>M-{_ULID})", _JUDGES),
     Verb.fix: VerbRow("fix F-ID", "propose a change that fixes a finding", arguments="{finding}"),
     Verb.run: VerbRow(

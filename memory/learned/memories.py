@@ -95,6 +95,29 @@ async def list_live(database: Database, repository_id: int) -> Sequence[Memory]:
     )
 
 
+async def list_known(database: Database, repository_id: int) -> Sequence[Memory]:
+    """The memories of a repository that live or that a model proposed, oldest first."""
+    is_known = or_(MemoryRow.archived_at.is_(None), MemoryRow.archived_why == Archived.proposed.value)
+    return await _load(database, _select_in(repository_id).where(is_known).order_by(MemoryRow.id))
+
+
+async def list_proposed(database: Database, repository_id: int, most: int) -> Sequence[Memory]:
+    """What a model proposed to remember and nobody answered yet, newest first."""
+    query = _select_in(repository_id).where(MemoryRow.archived_why == Archived.proposed.value)
+    return await _load(database, query.order_by(MemoryRow.id.desc()).limit(most))
+
+
+async def answer_proposal(database: Database, memory_id: str, why: Archived) -> bool:
+    """Let a proposal wait no more; whether it did.
+
+    :param why: what became of it.
+    """
+    waiting = MemoryRow.id == memory_id, MemoryRow.archived_why == Archived.proposed.value
+    answered = update(MemoryRow).where(*waiting).values(archived_why=why.value).returning(MemoryRow.id)
+    async with database.transaction() as session:
+        return (await session.execute(answered)).first() is not None
+
+
 async def list_all(database: Database, repository_id: int) -> Sequence[Memory]:
     """All memories of a repository, archived ones included, oldest first."""
     return await _load(database, _select_in(repository_id).order_by(MemoryRow.id))

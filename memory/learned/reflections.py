@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import and_, or_, select, update
+from sqlalchemy import and_, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
 from domain.ids import lowest_id_at
-from domain.memories.memory import Memory, Origin, Use, create_memory
+from domain.memories.memory import Archived, Memory, Origin, Use, create_memory
 from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
@@ -19,8 +19,7 @@ from memory.db.tables.ledger import EventRow
 from memory.db.tables.runs import RunRow
 from memory.learned import capacity, memories
 from memory.ledger import ledger
-from safety.learning_screening import CROWDED, Learning, LearningDecision
-from safety.memory_eviction import MOST_LIVE
+from safety.learning_screening import CROWDED, MOST_PROPOSED, Learning, LearningDecision
 
 
 async def keep(
@@ -30,12 +29,10 @@ async def keep(
     decided: Sequence[LearningDecision],
     note: str,
     now: datetime,
-    most: int = MOST_LIVE,
 ) -> int:
-    """Store the result of a reflection, once per run and moment; returns the number of new memories.
+    """Store the result of a reflection, once per run and moment; returns the number of new proposals.
 
     :param note: why nothing was learned, if so.
-    :param most: live memories that the repository may have.
     """
     async with database.transaction() as session:
         # A write comes first, so that two executions take turns.
@@ -43,7 +40,7 @@ async def keep(
         if (before := await _find_recorded(session, run, moment)) is not None:
             return int(before["stored"])
         await capacity.lock_repository(session, database.dialect, run.repository.id)
-        became = Counter([await _keep(session, database.dialect, run, each, most, now) for each in decided])
+        became = Counter([await _keep(session, database.dialect, run, each, now) for each in decided])
         told = {
             "moment": moment,
             "stored": became[EventType.learning_stored],
@@ -65,14 +62,15 @@ async def _find_recorded(session: AsyncSession, run: Run, moment: str) -> Mappin
     return await session.scalar(same)
 
 
-async def _keep(
-    session: AsyncSession, dialect: str, run: Run, decided: LearningDecision, most: int, now: datetime
-) -> EventType:
-    """Store one learning if it passes; returns the outcome."""
+async def _keep(session: AsyncSession, dialect: str, run: Run, decided: LearningDecision, now: datetime) -> EventType:
+    """Store one learning as a proposal if it passes; returns the outcome."""
     learning, refused = decided.learning, decided.refused
-    memory = _memory(run, learning, now)
-    if decided.is_new and not await capacity.keep(session, run.repository.id, [memory], most, run.id, now):
+    memory = _propose(run, learning, now)
+    if decided.is_new and await _count_proposed(session, run.repository.id) >= MOST_PROPOSED:
         refused = CROWDED
+    elif decided.is_new:
+        session.add(memories.to_row(memory))
+        await session.flush()
     told: dict[str, object] = {"event": learning.event, "kind": learning.kind.value}
     if refused is not None:
         kind = EventType.learning_refused
@@ -95,9 +93,15 @@ async def _count_recurrence(session: AsyncSession, dialect: str, run: Run, memor
         await memories.record_use_within(session, dialect, [memory_id], Use.recurred, run.id, now)
 
 
-def _memory(run: Run, learning: Learning, now: datetime) -> Memory:
+async def _count_proposed(session: AsyncSession, repository_id: int) -> int:
+    proposed = MemoryRow.repository_id == repository_id, MemoryRow.archived_why == Archived.proposed.value
+    return await session.scalar(select(func.count()).where(*proposed)) or 0
+
+
+def _propose(run: Run, learning: Learning, now: datetime) -> Memory:
+    """A memory that is told to nobody before a person keeps it."""
     source = f"event {learning.event} of run {run.id} on #{run.number}"
-    return create_memory(
+    made = create_memory(
         run.repository,
         Origin.model,
         learning.kind,
@@ -107,6 +111,7 @@ def _memory(run: Run, learning: Learning, now: datetime) -> Memory:
         context=learning.context,
         tags=learning.tags,
     )
+    return made.model_copy(update={"archived_at": now, "archived_why": Archived.proposed})
 
 
 _NEWSWORTHY = (

@@ -105,6 +105,8 @@ async def find_blocking_reason(services: Services, known: Preconditions) -> str 
     """
     if known.review.decision is not Decision.approve:
         return "the verdict is not to approve."
+    if known.review.only_for:
+        return f"{inline_code(known.review.only_for)} has changes of its own that were not reviewed for other branches."
     obstacle = await services.host.objections(known.run.repository, known.run.number)
     return f"{', '.join(sorted(obstacle))} requested changes." if obstacle else None
 

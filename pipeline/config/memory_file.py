@@ -1,6 +1,7 @@
 """Imports ``.github/forge-memory.md`` from the default branch, and checks the version of a pull request."""
 
 from datetime import datetime
+from functools import reduce
 
 from domain.config.mistakes import Mistake
 from domain.errors import Behind, NotFound
@@ -67,10 +68,11 @@ async def check(services: Services, repository: RepositoryRef, at_head: bytes | 
 
 
 def merge_checks(found: list[ConfigCheck]) -> ConfigCheck:
-    """The check of one file, or of both."""
-    if len(found) == 1:
-        return found[0]
-    one, other = found
+    """The check of one file, or of several."""
+    return reduce(_merge, found)
+
+
+def _merge(one: ConfigCheck, other: ConfigCheck) -> ConfigCheck:
     conclusion = one.conclusion if one.conclusion is not Conclusion.success else other.conclusion
     return ConfigCheck(conclusion, texts.combine_checks(one.text, other.text), one.annotations + other.annotations)
 

@@ -8,7 +8,8 @@ from functools import partial
 import structlog
 
 from domain.commands import EndInstallation, EndIssue, EndPullRequest, ResumeInstallation
-from domain.errors import CodeHostError
+from domain.errors import Behind, CodeHostError
+from domain.github.installations import InstallationState
 from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot
 from domain.runs.run import ReasonCode, RepositoryRef, Run
@@ -146,6 +147,10 @@ class Cancellation:
 
     async def _end_installation(self, command: EndInstallation) -> str:
         installation_id, repository_ids = command.installation_id, command.repository_ids
+        if repository_ids is None and await self._journal.has_patch("an installation is looked up"):
+            look = partial(self._is_installed, command)
+            if await read_when_visible(self._services, self._journal, "is it installed", look, command.why):
+                return texts.INSTALLED
         if repository_ids is not None and await self._journal.has_patch("what is lost is looked up"):
             repository_ids = await self._journal.step("what is lost", self._list_lost, installation_id, repository_ids)
             if not repository_ids:
@@ -155,6 +160,18 @@ class Cancellation:
             return ended
         purged = await self._journal.step("purge", purge, self._services, installation_id, repository_ids)
         return texts.describe_purge(ended, purged)
+
+    async def _is_installed(self, command: EndInstallation, told: str | None) -> bool:
+        """Whether GitHub says otherwise than the event, which may be late, or not one of GitHub's.
+
+        :param told: what the event told; None to take any answer.
+        :raises Behind: GitHub may not show yet what the event told.
+        """
+        state = await self._services.host.installation_state(command.installation_id)
+        is_active = state is InstallationState.active or (command.is_for_good and state is not InstallationState.gone)
+        if is_active and told is not None:
+            raise Behind("GitHub shows an installation that it called ended.", "Forge looks again.")
+        return is_active
 
     async def _list_lost(self, installation_id: int, repository_ids: tuple[int, ...]) -> tuple[int, ...]:
         """The repositories that are lost now: the event may be late."""

@@ -10,7 +10,8 @@ from messages import deliveries as texts
 from messages import review as review_texts
 from pipeline.context import Services
 from pipeline.deliveries.context import DeliveryContext
-from pipeline.publishing import checks
+from pipeline.publishing import checks, run_check
+from pipeline.publishing.required_checks import requires_check
 
 
 async def report_merge_group(context: DeliveryContext, command: ReportMergeGroup) -> str:
@@ -27,15 +28,23 @@ async def _report(context: DeliveryContext, command: ReportMergeGroup) -> str:
     is_excluded = last is not None and last.reason is ReasonCode.excluded
     text = review_texts.render_merge_group(number, live.head_sha, review, is_excluded=is_excluded)
     name = review_texts.CHECK_NAME if last is None else last.check_name
-    conclusion = _conclude(review, is_excluded=is_excluded)
+    conclusion = await _conclude(services, last, review)
+    if review is not None and review.only_for and name == review_texts.CHECK_NAME:
+        conclusion, text = run_check.hold_for_base(review.only_for, conclusion, text)
     await checks.report(services, command.repository, context.guid, command.head_sha, name, conclusion, text)
     return texts.describe_report(conclusion)
 
 
-def _conclude(review: Review | None, *, is_excluded: bool) -> Conclusion:
+async def _conclude(services: Services, run: Run | None, review: Review | None) -> Conclusion:
+    """The verdict; where nothing was read, it is neutral only if the head's own check is, and that may pass."""
+    if run is None or (review is None and run.reason is not ReasonCode.excluded):
+        return Conclusion.action_required
     if review is not None:
-        return review.conclusion
-    return Conclusion.neutral if is_excluded else Conclusion.action_required
+        is_unread = review.conclusion is Conclusion.neutral and await requires_check(services, run)
+        return Conclusion.action_required if is_unread else review.conclusion
+    shown = await services.host.find_check_run(run.repository, run.head_sha, run.id)
+    is_neutral = shown is not None and shown.conclusion == Conclusion.neutral
+    return Conclusion.neutral if is_neutral else Conclusion.action_required
 
 
 async def _find_newest_verdict(

@@ -94,14 +94,13 @@ class ReflectionRun:
         return _redact(await ask(question, Reflection, model, money, keep=keep))
 
     async def _keep(self, question: ReflectionQuestion, answer: ModelAnswer, known: ReflectionInput) -> int:
-        """How many memories were kept."""
+        """How many memories were proposed."""
         await self._close_reservations(question.key)
         database, run, now = self._services.database, self._run, self._services.clock.now()
-        live = await memories.list_live(database, run.repository.id)
+        there = await memories.list_known(database, run.repository.id)
         proposed = reflection.read_learnings(answer, question)
-        decided = await asyncio.to_thread(screen_learnings, proposed, question.shown, live, most=known.most)
-        may_live = known.configuration.memory.max
-        return await reflections.keep(database, run, self._moment.value, decided, "", now, may_live)
+        decided = await asyncio.to_thread(screen_learnings, proposed, question.shown, there, most=known.most)
+        return await reflections.keep(database, run, self._moment.value, decided, "", now)
 
     async def _record_reason(self, why: str) -> None:
         await self._close_reservations(reflection.build_key(self._moment))

@@ -8,7 +8,7 @@ from domain.errors import ForgeError, Superseded
 from domain.github.checks import Annotation, Button, CheckRun, CheckRunRef
 from domain.review.findings import Finding, Severity
 from domain.review.review import Conclusion
-from domain.runs.run import ReasonCode, Run, RunState
+from domain.runs.run import REVIEW_CHECK, ReasonCode, Run, RunState
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from memory.runs import checkpoints, outbox, runs
@@ -18,10 +18,12 @@ from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.publishing.checks import complete_check, ensure_check, update_check
 from pipeline.publishing.publisher import NO_ID, PostLater, post_progress_once
+from safety.required_checks import name_own_check
 
 CONCLUDED = "concluded"
 _CREATION = "queued"
 _ABANDONED = frozenset({ReasonCode.superseded, ReasonCode.closed})  # reasons whose head nobody looks at any more
+_PASSING = frozenset({Conclusion.success, Conclusion.neutral})  # GitHub lets both pass
 MAX_ANNOTATIONS = 100
 REVIEW_AGAIN = Button(label="Review again", description="Run all checks on this head once more", identifier="review")
 _LEVELS = {
@@ -52,8 +54,7 @@ async def conclude(
     :param annotated: findings that become annotations.
     """
     conclusion, text = await _agree_with_same_head(services, run, conclusion, text)
-    check = _build_check(run, "completed", text, conclusion, _build_annotations(annotated))
-    await complete_check(services, run, _CREATION, CONCLUDED, check)
+    await _complete(services, run, CONCLUDED, conclusion, text, _build_annotations(annotated))
 
 
 async def conclude_again(services: Services, run: Run, cause: str, conclusion: Conclusion, text: CheckText) -> None:
@@ -62,8 +63,34 @@ async def conclude_again(services: Services, run: Run, cause: str, conclusion: C
     :param cause: the delivery behind it; each changes it once.
     """
     conclusion, text = await _agree_with_same_head(services, run, conclusion, text)
-    check = _build_check(run, "completed", text, conclusion)
-    await complete_check(services, run, _CREATION, f"concluded by {cause}", check)
+    await _complete(services, run, f"concluded by {cause}", conclusion, text)
+
+
+async def _complete(
+    services: Services,
+    run: Run,
+    step: str,
+    conclusion: Conclusion,
+    text: CheckText,
+    annotations: tuple[Annotation, ...] = (),
+) -> None:
+    """Complete the run's check. What holds for one base only does not pass under the name that others require, too."""
+    review = await checkpoints.load_review(services.database, run) if run.check_name == REVIEW_CHECK else None
+    if review is not None and review.only_for:
+        own = _build_check(run, "completed", text, conclusion, annotations).model_copy(
+            update={"name": redact_outgoing(name_own_check(review.only_for)), "external_id": f"{run.id}:base"}
+        )
+        await complete_check(services, run, "own check", f"{step} for its base", own)
+        conclusion, text = hold_for_base(review.only_for, conclusion, text)
+    check = _build_check(run, "completed", text, conclusion, annotations)
+    await complete_check(services, run, _CREATION, step, check)
+
+
+def hold_for_base(base: str, conclusion: Conclusion, text: CheckText) -> tuple[Conclusion, CheckText]:
+    """What a verdict that holds for one base is under the name that several branches may require."""
+    if conclusion not in _PASSING:
+        return conclusion, text
+    return Conclusion.action_required, review_texts.render_only_for(base, name_own_check(base), text)
 
 
 async def close(services: Services, run: Run) -> None:
@@ -139,7 +166,7 @@ async def _agree_with_same_head(
 
     On GitHub the newest check of a head counts for all of them, so a head passes only if no review of it disagrees.
     """
-    if conclusion not in {Conclusion.success, Conclusion.neutral}:  # GitHub lets both pass
+    if conclusion not in _PASSING:
         return conclusion, text
     others = await checkpoints.find_disagreeing(services.database, run)
     for worse in (Conclusion.action_required, Conclusion.neutral):

@@ -1,30 +1,23 @@
 """Analyses one head with layers 1 and 2, and builds its review from all layers."""
 
-import asyncio
-from collections.abc import Collection
 from functools import partial
 
 from agents.review import reviewer, transient_commits
 from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
-from domain.review.review import Conclusion, Review
+from domain.review.review import Review
 from domain.runs.run import Run
 from memory.findings import dismissals, findings
 from memory.runs import checkpoints, runs
 from pipeline.checkout import fetch_mirror
-from pipeline.config import memory_file, parsing
-from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.context import Services
-from pipeline.publishing import run_check
 from pipeline.review.avoidance import build_avoidance_check, end_orphaned_whitelists
+from pipeline.review.base_branch import build_for_base, find_only_base
 from pipeline.runs.lifecycle import run_while_current
-from pipeline.verdicts.settings import RunSettings, is_own_pull_request, load_configuration
+from pipeline.verdicts.settings import RunSettings, is_own_pull_request
 from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS
 from safety.review_update import with_history
 from safety.risk import PullRequestAuthor
-
-EXAMINED = frozenset({parsing.PATH, memory_file.PATH})
-"""Files by which people steer Forge: a pull request that changes one gets the check ``Forge / config``."""
 
 
 class ReviewAnalysis:
@@ -50,6 +43,7 @@ class ReviewAnalysis:
         owned = await is_own_pull_request(services, run, settings.pull_request)
         mirror = await fetch_mirror(services, run)
         change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
+        only_for = await find_only_base(mirror, settings.pull_request, change.merge_base)
         if settings.pull_request.base_ref == settings.pull_request.default_branch:
             await end_orphaned_whitelists(services, run, mirror)
         checked = await reviewer.check(
@@ -62,7 +56,10 @@ class ReviewAnalysis:
             owned=owned,
             avoided=await build_avoidance_check(services, run, configuration, owned=owned),
         )
-        return await transient_commits.add_transient_commits(checked, mirror, services.toolbox, configuration, author)
+        checked = await transient_commits.add_transient_commits(
+            checked, mirror, services.toolbox, configuration, author
+        )
+        return checked.model_copy(update={"only_for": only_for})
 
     async def has_leaked(self) -> bool:
         """Whether an earlier head had a credential for which nobody answered: no filter of paths covers that."""
@@ -72,32 +69,11 @@ class ReviewAnalysis:
         }
         return bool(earlier - set(await dismissals.find_by_fingerprint(database, run.repository, run.number, earlier)))
 
-    async def check_files(self, touched: Collection[str]) -> Conclusion:
-        """Check Forge's own files as the pull request has them, and show it; they take no effect.
-
-        :param touched: of :data:`EXAMINED`, those that it changes; at least one.
-        """
-        services, run = self._services, self._run
-        at_head = await (await fetch_mirror(services, run)).read(run.head_sha, sorted(touched))
-        found: list[ConfigCheck] = []
-        if parsing.PATH in touched:
-            loaded = await load_configuration(services, run)
-            ceilings = services.ceilings.of_configuration
-            there = at_head.get(parsing.PATH)
-            allowed = services.notices.list_allowed(run.repository)
-            known = (loaded.configuration, loaded.below, ceilings, allowed, services.public_url)
-            found.append(await asyncio.to_thread(check_configuration, there, *known))
-        if memory_file.PATH in touched:
-            found.append(await memory_file.check(services, run.repository, at_head.get(memory_file.PATH)))
-        shown = memory_file.merge_checks(found)
-        await run_check.show_configuration(services, run, shown.conclusion, shown.text, shown.annotations)
-        return shown.conclusion
-
 
 async def build_review(services: Services, run: Run, checked: CheckedChange, model: ModelPart) -> Review:
     """Build the review from all layers, without dismissed findings, and keep it as the phase's checkpoint."""
     earlier = await findings.load_credentials(services.database, run.repository.id, run.number)
-    review = with_history(reviewer.build_review(checked, model), (*checked.in_passing, *earlier))
+    review = with_history(await build_for_base(services, run, checked, model), (*checked.in_passing, *earlier))
     remaining = await apply_dismissals(services, run, review)
     began, now = await runs.get_started_at(services.database, run.id), services.clock.now()
     timed = remaining.model_copy(update={"seconds": 0.0 if began is None else (now - began).total_seconds()})

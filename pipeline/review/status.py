@@ -17,6 +17,7 @@ from pipeline.context import Services
 from pipeline.gates.ask import show_gates
 from pipeline.publishing import run_check
 from pipeline.publishing.progress import ProgressUpdates
+from pipeline.publishing.required_checks import requires_check
 from pipeline.runs.status import open_status
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.settings import NotReviewed, NotReviewedKind
@@ -72,8 +73,13 @@ class ReviewStatus:
                 await self.conclude(Conclusion.action_required, review_texts.render_over_quota(end.why))
             case NotReviewedKind.draft:  # it may be merged as soon as it is ready, so it has to wait
                 await self.conclude(Conclusion.action_required, review_texts.render_excluded(end.why, problem))
-            case NotReviewedKind.excluded:
+            case NotReviewedKind.filtered:  # the configuration says that nobody needs to read these files
                 await self.conclude(Conclusion.neutral, review_texts.render_excluded(end.why, problem))
+            case NotReviewedKind.excluded:
+                is_required = await requires_check(self._services, self._run)
+                conclusion = Conclusion.action_required if is_required else Conclusion.neutral
+                text = review_texts.render_excluded(end.why, problem, is_required=is_required)
+                await self.conclude(conclusion, text)
 
     async def show_waiting(self, gate: Gate) -> None:
         """Show that the run waits at a gate. The findings so far are kept, and nothing is approved."""

@@ -9,9 +9,10 @@ from domain.runs.run import Phase, ReasonCode, Run, RunState
 from pipeline.automation import workflow
 from pipeline.context import Services
 from pipeline.review import follow_up
-from pipeline.review.analysis import EXAMINED, ReviewAnalysis
+from pipeline.review.analysis import ReviewAnalysis
 from pipeline.review.comments import record_comments
 from pipeline.review.model_layer import ModelLayer
+from pipeline.review.own_files import EXAMINED, check_files
 from pipeline.review.status import ReviewStatus
 from pipeline.review.verdict import ReviewVerdict
 from pipeline.runs.lifecycle import RunWorkflow
@@ -46,7 +47,7 @@ class ReviewRun(RunWorkflow):
             checked = await journal.step("run the checks", self._analysis.run_checks, settings)
             touched = EXAMINED.intersection(checked.paths)
             if touched:
-                await journal.step("check the configuration file", self._analysis.check_files, touched)
+                await journal.step("check the configuration file", check_files, self._services, self._run, touched)
             filtered_out = await self._find_filter(checked, settings)
             if filtered_out is not None:
                 await self._leave_phase(Phase.review)
@@ -82,7 +83,8 @@ class ReviewRun(RunWorkflow):
             return None  # the filter does not cover files that decide who may do what
         if await self._journal.step("look into the history", self._analysis.has_leaked):
             return None
-        return NotReviewed(kind=NotReviewedKind.excluded, why=nothing.text)
+        kind = NotReviewedKind.excluded if checked.only_for else NotReviewedKind.filtered
+        return NotReviewed(kind=kind, why=nothing.text)
 
     async def _end_unreviewed(self, end: NotReviewed, settings: RunSettings) -> str:
         step, state, reason = _UNREVIEWED[end.kind]
@@ -136,6 +138,7 @@ _UNREVIEWED = {
     NotReviewedKind.over_quota: ("say that it is too much", RunState.failed, ReasonCode.guard),
     NotReviewedKind.draft: _EXCLUDED,
     NotReviewedKind.excluded: _EXCLUDED,
+    NotReviewedKind.filtered: _EXCLUDED,
 }
 """For each kind the step, which is never renamed, and how the run ends."""
 

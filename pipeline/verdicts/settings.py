@@ -13,7 +13,7 @@ from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.repositories import permits
 from memory.runs import runs
-from pipeline.config import loading, memory_file
+from pipeline.config import loading, memory_file, misplaced
 from pipeline.config.parsing import LoadedConfiguration
 from pipeline.context import Services
 from safety.eligibility import DRAFT, find_exclusion
@@ -26,7 +26,8 @@ class NotReviewedKind(StrEnum):
     paused = "paused"  # a person paused Forge in the repository
     over_quota = "over_quota"  # too many reviews without anybody asking
     draft = "draft"  # drafts are excluded, and it may become ready at any moment
-    excluded = "excluded"  # by the repository's configuration
+    excluded = "excluded"  # by the repository's configuration, until somebody asks
+    filtered = "filtered"  # the configuration leaves out every file of it, whoever asks
 
 
 class NotReviewed(BaseModel):
@@ -149,7 +150,8 @@ async def refresh_configuration(services: Services, run: Run) -> None:
 
 
 async def _keep(services: Services, run: Run, now: LoadedConfiguration) -> KeptConfiguration:
-    kept = KeptConfiguration(configuration=now.configuration, problem=now.problem)
+    problem = now.problem or await misplaced.find_misplaced(services.host, run.repository, now)
+    kept = KeptConfiguration(configuration=now.configuration, problem=problem)
     await model_answers.keep(services.database, run, _KEPT_KEY, kept.model_dump(mode="json"), services.clock.now())
     return kept
 

@@ -3,6 +3,7 @@
 import pytest
 
 from domain.errors import NotFound
+from domain.github.installations import InstallationState
 from domain.github.welcome import RepositoryTraits
 from tests.contract.stage import Stage
 
@@ -15,6 +16,16 @@ async def test_what_an_owner_granted(stage: Stage) -> None:
     assert granted["issues"] == "read"
     with pytest.raises(NotFound):
         await stage.host.installation_permissions(999_999)
+
+
+async def test_whether_an_installation_is_there(stage: Stage) -> None:
+    installation = stage.sim.world.installation_of(stage.shelf)
+    assert installation is not None
+    assert await stage.host.installation_state(installation.id) is InstallationState.active
+    stage.sim.suspend(installation)
+    assert await stage.host.installation_state(installation.id) is InstallationState.suspended
+    stage.sim.uninstall(installation)
+    assert await stage.host.installation_state(installation.id) is InstallationState.gone
 
 
 async def test_a_repository_as_a_whole(stage: Stage) -> None:

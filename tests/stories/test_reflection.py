@@ -15,7 +15,7 @@ from agents.llm.models import Models
 from agents.llm.scripted import Fails, ScriptedModel
 from agents.prompts import load_prompt
 from domain.events import Event
-from domain.memories.memory import Memory, Origin
+from domain.memories.memory import Archived, Memory, Origin
 from domain.money import FixedPrice
 from memory.learned import memories
 from memory.ledger import ledger
@@ -48,7 +48,8 @@ async def learns(tmp_path: Path, model: ScriptedModel) -> AsyncGenerator[Story]:
 
 
 async def list_memories(story: Story, repository: Repository) -> list[Memory]:
-    return [*await memories.list_live(story.forge.services.database, repository.id)]
+    """Those that live and those that are proposed."""
+    return [*await memories.list_known(story.forge.services.database, repository.id)]
 
 
 async def list_events(story: Story, trigger: str = "issue") -> list[Event]:
@@ -86,6 +87,7 @@ async def test_a_run_that_was_sent_back_teaches_one_thing(learns: Story, model: 
     assert (memory.content, memory.origin, memory.confidence) == (LEARNED["content"], Origin.model, 0.5)
     bounced = next(each for each in await _events(learns) if each.type == "loop.phase_bounce")
     assert bounced.id in memory.source
+    assert memory.archived_why is Archived.proposed
     stored, refused, ended = await list_events(learns)
     assert stored.payload["memory"] == memory.id
     assert refused.payload["code"] == "learning.short"
@@ -93,6 +95,27 @@ async def test_a_run_that_was_sent_back_teaches_one_thing(learns: Story, model: 
     [shown] = list_questions(model)
     assert "ruff/F821 in shop/cart.py" in shown
     assert "def total" not in shown
+
+
+async def test_a_person_keeps_what_forge_proposes(learns: Story, model: ScriptedModel) -> None:
+    """Until then no agent is told of it."""
+    model.when(OVER, {"learnings": [LEARNED]})
+    model.when(MEND, patches(change("discont", "discount")), MENDED)
+    issue, _ = await propose_diffs(learns, model, WRONG)
+    database, repository = learns.forge.services.database, issue.repository
+    [proposed] = await list_memories(learns, repository)
+    assert not await memories.list_live(database, repository.id)
+    carol = learns.github.user("carol")
+    learns.github.grant(repository, carol, "write")
+    shown = await issue.comment(carol, "/forge status")
+    assert f"- {proposed.short_id}: Run" in shown
+    assert "`/forge remember M-ID` keeps one" in shown
+    kept = await issue.comment(carol, f"/forge remember {proposed.short_id}")
+    assert "Learned: Run" in kept
+    [live] = await memories.list_live(database, repository.id)
+    assert (live.content, live.context, live.tags) == (proposed.content, proposed.context, proposed.tags)
+    assert (live.origin, live.pinned) == (Origin.person, True)
+    assert not await memories.list_proposed(database, repository.id, 5)
 
 
 async def test_most_runs_teach_nothing(learns: Story, model: ScriptedModel) -> None:

@@ -428,3 +428,33 @@ async def test_order_of_imports_knows_the_projects_own_packages(story: Story) ->
     await story.settle()
     assert "ruff/I001" in (story.check(repository, head).summary or "")
     assert first_lines(story.comments(pull)) == snapshot(["🔵 **Info** · style"])
+
+
+async def test_a_configuration_under_another_name_gets_a_word(story: Story) -> None:
+    """In the pull request that brings it, and as long as it lies there instead of the one that is read."""
+    repository, alice = story.repository({"app.py": APP})
+    written = "review: {on_pull_request: false}\n"
+    head = await alice.push(repository, "feature", {".github/forge.yaml": written}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    story.pass_over(pull)
+    [check] = story.github.check_runs(repository, head, "Forge / config")
+    assert (check.conclusion, check.title) == ("neutral", ".github/forge.yaml is not read")
+    assert "only `.github/forge.yml`" in (check.summary or "")
+    await alice.merge(pull)
+    head = await alice.push(repository, "other", {"app.py": APP + "\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "other")
+    await story.settle()
+    story.pass_over(pull)
+    assert "does not read `.github/forge.yaml`" in (story.check(repository, head).summary or "")
+    assert not story.github.check_runs(repository, head, "Forge / config")
+
+
+@pytest.mark.parametrize("path", ["forge.yml", ".forge.yml"])
+async def test_a_file_of_another_tool_gets_no_word(story: Story, path: str) -> None:
+    repository, alice = story.repository({"app.py": APP})
+    head = await alice.push(repository, "feature", {path: "kiln: {heat: 1200}\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    story.pass_over(pull)
+    assert not story.github.check_runs(repository, head, "Forge / config")

@@ -4,7 +4,11 @@ import pytest
 from inline_snapshot import snapshot
 
 from agents.llm.scripted import Fails, ScriptedModel
+from messages.review import CHECK_NAME
+from simulator import User
+from simulator.errors import Refusal
 from simulator.gitstore import FileContent
+from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.automation import APP, at_level, jump_ahead, list_actions, open_pull_request
 from tests.world.replies import first_lines
@@ -266,3 +270,70 @@ async def test_what_the_linter_of_its_language_finds_broken_is_not_approved(stor
     story.pass_over(pull)
     await jump_ahead(story, hours=10)
     assert (pull.state, await list_actions(story)) == ("open", [])
+
+
+# --- where the branch requires the check ------------------------------------------------------------------------------
+
+
+async def open_by_a_workflow(story: Story, *, is_required: bool) -> tuple[Repository, User, PullRequest]:
+    """A pull request that a job opened with its own token."""
+    repository, alice = story.repository({"app.py": APP})
+    if is_required:
+        story.github.protect(repository, "main", [CHECK_NAME])
+    await alice.push(repository, "feature", {"app.py": "import os\n\nos.system(input())\n"}, base="main")
+    robot = User(story.github.world, story.github.world.other_app("github-actions").bot)
+    pull = await robot.open_pull_request(repository, "feature")
+    await story.settle()
+    return repository, alice, pull
+
+
+async def test_what_an_app_opened_does_not_pass_a_required_check_unread(story: Story) -> None:
+    repository, alice, pull = await open_by_a_workflow(story, is_required=True)
+    check = story.check(repository, pull.head_sha)
+    assert (check.conclusion, check.title) == ("action_required", "Not reviewed")
+    assert "write `/forge review`" in (check.summary or "")
+    with pytest.raises(Refusal, match="is failing"):
+        await alice.merge(pull)
+    await alice.comment(pull, "/forge review")
+    await story.settle()
+    story.pass_over(pull)
+    assert story.check(repository, pull.head_sha).conclusion == "failure"
+
+
+async def test_what_an_app_opened_holds_up_nothing_where_nothing_is_required(story: Story) -> None:
+    repository, _, pull = await open_by_a_workflow(story, is_required=False)
+    check = story.check(repository, pull.head_sha)
+    assert (check.conclusion, check.title) == ("neutral", "Not reviewed")
+    assert "requires" not in (check.summary or "")
+
+
+async def test_rules_that_github_does_not_show_count_as_required(story: Story) -> None:
+    story.github.faults.add(kind="before", method="GET", path=r"/rules/branches/", status=403, times=None)
+    repository, _, pull = await open_by_a_workflow(story, is_required=False)
+    assert story.check(repository, pull.head_sha).conclusion == "action_required"
+
+
+async def test_a_person_is_asked_about_unread_source_that_a_required_check_would_let_pass(story: Story) -> None:
+    repository, alice, carol = await at_level(story, 2)
+    story.github.protect(repository, "main", [CHECK_NAME])
+    pull, head = await open_pull_request(story, repository, alice, BROKEN)
+    assert story.check(repository, head).conclusion == "action_required"
+    assert story.gates(pull) == ["human_review"]
+    story.clock.move(seconds=5)
+    await carol.comment(pull, "/forge approve")
+    await story.settle()
+    story.pass_over(pull)
+    assert story.check(repository, head).conclusion == "success"
+    await alice.merge(pull)
+    await story.settle()
+
+
+async def test_what_the_configuration_leaves_out_by_its_path_passes_a_required_check(story: Story) -> None:
+    """An administrator said that nobody needs to read these files; a required check must not wait for ever."""
+    filters = "review: {paths: {exclude: ['docs/**']}}\n"
+    repository, alice = story.repository({"app.py": APP, ".github/forge.yml": filters})
+    story.github.protect(repository, "main", [CHECK_NAME])
+    pull, head = await open_pull_request(story, repository, alice, {"docs/example.py": "print(1)\n"})
+    assert story.check(repository, head).conclusion == "neutral"
+    await alice.merge(pull)
+    await story.settle()

@@ -90,6 +90,34 @@ async def test_t_p13_bases_at_the_same_commit_are_told_apart(story: Story) -> No
     assert story.check(repository, head, "same").conclusion == "cancelled"
 
 
+async def test_t_p13_a_verdict_for_a_branch_that_requires_the_check_is_not_the_default_branchs(story: Story) -> None:
+    """Both branches ask for the same name: what only the other one holds is not merged by a retarget at once."""
+    repository, alice = story.repository({"README.md": "# Shop\n", CI: WORKFLOW})
+    await alice.push(repository, "release", HOSTILE, base="main")
+    for branch in ("main", "release"):
+        story.github.protect(repository, branch, [review_texts.CHECK_NAME])
+    head = await alice.push(repository, "tip", {"note.md": "A note.\n"}, base="release")
+    pull = await alice.open_pull_request(repository, "tip", base="release")
+    await story.settle()
+    check = story.check(repository, head)
+    assert (check.conclusion, check.title) == ("action_required", "Reviewed for release only")
+    assert "requires `Forge / review: release` there instead of `Forge / review`" in (check.summary or "")
+    assert story.check(repository, head, "release").conclusion == "success"
+    story.github.hold_deliveries()
+    await alice.edit_base(pull, "main")
+    with pytest.raises(Refusal, match='Required status check "Forge / review" is failing'):
+        await alice.merge(pull)
+    await alice.edit_base(pull, "release")
+    story.github.release_deliveries()
+    repository.rules["release"].clear()
+    story.github.protect(repository, "release", ["Forge / review: release"])
+    await alice.comment(pull, "/forge review full")
+    await story.settle()
+    story.pass_over(pull)
+    await alice.merge(pull)
+    await story.settle()
+
+
 async def test_t_p13_a_merge_queue_is_not_told_the_verdict_on_another_base(story: Story) -> None:
     repository, alice, pull, _ = await open_stacked(story)
     story.github.hold_deliveries()
@@ -200,10 +228,15 @@ async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(story: Story) -> No
 # --- what is merged unasked -------------------------------------------------------------------------------------------
 
 
-async def announce_into_dev(story: Story, level: int) -> tuple[Repository, User]:
-    """A repository at a level, in which main and dev require a check that is green."""
+async def announce_into_dev(story: Story, level: int, dev: str = "") -> tuple[Repository, User]:
+    """A repository at a level, in which main and dev require a check that is green.
+
+    :param dev: what dev has changed in a file; empty: it is where main is.
+    """
     repository, alice, _ = await at_level(story, level)
-    await alice.push(repository, "dev", {"app.py": BROKEN}, base="main")
+    await alice.reset_branch(repository, "dev", repository.git.branch("main") or "")
+    if dev:
+        await alice.push(repository, "dev", {"app.py": dev})
     for branch in ("main", "dev"):
         story.github.protect(repository, branch, ["ci"])
     head = await alice.push(repository, "feature", {"README.md": "# Store\n"}, base="dev")
@@ -224,7 +257,16 @@ async def test_t_p13_a_merge_that_was_announced_is_not_made_into_another_base(st
     assert "it goes into `main` now" in announcements(story, pull)[0]
     story.github.release_deliveries()
     await story.settle()
-    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
+    story.pass_over(pull)  # reviewed for main, it may be merged there
+
+
+async def test_t_p13_nothing_is_approved_or_merged_unasked_that_brings_along_what_main_lacks(story: Story) -> None:
+    """An approval goes with the head to whatever branch its pull request is moved to."""
+    repository, alice = await announce_into_dev(story, 4, BROKEN)
+    pull = await alice.open_pull_request(repository, "feature", base="dev")
+    await jump_ahead(story, minutes=11)
+    assert story.check(repository, pull.head_sha, "dev").conclusion == "success"
+    assert (story.reviews(pull), announcements(story, pull), pull.merged_at) == ([], [], None)
 
 
 async def test_t_p13_retargeted_between_the_look_and_the_merge(story: Story) -> None:
@@ -245,7 +287,7 @@ async def test_t_p13_retargeted_between_the_look_and_the_merge(story: Story) -> 
     assert first_lines(story.reviews(pull)) == snapshot(["Approved without being asked, for head `SHA` only."])
     story.github.release_deliveries()
     await story.settle()
-    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
+    story.pass_over(pull)  # reviewed for main, it may be merged there
 
 
 # --- when the right is asked for --------------------------------------------------------------------------------------

@@ -110,11 +110,29 @@ def test_t_p6_look_alikes_are_mistakes(written: str) -> None:
     [
         "\u200b/forge approve",
         "/fo\u200brge approve",
-        "/f\u043erge approve",
-        "\u2215forge approve",
         "\u202e/forge approve",
+        "\ufeff/forge approve",
+        "\u00a0/forge approve",
+        "/forge\u00a0approve",
+        "\uff0fforge approve",
+        "\uff0f\uff46orge approve",
+        "/forge:approve",
+        "/forge: approve with: a test",
+        "/forge-approve",
+        "Please:\n/forge\u2003approve",
     ],
 )
+def test_t_p6_what_nearly_begins_like_a_command_is_a_mistake(written: str) -> None:
+    """It gets a word, because silence helps nobody, and never acts."""
+    [made] = read(written)
+    assert isinstance(made, SlashMistake)
+    assert (made.problem, made.verb) == (Problem.near_miss, Verb.approve)
+    said = command_texts.explain_mistake(made)
+    assert "`/forge approve" in said
+    assert said.isascii()
+
+
+@pytest.mark.parametrize("written", ["/f\u043erge approve", "\u2215forge approve", "x\u200b /forge approve"])
 def test_t_p6_what_does_not_begin_like_a_command_is_nothing(written: str) -> None:
     assert read(written) == ()
 

@@ -9,7 +9,14 @@ from tests.world.dashboard import dashboard_origin, signed_in
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])  # nothing here depends on the database
 
-NAMES = ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example:3000", "10.0.0.7", "a@127.0.0.1")
+NAMES = (
+    "evil.example",
+    "127.0.0.1.evil.example",
+    "localhost.evil.example:3000",
+    "10.0.0.7",
+    "a@127.0.0.1",
+    "localhost:80:evil.example",
+)
 
 
 async def test_t_p16_names_of_others_get_no_page(story: Story) -> None:
@@ -31,6 +38,9 @@ async def test_t_p16_names_of_others_get_no_page(story: Story) -> None:
         still = await alice.request("GET", "/dashboard/octo-org/shop")
     assert (own.status_code, still.status_code) == (200, 200)
     async with httpx2.AsyncClient() as http:
+        for name in NAMES:
+            assert (await http.get(home + "/metrics", headers={"Host": name})).status_code == 421, name
+        assert (await http.get(home + "/metrics")).status_code == 200
         for path in ("/healthz", "/readyz", "/schema/forge.yml.json"):
             assert (await http.get(home + path, headers={"Host": "10.0.0.7"})).status_code == 200, path
     taken = await send_webhook(webhook_url(story), b"{}", event="ping", headers={"Host": "10.0.0.7:8080"})

@@ -1,5 +1,13 @@
 """A captured signed body is sent again under a new GUID, which GitHub does not sign (T-W14)."""
 
+import json
+
+from sqlalchemy import select
+
+from handlers import HANDLERS
+from memory.db.tables.deliveries import DeliveryRow
+from memory.reports import lost_repositories
+from messages import deliveries as texts
 from simulator.webhooks import Delivery
 from tests.stories.driver import Story
 from tests.threats.knocking import send_webhook, webhook_url
@@ -122,3 +130,58 @@ async def test_t_w14_an_old_comment(story: Story) -> None:
     story.clock.move(days=9)
     assert await _again(story, _last(story, "issue_comment", "created")) == "accepted"
     assert story.answers(issue) == []
+
+
+async def test_t_w14_a_body_under_the_name_of_another_event(story: Story) -> None:
+    """The signature covers the body alone: a deleted comment does not uninstall the App, nor does an old goodbye."""
+    repository, alice = story.repository({"app.py": "print()\n"})
+    await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    pull = await alice.open_pull_request(repository, head="feature")
+    comment = await alice.comment(pull, "Thanks!")
+    await story.settle()
+    await alice.delete_comment(comment)
+    await story.settle()
+    captured = _last(story, "issue_comment", "deleted")
+    for event in HANDLERS.keys() - {"issue_comment"}:
+        answer = await send_webhook(webhook_url(story), captured.raw, event=event)
+        assert answer.text.startswith("ignored"), (event, answer.text)
+    await story.settle()
+    services = story.forge.services
+    assert await lost_repositories.list_runs(services.database, [repository.id])
+    assert services.mirrors.path(repository.id).exists()
+
+
+async def test_t_w14_a_goodbye_of_before(story: Story) -> None:
+    """What told that the App was uninstalled or suspended ends nothing while GitHub says otherwise."""
+    repository, alice = story.repository({"app.py": "print()\n"})
+    await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    await alice.open_pull_request(repository, head="feature")
+    await story.settle()
+    installation = story.github.world.installation_of(repository)
+    assert installation is not None
+    for action in ("deleted", "suspend"):
+        shown = {"id": installation.id, "app_id": story.github.world.app.id}
+        sender = {"id": alice.account.id, "login": alice.login, "type": "User"}
+        body = json.dumps({"action": action, "installation": shown, "sender": sender}).encode()
+        assert (await send_webhook(webhook_url(story), body, event="installation")).text == "accepted"
+        await story.settle()
+    services = story.forge.services
+    assert await lost_repositories.list_runs(services.database, [repository.id])
+    assert services.mirrors.path(repository.id).exists()
+    async with services.database.transaction() as session:
+        told = await session.scalars(select(DeliveryRow.reason).where(DeliveryRow.event == "installation"))
+    assert [*told][-2:] == [texts.INSTALLED] * 2
+
+
+async def test_t_w14_a_goodbye_while_github_is_down(story: Story) -> None:
+    """Nothing is purged before GitHub says that the App is gone."""
+    repository, alice = story.repository({"app.py": "print()\n"})
+    await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
+    await alice.open_pull_request(repository, head="feature")
+    await story.settle()
+    installation = story.github.world.installation_of(repository)
+    assert installation is not None
+    story.github.faults.add(kind="before", method="GET", path=r"^/app/installations/\d+$", status=502, times=5)
+    story.github.uninstall(installation)
+    await story.settle()
+    assert not story.forge.services.mirrors.path(repository.id).exists()

@@ -39,12 +39,14 @@ class GatewayBounds:
     :param at_once: calls; more of them wait, so that money is reserved in order.
     :param output_tokens: of one answer, even where the agent asks for more.
     :param body: bytes of one request.
+    :param seconds: after which a call was answered, however slow the model is.
     """
 
     calls: int = 200
     at_once: int = 1
     output_tokens: int = 8000
     body: int = 8_000_000
+    seconds: float = 900.0
 
 
 BOUNDS = GatewayBounds()

@@ -2,7 +2,7 @@
 
 import re
 
-from domain.memories.memory import LONGEST, Memory, MemoryKind, Origin, Scope, create_memory
+from domain.memories.memory import LONGEST, Archived, Memory, MemoryKind, Origin, Scope, create_memory
 from domain.slash.commands import Forget, TextCommand
 from domain.text.redaction import holds_secret
 from memory.learned import memories, remember
@@ -12,13 +12,16 @@ from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.verdicts.forgetting import forget_memory
 from pipeline.verdicts.suppression import load_memory_settings
+from safety.learning_screening import MOST_PROPOSED
 
 _INSTRUCTION = re.compile(
     r"\b(always|never|must|should|use|prefer|avoid|run|write|keep|call|don'?t|do not|before|after|when|whenever|if)\b",
     re.IGNORECASE,
 )
 _TAG = re.compile(r"[\w.*@-]+(?:/[\w.*@-]+)+/?|[\w-]+\.[a-z]{1,5}\b|\b[A-Z]{1,4}[0-9]{2,4}\b")
+_NAME = re.compile(r"M-[0-9A-HJKMNP-TV-Z]{6,26}", re.IGNORECASE)
 _MAX_TAGS = 20
+_SHOWN = 3  # proposals in a status
 
 
 async def remember_text(context: CommandContext, asked: TextCommand) -> str:
@@ -31,7 +34,14 @@ async def forget(context: CommandContext, asked: Forget) -> str:
     return await context.step_with_permission(asked.verb, asked, _forget, context, asked.memory)
 
 
+async def describe_proposed(context: CommandContext) -> str:
+    """What a model proposed to remember here; empty if nothing waits."""
+    found = await memories.list_proposed(context.database, context.repository.id, MOST_PROPOSED)
+    return texts.render_proposed(found[:_SHOWN], len(found[_SHOWN:])) if found else ""
+
+
 async def _remember(context: CommandContext, text: str) -> str:
+    """:param text: what to remember, or the name of something that Forge proposed to."""
     configured = await load_memory_settings(context.services, context.repository)
     if not configured.enabled:
         return texts.refuse_switched_off()
@@ -39,9 +49,25 @@ async def _remember(context: CommandContext, text: str) -> str:
         return texts.refuse_secret()
     cause = f"comment {context.comment.comment.id}"
     memory = _build_memory(context, text, cause, Scope.organisation if configured.organisation else Scope.repository)
+    proposal = None
+    if _NAME.fullmatch(text):
+        proposal = await _find_proposal(context, text.upper())
+        if proposal is None:
+            return texts.no_such_proposal(text)
+        kept = {"kind": proposal.kind, "content": proposal.content, "context": proposal.context, "tags": proposal.tags}
+        memory = memory.model_copy(update=kept)
     where = (context.repository, context.number)
     taught = await remember.learn(context.database, *where, memory, context.sender, cause, configured.max)
+    if taught is not None and proposal is not None:
+        await memories.answer_proposal(context.database, proposal.id, Archived.merged)
     return texts.no_room(configured.max) if taught is None else texts.confirm_remember(*taught)
+
+
+async def _find_proposal(context: CommandContext, name: str) -> Memory | None:
+    """What a model proposed under this name; also what was kept of it, if this step is repeated."""
+    found = await memories.find_by_short_id(context.database, context.repository, name)
+    fitting = [each for each in found if each.archived_why in {Archived.proposed, Archived.merged}]
+    return fitting[0] if len(fitting) == 1 and fitting[0].origin is Origin.model else None
 
 
 def _build_memory(context: CommandContext, text: str, cause: str, scope: Scope) -> Memory:
@@ -69,6 +95,8 @@ async def _forget(context: CommandContext, name: str) -> str:
 
 
 async def _forget_memory(context: CommandContext, memory: Memory) -> str:
+    if await memories.answer_proposal(context.database, memory.id, Archived.forgotten):
+        return texts.confirm_forget(memory, ())
     done = await forget_memory(
         context.services,
         context.repository,

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from domain.deployments.deployment import Deployment
 from domain.money import LimitUse
 from domain.runs.run import Run
 from domain.slash.commands import AboutGate, LookBack, PlainCommand
@@ -21,6 +20,7 @@ from messages import plan as plan_texts
 from messages import recovery as recovery_texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
+from pipeline.deliveries.commands.memories import describe_proposed
 from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import find_gate
 from pipeline.publishing.issue_comment import describe_keeping
@@ -68,15 +68,15 @@ async def _render_status(context: CommandContext) -> str:
     mode = "" if last is None else await _describe_mode(context, last.run)
     remark = "" if last is None else await describe_keeping(database, last.run.id)
     paused_by = await permits.find_pauser(database, repository)
-    deployed = deployment_texts.render_latest(await _list_deployments(context))
+    deployed = deployment_texts.render_latest(
+        await deployments.list_for_number(database, repository.id, context.number)
+    )
+    proposed = await describe_proposed(context)
     if deployed and last is None and paused_by is None:
-        return deployed
-    status = texts.render_status(last, doing, until, paused_by, gates, mode, remark)
-    return f"{status}\n\n{deployed}" if deployed else status
-
-
-async def _list_deployments(context: CommandContext) -> Sequence[Deployment]:
-    return await deployments.list_for_number(context.database, context.repository.id, context.number)
+        status = ""
+    else:
+        status = texts.render_status(last, doing, until, paused_by, gates, mode, remark)
+    return "\n\n".join(part for part in (status, deployed, proposed) if part)
 
 
 async def _describe_mode(context: CommandContext, run: Run) -> str:
@@ -87,7 +87,8 @@ async def _describe_mode(context: CommandContext, run: Run) -> str:
 async def _render_history(context: CommandContext) -> str:
     """Every run, and what the newest one tried and kept."""
     past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
-    deployed = deployment_texts.render_past(await _list_deployments(context))
+    where = (context.repository.id, context.number)
+    deployed = deployment_texts.render_past(await deployments.list_for_number(context.database, *where))
     if not past:
         return deployed or texts.render_history(past)
     newest = past[0].run.id

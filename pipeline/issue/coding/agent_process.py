@@ -14,8 +14,6 @@ from workspace.sandbox.registry_proxy import INSIDE, Address
 from workspace.sandbox.sandbox import Completed
 from workspace.sandbox.suspension import ProgramControl
 
-_SILENT_S = 900.0
-"""How long a model may take, with all attempts, before the agent's connection to it is closed."""
 _TASK_FILE = "task.md"
 
 
@@ -42,13 +40,14 @@ class AgentProcess:
         task_file = str(self.checkout.give_file(_TASK_FILE, task.encode()))
         await self.checkout.remove_result(external.REPORT_FILE)
         report = str(Path(self.checkout.results_inside, external.REPORT_FILE))
-        environment = external.build_environment(INSIDE, self.gateway.key, report, task_file)
+        wait = self.gateway.bounds.seconds
+        environment = external.build_environment(INSIDE, self.gateway.key, report, task_file, wait)
         return await self.checkout.run(
             external.build_command(settings.command or "", task, task_file),
             seconds=settings.minutes * 60,
             environment={**environment, "PATH": build_path(reads)},
             reads=reads,
-            proxy=Address("127.0.0.1", self.gateway.port, idle=_SILENT_S),
+            proxy=Address("127.0.0.1", self.gateway.port, idle=wait),
             control=self.control,
         )
 

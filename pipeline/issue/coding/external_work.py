@@ -43,8 +43,9 @@ async def work_in_shadow(
     :param built: what the pieces before it changed.
     :raises Superseded: something else owns the issue now.
     """
-    services, client = context.services, ModelClient(told.key, model, budget, RetryPolicy())
-    bounds = GatewayBounds(calls=configuration.agents.implementer.calls)
+    services, retry = context.services, RetryPolicy()
+    client = ModelClient(told.key, model, budget, retry)
+    bounds = GatewayBounds(calls=configuration.agents.implementer.calls, seconds=retry.measure_longest(model))
     try:
         async with services.open_gateway(client.fetch_response, bounds) as gateway:
             task = DelegatedTask(context, configuration, told, draft, gateway, built)

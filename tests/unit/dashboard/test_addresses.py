@@ -64,6 +64,7 @@ def test_no_part_of_an_address_leads_elsewhere() -> None:
         ("", "[::1]:3000", "http://[::1]:3000"),
         ("", "forge.example.com", None),
         ("", "127.0.0.1.example.com", None),
+        ("", "localhost:80:evil.example", None),
         ("", "[::1", None),
         ("https://forge.example.com", "127.0.0.1:3000", "https://forge.example.com"),
         ("https://Forge.Example.com:443/", "forge.example.com", "https://forge.example.com"),  # as a browser's Origin
@@ -94,6 +95,7 @@ def test_the_own_origin_is_set_or_that_of_this_machine(public: str, host: str, o
         ("", "127.0.0.1", "127.0.0.1:3000", True),
         ("", "127.0.0.1", "evil.example:3000", False),
         ("", "127.0.0.1", "a@127.0.0.1", False),
+        ("", "127.0.0.1", "localhost:80:evil.example", False),
         ("", "127.0.0.1", "127.0.0.1/x", False),
         ("", "127.0.0.1", "[::1", False),
         ("", "127.0.0.1", "", False),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from domain.commands import EndInstallation, EndPullRequest, Ignored, Repeat, ReviewCheckedHead, ReviewPullRequest
 from domain.runs.run import Trigger
-from handlers import translate
+from handlers import HANDLERS, translate
 from tests.unit.handlers.examples import APP_ID, EXAMPLES, WRONG
 
 EXPECTED = {
@@ -171,6 +171,25 @@ def test_a_part_that_is_missing_or_of_another_kind(name: str) -> None:
             )
         left = {name: value for name, value in payload.items() if name != key}
         assert translate(event, left, APP_ID) == Ignored(reason="incomplete_payload"), key
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_t_w14_a_body_of_another_event(name: str) -> None:
+    """The signature does not cover the event's name: under another one a body does nothing."""
+    for event in HANDLERS.keys() - {name.split()[0]}:
+        found = translate(event, EXAMPLES[name], APP_ID)
+        assert isinstance(found, Ignored), event
+        assert found.reason in {"not_of_this_event", "incomplete_payload"}, event
+
+
+def test_t_w14_an_event_that_forge_does_not_know_is_no_event_of_the_repository() -> None:
+    """A label, a milestone or a project of GitHub's that is deleted carries the repository, too."""
+    payload = {**EXAMPLES["repository renamed"], "action": "deleted"}
+    assert isinstance(translate("repository", payload, APP_ID), EndInstallation)
+    for part in ("label", "milestone", "project"):
+        assert translate("repository", {**payload, part: {"id": 1}}, APP_ID) == Ignored(reason="incomplete_payload")
+    other = {**EXAMPLES["installation deleted"], "installation": {"id": 5, "node_id": "x"}}
+    assert translate("installation", other, APP_ID) == Ignored(reason="incomplete_payload")
 
 
 JSON = st.recursive(

@@ -297,3 +297,31 @@ def test_any_plain_reason_arrives_as_it_was_written(reason: str) -> None:
 def test_no_text_breaks_the_parser(body: str, in_thread: bool) -> None:
     for asked in read("/forge " + body, in_thread):
         assert isinstance(asked, SlashMistake) or SLASH.validate_json(SLASH.dump_json(asked)) == asked
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "/forge: a bot that reviews pull requests",
+        "/forge\u00a0is what we call it",
+        "/forge-review is the folder of the prompts",
+        "/forge-status page shows nothing",
+        "/forge, review this please",
+        "/forge_config.yml was moved",
+        "/forged documents",
+        "/forge/status is a path",
+        "\uff0fforge is written with a slash",
+        "We use /forge\u00a0status for that",
+        "\u00ab/forge\u00a0status\u00bb shows it",
+        "> /forge\u00a0status",
+        "`/forge-status`",
+    ],
+)
+def test_a_sentence_about_forge_is_no_near_miss(sentence: str) -> None:
+    assert read(sentence) == ()
+
+
+def test_a_verb_in_another_script_is_told_where_the_commands_are() -> None:
+    [made] = read("/forge\u72b6\u6001")
+    assert isinstance(made, SlashMistake)
+    assert (made.problem, made.verb) == (Problem.unknown_verb, None)

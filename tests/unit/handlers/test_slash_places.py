@@ -96,13 +96,8 @@ ELSEWHERE = {
     "entity": "&#47;forge status",
     "entity inside": "/fo&#114;ge status",
     "another word": "/forgery status",
-    "with a dash": "/forge-status",
-    "no-break space": "/forge\u00a0status",
-    "led by a no-break space": "\u00a0/forge status",
-    "led by a line separator": "\u2028/forge status",
     "after a line separator": "hello\u2028/forge status",
     "after a form feed": "hello\f/forge status",
-    "led by a control character": "\x1c/forge status",
 }
 
 

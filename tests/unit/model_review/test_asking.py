@@ -1,11 +1,14 @@
 """One question to a model over HTTP: what is sent, what comes back, what it costs."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 import pytest
+from aiohttp import web
 from pydantic import BaseModel
+from structlog.testing import capture_logs
 
 from agents.llm.ask import ModelAnswer, Question, ask
 from agents.llm.client import RetryPolicy
@@ -24,6 +27,7 @@ from tests.provider import (
 )
 from tests.purses import OpenPurse
 
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 QUESTION = Question(key="model review 1 of 1", instructions="Find defects.", content="BEGIN\n1+x\nEND")
 
 
@@ -238,3 +242,57 @@ def test_models_are_chosen_by_task():
     strong = models.choose(ModelTier.strong)
     assert isinstance(strong, LanguageModel)
     assert (fast.setting, strong.setting) == ("FORGE_FAST_MODEL", "FORGE_STRONG_MODEL")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Your credit balance is too low to access the Anthropic API.", "the credit of its account is used up"),
+        ("You exceeded your current quota, please check your plan.", "the credit of its account is used up"),
+        ("prompt is too long: 214000 tokens > 200000 maximum", "too long for it"),
+        ("This model's maximum context length is 8192 tokens.", "too long for it"),
+        ("Output blocked by content filtering policy", "its content filter blocked"),
+        ("messages: roles must alternate", None),
+    ],
+)
+async def test_the_providers_own_reason(provider: tuple[Provider, LanguageModel], said: str, told: str | None):
+    """It is in the log, whatever it is; what people can do something about is said in Forge's words, too."""
+    there, model = provider
+    there.replies = [answer_error(400, "invalid_request_error", said=f"{said} {TOKEN}\n\u202e{'x' * 400}")]
+    with capture_logs() as logs:
+        answer = await ask(QUESTION, Colours, model, OpenPurse(), impatient())
+    assert answer.problem is not None
+    assert said not in answer.problem
+    assert told in answer.problem if told else answer.problem.endswith("HTTP 400.")
+    [entry] = [each for each in logs if each["event"] == "model.failed"]
+    assert entry["said"].startswith(said)
+    assert (TOKEN in entry["said"], "\u202e" in entry["said"], len(entry["said"]) <= 301) == (False, False, True)
+
+
+@pytest.mark.parametrize(("seconds", "is_answered"), [(0.3, False), (30.0, True)])
+async def test_a_slow_model_is_given_the_time_that_the_operator_sets(
+    provider: tuple[Provider, LanguageModel], seconds: float, is_answered: bool
+):
+    """A second stands for two minutes: a local model may well take longer for a large prompt."""
+    there, model = provider
+
+    async def reply_late(request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(1)
+        return await report_value({"title": "t"})(request)
+
+    there.replies = [reply_late]
+    slow = replace(model, seconds=seconds)
+    answer = await ask(QUESTION, Colours, slow, OpenPurse(), impatient(attempts=1))
+    assert (answer.value is not None) is is_answered
+    assert is_answered or (answer.problem or "").endswith("did not answer in time.")
+
+
+def test_the_time_limit_of_the_operator_is_that_of_every_model_and_of_who_waits_for_it():
+    environment = {"ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": KEY}
+    names = {ModelTier.strong: "anthropic:claude-sonnet-4-5", ModelTier.fast: "openai:gpt-5-mini"}
+    models = Models(names, environment=environment, seconds=600)
+    chosen = [models.choose(tier) for tier in ModelTier]
+    assert [each.seconds for each in chosen if isinstance(each, LanguageModel)] == [600, 600]
+    [strong, _] = chosen
+    assert isinstance(strong, LanguageModel)
+    assert RetryPolicy().measure_longest(strong) >= 2 * 4 * 600
