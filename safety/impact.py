@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from domain.paths import is_data, is_document, is_lock
 from domain.review.changes import TouchedFile
 from domain.review.impact import Impact
+from safety.protected_files import decides_about_runs
 
 
 def assess_impact(
@@ -19,9 +20,11 @@ def assess_impact(
 
 
 def _assess_file(file: TouchedFile, parsed: Mapping[str, Impact], is_compared: bool) -> Impact:
+    names = {file.path, file.old_path or file.path}
+    if any(map(decides_about_runs, names)):
+        return Impact.behaviour
     if file.path in parsed:
         return parsed[file.path]
-    names = {file.path, file.old_path or file.path}
     if file.may_run:
         return Impact.behaviour
     if all(map(is_document, names)):
