@@ -27,6 +27,7 @@ from pydantic import JsonValue
 from agents.review.avoidance.detection import read_versions
 from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
+from agents.review.checks.locks import comparison
 from agents.syntax import data, errors, validity
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
@@ -117,6 +118,11 @@ def assess_impact(request: Any) -> JsonValue:
     return find_impact(request["path"], request["language"], request["base"], request["head"]).value
 
 
+def compare_lock(request: Any) -> JsonValue:
+    """What the change of a lock file comes to."""
+    return comparison.compare(request["path"], request["base"], request["head"]).model_dump(mode="json")
+
+
 def outline(request: Any) -> JsonValue:
     """Outline what surrounds the changed lines of one file."""
     sides = (request["base"], request["head"])
@@ -155,6 +161,7 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "secrets": scan_secrets,
     "patterns": scan_patterns,
     "impact": assess_impact,
+    "lock": compare_lock,
     "outline": outline,
     "syntax": check_syntax,
     "dangers": scan_dangers,
@@ -196,6 +203,7 @@ def prepare() -> None:
         both = {"path": "a", "language": language, "base": "a", "head": "b"}
         assess_impact(both)
         outline({**both, "added": [1], "removed": [1]})
+    compare_lock({"path": "cargo.lock", "base": "version = 3\n", "head": "version = 4\n"})
     for path in ("test_a.py", "a.yml"):
         read_versions({"base_path": path, "head_path": path, "base": "a = 1", "head": "b = 2"})
     _prepare_parsers()

@@ -1,6 +1,6 @@
 """Decides for each file of a change whether it can alter what the program does (docs/contract.md, risk)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from domain.paths import is_data, is_document, is_lock
 from domain.review.changes import TouchedFile
@@ -9,17 +9,17 @@ from safety.protected_files import decides_about_runs
 
 
 def assess_impact(
-    touched: Sequence[TouchedFile], parsed: Mapping[str, Impact], *, is_compared: bool
+    touched: Sequence[TouchedFile], parsed: Mapping[str, Impact], explained: Collection[str] = ()
 ) -> dict[str, Impact]:
     """Path of each file → its impact, which is ``behaviour`` unless something else is certain.
 
     :param parsed: what the syntax trees of files say, by path at head.
-    :param is_compared: the code host compared the dependencies, so what a lock file brings is known.
+    :param explained: lock files of which the code host's comparison explains every difference.
     """
-    return {each.path: _assess_file(each, parsed, is_compared) for each in touched}
+    return {each.path: _assess_file(each, parsed, explained) for each in touched}
 
 
-def _assess_file(file: TouchedFile, parsed: Mapping[str, Impact], is_compared: bool) -> Impact:
+def _assess_file(file: TouchedFile, parsed: Mapping[str, Impact], explained: Collection[str]) -> Impact:
     names = {file.path, file.old_path or file.path}
     if any(map(decides_about_runs, names)):
         return Impact.behaviour
@@ -30,5 +30,5 @@ def _assess_file(file: TouchedFile, parsed: Mapping[str, Impact], is_compared: b
     if all(map(is_document, names)):
         return Impact.document
     if all(map(is_lock, names)):
-        return Impact.lock if is_compared else Impact.behaviour
+        return Impact.lock if file.path in explained else Impact.behaviour
     return Impact.data if all(map(is_data, names)) else Impact.behaviour

@@ -158,7 +158,7 @@ def test_what_a_repository_names_is_blind_to_case_too() -> None:
 def test_a_change_of_them_is_never_harmless() -> None:
     """Neither where a syntax tree says that only comments changed, nor where the name is that of a document."""
     files = [TouchedFile(path=path, lines=1) for path in (".vscode/tasks.json", "AGENTS.md", "a.json")]
-    found = assess_impact(files, {file.path: Impact.layout for file in files}, is_compared=False)
+    found = assess_impact(files, {file.path: Impact.layout for file in files})
     assert found == {".vscode/tasks.json": "behaviour", "AGENTS.md": "behaviour", "a.json": "layout"}
 
 
