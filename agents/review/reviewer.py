@@ -1,17 +1,16 @@
 """The reviewer: runs layers 1 and 2 on a change, and builds the review from all layers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 from agents.review.checks.avoidance import AvoidanceCheck
 from agents.review.checks.linters import MOST_FILES
-from agents.review.checks.locks.check import compare_locks
+from agents.review.checks.locks.check import HostComparison, compare_locks
 from agents.review.checks.run import run_checks
 from agents.review.layers import CheckedChange, ModelPart
 from agents.review.syntax import find_impacts
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
-from domain.github.dependencies import DependencyChange
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import place_on_diff
 from domain.review.review import IfUnread, Review, Unread
@@ -33,7 +32,7 @@ async def check(
     toolbox: Toolbox,
     configuration: Configuration,
     author: PullRequestAuthor,
-    dependencies: Callable[[], Awaitable[Sequence[DependencyChange] | None]],
+    dependencies: Callable[[], Awaitable[HostComparison]],
     *,
     trusted: bool = False,
     owned: bool = False,

@@ -19,6 +19,9 @@ from domain.review.findings import Category, Layer, RawFinding
 from safety.containment import CodeOrigin
 from workspace.objects import Code
 
+HostComparison = Sequence[DependencyChange] | None
+"""What the code host says of the dependencies of two commits; None where it compares none."""
+
 _LARGEST = 5_000_000  # bytes of a lock file that is read
 _MOST = 50  # lock files of a change
 _SHOWN = 3  # packages that a message names
@@ -54,7 +57,7 @@ class ComparedLocks:
     report: ToolReport = field(default_factory=ToolReport)
     missing: str | None = None
 
-    def list_explained(self, compared: Sequence[DependencyChange] | None) -> frozenset[str]:
+    def list_explained(self, compared: HostComparison) -> frozenset[str]:
         """The lock files of which a comparison of the code host explains every difference.
 
         A name or version in it is looked for in all manifests: a host may name the manifest beside the lock file.
