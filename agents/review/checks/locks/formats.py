@@ -298,7 +298,7 @@ def _build_composer(entry: Table) -> LockEntry:
     if dist.get("type") == "path":
         return LockEntry(str(entry["name"]), version, LOCAL)
     hashes = {("sha1", str(dist["shasum"]))} if dist.get("shasum") else set[tuple[str, str]]()
-    hashes |= {("commit", commit)} if commit and not is_moving else set()
+    hashes |= {("commit", commit)} if commit else set()
     addresses = list_addresses(dist.get("url"), source.get("url"))
     runs = entry.get("type") == "composer-plugin"
     version = f"{version} {commit}" if is_moving else version
