@@ -112,7 +112,7 @@ async def test_t_t4_an_update_that_the_host_does_not_name_is_not_low(story: Stor
     assert not acted
 
 
-SHOP = "def test_old():\n    assert main()\n"
+SHOP = "def test_old():\n    assert str(1)\n"
 HIDDEN = {
     "tests/test_a.py": "import subprocess\n\n\ndef test_new():\n    subprocess.run(['curl', 'a.example'])\n",
     "tests/test_b.py": "import base64\n\n\ndef test_new():\n    exec(base64.b64decode('cGFzcw=='))  # noqa: S102\n",

@@ -1,5 +1,9 @@
 """Reads the lock files of package managers."""
 
+# What these files hold is of any type; a wrong one makes the file unreadable (`read_entries`).
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
 import json
 import re
 import tomllib
