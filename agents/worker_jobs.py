@@ -27,11 +27,13 @@ from pydantic import JsonValue
 from agents.review.avoidance.detection import read_versions
 from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
-from agents.syntax import data, errors, validity
+from agents.review.checks.locks import comparison
+from agents.syntax import data, errors, pages, validity
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
 from agents.testing import parsers as testing
+from domain.paths import is_document
 
 # Rules with mostly useless findings: bare imports, asserts, `random`, every subprocess call, and the three that guess
 # passwords (our own secret detection is better at that and never quotes them).
@@ -113,8 +115,14 @@ def scan_patterns(request: Any) -> JsonValue:
 
 
 def assess_impact(request: Any) -> JsonValue:
-    """Compare the syntax trees of one file before and after."""
-    return find_impact(request["path"], request["language"], request["base"], request["head"]).value
+    """Compare one file before and after: the syntax trees of source, what acts in a document."""
+    path, language, base, head = (request[key] for key in ("path", "language", "base", "head"))
+    return (pages.find_impact(path, base, head) if is_document(path) else find_impact(path, language, base, head)).value
+
+
+def compare_lock(request: Any) -> JsonValue:
+    """What the change of a lock file comes to."""
+    return comparison.compare(request["path"], request["base"], request["head"]).model_dump(mode="json")
 
 
 def outline(request: Any) -> JsonValue:
@@ -155,6 +163,7 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "secrets": scan_secrets,
     "patterns": scan_patterns,
     "impact": assess_impact,
+    "lock": compare_lock,
     "outline": outline,
     "syntax": check_syntax,
     "dangers": scan_dangers,
@@ -196,6 +205,8 @@ def prepare() -> None:
         both = {"path": "a", "language": language, "base": "a", "head": "b"}
         assess_impact(both)
         outline({**both, "added": [1], "removed": [1]})
+    assess_impact({"path": "a.md", "language": None, "base": "a", "head": "<b>"})
+    compare_lock({"path": "cargo.lock", "base": "version = 3\n", "head": "version = 4\n"})
     for path in ("test_a.py", "a.yml"):
         read_versions({"base_path": path, "head_path": path, "base": "a = 1", "head": "b = 2"})
     _prepare_parsers()

@@ -73,6 +73,12 @@ def matches(path: str, patterns: Iterable[str]) -> bool:
     return any(_matches(path, parts) for pattern in patterns for parts in expand_pattern(pattern))
 
 
+def join_patterns(patterns: Iterable[str]) -> re.Pattern[str]:
+    """One expression that fully matches what any of the patterns does; for our own, which hold few wildcards."""
+    plain = (parts for pattern in patterns for parts in expand_pattern(pattern))
+    return re.compile("|".join("".join(map(_to_regex, parts)) for parts in plain), re.DOTALL)
+
+
 def permits(path: str, patterns: Iterable[str]) -> bool:
     """Like :func:`matches`, but strict, for lists that allow or exclude.
 

@@ -1,6 +1,7 @@
 """What a path says about a file: whether it is source, may run, is a test and of what, or lists dependencies."""
 
 import re
+import unicodedata
 from pathlib import PurePosixPath
 
 _TEST = re.compile(r"(^|/)(tests?|spec|__tests__)/|(^|/)(test_[^/]+|[^/]+_test|[^/]+[._-](test|spec))\.\w+$")
@@ -47,6 +48,7 @@ _READ_BY_PEOPLE = re.compile(
     r"^(readme|license|licence|copying|notices?|authors|contributors|maintainers|changelog|changes|history|news|thanks|"
     r"credits|acknowledge?ments|third[-_]?party|todo|robots|humans|security)([-_.].*)?$"
 )
+_TERMS = re.compile(r"^(licen[cs]es?|copying|notices?|unlicense|security)([-_.].*)?$")
 _DOCUMENT_FOLDERS = frozenset({"doc", "docs", "documentation", "licenses"})
 _DECIDES = re.compile(r"req|deps|constraint|conanfile|cmakelists|packages|runtime|options")
 _INSTRUCTS = re.compile(
@@ -56,6 +58,7 @@ _INSTRUCTS = re.compile(
 )
 """What agents and other models obey: files of theirs, and whatever lies in a folder that people do not see."""
 
+_TRAILING = re.compile(r"(?<=[^/. ])[. ]+(?=/|$)")
 _MARKS_A_TEST = re.compile(r"^test_|^Test(?=[A-Z])|[._-](test|spec)s?$|(?<=[a-z0-9])(Tests?|Spec)$")
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "__tests__"})
 _NAMED_AFTER_THEIR_FOLDER = frozenset({"__init__", "index", "mod"})
@@ -69,6 +72,16 @@ _LANGUAGES = {
 def escape_unprintable(path: str) -> str:
     """A path for people: what cannot be seen in it, such as a character that turns the direction, is escaped."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in path)
+
+
+def fold_path(path: str) -> str:
+    """A path, or a glob, without what some disk ignores in it: case, composition, format characters that nobody sees,
+    and dots and spaces at the end of a name.
+    """
+    if path.isascii():
+        return _TRAILING.sub("", path.lower())
+    visible = "".join(char for char in path if unicodedata.category(char) != "Cf")
+    return _TRAILING.sub("", unicodedata.normalize("NFC", unicodedata.normalize("NFD", visible).casefold()))
 
 
 def is_test(path: str) -> bool:
@@ -99,6 +112,11 @@ def is_document(path: str) -> bool:
         in_documents = not _DOCUMENT_FOLDERS.isdisjoint(name.parts[:-1]) and not _DECIDES.search(name.stem)
         return in_documents or _READ_BY_PEOPLE.search(name.stem) is not None
     return name.suffix[1:] in _DOCUMENTS or name.name in _DOCUMENT_NAMES
+
+
+def tells_terms(path: str) -> bool:
+    """Whether a file of this name says under which terms the work may be used, or where to report a weakness."""
+    return _TERMS.match(path.rsplit("/", 1)[-1].lower()) is not None
 
 
 def may_run(path: str) -> bool:

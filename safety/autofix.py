@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from domain.review.findings import Finding, Layer
+from safety.protected_files import decides_about_runs
 
 _SIMPLE = (
     *("I", "W", "E1", "E2", "E3", "Q", "COM", "D2"),  # formatting
@@ -13,12 +14,15 @@ MOST_FILES = 20
 
 
 def is_simple(finding: Finding) -> bool:
-    """Whether it is formatting or simple lint that its tool can fix safely; never a security or model finding."""
+    """Whether it is formatting or simple lint that its tool can fix safely, where agents may write; never a security or
+    model finding.
+    """
     tool, _, code = finding.rule.partition("/")
     return (
         finding.layer is Layer.static
         and finding.fix is not None
         and tool == "ruff"
+        and not decides_about_runs(finding.path)
         and any(code.startswith(family) and _continues_number(code, family) for family in _SIMPLE)
     )
 

@@ -7,34 +7,14 @@ from domain.config.configuration import Configuration
 from domain.config.gates import GateSettings
 from domain.config.values import parse_duration
 from domain.gates import OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateState, digest
-from domain.globs import matches
-from domain.memories.memory_file import PATH
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, Review, RiskLevel
 from domain.runs.run import Phase
 from domain.verdicts import Reason
 from safety.avoidance_gates import request_destructive, request_false_positive
 from safety.gate_requests import build_request, default_options
+from safety.protected_files import select_asked
 from safety.review_decision import CONCLUSIONS, decide, raise_confirmed
-
-STEERS_GIT = (".gitmodules", "**/.gitattributes")
-"""Files that control what git fetches and what a review sees; agents never change them."""
-
-ALWAYS_PROTECTED = (
-    ".github/workflows/**",
-    ".github/actions/**",
-    "**/action.yml",
-    "**/action.yaml",
-    ".github/dependabot.yml",
-    ".github/dependabot.yaml",
-    ".github/forge.yml",
-    PATH,
-    *STEERS_GIT,
-    "CODEOWNERS",
-    ".github/CODEOWNERS",
-    "docs/CODEOWNERS",
-)
-"""Files that control permissions, execution and Forge itself; every change asks ``protected_paths``."""
 
 OF_OTHER_PHASES = frozenset(STANDARD_GATES) - {
     *("security_findings", "human_review", "protected_paths", "destructive", "false_positive")
@@ -161,8 +141,8 @@ def needs_security_gate(finding: Finding) -> bool:
 
 
 def list_protected(paths: Sequence[str], configuration: Configuration) -> list[str]:
-    """The protected ones of these paths."""
-    return sorted(path for path in paths if matches(path, (*ALWAYS_PROTECTED, *configuration.paths.protected)))
+    """Those of these paths that ask ``protected_paths``."""
+    return select_asked(paths, configuration.paths.protected)
 
 
 def list_custom(

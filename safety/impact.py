@@ -1,31 +1,47 @@
 """Decides for each file of a change whether it can alter what the program does (docs/contract.md, risk)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from domain.paths import is_data, is_document, is_lock
+from domain.paths import is_data, is_document, is_lock, tells_terms
 from domain.review.changes import TouchedFile
 from domain.review.impact import Impact
+from safety.protected_files import decides_about_runs
 
 
 def assess_impact(
-    touched: Sequence[TouchedFile], parsed: Mapping[str, Impact], *, is_compared: bool
+    touched: Sequence[TouchedFile], parsed: Mapping[str, Impact], explained: Collection[str] = ()
 ) -> dict[str, Impact]:
     """Path of each file → its impact, which is ``behaviour`` unless something else is certain.
 
     :param parsed: what the syntax trees of files say, by path at head.
-    :param is_compared: the code host compared the dependencies, so what a lock file brings is known.
+    :param explained: lock files of which the code host's comparison explains every difference.
     """
-    return {each.path: _assess_file(each, parsed, is_compared) for each in touched}
+    return {each.path: _assess_file(each, parsed, explained) for each in touched}
 
 
-def _assess_file(file: TouchedFile, parsed: Mapping[str, Impact], is_compared: bool) -> Impact:
-    if file.path in parsed:
-        return parsed[file.path]
+def _assess_file(file: TouchedFile, parsed: Mapping[str, Impact], explained: Collection[str]) -> Impact:
     names = {file.path, file.old_path or file.path}
+    if any(map(decides_about_runs, names)):
+        return Impact.behaviour
+    found = parsed.get(file.path)
+    if found is not None and not (found is Impact.document and file.may_run):
+        return found
     if file.may_run:
         return Impact.behaviour
     if all(map(is_document, names)):
-        return Impact.document
+        return Impact.document if _stays_the_same(file) else Impact.behaviour
     if all(map(is_lock, names)):
-        return Impact.lock if is_compared else Impact.behaviour
+        return Impact.lock if file.path in explained else Impact.behaviour
     return Impact.data if all(map(is_data, names)) else Impact.behaviour
+
+
+def _stays_the_same(file: TouchedFile) -> bool:
+    """Whether a document that nobody parsed has no new content: it is gone, or has another name. The terms under which
+    the work may be used, and what says where to report a weakness, are kept.
+    """
+    kept = file.old_path or (file.path if file.is_gone else None)
+    return not file.has_new_content and not (kept is not None and tells_terms(kept) and not _is_kept(file))
+
+
+def _is_kept(file: TouchedFile) -> bool:
+    return not file.is_gone and tells_terms(file.path)

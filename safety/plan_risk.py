@@ -6,14 +6,18 @@ from itertools import chain
 
 from domain.config.configuration import Configuration
 from domain.config.paths import ProjectPaths
-from domain.paths import is_lock
+from domain.paths import fold_path, is_lock
 from domain.review.review import RiskLevel
 from domain.runs.contracts import CONTRACTS, find_contracts, matches_any_case
 from domain.runs.plan import Plan, RatedPlan, covers_path, to_globs
 from domain.verdicts import Reason
-from safety.gates import ALWAYS_PROTECTED, STEERS_GIT
+from safety import protected_files
+from safety.protected_files import STEERS_GIT
 
-PROTECTED = (*ALWAYS_PROTECTED, "**/migrations/**", "**/alembic/versions/**", "**/db/migrate/**")
+MORE_FOR_AGENTS = ("**/migrations/**", "**/alembic/versions/**", "**/db/migrate/**")
+"""What becomes of stored data: agents change that only where a person lets them."""
+
+PROTECTED = (*protected_files.PROTECTED, *MORE_FOR_AGENTS)
 """Files that agents may change only after the gate ``protected_paths``, like lock files."""
 
 MOST_GRANTED = 20
@@ -77,14 +81,14 @@ def list_grantable(plan: Plan, configuration: Configuration) -> tuple[str, ...]:
 
     Never git's own files, nor files that agents may not read.
     """
-    protected = _fold_case((*PROTECTED, *configuration.paths.protected))
-    never = _fold_case((*STEERS_GIT, *configuration.review.never_send))
-    named = [path for path in plan.files if is_lock(path) or covers_path(protected, path.casefold())]
-    return tuple(path for path in named if not covers_path(never, path.casefold()))[:MOST_GRANTED]
+    protected = _fold((*PROTECTED, *configuration.paths.protected))
+    never = _fold((*STEERS_GIT, *configuration.review.never_send))
+    named = [path for path in plan.files if is_lock(path) or covers_path(protected, fold_path(path))]
+    return tuple(path for path in named if not covers_path(never, fold_path(path)))[:MOST_GRANTED]
 
 
-def _fold_case(areas: Sequence[str]) -> tuple[str, ...]:
-    return tuple(area.casefold() for area in areas)
+def _fold(areas: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(fold_path, areas))
 
 
 def _rank(level: RiskLevel) -> int:
@@ -107,7 +111,7 @@ def _find_sensitive(places: Mapping[str, Sequence[str]], paths: ProjectPaths) ->
     protected files stay protected within it.
     """
     high, medium = RiskLevel.high, RiskLevel.medium
-    protected = (*ALWAYS_PROTECTED, *paths.protected)
+    protected = (*protected_files.PROTECTED, *paths.protected)
     yield from _find_hits(high, "plan.protected_path", "Changes protected paths", places, _build_matcher(protected))
     yield from _find_hits(
         high, "plan.migration", "Changes database migrations", places, _build_matcher(CONTRACTS["db"])

@@ -52,8 +52,8 @@ class Code(Protocol):
         """The contents of changed text files on both sides, by path at head."""
         ...
 
-    async def read(self, tree: str, paths: Sequence[str]) -> dict[str, bytes]:
-        """Small files of a commit or tree by path, if they exist there."""
+    async def read(self, tree: str, paths: Sequence[str], most: int = MEGABYTE) -> dict[str, bytes]:
+        """Files of a commit or tree by path, if they exist there and are smaller than so many bytes."""
         ...
 
     async def read_matching(self, tree: str, patterns: Sequence[str], most: int) -> dict[str, bytes]:
@@ -150,11 +150,11 @@ class Objects:
             for file in files
         }
 
-    async def read(self, tree: str, paths: Sequence[str]) -> dict[str, bytes]:
-        """Small files of a commit or tree by path, if they exist there; no links, nothing over a megabyte."""
+    async def read(self, tree: str, paths: Sequence[str], most: int = MEGABYTE) -> dict[str, bytes]:
+        """Files of a commit or tree by path, if they exist there; no links, nothing of so many bytes or more."""
         named = await self._find_files(tree, [path.encode() for path in paths])
         sizes = await self._sizes(set(named.values()))
-        contents = await self.contents({blob for blob in named.values() if sizes.get(blob, MEGABYTE) < MEGABYTE})
+        contents = await self.contents({blob for blob in named.values() if sizes.get(blob, most) < most})
         return {path: contents[blob] for path, blob in named.items() if blob in contents}
 
     async def read_matching(self, tree: str, patterns: Sequence[str], most: int) -> dict[str, bytes]:

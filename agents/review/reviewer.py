@@ -1,16 +1,16 @@
 """The reviewer: runs layers 1 and 2 on a change, and builds the review from all layers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 from agents.review.checks.avoidance import AvoidanceCheck
 from agents.review.checks.linters import MOST_FILES
+from agents.review.checks.locks.check import HostComparison, compare_locks
 from agents.review.checks.run import run_checks
 from agents.review.layers import CheckedChange, ModelPart
 from agents.review.syntax import find_impacts
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
-from domain.github.dependencies import DependencyChange
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import place_on_diff
 from domain.review.review import IfUnread, Review, Unread
@@ -32,7 +32,7 @@ async def check(
     toolbox: Toolbox,
     configuration: Configuration,
     author: PullRequestAuthor,
-    dependencies: Callable[[], Awaitable[Sequence[DependencyChange] | None]],
+    dependencies: Callable[[], Awaitable[HostComparison]],
     *,
     trusted: bool = False,
     owned: bool = False,
@@ -51,6 +51,7 @@ async def check(
     """
     versions, compared = await code.versions(change.files), await dependencies()
     origin = find_origin(author.from_fork, trusted)
+    locks = await compare_locks(change, code, toolbox, origin)
     avoided = avoided or AvoidanceCheck(configuration.avoidance, owned=owned)
     checked = await run_checks(
         change,
@@ -59,13 +60,14 @@ async def check(
         linters=configuration.review.linters,
         linter_files=await _read_linter_files(code, change.merge_base, configuration),
         dependencies=compared,
+        locks=locks,
         toolbox=toolbox,
         first_party=await code.packages(change.head_sha),
         origin=origin,
         avoided=await avoided.look_around(code, change),
     )
     parsed = await find_impacts(change, versions, toolbox, origin)
-    impacts = assess_impact(change.touched, parsed, is_compared=compared is not None)
+    impacts = assess_impact(change.touched, parsed, locks.list_explained(compared))
     findings = await asyncio.to_thread(lambda: tuple(place_on_diff(finding, change) for finding in checked.findings))
     has_tests = not lacks_tests(change) or await code.has_tests(change.merge_base)
     sensitive, silencing = configuration.paths.sensitive, checked.silencing

@@ -8,6 +8,7 @@ from agents.review.checks.inputs import CheckedFile, list_checked_files
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.syntax.languages import DATA, find_language
 from agents.toolbox import Toolbox
+from domain.paths import is_document
 from domain.review.changes import Change, ChangeStatus, FileVersions
 from domain.review.impact import Impact
 from domain.review.outline import Outline
@@ -19,11 +20,12 @@ Request = dict[str, JsonValue]
 async def find_impacts(
     change: Change, versions: Mapping[str, FileVersions], toolbox: Toolbox, origin: CodeOrigin
 ) -> dict[str, Impact]:
-    """Path at head → the impact, of every file that could be compared; of no other.
+    """Path at head → the impact, of every source and every document that could be compared; of no other.
 
     :param versions: path at head → both versions of the changed files.
     """
-    files = [file for file in list_checked_files(change, versions) if _is_comparable(file)]
+    checked = list_checked_files(change, versions)
+    files = [file for file in checked if _is_text_for_people(file) or _is_comparable(file)]
     answers = await _ask(files, "impact", _build_request, toolbox, origin)
     return {path: Impact(str(answer)) for path, answer in answers.items()}
 
@@ -55,6 +57,11 @@ async def _ask(
     return {file.path: answer for file, answer in answers}
 
 
+def _is_text_for_people(file: CheckedFile) -> bool:
+    """Whether it is a document, and was one."""
+    return is_document(file.path) and is_document(file.change.old_path or file.path)
+
+
 def _is_comparable(file: CheckedFile) -> bool:
     """Whether it kept its name and mode, and Forge parses its language."""
     change = file.change
@@ -81,8 +88,9 @@ def _is_utf8(content: bytes) -> bool:
 
 
 def _build_request(file: CheckedFile) -> Request:
-    base = None if file.base is None else file.base.decode()
-    return {"path": file.path, "language": find_language(file.path), "base": base, "head": file.head.decode()}
+    base = None if file.base is None else file.base.decode(errors="replace")
+    head = file.head.decode(errors="replace")
+    return {"path": file.path, "language": find_language(file.path), "base": base, "head": head}
 
 
 def build_outline_request(file: CheckedFile) -> Request:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from agents.syntax.reach import reaches_out
 from agents.syntax.trees import FUNCTIONS, ParsedSource, SyntaxNode, find_name, parse
 from domain.paths import holds_tests
 from domain.review.impact import Impact
@@ -46,7 +47,8 @@ def find_impact(path: str, language: str, base: str | None, head: str) -> Impact
     if after is None or after.errors:
         return Impact.behaviour
     if base is None:
-        return Impact.tests if holds_tests(path) and not _steers_tests(after.tree) else Impact.behaviour
+        is_harmless = holds_tests(path) and not _steers_tests(after.tree)
+        return Impact.tests if is_harmless and not reaches_out([after.tree], after.tree, language) else Impact.behaviour
     before = parse(base, language)
     if before is None or before.errors or _has_other_directives(before, after, language):
         return Impact.behaviour
@@ -54,9 +56,8 @@ def find_impact(path: str, language: str, base: str | None, head: str) -> Impact
         return Impact.layout
     if language not in _ORDERED and _is_moved(before.tree, after.tree):
         return Impact.moved
-    if holds_tests(path) and _only_adds_tests(before.tree, after.tree, _list_words(before.tree)):
-        return Impact.tests
-    return Impact.behaviour
+    added = _list_added_tests(before.tree, after.tree, _list_words(before.tree)) if holds_tests(path) else None
+    return Impact.behaviour if added is None or reaches_out(added, after.tree, language) else Impact.tests
 
 
 def _has_other_directives(before: ParsedSource, after: ParsedSource, language: str) -> bool:
@@ -103,22 +104,27 @@ def _is_movable(node: SyntaxNode) -> bool:
     return node.kind in FUNCTIONS and not any("default" in each.kind for each in node.walk())
 
 
-def _only_adds_tests(before: SyntaxNode, after: SyntaxNode, words: frozenset[str]) -> bool:
-    """Whether all that was there is there, in its order, and what is new are tests.
+def _list_added_tests(before: SyntaxNode, after: SyntaxNode, words: frozenset[str]) -> list[SyntaxNode] | None:
+    """The tests that are new; None unless all that was there is there, in its order, and nothing else is new.
 
     :param words: every name and text of the file before.
     """
     if before.signature == after.signature:
-        return True
+        return []
     if before.kind != after.kind or before.text != after.text or before.kind not in _SCOPES:
-        return False
+        return None
+    added: list[SyntaxNode] = []
     old = list(before.children)
     for child in after.children:
-        if old and (child.signature == old[0].signature or _only_adds_tests(old[0], child, words)):
+        within = _list_added_tests(old[0], child, words) if old else None
+        if within is not None:
             old.pop(0)
-        elif not (_is_test_of_its_own(child, words) or _is_sign(child)):
-            return False
-    return not old
+            added += within
+        elif _is_test_of_its_own(child, words) or _is_sign(child):
+            added.append(child)
+        else:
+            return None
+    return None if old else added
 
 
 def _is_sign(node: SyntaxNode) -> bool:

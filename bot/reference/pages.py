@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from bot.reference import commands, conditions
+from bot.reference import commands, conditions, protected
 from domain import globs
 from domain.config import schema
 from domain.config.presets import PRESETS, flatten
@@ -129,6 +129,7 @@ def markdown() -> str:
 def write(folder: Path) -> None:
     """Write the pages."""
     (folder / "commands.md").write_text(commands.markdown(), encoding="utf-8")
+    (folder / "protected.md").write_text(protected.markdown(), encoding="utf-8")
     (folder / "configuration.md").write_text(markdown(), encoding="utf-8")
     (folder / "forge.schema.json").write_text(json_schema(), encoding="utf-8")
 

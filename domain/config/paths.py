@@ -24,6 +24,8 @@ class PathRule(Section):
 class ProjectPaths(Section):
     """Files that need special care."""
 
-    protected: Globs = Field(default=(), description="A change to them asks the gate `protected_paths`.")
+    protected: Globs = Field(
+        default=(), description="A change to them, in any case of letters, asks the gate `protected_paths`."
+    )
     sensitive: Globs = Field(default=(), description="A change to them raises the risk.")
     rules: tuple[PathRule, ...] = Field(default=(), max_length=100, description="Which agent may change what.")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from domain.globs import matches
+from domain.paths import fold_path
 
 LEASE = timedelta(seconds=300)
 """How long a run keeps a lock without renewing it."""
@@ -58,10 +59,10 @@ def find_contracts(paths: Iterable[str], contracts: Mapping[str, Sequence[str]] 
 
     :param contracts: contract → globs.
     """
-    folded = [path.casefold() for path in paths]
+    folded = [fold_path(path) for path in paths]
     return tuple(name for name, globs in contracts.items() if any(matches_any_case(path, globs) for path in folded))
 
 
 def matches_any_case(path: str, globs: Iterable[str]) -> bool:
-    """Whether a path matches any of the globs, ignoring case, since some disks do."""
-    return matches(path.casefold(), (glob.casefold() for glob in globs))
+    """Whether a path matches any of the globs, ignoring what some disks ignore, such as case."""
+    return matches(fold_path(path), map(fold_path, globs))

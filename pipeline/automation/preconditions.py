@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 from domain.config.configuration import Configuration
 from domain.github.pull_requests import PullRequest
-from domain.globs import matches
 from domain.review.review import Decision, Review
 from domain.runs.run import ReasonCode, Run, RunState
 from domain.text.escaping import inline_code
@@ -13,7 +12,7 @@ from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.verdicts.settings import load_configuration
 from safety.allowed_actions import ActionFacts
-from safety.gates import ALWAYS_PROTECTED
+from safety.gates import list_protected
 from safety.required_checks import ChecksState, RequiredChecks, evaluate_checks
 
 TAKEN_OVER = "another review or a person's command took over."
@@ -31,9 +30,8 @@ class Preconditions:
     @property
     def facts(self) -> ActionFacts:
         """The facts for the rules of the ladder, without required checks."""
-        protected = (*ALWAYS_PROTECTED, *self.configuration.paths.protected)
         # Reviews of earlier versions do not name the changed paths.
-        touches = not self.review.changed or any(matches(path, protected) for path in self.review.changed)
+        touches = not self.review.changed or bool(list_protected(self.review.changed, self.configuration))
         return ActionFacts(
             risk=self.review.risk.level,
             touches_protected=touches,

@@ -326,6 +326,11 @@ async def test_t_p12_no_address_of_ours_decides(story: Story) -> None:
         ".gitattributes",
         "CODEOWNERS",
         ".github/actions/a/action.yml",
+        ".circleci/config.yml",
+        ".buildkite/pipeline.yml",
+        ".github/settings.yml",
+        "netlify.toml",
+        ".GitHub/Workflows/b.yml",
     ],
 )
 async def test_t_t4_protected_paths_need_the_gate(story: Story, path: str) -> None:

@@ -219,6 +219,13 @@ async def test_t_t4_a_hostile_implementer_writes_nowhere_else(
         "shop/../../x",
         "shop/cart.py/x",
         "db/migrations/1.sql",
+        ".circleci/config.yml",
+        ".GitLab-CI.yml",
+        ".claude/settings.json",
+        ".vscode/tasks.json",
+        ".husky/pre-commit",
+        "shop/.npmrc",
+        "AGENTS.md",
     )
     diffs = [new.format(path, "100644") for path in paths]
     diffs += [new.format("shop/link", "120000"), new.format("shop/module", "160000")]
@@ -234,8 +241,13 @@ async def test_t_t4_a_hostile_implementer_writes_nowhere_else(
     assert last_instructions(model).count("Nothing was applied.") == len(tried)
 
 
-async def test_t_t4_a_planner_cannot_talk_the_risk_down(story_with_model: Story, model: ScriptedModel) -> None:
-    """Facts count: who plans to change workflows asks people, and the implementer may not change them all the same."""
+@pytest.mark.parametrize(
+    "path", [".github/workflows/ci.yml", ".circleci/config.yml", ".claude/settings.json", ".npmrc"]
+)
+async def test_t_t4_a_planner_cannot_talk_the_risk_down(
+    story_with_model: Story, model: ScriptedModel, path: str
+) -> None:
+    """Facts count: who plans to change what is run asks people, and the implementer may not change it all the same."""
     asked = await open_issue(story_with_model)
     made = plan("low")
     assert isinstance(made["plan"], dict)
@@ -243,7 +255,7 @@ async def test_t_t4_a_planner_cannot_talk_the_risk_down(story_with_model: Story,
     tasks = made["plan"]["tasks"]
     assert isinstance(tasks, list)
     assert isinstance(tasks[0], dict)
-    tasks[0]["files"] = [".github/workflows/ci.yml"]
+    tasks[0]["files"] = [path]
     model.when("Discounts", made)
     await asked.comment(asked.alice, "/forge run")
     await assert_waits(asked)

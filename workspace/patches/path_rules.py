@@ -57,13 +57,6 @@ def is_git(part: str) -> bool:
     return plain == ".git" or _NTFS_SHORT.fullmatch(plain) is not None
 
 
-def fold(path: str) -> str:
-    """The path without the differences in case and composition that some disks ignore."""
-    if path.isascii():
-        return path.lower()
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())
-
-
 def folders(path: str) -> Iterable[str]:
     """The folders a path leads through, from the root down."""
     end = path.find("/")

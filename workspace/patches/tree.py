@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
+from domain.paths import fold_path
 from domain.runs.patches import ChangeSet
-from workspace.patches.path_rules import fold, folders
+from workspace.patches.path_rules import folders
 
 
 class FileTree:
@@ -66,7 +67,7 @@ class Index:
         self.folders = Counter(folder for path in self.files for folder in folders(path))
         self.alike: dict[str, list[str]] = {}
         for name in (*self.files, *self.folders):
-            self.alike.setdefault(fold(name), []).append(name)
+            self.alike.setdefault(fold_path(name), []).append(name)
 
 
 class _Names:
@@ -84,7 +85,7 @@ class _Names:
         self.folders.subtract(_count_folders(gone))
         self.alike: dict[str, list[str]] = {}
         for name in (*made, *self.folders):
-            self.alike.setdefault(fold(name), []).append(name)
+            self.alike.setdefault(fold_path(name), []).append(name)
 
     def clash(self, path: str) -> str | None:
         if self._is_folder(path):
@@ -98,7 +99,7 @@ class _Names:
 
     def _other(self, name: str) -> str | None:
         """Another file or folder whose name differs only in case or composition."""
-        key = fold(name)
+        key = fold_path(name)
         alike = {*self.before.alike.get(key, ()), *self.alike.get(key, ())} - {name}
         return min((other for other in alike if self._is_file(other) or self._is_folder(other)), default=None)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from domain.config.paths import PathRule
 from domain.globs import matches, permits
-from domain.paths import is_lock
+from domain.paths import fold_path, is_lock
 from domain.review.findings import Severity
 from domain.runs.patches import (
     EXECUTABLE,
@@ -19,8 +19,8 @@ from domain.runs.patches import (
     Violation,
     select_blocking,
 )
-from safety.gates import STEERS_GIT
 from safety.plan_risk import PROTECTED
+from safety.protected_files import STEERS_GIT
 from workspace.patches import edits, patching, path_rules
 from workspace.patches.edits import TextEdit
 from workspace.patches.errors import PatchRefused, violation
@@ -161,7 +161,7 @@ class _Rules:
         self.contracts = [(name, lock, _globs(lock.globs, fold=True)) for name, lock in areas.contracts.items()]
 
     def of(self, path: str) -> Iterator[Violation]:
-        folded = path_rules.fold(path)
+        folded = fold_path(path)
         yield from self._check_plan(path, folded)
         if is_lock(folded) or matches(folded, self.protected):
             yield _report_protected(path, path in self.areas.granted and not matches(folded, self.never))
@@ -185,7 +185,7 @@ class _Rules:
 
 def _globs(areas: Iterable[str], *, fold: bool = False) -> tuple[str, ...]:
     """The areas as globs: a plain name covers the file, or the folder with everything below it."""
-    written = [path_rules.fold(area) if fold else area for area in areas]
+    written = [fold_path(area) if fold else area for area in areas]
     folders = [f"{area.rstrip('/')}/**" for area in written if area.endswith("/") or not _WILD & set(area)]
     return tuple(area for area in (*written, *folders) if not area.endswith("/"))
 

@@ -8,6 +8,7 @@ from agents.review.checks import avoidance, credentials, workflows
 from agents.review.checks.avoidance import AvoidanceCheck
 from agents.review.checks.dependencies import find_vulnerable
 from agents.review.checks.inputs import ToolReport, list_checked_files, write_versions
+from agents.review.checks.locks.check import NO_LOCKS, ComparedLocks
 from agents.review.checks.results import CheckReport, ToolExecution, build_result, explain_not_compared
 from agents.review.checks.tools import Checks, CheckTool, PythonProject
 from agents.review.checks.worker_pool import WorkerBudget
@@ -30,6 +31,7 @@ async def run_checks(
     project: Mapping[str, bytes],
     linters: Sequence[Linter],
     dependencies: Sequence[DependencyChange] | None,
+    locks: ComparedLocks = NO_LOCKS,
     toolbox: Toolbox,
     first_party: Sequence[str] = (),
     linter_files: Mapping[str, bytes] | None = None,
@@ -42,6 +44,7 @@ async def run_checks(
     :param project: the merge base's configuration of ruff: ``pyproject.toml``, ``ruff.toml``, ``.ruff.toml`` by path.
     :param linters: those the repository configures.
     :param dependencies: the code host's comparison; None where there is none.
+    :param locks: what the changes of lock files come to.
     :param first_party: the repository's own top-level packages; without them the order of imports is not checked.
     :param linter_files: the merge base's files that the configured linters want, by path.
     :param origin: whose code it is; a tool that may not read it here is named as missing in its layer.
@@ -59,6 +62,8 @@ async def run_checks(
         outcomes = list(await asyncio.gather(*(_run_tool(tool) for tool in tools), giving_up))
     if dependencies is not None:
         outcomes.append(_compare_dependencies(change, dependencies))
+    if locks.seen:
+        outcomes.append(ToolExecution("lock files", Layer.security, locks.report, 0.0, locks.missing))
     return await asyncio.to_thread(build_result, files, outcomes, explain_not_compared(change, dependencies), origin)
 
 

@@ -17,6 +17,7 @@ from pipeline.context import Services
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.verdicts.settings import load_configuration
 from safety.gates import list_protected
+from safety.protected_files import decides_about_runs
 from workspace.patches import path_rules
 
 
@@ -74,7 +75,7 @@ def _find_obstacle(finding: Finding, configuration: Configuration) -> str:
     where = inline_code(finding.path)
     if finding.is_credential:
         return texts.refuse_credential(finding)
-    if list_protected([finding.path], configuration):
+    if decides_about_runs(finding.path) or list_protected([finding.path], configuration):
         return texts.refuse_path(finding, f"{where} is protected, so only people change it")
     if path_rules.find_mistake(finding.path) is not None:
         return texts.refuse_path(finding, f"Forge does not write to {where}")

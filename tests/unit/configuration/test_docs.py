@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bot.reference import commands
+from bot.reference import commands, protected
 from bot.reference import pages as pages
 from domain.config import schema
 from domain.config.configuration import Configuration
@@ -15,6 +15,7 @@ def test_pages_are_up_to_date() -> None:
     """Run ``make docs`` if this fails."""
     assert (DOCS / "configuration.md").read_text(encoding="utf-8") == pages.markdown()
     assert (DOCS / "forge.schema.json").read_text(encoding="utf-8") == pages.json_schema()
+    assert (DOCS / "protected.md").read_text(encoding="utf-8") == protected.markdown()
     assert (DOCS / "commands.md").read_text(encoding="utf-8") == commands.markdown()
 
 

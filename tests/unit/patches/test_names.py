@@ -2,10 +2,11 @@
 
 import pytest
 
+from domain.paths import fold_path
 from tests.unit.patches.building import new_file, tree
 from workspace.patches.errors import PatchRefused
 from workspace.patches.patching import parse
-from workspace.patches.path_rules import find_mistake, fold, is_git
+from workspace.patches.path_rules import find_mistake, is_git
 
 BAD = [
     "",
@@ -115,5 +116,5 @@ def test_what_disks_take_for_git(name: str) -> None:
 
 
 def test_what_disks_take_for_one() -> None:
-    assert fold("A/É.TXT") == fold("a/e\u0301.txt")
-    assert fold("a/e") != fold("a/é")
+    assert fold_path("A/É.TXT") == fold_path("a/e\u0301.txt")
+    assert fold_path("a/e") != fold_path("a/é")

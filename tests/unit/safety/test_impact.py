@@ -21,6 +21,8 @@ ERROR = RawFinding(
     layer=Layer.static,
 )
 
+READ = {"README.md": Impact.document}
+
 
 def touch(path: str, old_path: str | None = None, *, is_gone: bool = False) -> TouchedFile:
     return TouchedFile(path=path, old_path=old_path, is_gone=is_gone, lines=1, may_run=may_run(path) and not is_gone)
@@ -39,10 +41,12 @@ def change(*touched: TouchedFile) -> Change:
 
 
 @pytest.mark.parametrize(
-    ("file", "is_compared", "impact"),
+    ("file", "is_explained", "impact"),
     [
-        (touch("README.md"), False, Impact.document),
+        (touch("README.md"), False, Impact.behaviour),  # nobody looked into it
         (touch("README.md", is_gone=True), False, Impact.document),
+        (touch("LICENSE", is_gone=True), False, Impact.behaviour),
+        (touch("SECURITY.md", is_gone=True), False, Impact.behaviour),
         (touch("docs/a.md", "a.py"), False, Impact.behaviour),  # a program became a document
         (touch("rows.csv"), False, Impact.data),
         (touch("uv.lock"), True, Impact.lock),
@@ -55,17 +59,17 @@ def change(*touched: TouchedFile) -> Change:
     ],
     ids=lambda each: getattr(each, "path", str(each)),
 )
-def test_by_name(file: TouchedFile, is_compared: bool, impact: Impact) -> None:
-    assert assess_impact([file], {}, is_compared=is_compared) == {file.path: impact}
+def test_by_name(file: TouchedFile, is_explained: bool, impact: Impact) -> None:
+    assert assess_impact([file], {}, {file.path} if is_explained else ()) == {file.path: impact}
 
 
 def test_a_syntax_tree_knows_more_than_a_name() -> None:
-    assert assess_impact([touch("a.py")], {"a.py": Impact.layout}, is_compared=False) == {"a.py": Impact.layout}
+    assert assess_impact([touch("a.py")], {"a.py": Impact.layout}) == {"a.py": Impact.layout}
 
 
 def test_one_file_that_may_change_the_program_makes_a_change_medium() -> None:
     files = (touch("a.py"), touch("README.md"))
-    risk = assess(change(*files), [], impacts=assess_impact(files, {}, is_compared=False))
+    risk = assess(change(*files), [], impacts=assess_impact(files, READ))
     assert (risk.score, risk.level, risk.score_of_facts) == (25, RiskLevel.medium, 0)
     assert [(part.points, part.text) for part in risk.parts] == [
         (25, "May change what the program does: a.py"),
@@ -75,7 +79,7 @@ def test_one_file_that_may_change_the_program_makes_a_change_medium() -> None:
 
 def test_other_points_count_towards_medium() -> None:
     files = (touch("a.py"),)
-    risk = assess(change(*files), [ERROR], impacts=assess_impact(files, {}, is_compared=False))
+    risk = assess(change(*files), [ERROR], impacts=assess_impact(files, READ))
     assert (risk.score, risk.score_of_facts) == (25, 12)
     assert (reassess(risk, []).score, reassess(risk, []).score_of_facts) == (25, 0)
     grave = reassess(risk, [ERROR] * 3)
@@ -84,5 +88,5 @@ def test_other_points_count_towards_medium() -> None:
 
 def test_what_leaves_the_program_as_it_was_is_low() -> None:
     files = (touch("a.py"), touch("README.md"))
-    risk = assess(change(*files), [], impacts=assess_impact(files, {"a.py": Impact.layout}, is_compared=False))
+    risk = assess(change(*files), [], impacts=assess_impact(files, {"a.py": Impact.layout, **READ}))
     assert (risk.score, risk.level) == (0, RiskLevel.low)

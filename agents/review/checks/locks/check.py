@@ -1,0 +1,124 @@
+"""Layer 2 for lock files: compares both versions of each in a warm worker, and says what is suspicious."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from agents.review.checks.inputs import ToolReport
+from agents.review.checks.locks.comparison import LockDifference, LockFault
+from agents.review.checks.locks.entries import normalise
+from agents.review.checks.locks.formats import find_reader
+from agents.review.checks.rule_texts import build_message, shorten
+from agents.review.checks.worker_pool import WorkerBudget, run_each
+from agents.toolbox import Toolbox
+from domain.github.dependencies import DependencyChange
+from domain.review.changes import Change, TouchedFile
+from domain.review.findings import Category, Layer, RawFinding
+from safety.containment import CodeOrigin
+from workspace.objects import Code
+
+HostComparison = Sequence[DependencyChange] | None
+"""What the code host says of the dependencies of two commits; None where it compares none."""
+
+_LARGEST = 5_000_000  # bytes of a lock file that is read
+_MOST = 50  # lock files of a change
+_SHOWN = 3  # packages that a message names
+_KINDS = {"git": "a git repository", "url": "an address of its own"}
+_SAYS = {
+    "credential-in-address": "The address of {packages} holds a password or token for {subject}. Whoever reads the "
+    "repository can use it: revoke it, and let the package manager take it from the environment",
+    "no-encryption": "{packages} would be fetched from {subject} without encryption, so anybody on the way can replace "
+    "what is installed. Use an address with https",
+    "hash-changed": "{packages} has another hash than before at the same version, so it is another program under the "
+    "same name. Find out why before you merge: versions of a registry do not change",
+    "hash-missing": "{packages} has no hash any more, so whatever is served under this name is installed. Let the "
+    "package manager write the file anew",
+    "other-host": "{packages} comes from {subject}, from which nothing in this file came before. Merge only if "
+    "that host is meant",
+    "other-source": "{packages} came from a registry and now comes from {subject}. Merge only if that is meant, and "
+    "if the manifest says so, too",
+    "runs-scripts": "{packages} would run a program as it is installed, which the same version did not before",
+}
+
+
+@dataclass(frozen=True)
+class ComparedLocks:
+    """What the changes of lock files come to.
+
+    :param seen: the lock files that were looked at.
+    :param differences: path → what could be read of them.
+    :param missing: why they could not be looked at.
+    """
+
+    seen: Collection[str] = ()
+    differences: Mapping[str, LockDifference] = field(default_factory=dict[str, LockDifference])
+    report: ToolReport = field(default_factory=ToolReport)
+    missing: str | None = None
+
+    def list_explained(self, compared: HostComparison) -> frozenset[str]:
+        """The lock files of which a comparison of the code host explains every difference.
+
+        A name or version in it is looked for in all manifests: a host may name the manifest beside the lock file.
+        """
+        named = {
+            is_added: {normalise(each.name, each.version) for each in compared or () if each.added is is_added}
+            for is_added in (True, False)
+        }
+        return frozenset(
+            path
+            for path, found in self.differences.items()
+            if found.is_plain and named[True] >= {*found.added} and named[False] >= {*found.removed}
+        )
+
+
+NO_LOCKS = ComparedLocks()
+
+
+async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: CodeOrigin) -> ComparedLocks:
+    """Compare the lock files of a change; what cannot be read stays unexplained."""
+    files = [each for each in change.touched if find_reader(each.path) and each.has_new_content][:_MOST]
+    seen = [each.path for each in files]
+    if not files:
+        return NO_LOCKS
+    if (where := toolbox.for_worker("lock files", origin=origin)).level is None:
+        return ComparedLocks(seen, missing=where.refusal)
+    base = await code.read(change.merge_base, [each.old_path or each.path for each in files], _LARGEST)
+    head = await code.read(change.head_sha, seen, _LARGEST)
+    there = [each for each in files if each.path in head]
+
+    def build_request(file: TouchedFile) -> JsonValue:
+        before = base.get(file.old_path or file.path)
+        return {
+            "path": file.path,
+            "base": None if before is None else before.decode(errors="replace"),
+            "head": head[file.path].decode(errors="replace"),
+        }
+
+    shift = WorkerBudget(toolbox.pool, toolbox.seconds)
+    answers, problem = await run_each(there, build_request, lambda file: file.path, "lock", shift)
+    differences = {file.path: LockDifference.model_validate(answer) for file, answer in answers}
+    found = await asyncio.to_thread(
+        lambda: tuple(_build(path, fault) for path, each in differences.items() for fault in each.faults)
+    )
+    return ComparedLocks(seen, differences, ToolReport(found, files=len(there), problem=problem))
+
+
+def _build(path: str, fault: LockFault) -> RawFinding:
+    rule = f"lock/{fault.rule}"
+    more = len(fault.packages) - _SHOWN
+    packages = ", ".join(shorten(each, 80) for each in fault.packages[:_SHOWN])
+    subject = shorten(_KINDS.get(fault.subject, fault.subject), 80)
+    said = _SAYS[fault.rule].format(packages=f"{packages} and {more} more" if more > 0 else packages, subject=subject)
+    return RawFinding(
+        rule=rule,
+        category=Category.dependencies,
+        severity=fault.severity,
+        confidence=0.9,
+        path=path,
+        line=fault.line,
+        end_line=fault.line,
+        message=build_message(rule, said),
+        layer=Layer.security,
+    )

@@ -1,0 +1,187 @@
+"""Compares two versions of a lock file: what is suspicious in it, and what an update has to explain."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel, ConfigDict
+
+from agents.review.checks.locks.entries import (
+    GIT,
+    LOCAL,
+    REGISTRY,
+    SOURCE,
+    URL,
+    LockEntry,
+    UnreadableLock,
+    by_name,
+    find_host,
+    holds_credential,
+    is_plain_http,
+)
+from agents.review.checks.locks.formats import read_entries
+from domain.review.findings import Severity
+
+Pair = tuple[str, str]
+
+_FETCHED = (REGISTRY, URL, GIT)
+
+
+class LockFault(BaseModel):
+    """Something suspicious about some packages: ``subject`` is what else it is about, such as a host, and ``line`` that
+    of the first one at head, from 1.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    rule: str
+    severity: Severity
+    packages: tuple[str, ...]
+    subject: str = ""
+    line: int | None = None
+
+
+class LockDifference(BaseModel):
+    """What a change of a lock file comes to.
+
+    ``added`` and ``removed`` are names and versions, written as all write them. It ``is_plain`` if all that changed is
+    versions, from the same hosts and by hashes: then it is harmless as far as the code host names the same ones.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    faults: tuple[LockFault, ...] = ()
+    added: tuple[Pair, ...] = ()
+    removed: tuple[Pair, ...] = ()
+    is_plain: bool = False
+
+
+@dataclass
+class _Versions:
+    """Both versions, by the questions that are asked of them."""
+
+    base: Sequence[LockEntry]
+    head: Sequence[LockEntry]
+    has_base: bool
+    named: dict[str, list[LockEntry]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.named = by_name(self.base)
+        self.addresses = {address for entry in self.base for address in entry.addresses}
+        self.hosts = set(map(find_host, self.addresses))
+        self.unencrypted = {find_host(address) for address in self.addresses if is_plain_http(address)}
+        self.is_hashed = any(entry.hashes for entry in self.base if entry.kind == REGISTRY)
+
+    def find_before(self, entry: LockEntry) -> list[LockEntry]:
+        """The same package before, in any version."""
+        return self.named.get(entry.pair[0], [])
+
+    def find_same(self, entry: LockEntry) -> list[LockEntry]:
+        """The same version of it before."""
+        return [each for each in self.find_before(entry) if each.pair == entry.pair]
+
+
+def compare(path: str, base: str | None, head: str) -> LockDifference:
+    """What a change of a lock file comes to; nothing of it is plain where a version cannot be read.
+
+    :param base: its text before; None for a new file.
+    """
+    try:
+        versions = _Versions(read_entries(path, base) if base else [], read_entries(path, head), bool(base))
+    except UnreadableLock:
+        return LockDifference()
+    old = set(versions.base)
+    new = [entry for entry in dict.fromkeys(versions.head) if entry not in old]
+    faults = _group([fault for entry in new for fault in _find_faults(entry, versions)], head)
+    before, after = ({entry.pair for entry in each if entry.kind != SOURCE} for each in (versions.base, versions.head))
+    return LockDifference(
+        faults=faults,
+        added=tuple(sorted(after - before)),
+        removed=tuple(sorted(before - after)),
+        is_plain=versions.has_base
+        and not faults
+        and before != after
+        and all(_is_plain(entry, versions) for entry in new),
+    )
+
+
+def _is_plain(entry: LockEntry, versions: _Versions) -> bool:
+    """Whether a new entry says no more than that a package of a registry has this version."""
+    before = versions.find_before(entry)
+    if entry.kind == LOCAL:  # what stands in the repository itself, with another version
+        return any(each.kind == LOCAL for each in before)
+    is_known = entry.hashes or not versions.is_hashed or any(not each.hashes for each in before)
+    ran_scripts = not before or any(each.runs_scripts for each in before)
+    is_silent = ran_scripts or not entry.runs_scripts or any(entry.hashes & each.hashes for each in before)
+    return entry.kind == REGISTRY and bool(is_known) and is_silent and entry.hosts <= versions.hosts
+
+
+def _find_faults(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
+    fresh = entry.addresses - versions.addresses
+    before, same = versions.find_before(entry), versions.find_same(entry)
+    for address in sorted(fresh):
+        host = find_host(address)
+        if holds_credential(address):
+            yield _build("credential-in-address", Severity.error, entry, host)
+        if is_plain_http(address) and host not in versions.unencrypted:
+            yield _build("no-encryption", Severity.error, entry, host)
+    if entry.kind not in _FETCHED or not versions.has_base:
+        return
+    is_changed = bool(same) and _has_other_hash(entry, same)
+    if is_changed:
+        yield _build("hash-changed", Severity.error, entry)
+    if before and not any(each.kind == entry.kind for each in before) and entry.kind in (GIT, URL):
+        was_same = any(each.version == entry.version for each in before)
+        yield _build("other-source", Severity.error if was_same else Severity.warning, entry, entry.kind)
+    is_known = any(entry.hashes & each.hashes for each in same)
+    for host in sorted(entry.hosts - versions.hosts) if versions.hosts and not is_known else ():
+        yield _build("other-host", Severity.error if same else Severity.warning, entry, host)
+    if entry.kind == REGISTRY and not entry.hashes and before and all(each.hashes for each in before):
+        is_moved = not entry.hosts <= versions.hosts or any(map(is_plain_http, entry.addresses))
+        yield _build("hash-missing", Severity.error if is_moved else Severity.warning, entry)
+    if entry.runs_scripts and same and not is_known and not any(each.runs_scripts for each in same):
+        yield _build("runs-scripts", Severity.error, entry)
+
+
+def _build(rule: str, severity: Severity, entry: LockEntry, subject: str = "") -> LockFault:
+    return LockFault(rule=rule, severity=severity, packages=(f"{entry.name} {entry.version}".strip(),), subject=subject)
+
+
+def _has_other_hash(entry: LockEntry, same: Iterable[LockEntry]) -> bool:
+    """Whether it is known by hashes of an algorithm, and by none of those that it had."""
+    known = frozenset[Pair]().union(*(each.hashes for each in same))
+    common = {algorithm for algorithm, _ in entry.hashes} & {algorithm for algorithm, _ in known}
+    return any(entry.hashes.isdisjoint({pair for pair in known if pair[0] == algorithm}) for algorithm in common)
+
+
+def _group(faults: Sequence[LockFault], head: str) -> tuple[LockFault, ...]:
+    """One fault for each kind, with its first place."""
+    grouped: dict[tuple[str, Severity, str], list[str]] = {}
+    for fault in faults:
+        grouped.setdefault((fault.rule, fault.severity, fault.subject), []).extend(fault.packages)
+    find_line = _index_lines(head)
+    return tuple(
+        LockFault(
+            rule=rule,
+            severity=severity,
+            packages=tuple(dict.fromkeys(packages)),
+            subject=subject,
+            line=find_line(packages[0], subject),
+        )
+        for (rule, severity, subject), packages in grouped.items()
+    )
+
+
+def _index_lines(head: str) -> Callable[[str, str], int | None]:
+    """A search for the line that is about a package: the one with the subject, else the one with its name."""
+    lines = head.split("\n")
+
+    def find(package: str, subject: str) -> int | None:
+        name, _, version = package.partition(" ")
+        about = [number for number, line in enumerate(lines, 1) if name in line]
+        following = [number for start in about for number in range(start, min(start + 12, len(lines) + 1))]
+        for wanted in (subject, version):
+            if wanted and (found := next((each for each in following if wanted in lines[each - 1]), None)):
+                return found
+        return about[0] if about else None
+
+    return find

@@ -1,0 +1,370 @@
+"""Reads the lock files of package managers."""
+
+# What these files hold is of any type; a wrong one makes the file unreadable (`read_entries`).
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+from urllib.parse import unquote
+
+from agents.review.checks.locks.entries import (
+    GIT,
+    LOCAL,
+    REGISTRY,
+    SOURCE,
+    URL,
+    LockEntry,
+    UnreadableLock,
+    classify,
+    list_addresses,
+    split_hashes,
+)
+from domain.paths import is_manifest
+
+Table = Mapping[str, Any]
+
+
+def find_reader(path: str) -> Callable[[str], list[LockEntry]] | None:
+    """What reads a file of this name; None if nothing does."""
+    name = path.rsplit("/", 1)[-1].lower()
+    if is_manifest(path) and name.endswith(".txt"):
+        return read_requirements
+    return _READERS.get(name)
+
+
+def read_entries(path: str, text: str) -> list[LockEntry]:
+    """The packages of a lock file.
+
+    :raises UnreadableLock: it cannot be read.
+    """
+    reader = find_reader(path)
+    if reader is None:
+        raise UnreadableLock(path)
+    try:
+        return reader(text)
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
+        raise UnreadableLock(path) from error
+
+
+def _load_json(text: str) -> Table:
+    return cast(Table, json.loads(text))
+
+
+def _items(table: Any) -> Iterator[tuple[str, Table]]:
+    for name, entry in (table or {}).items():
+        if isinstance(entry, dict):
+            yield name, cast(Table, entry)
+
+
+# --- JavaScript ----------------------------------------------------------------------------------------------------
+
+
+def _read_npm(text: str) -> list[LockEntry]:
+    data = _load_json(text)
+    if "packages" not in data and "dependencies" not in data:
+        raise UnreadableLock("npm")
+    if "packages" in data:
+        return [
+            _build_npm(str(entry.get("name") or path.rsplit("node_modules/", 1)[-1]), entry)
+            for path, entry in _items(data["packages"])
+            if "node_modules/" in path
+        ]
+    return [*_walk_npm(data)]
+
+
+def _walk_npm(table: Table) -> Iterator[LockEntry]:
+    for name, entry in _items(table.get("dependencies")):
+        yield _build_npm(name, entry)
+        yield from _walk_npm(entry)
+
+
+def _build_npm(name: str, entry: Table) -> LockEntry:
+    version = str(entry.get("version", ""))
+    if version.startswith("npm:"):  # another package under this name
+        name, _, version = version.removeprefix("npm:").rpartition("@")
+    address = str(entry.get("resolved") or (version if ":" in version else ""))
+    if entry.get("link") or entry.get("bundled") or entry.get("inBundle"):
+        kind = LOCAL
+    else:
+        kind = classify(address) if address else REGISTRY
+    if kind == URL and address != version:
+        kind = REGISTRY
+    if kind == GIT and "#" in address:
+        version = address.rsplit("#", 1)[1]
+    runs = bool(entry.get("hasInstallScript") or entry.get("requiresBuild"))
+    return LockEntry(name, version, kind, list_addresses(address), split_hashes(entry.get("integrity")), runs)
+
+
+_BLOCK = re.compile(r"^(?=\S)", re.MULTILINE)
+_FIELD = re.compile(r"^  (\w+):?\s+\"?(.*?)\"?$", re.MULTILINE)
+
+
+def _read_yarn(text: str) -> list[LockEntry]:
+    is_berry = "\n__metadata:" in text or text.startswith("__metadata:")
+    if not is_berry and "yarn lockfile v1" not in text[:500]:
+        raise UnreadableLock("yarn")
+    blocks = (block for block in _BLOCK.split(text) if block.strip() and not block.startswith("#"))
+    cache = re.search(r"^  cacheKey: (\S+)$", text, re.MULTILINE)
+    build = (lambda head, fields: _build_berry(fields, cache[1] if cache else "")) if is_berry else _build_yarn
+    heads = ((block.partition("\n")[0].strip().rstrip(":"), dict(_FIELD.findall(block))) for block in blocks)
+    return [build(head, fields) for head, fields in heads if head != "__metadata"]
+
+
+def _split_spec(spec: str) -> tuple[str, str]:
+    """Name and range of ``@scope/name@^1``."""
+    name, _, wanted = spec[1:].partition("@")
+    return spec[:1] + name, wanted
+
+
+def _build_yarn(head: str, fields: Table) -> LockEntry:
+    name, wanted = _split_spec(head.split(",")[0].strip().strip('"'))
+    if wanted.startswith("npm:"):
+        name = _split_spec(wanted.removeprefix("npm:"))[0]
+    address, _, fragment = str(fields.get("resolved", "")).partition("#")
+    version = str(fields["version"])
+    kind = classify(address) if address else LOCAL
+    if kind == URL and not re.match(r"(https?|ftp|git):|[\w.-]+/[\w.-]+(#|$)", wanted):
+        kind = REGISTRY
+    hashes = split_hashes(fields.get("integrity"))
+    if kind == GIT or (kind == URL and not re.fullmatch(r"[0-9a-f]{40}", fragment)):
+        version = fragment or version
+    elif fragment:
+        hashes |= {("fragment", fragment)}
+    return LockEntry(name, version, kind, list_addresses(address), hashes)
+
+
+def _build_berry(fields: Table, cache: str) -> LockEntry:
+    name, resolution = _split_spec(str(fields["resolution"]))
+    version = str(fields["version"])
+    if fields.get("linkType") == "soft":
+        return LockEntry(name, version, LOCAL)
+    protocol, _, rest = resolution.partition(":")
+    key, slash, checksum = str(fields.get("checksum", "")).rpartition("/")
+    hashes = frozenset({(key if slash else cache, checksum)} if checksum else ())
+    if protocol == "npm":
+        archive = re.search(r"::.*__archiveUrl=([^&]+)", rest)
+        addresses = list_addresses(unquote(archive[1])) if archive else frozenset[str]()
+        return LockEntry(name, version, REGISTRY, addresses, hashes)
+    if protocol == "patch":  # a file of the repository, on top of a package that has an entry of its own
+        return LockEntry(name, f"{version} {resolution}", LOCAL, hashes=hashes)
+    kind = GIT if "commit=" in resolution else classify(resolution)
+    return LockEntry(name, resolution.rsplit("#", 1)[-1], kind, list_addresses(resolution), hashes)
+
+
+_PNPM_PACKAGE = re.compile(r"^  (\S.*?):\n((?:    .*\n|\n(?=    ))*)", re.MULTILINE)
+
+
+def _read_pnpm(text: str) -> list[LockEntry]:
+    if not re.match(r"(?:---\n)?lockfileVersion:", text):
+        raise UnreadableLock("pnpm")
+    found = re.search(r"^packages:\n((?: .*\n|\n)*)", text, re.MULTILINE)
+    return [_build_pnpm(key.strip("'\""), body) for key, body in _PNPM_PACKAGE.findall(found[1])] if found else []
+
+
+def _build_pnpm(key: str, body: str) -> LockEntry:
+    spec = re.split(r"[(_]", key.lstrip("/"))[0] if "://" not in key else key
+    name, version = _split_spec(spec)
+    if not version:
+        name, _, version = spec.rpartition("/")
+    if named := re.search(r"^    name: (\S+)$", body, re.MULTILINE):
+        name = named[1]
+    said = dict(re.findall(r"\b(integrity|tarball|commit|repo|type|directory): '?([^,'}\s]+)", body))
+    runs = "requiresBuild: true" in body
+    address = said.get("tarball") or said.get("repo") or (version if "://" in version else "")
+    if "commit" in said:
+        return LockEntry(name, said["commit"], GIT, list_addresses(address), runs_scripts=runs)
+    if "directory" in said or version.startswith(("file:", "link:")):
+        return LockEntry(name, version, LOCAL)
+    kind = URL if "://" in key else REGISTRY
+    return LockEntry(name, version, kind, list_addresses(address), split_hashes(said.get("integrity")), runs)
+
+
+# --- Python, Rust ----------------------------------------------------------------------------------------------------
+
+
+def _read_toml(text: str) -> list[LockEntry]:
+    data = tomllib.loads(text)
+    if not {"version", "package", "metadata"} & data.keys():
+        raise UnreadableLock("toml")
+    files = dict(_to_lists(cast(Table, data.get("metadata") or {}).get("files")))
+    return [_build_toml(entry, files) for entry in data.get("package") or []]
+
+
+def _to_lists(table: Any) -> Iterator[tuple[str, list[Table]]]:
+    for name, entries in (table or {}).items():
+        if isinstance(entries, list):
+            yield name.lower(), cast(list[Table], entries)
+
+
+def _build_toml(entry: Table, files: Mapping[str, list[Table]]) -> LockEntry:
+    name, version = str(entry["name"]), str(entry.get("version", ""))
+    source = entry.get("source")
+    apart = files.get(f"{name} {version}".lower()) or files.get(name.lower())
+    archives = [*(entry.get("files") or apart or ()), *(entry.get("wheels") or ())]
+    archives += [entry["sdist"]] if isinstance(entry.get("sdist"), dict) else []
+    hashes = {tuple(str(each["hash"]).partition(":")[::2]) for each in archives if each.get("hash")}
+    if entry.get("checksum"):
+        hashes.add(("checksum", str(entry["checksum"])))
+    kind, address, commit = _find_toml_source(entry, source, has_hashes=bool(hashes))
+    addresses = list_addresses(address, *(each.get("url") for each in archives))
+    return LockEntry(name, commit or version, kind, addresses, frozenset(cast(set[tuple[str, str]], hashes)))
+
+
+def _find_toml_source(entry: Table, source: Any, *, has_hashes: bool) -> tuple[str, str, str]:
+    """Kind, address and commit of a package."""
+    if isinstance(source, str):  # Cargo
+        is_git = source.startswith("git+")
+        return (GIT if is_git else REGISTRY), source.split("#")[0], source.rpartition("#")[2] if is_git else ""
+    table: Table = source if isinstance(source, dict) else entry
+    for key in ("git", "registry", "url", "path", "directory", "editable", "virtual"):
+        if key in table and not (key == "url" and "type" in table):
+            value = str(table[key])
+            commit = str(table.get("revision") or value.rpartition("#")[2]) if key == "git" else ""
+            kind = {"git": GIT, "registry": REGISTRY, "url": URL}.get(key, LOCAL)
+            return kind, value.split("#")[0], commit
+    if "type" in table:  # Poetry
+        kind = {"git": GIT, "url": URL, "file": LOCAL, "directory": LOCAL}.get(str(table["type"]), REGISTRY)
+        return kind, str(table.get("url", "")), str(table.get("resolved_reference", "")) if kind == GIT else ""
+    return (REGISTRY if has_hashes or "files" in entry else LOCAL), "", ""
+
+
+def _read_pipfile(text: str) -> list[LockEntry]:
+    data = _load_json(text)
+    found = [
+        LockEntry(str(each.get("name", "")), "", SOURCE, list_addresses(each.get("url")))
+        for each in data["_meta"].get("sources") or []
+    ]
+    for section, packages in _items(data):
+        if section != "_meta":
+            found += [_build_pipfile(name, entry) for name, entry in _items(packages)]
+    return found
+
+
+def _build_pipfile(name: str, entry: Table) -> LockEntry:
+    hashes = frozenset(cast(tuple[str, str], str(each).partition(":")[::2]) for each in entry.get("hashes") or [])
+    version = str(entry.get("version", "")).lstrip("=")
+    if "git" in entry:
+        return LockEntry(name, str(entry.get("ref", "")), GIT, list_addresses(entry["git"]))
+    if "file" in entry:
+        return LockEntry(name, version, URL, list_addresses(entry["file"]), hashes)
+    return LockEntry(name, version, LOCAL if "path" in entry else REGISTRY, frozenset(), hashes)
+
+
+_REQUIREMENT = re.compile(r"^([\w.\[\],-]+?)(?:\[[^\]]*\])?\s*===?\s*([^\s;\\]+)(.*)$")
+_INDEX = re.compile(r"^(?:-i|-f|--(?:extra-)?index-url|--find-links)[= ]\s*(\S+)")
+
+
+def read_requirements(text: str) -> list[LockEntry]:
+    """The pinned packages of a list of requirements, and the indexes that it names."""
+    found: list[LockEntry] = []
+    for line in re.sub(r"\\\r?\n", " ", text).split("\n"):
+        line = line.strip()
+        if index := _INDEX.match(line):
+            found.append(LockEntry("", "", SOURCE, list_addresses(index[1])))
+        elif pinned := _REQUIREMENT.match(line):
+            hashes = frozenset(re.findall(r"--hash[= ](\w+):(\w+)", pinned[3]))
+            found.append(LockEntry(pinned[1], pinned[2], REGISTRY, frozenset(), hashes))
+    return found
+
+
+# --- others ----------------------------------------------------------------------------------------------------------
+
+
+def _read_go(text: str) -> list[LockEntry]:
+    rows = [line.split() for line in text.split("\n") if line.strip()]
+    if any(len(row) != 3 or ":" not in row[2] for row in rows):
+        raise UnreadableLock("go")
+    return [_build_go(*row) for row in rows]
+
+
+def _build_go(module: str, version: str, value: str) -> LockEntry:
+    """A module, or its file ``go.mod`` alone, which has a hash of its own."""
+    algorithm, _, digest = value.partition(":")
+    plain, slash, file = version.partition("/")
+    return LockEntry(module, plain, REGISTRY, frozenset(), frozenset({(f"{algorithm}{slash}{file}", digest)}))
+
+
+def _read_composer(text: str) -> list[LockEntry]:
+    data = _load_json(text)
+    packages = [*data["packages"], *(data.get("packages-dev") or [])]
+    return [_build_composer(cast(Table, entry)) for entry in packages]
+
+
+def _build_composer(entry: Table) -> LockEntry:
+    dist, source = cast(Table, entry.get("dist") or {}), cast(Table, entry.get("source") or {})
+    version = str(entry["version"])
+    commit = str(dist.get("reference") or source.get("reference") or "")
+    is_moving = version.startswith("dev-") or version.endswith("-dev")
+    if dist.get("type") == "path":
+        return LockEntry(str(entry["name"]), version, LOCAL)
+    hashes = {("sha1", str(dist["shasum"]))} if dist.get("shasum") else set[tuple[str, str]]()
+    hashes |= {("commit", commit)} if commit else set()
+    addresses = list_addresses(dist.get("url"), source.get("url"))
+    runs = entry.get("type") == "composer-plugin"
+    version = f"{version} {commit}" if is_moving else version
+    return LockEntry(str(entry["name"]), version, REGISTRY, addresses, frozenset(hashes), runs)
+
+
+_GEM = re.compile(r"^    (\S+) \(([^)]+)\)$", re.MULTILINE)
+
+
+def _read_gemfile(text: str) -> list[LockEntry]:
+    sections = re.findall(r"^([A-Z ]+)\n((?:  .*\n?)*)", text, re.MULTILINE)
+    if not any(name == "GEM" for name, _ in sections):
+        raise UnreadableLock("bundler")
+    sums: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for name, body in sections:
+        if name == "CHECKSUMS":
+            for gem, version, said in re.findall(r"^  (\S+) \(([^)]+)\)(.*)$", body, re.MULTILINE):
+                sums.setdefault((gem, version), set()).update(re.findall(r"(\w+)=(\w+)", said))
+    return [
+        entry for name, body in sections if name in _GEM_KINDS for entry in _read_gems(_GEM_KINDS[name], body, sums)
+    ]
+
+
+_GEM_KINDS = {"GEM": REGISTRY, "GIT": GIT, "PATH": LOCAL}
+
+
+def _read_gems(kind: str, body: str, sums: Mapping[tuple[str, str], set[tuple[str, str]]]) -> Iterator[LockEntry]:
+    remotes = [] if kind == LOCAL else re.findall(r"^  remote: (\S+)$", body, re.MULTILINE)
+    revision = re.search(r"^  revision: (\S+)$", body, re.MULTILINE)
+    for name, version in _GEM.findall(body):
+        plain = re.sub(r"-(?=[a-z])[\w-]+$", "", version) if kind == REGISTRY else version  # without its platform
+        hashes = frozenset((f"{key} {version}", value) for key, value in sums.get((name, version), ()))
+        exact = f"{version} {revision[1]}" if revision else plain
+        yield LockEntry(name, exact, kind, list_addresses(*remotes), hashes)
+
+
+def _read_nuget(text: str) -> list[LockEntry]:
+    return [
+        LockEntry(
+            name,
+            str(entry.get("resolved", "")),
+            LOCAL if entry.get("type") == "Project" else REGISTRY,
+            frozenset(),
+            frozenset({("content", str(entry["contentHash"]))} if entry.get("contentHash") else ()),
+        )
+        for _, packages in _items(_load_json(text)["dependencies"])
+        for name, entry in _items(packages)
+    ]
+
+
+_READERS: Mapping[str, Callable[[str], list[LockEntry]]] = {
+    "package-lock.json": _read_npm,
+    "npm-shrinkwrap.json": _read_npm,
+    "yarn.lock": _read_yarn,
+    "pnpm-lock.yaml": _read_pnpm,
+    "cargo.lock": _read_toml,
+    "poetry.lock": _read_toml,
+    "uv.lock": _read_toml,
+    "pdm.lock": _read_toml,
+    "pipfile.lock": _read_pipfile,
+    "go.sum": _read_go,
+    "composer.lock": _read_composer,
+    "gemfile.lock": _read_gemfile,
+    "packages.lock.json": _read_nuget,
+}

@@ -1,0 +1,259 @@
+"""The files that decide what is run and who may do what: what reads each, with which secrets, and who is asked."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from domain.globs import join_patterns, matches
+from domain.memories.memory_file import PATH
+from domain.paths import fold_path
+
+
+@dataclass(frozen=True)
+class ProtectedFiles:
+    """Files with one reader.
+
+    Forge's own agents, external ones in the shadow included, never change them unasked, a plan that names one is of
+    high risk, and a pull request that changes one is not of low risk.
+
+    :param reader: the program that obeys them.
+    :param patterns: globs of their paths; case does not count.
+    :param runs: what it does with them, when, and with which secrets.
+    :param asks: a pull request of people that changes them asks the gate ``protected_paths``, too.
+    :param why: why it asks, or why not.
+    """
+
+    reader: str
+    patterns: tuple[str, ...]
+    runs: str
+    asks: bool
+    why: str
+
+
+_BEFORE_REVIEW = "it runs with secrets before anybody reads it"
+_PUSHED = "commands on each pushed branch, with the secrets of the project there"
+_AFTER_REVIEW = (
+    "it acts on a person's machine, after that person fetched the branch, with their rights; every team edits it"
+)
+_OBEYED = "no program runs it; every team edits it, and a model reads the change"
+
+
+def _ci(reader: str, *patterns: str) -> ProtectedFiles:
+    return ProtectedFiles(reader, patterns, _PUSHED, True, _BEFORE_REVIEW)
+
+
+STEERS_GIT = (".gitmodules", "**/.gitattributes")
+"""Files that control what git fetches and what a review sees; agents never change them."""
+
+TABLE = (
+    ProtectedFiles(
+        "GitHub Actions",
+        (".github/workflows/**", ".github/actions/**", "**/action.yml", "**/action.yaml"),
+        "jobs on each pushed branch, with the repository's secrets and a token of its own",
+        True,
+        _BEFORE_REVIEW,
+    ),
+    ProtectedFiles(
+        "Dependabot",
+        (".github/dependabot.yml", ".github/dependabot.yaml"),
+        "where dependencies come from, with the secrets of private registries",
+        True,
+        "it decides to whom these secrets are sent",
+    ),
+    ProtectedFiles(
+        "Forge",
+        (".github/forge.yml", PATH),
+        "gates, budgets, commands and what models are told",
+        True,
+        "it decides what Forge itself asks",
+    ),
+    ProtectedFiles(
+        "git",
+        STEERS_GIT,
+        "which other repositories are fetched, and what a diff shows",
+        True,
+        "it can hide the rest of the change; agents never change it, not even where a person lets them",
+    ),
+    ProtectedFiles(
+        "GitHub's code owners, and owners as Prow reads them",
+        ("CODEOWNERS", ".github/CODEOWNERS", "docs/CODEOWNERS", "**/OWNERS", "**/OWNERS_ALIASES"),
+        "whose approval a change needs",
+        True,
+        "it decides who may approve",
+    ),
+    ProtectedFiles(
+        "Apps that keep a repository's settings",
+        (
+            *(".github/settings.{yml,yaml}", ".github/safe-settings/**", ".github/repos/**", ".github/suborgs/**"),
+            *(".asf.yaml", ".allstar/**", ".github/allstar/**"),
+        ),
+        "roles, branch protections and visibility, with an administrator's rights, once it is merged",
+        True,
+        "it decides who may do what",
+    ),
+    ProtectedFiles(
+        "Apps that approve and merge",
+        (
+            *(".mergify.{yml,yaml}", ".mergify/**", ".github/mergify.{yml,yaml}", "{.github/,}{.,}bulldozer.yml"),
+            *("{.github/,}.kodiak.toml", "{.github/,}bors.toml", ".policy.yml", ".prow.yaml", ".prow/**"),
+        ),
+        "what may be merged by whom, with rights to write",
+        True,
+        "it decides who may approve",
+    ),
+    _ci("CircleCI", ".circleci/**"),
+    _ci("Buildkite", ".buildkite/**", "buildkite{,/pipeline}.{yml,yaml,json}"),
+    _ci(
+        "Azure Pipelines",
+        *("**/azure-pipelines*.{yml,yaml}", "{.,}azure-pipelines/**", ".azuredevops/**", ".azure/pipelines/**"),
+        ".vsts-ci.{yml,yaml}",
+    ),
+    _ci("Travis CI", ".travis.{yml,yaml}"),
+    _ci("GitLab CI, of a mirror", "**/.gitlab-ci*.{yml,yaml}", ".gitlab-ci/**", ".gitlab/ci/**"),
+    _ci("Jenkins", "**/Jenkinsfile{,.*,-*}", "**/*.jenkinsfile", ".jenkins/**"),
+    _ci("Google Cloud Build", "**/cloudbuild*.{yml,yaml,json}", ".cloudbuild/**"),
+    _ci("AWS CodeBuild and Amplify", "**/buildspec*.{yml,yaml}", "amplify.{yml,yaml}"),
+    _ci("Bitbucket Pipelines, of a mirror", "bitbucket-pipelines.{yml,yaml}"),
+    _ci("AppVeyor", "{.,}appveyor.{yml,yaml}"),
+    _ci("Drone", ".drone.{yml,yaml,jsonnet,star}", ".drone/**"),
+    _ci("Woodpecker", ".woodpecker.{yml,yaml}", ".woodpecker/**"),
+    _ci("Forgejo and Gitea, of a mirror", ".forgejo/workflows/**", ".gitea/workflows/**"),
+    _ci("Semaphore", ".semaphore/**"),
+    _ci("Codefresh", "codefresh.{yml,yaml}", ".codefresh/**"),
+    _ci("Wercker", "wercker.{yml,yaml}"),
+    _ci("Cirrus CI", ".cirrus.{yml,yaml,star}"),
+    _ci("TeamCity", ".teamcity/**"),
+    _ci("Tekton, by Pipelines as Code", ".tekton/**"),
+    _ci("Zuul", "{.,}zuul.yaml", "{.,}zuul.d/**"),
+    _ci("Taskcluster", ".taskcluster.yml", "taskcluster/**"),
+    _ci("Harness", ".harness/**"),
+    _ci("SourceHut", ".build.{yml,yaml}", ".builds/**"),
+    _ci("CloudBees CodeShip", "codeship-{services,steps}.{yml,yaml,json}"),
+    _ci("Screwdriver", "screwdriver.yaml"),
+    _ci("Buddy", "buddy.yml", ".buddy/**"),
+    _ci("Bitrise", "bitrise.{yml,yaml}"),
+    _ci("Codemagic", "codemagic.yaml"),
+    _ci("Xcode Cloud", "**/ci_scripts/ci_{post_clone,pre_xcodebuild,post_xcodebuild}.sh"),
+    _ci("Vercel", "**/vercel.{json,ts,mjs,js}"),
+    _ci("Netlify", "**/netlify.toml"),
+    _ci("Render", "render.{yml,yaml}"),
+    _ci("Railway", "railway.{json,toml}"),
+    _ci("DigitalOcean's App Platform", ".do/**"),
+    ProtectedFiles(
+        "Read the Docs",
+        ("{.,}readthedocs.{yml,yaml}",),
+        "commands on each pull request, without secrets",
+        False,
+        "no secret is at hand",
+    ),
+    ProtectedFiles(
+        "Agents that write code: settings, hooks, servers of tools",
+        (
+            *("**/.claude/**", "**/.cursor/**", "**/.gemini/**", "**/.codex/**", "**/.windsurf/**", "**/.opencode/**"),
+            *("**/.continue/**", "**/.kiro/**", "**/.roo/**", "**/.junie/**", "**/.amazonq/**", "**/.goose/**"),
+            *("**/.agents/**", "**/.augment/**", "**/.qwen/**", "**/.copilot/**", "**/{.,}mcp.json"),
+            *("**/.aider*", "**/.aider*/**", "**/opencode.{json,jsonc}"),
+        ),
+        "commands and tools of the agent of whoever works on the branch",
+        False,
+        _AFTER_REVIEW,
+    ),
+    ProtectedFiles(
+        "Agents and models: instructions",
+        (
+            *("**/AGENTS{,.*}.md", "**/AGENT.md", "**/CLAUDE{,.*}.md", "**/GEMINI.md", "**/QWEN.md", "**/SKILL.md"),
+            *("**/.cursorrules", "**/.windsurfrules", "**/.clinerules", "**/.clinerules/**", "**/.goosehints"),
+            *("**/.roorules*", "**/.rules", "**/.github/copilot-instructions.md"),
+            ".github/{instructions,prompts,agents,chatmodes,skills,hooks}/**",
+        ),
+        "what an agent does for whoever works on the branch",
+        False,
+        _OBEYED,
+    ),
+    ProtectedFiles(
+        "Editors and prepared machines",
+        (
+            *("**/.vscode/**", "**/*.code-workspace", "**/.devcontainer/**", "**/.devcontainer.json", "**/.idea/**"),
+            *("**/.zed/**", "**/.fleet/**", "**/.vs/**", "**/.idx/**", "**/.codesandbox/**", ".gitpod*", ".ona/**"),
+            *(".replit", "**/.exrc", "**/.nvimrc", "**/.nvim.lua", "**/.vimrc", "**/.dir-locals{,-2}.el"),
+            *("**/.sublime-project", "**/*.sublime-project"),
+        ),
+        "tasks and settings that name programs, as a folder or container is opened",
+        False,
+        _AFTER_REVIEW,
+    ),
+    ProtectedFiles(
+        "Shells that enter the folder",
+        ("**/.envrc", "**/{.,}mise{,.*}.toml", "**/.mise/**", "**/mise/config*.toml", "**/.rtx.toml"),
+        "commands, once the person allowed the file",
+        False,
+        _AFTER_REVIEW,
+    ),
+    ProtectedFiles(
+        "Hooks of git",
+        (
+            *("**/.husky/**", "**/.githooks/**", "**/.git-hooks/**", "**/.pre-commit-{config,hooks}.{yaml,yml}"),
+            *("**/{.,}lefthook{,-local}.{yml,yaml,toml,json}", "**/.lefthook/**", ".overcommit.yml"),
+            *("**/.lintstagedrc*", "**/lint-staged.config.*", "**/{.,}simple-git-hooks.*"),
+        ),
+        "commands as a person commits or pushes",
+        False,
+        _AFTER_REVIEW,
+    ),
+    ProtectedFiles(
+        "Package managers",
+        (
+            *("**/.npmrc", "**/.yarnrc", "**/.yarnrc.yml", "**/.yarn/{plugins,releases}/**", "**/{.,}pnpmfile.*"),
+            *("**/bunfig.toml", "**/pip.{conf,ini}", "**/.pypirc", "**/{uv,poetry}.toml", "**/.condarc"),
+            *("**/.cargo/config", "**/.cargo/config.toml", "**/rust-toolchain{,.toml}", "**/.bundle/config"),
+            *("**/.gemrc", "**/nuget.config", "**/.mvn/**", "**/gradle/wrapper/**", "**/init.gradle{,.kts}"),
+            *("**/auth.json", "**/.sbtopts", "**/.jvmopts"),
+        ),
+        "where packages come from, and programs that take part in an installation or a build",
+        False,
+        "so does `package.json`, which nobody could change without a question then; every install step asks for it",
+    ),
+    ProtectedFiles(
+        "Renovate",
+        ("{.github/,.gitlab/,}renovate.{json,json5}", "{.github/,}.renovaterc{,.json,.json5}"),
+        "which updates are proposed and merged by themselves, with rights to write, once it is merged",
+        False,
+        "it acts after a review, by pull requests that are reviewed in their turn",
+    ),
+    ProtectedFiles(
+        "Release tools",
+        ("**/.releaserc*", "**/release.config.*", "**/.goreleaser*.{yml,yaml}", "**/.release-it.*"),
+        "commands at a release, with the secrets that publish, once it is merged",
+        False,
+        "it acts after a review",
+    ),
+)
+"""Every kind of file that Forge protects by itself."""
+
+
+def _fold(patterns: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(fold_path, patterns)))
+
+
+PROTECTED = _fold(pattern for row in TABLE for pattern in row.patterns)
+"""Folded globs of all of them: agents are kept from these, and a plan that names one is of high risk."""
+
+_ANY = join_patterns(PROTECTED)
+_ASKED = join_patterns(_fold(pattern for row in TABLE if row.asks for pattern in row.patterns))
+
+
+def decides_about_runs(path: str) -> bool:
+    """Whether a file of this name decides what is run or who may do what, so that its change is never of low risk."""
+    return _ANY.fullmatch(fold_path(path)) is not None
+
+
+def select_asked(paths: Sequence[str], configured: Sequence[str]) -> list[str]:
+    """Those of the paths of a pull request that ask ``protected_paths``, in order.
+
+    :param configured: the repository's own globs (``paths.protected``).
+    """
+    folded = _fold(configured)
+    return sorted(path for path in paths if _asks(fold_path(path), folded))
+
+
+def _asks(path: str, configured: Sequence[str]) -> bool:
+    return _ASKED.fullmatch(path) is not None or matches(path, configured)

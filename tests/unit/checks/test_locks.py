@@ -1,0 +1,432 @@
+"""What is suspicious in the change of a lock file, and which change says no more than that versions moved."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from agents.review.checks.locks.check import ComparedLocks
+from agents.review.checks.locks.comparison import compare
+from agents.review.checks.locks.entries import UnreadableLock, holds_credential
+from agents.review.checks.locks.formats import read_entries
+from domain.github.dependencies import DependencyChange
+
+REGISTRY = "https://registry.example"
+
+
+def npm(**packages: dict[str, object]) -> str:
+    there = {f"node_modules/{name}": {"version": "1.0.0", **entry} for name, entry in packages.items()}
+    return json.dumps({"lockfileVersion": 3, "packages": {"": {"name": "app"}, **there}}, indent=2)
+
+
+def npm_package(version: str = "1.0.0", host: str = REGISTRY, value: str = "a", **more: object) -> dict[str, object]:
+    return {"version": version, "resolved": f"{host}/left-{version}.tgz", "integrity": f"sha512-{value}=", **more}
+
+
+NPM = npm(left=npm_package(), right=npm_package(value="r"))
+CARGO = """version = 3
+
+[[package]]
+name = "left"
+version = "1.0.0"
+source = "registry+https://index.example/crates"
+checksum = "aa"
+
+[[package]]
+name = "app"
+version = "0.1.0"
+"""
+YARN = f"""# yarn lockfile v1
+
+
+"@a/left@^1.0.0", left@^1:
+  version "1.0.0"
+  resolved "{REGISTRY}/left-1.0.0.tgz#{"a" * 40}"
+  integrity sha512-a=
+"""
+BERRY = """__metadata:
+  version: 8
+  cacheKey: 10c0
+
+"left@npm:^1.0.0":
+  version: 1.0.0
+  resolution: "left@npm:1.0.0"
+  checksum: 10c0/aa
+  languageName: node
+  linkType: hard
+
+"app@workspace:.":
+  version: 0.0.0-use.local
+  resolution: "app@workspace:."
+  languageName: unknown
+  linkType: soft
+"""
+PNPM = """lockfileVersion: '9.0'
+
+importers:
+
+  .:
+    dependencies:
+      left:
+        specifier: ^1.0.0
+        version: 1.0.0
+
+packages:
+
+  left@1.0.0:
+    resolution: {integrity: sha512-a=}
+    engines: {node: '>=6'}
+
+  '@a/right@2.0.0':
+    resolution: {integrity: sha512-b=}
+
+snapshots:
+
+  left@1.0.0: {}
+"""
+GO = "example.org/left v1.0.0 h1:aa=\nexample.org/left v1.0.0/go.mod h1:bb=\n"
+POETRY = """[[package]]
+name = "left"
+version = "1.0.0"
+description = "Left."
+optional = false
+python-versions = "*"
+files = [
+    {file = "left-1.0.0-py3-none-any.whl", hash = "sha256:aa"},
+    {file = "left-1.0.0.tar.gz", hash = "sha256:bb"},
+]
+
+[metadata]
+lock-version = "2.0"
+content-hash = "cc"
+"""
+UV = """version = 1
+
+[[package]]
+name = "left"
+version = "1.0.0"
+source = { registry = "https://index.example/simple" }
+sdist = { url = "https://files.example/left-1.0.0.tar.gz", hash = "sha256:aa", size = 1 }
+wheels = [
+    { url = "https://files.example/left-1.0.0-py3-none-any.whl", hash = "sha256:bb", size = 1 },
+]
+"""
+GIT_COMMIT = "c" * 40
+PIPFILE = json.dumps(
+    {
+        "_meta": {"sources": [{"name": "main", "url": "https://index.example/simple", "verify_ssl": True}]},
+        "default": {"left": {"version": "==1.0.0", "hashes": ["sha256:aa"], "index": "main"}},
+        "develop": {},
+    },
+    indent=4,
+)
+COMPOSER = json.dumps(
+    {
+        "packages": [
+            {
+                "name": "a/left",
+                "version": "v1.0.0",
+                "source": {"type": "git", "url": "https://code.example/a/left.git", "reference": "aa"},
+                "dist": {"type": "zip", "url": "https://code.example/a/left/zip/aa", "reference": "aa", "shasum": ""},
+            }
+        ],
+        "packages-dev": [],
+    },
+    indent=4,
+)
+GEMFILE = """GEM
+  remote: https://gems.example/
+  specs:
+    left (1.0.0)
+      right (~> 2)
+    right (2.0.0-x86_64-linux)
+
+PLATFORMS
+  ruby
+
+DEPENDENCIES
+  left
+
+CHECKSUMS
+  left (1.0.0) sha256=aa
+  right (2.0.0-x86_64-linux) sha256=bb
+"""
+NUGET = json.dumps(
+    {
+        "version": 1,
+        "dependencies": {"net8.0": {"Left": {"type": "Direct", "resolved": "1.0.0", "contentHash": "aa=="}}},
+    },
+    indent=2,
+)
+REQUIREMENTS = f"--index-url {REGISTRY}/simple\nleft==1.0.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n"
+
+UPDATES = [
+    ("package-lock.json", NPM, npm(left=npm_package("1.1.0", value="b"), right=npm_package(value="r"))),
+    ("Cargo.lock", CARGO, CARGO.replace("1.0.0", "1.1.0").replace('"aa"', '"bb"')),
+    (
+        "yarn.lock",
+        YARN,
+        YARN.replace("1.0.0.tgz", "1.1.0.tgz")
+        .replace('version "1.0.0"', 'version "1.1.0"')
+        .replace("a" * 40, "b" * 40)
+        .replace("sha512-a", "sha512-b"),
+    ),
+    (
+        "yarn.lock",
+        BERRY,
+        BERRY.replace("version: 1.0.0", "version: 1.1.0")
+        .replace("npm:1.0.0", "npm:1.1.0")
+        .replace("10c0/aa", "10c0/bb"),
+    ),
+    (
+        "pnpm-lock.yaml",
+        PNPM,
+        PNPM.replace("left@1.0.0", "left@1.1.0")
+        .replace("version: 1.0.0", "version: 1.1.0")
+        .replace("sha512-a", "sha512-c"),
+    ),
+    ("go.sum", GO, GO + "example.org/left v1.1.0 h1:cc=\nexample.org/left v1.1.0/go.mod h1:dd=\n"),
+    ("poetry.lock", POETRY, POETRY.replace("1.0.0", "1.1.0").replace(":aa", ":cc").replace(":bb", ":dd")),
+    ("uv.lock", UV, UV.replace("1.0.0", "1.1.0").replace(":aa", ":cc").replace(":bb", ":dd")),
+    ("Pipfile.lock", PIPFILE, PIPFILE.replace("1.0.0", "1.1.0").replace(":aa", ":cc")),
+    ("composer.lock", COMPOSER, COMPOSER.replace("1.0.0", "1.1.0").replace('"aa"', '"cc"').replace("zip/aa", "zip/cc")),
+    ("Gemfile.lock", GEMFILE, GEMFILE.replace("1.0.0", "1.1.0").replace("=aa", "=cc")),
+    ("packages.lock.json", NUGET, NUGET.replace("1.0.0", "1.1.0").replace("aa==", "cc==")),
+]
+
+
+@pytest.mark.parametrize(("path", "base", "head"), UPDATES, ids=lambda each: each[:18])
+def test_an_update_is_plain(path: str, base: str, head: str) -> None:
+    found = compare(path, base, head)
+    assert (found.faults, found.is_plain) == ((), True)
+    assert {version for _, version in found.added} == {"1.1.0"}
+    assert {version for _, version in found.removed} <= {"1.0.0"}
+
+
+EVIL = "https://mirror.evil.example"
+SUSPICIOUS = [
+    (
+        "package-lock.json",
+        NPM,
+        npm(left=npm_package(host=EVIL, value="x"), right=npm_package(value="r")),
+        {"hash-changed error", "other-host error mirror.evil.example"},
+    ),
+    (
+        "package-lock.json",
+        NPM,
+        npm(left=npm_package(host="https://user:tok3n@registry.example"), right=npm_package(value="r")),
+        {"credential-in-address error registry.example"},
+    ),
+    (
+        "package-lock.json",
+        NPM,
+        NPM.replace(
+            f'"{REGISTRY}/left-1.0.0.tgz",\n      "integrity": "sha512-a="',
+            '"http://registry.example/left-1.0.0.tgz"',
+            1,
+        ),
+        {"no-encryption error registry.example", "hash-missing error"},
+    ),
+    (
+        "package-lock.json",
+        NPM,
+        npm(left=npm_package(value="x", hasInstallScript=True), right=npm_package(value="r")),
+        {"hash-changed error", "runs-scripts error"},
+    ),
+    ("package-lock.json", NPM, npm(left={"version": "1.0.0"}, right=npm_package(value="r")), {"hash-missing warning"}),
+    (
+        "package-lock.json",
+        NPM,
+        npm(left=npm_package("1.1.0", EVIL), right=npm_package(value="r")),
+        {"other-host warning mirror.evil.example"},
+    ),
+    (
+        "package-lock.json",
+        NPM,
+        npm(
+            left={"version": "1.0.0", "resolved": f"git+ssh://git@registry.example/e/left.git#{GIT_COMMIT}"},
+            right=npm_package(value="r"),
+        ),
+        {"other-source warning git"},
+    ),
+    (
+        "Cargo.lock",
+        CARGO,
+        CARGO.replace(
+            'source = "registry+https://index.example/crates"\nchecksum = "aa"',
+            f'source = "git+https://index.example/evil#{GIT_COMMIT}"',
+        ),
+        {"other-source warning git"},
+    ),
+    ("Cargo.lock", CARGO, CARGO.replace('"aa"', '"bb"'), {"hash-changed error"}),
+    (
+        "yarn.lock",
+        YARN,
+        YARN.replace(REGISTRY, EVIL).replace("sha512-a", "sha512-b").replace("a" * 40, "b" * 40),
+        {"hash-changed error", "other-host error mirror.evil.example"},
+    ),
+    ("yarn.lock", BERRY, BERRY.replace("10c0/aa", "10c0/bb"), {"hash-changed error"}),
+    (
+        "pnpm-lock.yaml",
+        PNPM,
+        PNPM.replace("sha512-a=}", f"sha512-x=, tarball: {EVIL}/left.tgz}}"),
+        {"hash-changed error"},
+    ),
+    ("go.sum", GO, GO.replace("h1:aa", "h1:xx"), {"hash-changed error"}),
+    ("go.sum", GO, GO.replace("h1:bb", "h1:xx"), {"hash-changed error"}),
+    ("poetry.lock", POETRY, POETRY.replace(":aa", ":xx").replace(":bb", ":yy"), {"hash-changed error"}),
+    (
+        "poetry.lock",
+        POETRY,
+        POETRY.replace("files = [", 'source = {type = "url", url = "http://evil.example/left.whl"}\nfiles = ['),
+        {"no-encryption error evil.example", "other-source error url"},
+    ),
+    (
+        "uv.lock",
+        UV,
+        UV.replace("files.example", "evil.example").replace(":aa", ":xx").replace(":bb", ":yy"),
+        {"hash-changed error", "other-host error evil.example"},
+    ),
+    ("Pipfile.lock", PIPFILE, PIPFILE.replace("https://index", "http://index"), {"no-encryption error index.example"}),
+    (
+        "composer.lock",
+        COMPOSER,
+        COMPOSER.replace('"aa"', '"xx"').replace("code.example", "evil.example"),
+        {"hash-changed error", "other-host error evil.example"},
+    ),
+    ("Gemfile.lock", GEMFILE, GEMFILE.replace("=aa", "=xx"), {"hash-changed error"}),
+    ("packages.lock.json", NUGET, NUGET.replace("aa==", "xx=="), {"hash-changed error"}),
+    (
+        "requirements.txt",
+        REQUIREMENTS,
+        REQUIREMENTS.replace(":aa", ":xx").replace(":bb", ":yy"),
+        {"hash-changed error"},
+    ),
+    (
+        "requirements.txt",
+        REQUIREMENTS,
+        REQUIREMENTS.replace("https://registry", "http://me:tok3n@registry"),
+        {"credential-in-address error registry.example", "no-encryption error registry.example"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "base", "head", "expected"), SUSPICIOUS)
+def test_what_is_suspicious_is_found(path: str, base: str, head: str, expected: set[str]) -> None:
+    found = compare(path, base, head)
+    assert {f"{each.rule} {each.severity.value} {each.subject}".strip() for each in found.faults} == expected
+    assert not found.is_plain
+    lines = head.split("\n")
+    for each in found.faults:
+        if each.packages[0]:
+            assert each.line is not None
+            name = each.packages[0].split(" ")[0]
+            assert name in "\n".join(lines[max(0, each.line - 5) : each.line + 4])
+
+
+HONEST = [
+    # A move to another registry, where every hash stays: whatever serves it serves the same.
+    ("package-lock.json", NPM, NPM.replace(REGISTRY, "https://mirror.example")),
+    ("yarn.lock", YARN, YARN.replace(REGISTRY, "https://mirror.example")),
+    ("uv.lock", UV, UV.replace("files.example", "mirror.example")),
+    # More files of a version were published, or fewer are listed.
+    (
+        "poetry.lock",
+        POETRY,
+        POETRY.replace('hash = "sha256:aa"},', 'hash = "sha256:aa"},\n    {file = "b.whl", hash = "sha256:ee"},'),
+    ),
+    ("uv.lock", UV, UV.replace("sha256:bb", "sha256:ee")),
+    # A stronger algorithm, and the cache's own.
+    ("package-lock.json", NPM.replace("sha512-a=", "sha1-q="), NPM),
+    ("yarn.lock", BERRY, BERRY.replace("10c0", "11")),
+    # A script that was there, only not noted.
+    ("package-lock.json", NPM, npm(left=npm_package(hasInstallScript=True), right=npm_package(value="r"))),
+    ("package-lock.json", NPM, "{"),
+    ("package-lock.json", None, NPM),
+    ("package-lock.json", NPM, NPM + "\n"),
+]
+
+
+@pytest.mark.parametrize(("path", "base", "head"), HONEST)
+def test_what_is_only_unusual_is_no_finding_and_not_plain(path: str, base: str | None, head: str) -> None:
+    found = compare(path, base, head)
+    assert (found.faults, found.is_plain) == ((), False)
+
+
+NOT_PLAIN = [
+    (
+        "package-lock.json",
+        NPM,
+        npm(left=npm_package("1.1.0", value="b", hasInstallScript=True), right=npm_package(value="r")),
+    ),
+    ("package-lock.json", NPM, npm(left=npm_package(), right=npm_package(value="r"), new={"version": "1.0.0"})),
+    (
+        "Cargo.lock",
+        CARGO,
+        CARGO
+        + f'\n[[package]]\nname = "new"\nversion = "1.0.0"\nsource = "git+https://index.example/n#{GIT_COMMIT}"\n',
+    ),
+    (
+        "Gemfile.lock",
+        GEMFILE,
+        GEMFILE.replace("    left (1.0.0)", "    left (1.1.0)").replace("  left (1.0.0) sha256=aa\n", ""),
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "base", "head"), NOT_PLAIN)
+def test_what_a_version_does_not_explain(path: str, base: str, head: str) -> None:
+    assert not compare(path, base, head).is_plain
+
+
+def explain(compared: Sequence[DependencyChange] | None) -> frozenset[str]:
+    path, base, head = UPDATES[0]
+    return ComparedLocks([path], {path: compare(path, base, head)}).list_explained(compared)
+
+
+def dependency(version: str, *, added: bool) -> DependencyChange:
+    return DependencyChange(added=added, manifest="package-lock.json", ecosystem="npm", name="left", version=version)
+
+
+def test_a_comparison_has_to_name_what_changed() -> None:
+    """One that names nothing excuses nothing, and neither does one of something else."""
+    before, after = dependency("1.0.0", added=False), dependency("1.1.0", added=True)
+    assert explain([before, after]) == {"package-lock.json"}
+    for compared in (None, [], [after], [before], [before, dependency("1.2.0", added=True)]):
+        assert explain(compared) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("address", "holds"),
+    [
+        ("https://user:tok3n@a.example/x", True),
+        ("git+https://ghx_abc@a.example/x.git", True),
+        ("https://a.example/x?access_token=abc", True),
+        ("git+ssh://git@a.example/x.git", False),
+        ("git@a.example:x/y.git", False),
+        ("https://a.example/x?checksum=abc", False),
+        ("https://a.example/@scope/x", False),
+    ],
+)
+def test_credentials_in_addresses(address: str, holds: bool) -> None:
+    assert holds_credential(address) is holds
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "package-lock.json",
+        "yarn.lock",
+        "pnpm-lock.yaml",
+        "cargo.lock",
+        "go.sum",
+        "gemfile.lock",
+        "composer.lock",
+        "mix.lock",
+    ],
+)
+@pytest.mark.parametrize("text", ["", "\0", "[" * 10_000, "{}", "a: b\n", "x = 1\n"])
+def test_what_is_no_lock_file_is_said(path: str, text: str) -> None:
+    if (path, text) != ("go.sum", ""):
+        with pytest.raises(UnreadableLock):
+            read_entries(path, text)

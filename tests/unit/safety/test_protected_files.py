@@ -1,0 +1,168 @@
+"""Which files decide what is run and who may do what, and which only look like it."""
+
+import pytest
+
+from domain.globs import find_mistake
+from domain.review.changes import TouchedFile
+from domain.review.impact import Impact
+from safety.impact import assess_impact
+from safety.protected_files import TABLE, decides_about_runs, select_asked
+
+ASKS = [
+    ".github/workflows/ci.yml",
+    ".github/actions/a/run.sh",
+    "lib/action.yaml",
+    ".github/dependabot.yml",
+    ".github/forge.yml",
+    ".gitmodules",
+    "a/.gitattributes",
+    "CODEOWNERS",
+    "docs/CODEOWNERS",
+    "pkg/OWNERS",
+    ".github/settings.yml",
+    ".github/mergify.yml",
+    ".mergify.yml",
+    ".kodiak.toml",
+    ".github/bors.toml",
+    ".asf.yaml",
+    ".circleci/config.yml",
+    ".buildkite/pipeline.yml",
+    "azure-pipelines.yml",
+    "ci/azure-pipelines-release.yaml",
+    ".travis.yml",
+    ".gitlab-ci.yml",
+    "Jenkinsfile",
+    "deploy/Jenkinsfile.prod",
+    "cloudbuild.yaml",
+    "buildspec.yml",
+    "bitbucket-pipelines.yml",
+    "appveyor.yml",
+    ".appveyor.yml",
+    ".drone.yml",
+    ".woodpecker.yml",
+    ".woodpecker/test.yml",
+    "wercker.yml",
+    "codefresh.yml",
+    ".semaphore/semaphore.yml",
+    ".cirrus.yml",
+    ".teamcity/settings.kts",
+    ".tekton/push.yaml",
+    ".forgejo/workflows/a.yml",
+    ".taskcluster.yml",
+    ".builds/a.yml",
+    "vercel.json",
+    "web/netlify.toml",
+    "render.yaml",
+    ".do/app.yaml",
+]
+KEPT_FROM_AGENTS = [
+    ".pre-commit-config.yaml",
+    ".husky/pre-commit",
+    ".vscode/tasks.json",
+    ".devcontainer/devcontainer.json",
+    ".envrc",
+    ".npmrc",
+    "app/.npmrc",
+    ".cargo/config.toml",
+    ".mcp.json",
+    "CLAUDE.md",
+    "lib/AGENTS.md",
+    ".cursor/rules/a.mdc",
+    ".github/copilot-instructions.md",
+    "renovate.json",
+    ".github/renovate.json5",
+    ".claude/settings.json",
+    ".gemini/settings.json",
+    ".windsurf/rules.md",
+    ".aider.conf.yml",
+    ".gitpod.yml",
+    ".yarnrc.yml",
+    ".yarn/releases/yarn-4.cjs",
+    "pip.conf",
+    ".mvn/extensions.xml",
+    "lefthook.yml",
+    ".goreleaser.yml",
+    "mise.toml",
+    ".idea/runConfigurations/a.xml",
+    ".pnpmfile.cjs",
+    ".readthedocs.yaml",
+    ".lintstagedrc.json",
+    ".codex/config.toml",
+]
+FREE = [
+    "README.md",
+    "docs/workflows.md",
+    "src/travis.yml.py",
+    "circleci/client.go",
+    "lib/settings.yml",
+    "src/action.py",
+    "vscode/a.ts",
+    "package.json",
+    "Dockerfile",
+    "src/owners.py",
+    "npmrc.md",
+    "docs/pip.md",
+    "policy.yml",
+    "app.json",
+    "mypy.ini",
+    "husky/a.js",
+    "src/claude/client.py",
+    "tests/jenkinsfile_test.go",
+    ".github/ISSUE_TEMPLATE/bug.yml",
+    ".editorconfig",
+    ".prettierrc",
+    "src/.config/a.py",
+    "releases/a.md",
+]
+
+
+@pytest.mark.parametrize("path", ASKS)
+def test_everybody_is_asked(path: str) -> None:
+    assert decides_about_runs(path)
+    assert select_asked([path], ()) == [path]
+
+
+@pytest.mark.parametrize("path", KEPT_FROM_AGENTS)
+def test_only_agents_are_kept_from(path: str) -> None:
+    assert decides_about_runs(path)
+    assert select_asked([path], ()) == []
+
+
+@pytest.mark.parametrize("path", FREE)
+def test_left_alone(path: str) -> None:
+    assert not decides_about_runs(path)
+    assert select_asked([path], ()) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".GitHub/Workflows/ci.yml",
+        ".github./workflows/ci.yml",
+        ".github/workflows /ci.yml",
+        ".github/work\u200bflows/ci.yml",
+        ".github/wor\u212aflows/ci.yml",  # the sign of kelvin
+        ".github/\u017fettings.yml",  # a long s
+        ".CircleCI/config.yml. ",
+        "CodeOwners",
+    ],
+)
+def test_disks_that_forgive_are_thought_of(path: str) -> None:
+    assert select_asked([path], ()) == [path]
+
+
+def test_what_a_repository_names_is_blind_to_case_too() -> None:
+    assert select_asked(["Infra/a.tf", "lib/a.tf"], ["infra/**"]) == ["Infra/a.tf"]
+
+
+def test_a_change_of_them_is_never_harmless() -> None:
+    """Neither where a syntax tree says that only comments changed, nor where the name is that of a document."""
+    files = [TouchedFile(path=path, lines=1) for path in (".vscode/tasks.json", "AGENTS.md", "a.json")]
+    found = assess_impact(files, {file.path: Impact.layout for file in files})
+    assert found == {".vscode/tasks.json": "behaviour", "AGENTS.md": "behaviour", "a.json": "layout"}
+
+
+def test_each_pattern_can_match_and_stands_once() -> None:
+    patterns = [pattern for row in TABLE for pattern in row.patterns]
+    assert not [pattern for pattern in patterns if find_mistake(pattern)]
+    assert len(patterns) == len(set(patterns))
