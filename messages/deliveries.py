@@ -13,6 +13,7 @@ RESTARTED = "failed: Forge was updated while it waited, and cannot go on where i
 NO_DRAFT = "nothing is under way that a draft ends"
 CLOSED_PULL_REQUEST = "the pull request is closed"
 REVIEWED = "this head was reviewed before"
+PAUSED = "Forge is paused here, and the verdict on this head stays"
 IN_REVIEW = "this head is being reviewed"
 AT_GATE = "this head was reviewed and waits for a person's decision"
 NO_PULL_REQUEST = "no open pull request has this head"

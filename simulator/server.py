@@ -97,7 +97,6 @@ PERMISSIONS = {
 EVENTS = [
     "check_run",
     "check_suite",
-    "deployment_status",
     "issue_comment",
     "issues",
     "merge_group",

@@ -82,7 +82,7 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
 async def _push_once(services: Services, run: Run, mirror: Mirror, made: Correction) -> PushOutcome:
     async def is_pushed() -> bool:
         live = await services.host.pull_request(run.repository, run.number)
-        await mirror.fetch(live.head_sha, live.base_sha, run.number)
+        await mirror.fetch(live.head_sha, run.base_sha, run.number)
         return await mirror.follows(live.head_sha, made.commit)
 
     return await pull_requests.push_once(

@@ -9,10 +9,11 @@ from domain.review.review import RiskLevel
 from domain.runs.baseline import Baseline
 from memory.ledger import ledger
 from messages import tests as test_texts
+from pipeline.checkout import load_change
 from pipeline.issue.avoidance import AvoidanceTerms
 from pipeline.issue.base_coverages import BaseCoverages
 from pipeline.issue.comparable_test import ComparedRun
-from pipeline.issue.failure_analysis import FailureAnalysis, load_change
+from pipeline.issue.failure_analysis import FailureAnalysis
 from pipeline.issue.head_examination import HeadExamination
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.issue.workflow_results import WorkflowResults

@@ -10,7 +10,7 @@ from domain.review.review import Conclusion, Review
 from domain.runs.run import Run
 from memory.findings import dismissals, findings
 from memory.runs import checkpoints, runs
-from pipeline.checkout import fetch_mirror
+from pipeline.checkout import fetch_mirror, load_change
 from pipeline.config import memory_file, parsing
 from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.context import Services
@@ -49,7 +49,7 @@ class ReviewAnalysis:
         )
         owned = await is_own_pull_request(services, run, settings.pull_request)
         mirror = await fetch_mirror(services, run)
-        change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
+        change = await load_change(mirror, run)
         if settings.pull_request.base_ref == settings.pull_request.default_branch:
             await end_orphaned_whitelists(services, run, mirror)
         checked = await reviewer.check(
