@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import Any, Literal
 
 from aiohttp import web
 from cryptography.hazmat.primitives import serialization
@@ -472,6 +472,14 @@ class Simulator:
     def lag(self, seconds: float) -> None:
         """Let what the API answers lag behind its webhooks by this much; 0 ends that."""
         self.api.lagging.lag(seconds)
+
+    def leave_out(self, optional: Mapping[str, Mapping[str, Any]]) -> None:
+        """Leave out of answers and events what GitHub's description calls optional.
+
+        :param optional: under `answers` and `events`, by route and by event with action; see `http.leave_out`.
+        """
+        self.api.optional = optional["answers"]
+        self.hooks.optional = optional["events"]
 
     def hold_deliveries(self) -> None:
         self.hooks.hold()

@@ -499,7 +499,7 @@ async def test_a_rewritten_base_stops_the_merge(story: Story) -> None:
     """What a force push took from the base would come back with the merge, and nobody reviewed that."""
     repository, _, carol, pull, _ = await announce_merge(story)
     await carol.push(repository, "main", {"later.py": "LATER = 1\n"})  # that it moves on changes nothing
-    before = git(repository, "rev-parse", "main~2")
-    await carol.reset_branch(repository, "main", before)
+    anew = git(repository, "-c", "user.name=c", "-c", "user.email=c@c", "commit-tree", "main^{tree}", "-m", "Anew")
+    await carol.reset_branch(repository, "main", anew)
     await settle_looks(story)
     await is_not_merged(story, pull, "was rewritten or took in a part of it since the review")
