@@ -405,6 +405,7 @@ class BranchRules:
     approvals: int = 0
     methods: set[str] = field(default_factory=set[str])  # ways of merging; empty: all
     dismisses_stale: bool = False  # approvals are dismissed when something is pushed
+    signed: bool = False  # commits must have verified signatures, and may be pushed then; of nobody's here are signed
 
 
 @dataclass(eq=False)

@@ -12,6 +12,7 @@ from domain.text.redaction import redact_outgoing
 from memory.repositories import automation_level
 from memory.runs import outbox, runs
 from messages import automation as automation_texts
+from messages.pushes import explain_refused_push
 from pipeline.automation.preconditions import Preconditions, load_preconditions
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
@@ -71,7 +72,7 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
             return False
     result = await _push_once(services, run, await fetch_mirror(services, run), made)
     if not isinstance(result, Pushed):
-        why = result.said if isinstance(result, PushRejected) else "The branch moved meanwhile."
+        why = explain_refused_push(result.said) if isinstance(result, PushRejected) else "The branch moved meanwhile."
         log.warning("auto_fix.not_pushed", run=run.id, error=why)
         return False
     told = made.model_dump(mode="json", exclude={"branch"})

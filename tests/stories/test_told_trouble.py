@@ -68,7 +68,7 @@ async def test_an_answer_that_stays_unreadable_leaves_a_check(story: Story) -> N
     assert mask(check.summary or "") == snapshot("""\
 **Forge cannot work here.** Could not read pull request `octo-org/shop#1`: GitHub answered something unexpected (number: missing, title: missing, state: missing).
 
-**What to do:** Nothing yet: Forge tries again for two days. If it takes long, ask the operator of Forge, whose log has this.
+**What to do:** Write `/forge review`; if it happens again, ask the operator of Forge, whose log has this.
 
 Forge did not approve this head.\
 """)
