@@ -34,6 +34,11 @@ Forge did not approve this head.\
         ]
     )
 
+    installation.permissions = dict(PERMISSIONS)  # the owner accepted
+    head = await alice.push(repository, "feature", {"a.py": "A = 3\n"})
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+
 
 @pytest.mark.parametrize("path", [r"/pulls/\d+$", r"/branches/"])
 async def test_an_answer_that_cannot_be_read_is_told_in_the_check(story: Story, path: str) -> None:
