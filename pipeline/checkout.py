@@ -48,8 +48,8 @@ class Comparison(NamedTuple):
 async def find_base(host: PullRequests, repository: RepositoryRef, pull_request: PullRequest) -> str:
     """The newest commit of the base branch; where the branch is gone, the one that GitHub wrote down.
 
-    GitHub compares with the branch as it is now. Its ``base.sha`` stays at what the branch was when the pull request
-    was opened: https://docs.github.com/pull-requests/reference/pull-request-comparisons
+    GitHub compares with the branch as it is now; its ``base.sha`` stays at what the branch was when the pull request
+    was opened.
     """
     try:
         return (await host.branch(repository, pull_request.base_ref)).head_sha

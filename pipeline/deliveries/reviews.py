@@ -92,11 +92,13 @@ async def _find_refusal(
 async def _comment_refusal(
     context: DeliveryContext, command: ReviewCheckedHead, number: int, refused: CommandRefusal
 ) -> None:
-    await _comment_below(context, command, number, command_texts.refuse(refused, command.sender.login))
+    await _comment_below(context, command, number, "", command_texts.refuse(refused, command.sender.login))
 
 
-async def _comment_below(context: DeliveryContext, command: ReviewCheckedHead, number: int, text: str) -> None:
-    key = f"{command.repository.id}-{number}-{command.head_sha}-{command.sender.id}"
+async def _comment_below(
+    context: DeliveryContext, command: ReviewCheckedHead, number: int, about: str, text: str
+) -> None:
+    key = f"{command.repository.id}-{number}-{command.head_sha}-{command.sender.id}{about}"
     try:
         await comments.answer_below(context.services, command.repository, number, key, text)
     except (Forbidden, NotFound, Unprocessable) as error:
@@ -108,7 +110,7 @@ async def _refuse_paused(context: DeliveryContext, command: ReviewCheckedHead, n
     paused_by = await permits.find_pauser(context.services.database, command.repository)
     if paused_by is None:
         return False
-    await _comment_below(context, command, number, command_texts.already_paused(paused_by))
+    await _comment_below(context, command, number, "-paused", command_texts.already_paused(paused_by))
     return True
 
 

@@ -9,6 +9,7 @@ from domain.github.checks import CheckRun
 from domain.review.review import Conclusion
 from domain.runs.run import REVIEW_CHECK, RepositoryRef
 from domain.text.redaction import redact_outgoing
+from memory.runs import runs
 from messages import deliveries as texts
 from messages.review import CheckText
 from pipeline.context import Services
@@ -31,7 +32,10 @@ async def tell(
             ReviewPullRequest(repository=repository, head_sha=head)
             | ReviewCheckedHead(repository=repository, head_sha=head)
         ):
-            if await _show(services, guid, repository, head, text):
+            if await runs.list_for_head(services.database, repository.id, head):
+                if is_repeated:  # the head has its check, and maybe a verdict, which this must not hide
+                    return
+            elif await _show(services, guid, repository, head, text):
                 return
         case _:
             pass
