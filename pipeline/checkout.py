@@ -38,7 +38,7 @@ async def fetch_commits(
     return mirror
 
 
-class Comparison(NamedTuple):
+class BaseComparison(NamedTuple):
     """A mirror with the head of a pull request, and the commit that GitHub compares it with."""
 
     mirror: Mirror
@@ -57,7 +57,7 @@ async def find_base(host: PullRequests, repository: RepositoryRef, pull_request:
         return pull_request.base_sha
 
 
-async def compare_with_base(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> Comparison:
+async def compare_with_base(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> BaseComparison:
     """Compare a pull request with its base; one that is merged, with its base right before that.
 
     :raises CommitGone: the head or the base no longer exists.
@@ -72,7 +72,7 @@ async def compare_with_base(services: Services, repository: RepositoryRef, pull_
         if base is None or await mirror.follows(base, head):  # no merge by GitHub: somebody pushed the head itself
             base = pull_request.base_sha
             await fetch_commits(services, repository, number, head, base)
-    return Comparison(mirror, await mirror.merge_base(base, head))
+    return BaseComparison(mirror, await mirror.merge_base(base, head))
 
 
 async def has_same_merge_base(services: Services, run: Run, base: str) -> bool:

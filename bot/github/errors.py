@@ -35,7 +35,7 @@ def to_error(answer: Answer, purpose: str) -> CodeHostError:
 
     :param purpose: completes "Could not …".
     """
-    kind, advice = _kind(answer.status, error_message(answer), _needed(answer))
+    kind, advice = _kind(answer.status, error_message(answer), _list_permissions(answer))
     return kind(f"Could not {purpose}: GitHub answered {answer.status} ({error_message(answer)}).", advice)
 
 
@@ -65,7 +65,7 @@ def quote(text: str) -> str:
     return line if len(line) <= MAX_QUOTED else line[:MAX_QUOTED] + "…"
 
 
-def _needed(answer: Answer) -> str:
+def _list_permissions(answer: Answer) -> str:
     """The permissions that the request needs, as GitHub says in a header: “checks: write”."""
     told = next((text for name, text in answer.headers.items() if name.lower() == _PERMISSIONS), "")
     found = dict.fromkeys(_PERMISSION.findall(told[:MAX_QUOTED]))

@@ -9,7 +9,6 @@ from domain.review.review import RiskLevel
 from domain.runs.baseline import Baseline
 from memory.ledger import ledger
 from messages import tests as test_texts
-from pipeline.checkout import load_change
 from pipeline.issue.avoidance import AvoidanceTerms
 from pipeline.issue.base_coverages import BaseCoverages
 from pipeline.issue.comparable_test import ComparedRun
@@ -115,7 +114,7 @@ class HeadTester:
 
     async def _run_tests(self, level: RiskLevel) -> HeadTestResult | None:
         mirror = await self._context.fetch_mirror()
-        change = await load_change(mirror, self._context.run, self._head)
+        change = await self._context.load_change(mirror, self._head)
         toolbox, commands = self._context.services.toolbox, self._configuration.commands
         tester = Tester(mirror, toolbox, commands, self._show_progress, baseline=self._baseline)
         examination = HeadExamination(self._context, tester, change, self._terms)

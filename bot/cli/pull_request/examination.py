@@ -19,7 +19,6 @@ from domain.review.review import Review
 from domain.runs.run import RepositoryRef
 from pipeline.checkout import find_base
 from pipeline.config import parsing
-from pipeline.config.parsing import LoadedConfiguration
 from pipeline.review.single_reading import SingleReading
 from safety.eligibility import NEWCOMERS, find_exclusion, nothing_left
 from safety.review_update import with_dismissals, with_history
@@ -41,7 +40,7 @@ class Examined:
     pull_request: PullRequest
     base: str
     mirror: Mirror
-    loaded: LoadedConfiguration
+    loaded: parsing.LoadedConfiguration
 
     def leave_out_linters(self) -> "Examined":
         """The same without the linters that the repository configures: those may execute what the head brings."""

@@ -12,7 +12,7 @@ from memory.runs import outbox, runs
 from messages import changes as texts
 from messages.automation import RUN_TRAILER
 from messages.changes import MOST_COMMITS, OwnChanges, OwnCommit
-from pipeline.checkout import Comparison, compare_with_base
+from pipeline.checkout import BaseComparison, compare_with_base
 from pipeline.deliveries.commands.context import CommandContext
 from safety.allowed_actions import Action
 from workspace.commits import ListedCommit
@@ -44,7 +44,7 @@ async def _describe_issue(context: CommandContext) -> str:
     return texts.report_no_changes()
 
 
-async def _load_changes(context: CommandContext, compared: Comparison, head: str) -> OwnChanges:
+async def _load_changes(context: CommandContext, compared: BaseComparison, head: str) -> OwnChanges:
     mirror = compared.mirror
     listed = await mirror.list_commits(compared.merge_base, head, RUN_TRAILER, _MOST_LISTED)
     email = (await context.services.host.signature(context.repository)).email
