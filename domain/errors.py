@@ -29,6 +29,7 @@ from enum import StrEnum
 
 from domain.text.redaction import redact_outgoing
 
+OWN_MISTAKE = "Forge made a mistake of its own; its log has the details."
 HALTED = "The operator halted Forge; it continues after `forge resume`."
 
 

@@ -211,6 +211,13 @@ class PullRequests(Protocol):
         """
         ...
 
+    async def branch(self, repository: RepositoryRef, name: str) -> Branch:
+        """A branch as it is now.
+
+        :raises NotFound: there is none of this name.
+        """
+        ...
+
     async def find_pull_request(self, repository: RepositoryRef, head_branch: str) -> PullRequest | None:
         """The open pull request from this branch of the repository itself, whoever opened it; of several the oldest."""
         ...

@@ -31,6 +31,10 @@ class AccountView(View):
         return Sender(id=self.id, login=self.login, is_app=self.type == "Bot")
 
 
+_NOBODY = AccountView(id=10137, login="ghost", type="Bot")
+"""GitHub's placeholder for an account, where an event names no sender; as an App's, what it says commands nothing."""
+
+
 class RepositoryView(View):
     id: Id
     name: Name
@@ -102,7 +106,7 @@ class RepositoryEvent(View):
     action: str = ""
     repository: RepositoryView
     installation: InstallationView
-    sender: AccountView
+    sender: AccountView = _NOBODY
 
     def to_ref(self) -> RepositoryRef:
         return RepositoryRef(

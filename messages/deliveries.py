@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
+from domain.errors import ForgeError
 from domain.runs.start import NotStarted, RunStart
+from domain.text.escaping import escape
+from messages.review import CheckText
 
 UNKNOWN = "unknown delivery"
 OTHER_VERSION = "failed: it was stored by another version of Forge; ask again with a comment"
@@ -13,6 +16,7 @@ RESTARTED = "failed: Forge was updated while it waited, and cannot go on where i
 NO_DRAFT = "nothing is under way that a draft ends"
 CLOSED_PULL_REQUEST = "the pull request is closed"
 REVIEWED = "this head was reviewed before"
+PAUSED = "Forge is paused here, and the verdict on this head stays"
 IN_REVIEW = "this head is being reviewed"
 AT_GATE = "this head was reviewed and waits for a person's decision"
 NO_PULL_REQUEST = "no open pull request has this head"
@@ -111,3 +115,24 @@ def describe_purge(ended: str, purged: int) -> str:
 
 def describe_unclosed(count: int) -> str:
     return f"{count} checks to close"
+
+
+def render_trouble(error: ForgeError, *, is_repeated: bool = False) -> CheckText:
+    """For an event that Forge cannot handle. This is never an approval.
+
+    :param is_repeated: Forge goes on trying.
+    """
+    advice = escape(error.advice) or (
+        "Nothing yet: Forge tries again for two days. If it takes long, ask the operator of Forge, whose log has this."
+        if is_repeated
+        else "Write `/forge review`; if it happens again, ask the operator of Forge, whose log has this."
+    )
+    return CheckText(
+        "Forge cannot begin its review",
+        f"**Forge cannot work here.** {escape(error.message)}\n\n**What to do:** {advice}\n\n"
+        "Forge did not approve this head.",
+    )
+
+
+def render_trouble_over() -> CheckText:
+    return CheckText("Forge could begin after all", "Another check of this head has the verdict.")

@@ -14,6 +14,7 @@ from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
 from messages.automation import RUN_TRAILER
 from messages.plan import StepState
+from messages.pushes import UNSIGNED, needs_signatures
 
 TASK_TRAILER = "Forge-Task"
 """The trailer that names the task a commit is for."""
@@ -386,11 +387,13 @@ def push_refused(branch: str, said: str, *, spent: int) -> str:
 
     :param said: GitHub's reason in its own words.
     """
+    allowed = (
+        "an admin of the repository allows Forge to create branches named `forge/…` in rulesets and branch protection."
+    )
     return (
         f"**GitHub refused the branch {inline_code(branch)}.** "
         f"{_escape_foreign(said, 500) or 'It did not say why.'}\n\n"
-        "**Next:** an admin of the repository allows Forge to create branches named `forge/…` in "
-        f"rulesets and branch protection. Then write `/forge run`.\n\n{_footer(spent)}"
+        f"**Next:** {UNSIGNED if needs_signatures(said) else allowed} Then write `/forge run`.\n\n{_footer(spent)}"
     )
 
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from domain.review.changes import Change
 from domain.runs.run import Run
 from memory.db.engine import Database
 from memory.reservations import reservations
-from pipeline.checkout import fetch_mirror
+from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.publishing.issue_comment import IssueStatus
@@ -46,6 +47,10 @@ class RunContext:
     async def load_cost(self) -> int:
         """What the run cost so far, in micro-USD."""
         return (await reservations.sum_run(self.database, self.run.id)).amount
+
+    async def load_change(self, mirror: Mirror, head: str) -> Change:
+        """What the run changed up to a head, which is in the mirror."""
+        return await load_change(mirror, self.run, head)
 
     async def fetch_mirror(self) -> Mirror:
         """The mirror of the repository with the run's head and base in it.

@@ -145,7 +145,7 @@ def find_visible(
         raise not_found()
     reading = any(needed.endswith(":read") for needed in needs)
     person = caller.token.user if caller.token else None
-    denied = no_access("personal access token" if person else "integration")
+    denied = no_access("personal access token" if person else "integration", "; ".join(needs))
     if not reached and not reading:
         raise denied
     # What is public may be read with any token.

@@ -62,7 +62,7 @@ def follow_branch(world: World, repository: Repository, who: Account, branch: st
         if pull.head_repository is repository and pull.head_ref == branch:
             _follow_head(world, pull, who, after)
         elif pull.repository is repository and pull.base_ref == branch and after != NO_COMMIT:
-            _follow_base(world, pull, who, after)
+            _follow_base(world, pull, who, before, after)
 
 
 def _follow_head(world: World, pull: PullRequest, who: Account, after: str) -> None:
@@ -72,10 +72,10 @@ def _follow_head(world: World, pull: PullRequest, who: Account, after: str) -> N
         pull_requests.synchronize(world, pull, Actor(who), after)
 
 
-def _follow_base(world: World, pull: PullRequest, who: Account, after: str) -> None:
+def _follow_base(world: World, pull: PullRequest, who: Account, before: str, after: str) -> None:
     """A head that has become part of the base counts as merged."""
     if pull.repository.git.is_ancestor(pull.head_sha, after):
-        pull_requests.mark_merged(world, pull, Actor(who), after)
+        pull_requests.mark_merged(world, pull, Actor(who), after, before)
 
 
 def _announce_push(world: World, repository: Repository, who: Account, branch: str, before: str, after: str) -> None:
@@ -134,6 +134,7 @@ def merge_pull(
     message: str | None = None,
 ) -> str:
     merged = pull_requests.merge(world, pull, by, method, sha, message)
-    pull_requests.mark_merged(world, pull, by, merged)
+    onto = pull.repository.git.branch(pull.base_ref) or pull.base_sha
+    pull_requests.mark_merged(world, pull, by, merged, onto)
     move_branch(world, pull.repository, by, pull.base_ref, merged)
     return merged

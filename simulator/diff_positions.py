@@ -125,7 +125,7 @@ def _shift_line(
     pull, git = comment.pull, comment.pull.repository.git
     if side == "RIGHT":
         return shift(git.diff(old_head, pull.head_sha), comment.path, number)
-    before, after = git.merge_base(old_base, old_head), git.merge_base(pull.base_sha, pull.head_sha)
+    before, after = git.merge_base(old_base, old_head), git.merge_base(pull.base_tip, pull.head_sha)
     if before is None or after is None:
         return None
     moved = shift(git.diff(before, after), comment.path, number)

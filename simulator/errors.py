@@ -36,9 +36,10 @@ def not_found() -> Refusal:
     return Refusal(404, "Not Found")
 
 
-def no_access(kind: str = "integration") -> Refusal:
-    """The token lacks a permission; `kind` is GitHub's word for it."""
-    return Refusal(403, f"Resource not accessible by {kind}")
+def no_access(kind: str = "integration", needed: str = "") -> Refusal:
+    """The token lacks a permission such as `checks:write`; `kind` is GitHub's word for it."""
+    headers = {"X-Accepted-GitHub-Permissions": needed.replace(":", "=")} if needed else None
+    return Refusal(403, f"Resource not accessible by {kind}", headers=headers)
 
 
 def invalid(resource: str, field: str, code: str, message: str | None = None) -> Refusal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -14,7 +15,7 @@ from simulator.errors import Refusal
 from simulator.faults import Dropped, Fault, RequestInfo
 from simulator.gitstore import NO_COMMIT, git_environment
 from simulator.http import Api, cut
-from simulator.state import Repository
+from simulator.state import BranchRules, Repository
 
 PATH = re.compile(r"/([^/]+/[^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-receive-pack)")
 _DENIED = {401: "Invalid username or token.", 403: "Write access to repository not granted.", 404: "Not found."}
@@ -24,6 +25,13 @@ commands=$(cat)
 for ref in $SIMULATOR_PROTECTED; do
     if echo "$commands" | grep -q " $ref$"; then
         echo "error: GH006: Protected branch update failed for $ref." >&2
+        exit 1
+    fi
+done
+for ref in $SIMULATOR_SIGNED; do
+    if echo "$commands" | grep -q " $ref$"; then
+        echo "error: GH013: Repository rule violations found for $ref." >&2
+        echo "- Commits must have verified signatures." >&2
         exit 1
     fi
 done
@@ -151,9 +159,15 @@ def _environment(request: web.Request, repository: Repository, rest: str, caller
         "REMOTE_USER": caller.name if caller else "",
         "REMOTE_ADDR": request.remote or "",
         # What is protected changes by pull requests alone.
-        "SIMULATOR_PROTECTED": " ".join(f"refs/heads/{name}" for name, rules in repository.rules.items() if rules),
+        "SIMULATOR_PROTECTED": _list_refs(repository, lambda rule: not rule.signed),
+        "SIMULATOR_SIGNED": _list_refs(repository, lambda rule: rule.signed),
         "SIMULATOR_MAY_WRITE_WORKFLOWS": "1" if workflows else "",
     }
+
+
+def _list_refs(repository: Repository, has: Callable[[BranchRules], bool]) -> str:
+    """The branches with such a rule."""
+    return " ".join(f"refs/heads/{name}" for name, rules in repository.rules.items() if any(map(has, rules)))
 
 
 async def _backend(

@@ -20,6 +20,7 @@ from simulator.events import Actor
 from simulator.faults import Dropped, Fault, Faults, RequestInfo, WriteHook
 from simulator.lagging import Lagging
 from simulator.limits import RateLimits
+from simulator.optional import leave_out
 from simulator.state import Issue, Json, PullRequest, Repository, World
 from simulator.webhooks import Webhooks
 
@@ -151,6 +152,7 @@ class Route:
         pattern = re.sub(r"\{(\w+)\+\}", r"(?P<\1>.+)", pattern)
         pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", pattern)
         self.method = method
+        self.name = f"{method} {re.sub(r'{[^}]*}', '{}', path)}"
         self.pattern = re.compile(pattern)
         self.handler = handler
         self.jwt = jwt
@@ -169,6 +171,7 @@ class Api:
         self.lagging = Lagging(world)
         self.requests: list[RequestInfo] = []
         self.write_hooks: list[WriteHook] = []
+        self.optional: Mapping[str, Json] = {}  # what is left out of answers
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
@@ -267,6 +270,7 @@ class Api:
                 await hook(info, "before")
         try:
             answer = route.handler(call)
+            answer.body = leave_out(answer.body, self.optional.get(route.name, {}))
             info.applied = answer.status < 400
             info.status = answer.status
         except Refusal as refusal:

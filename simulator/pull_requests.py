@@ -84,12 +84,11 @@ def _refuse_duplicate(repository: Repository, head_repository: Repository, head:
 
 
 def synchronize(world: World, pull: PullRequest, by: Actor, head_sha: str) -> None:
-    before, old_base = pull.head_sha, pull.base_sha
-    pull.head_sha, pull.base_sha = head_sha, pull.repository.git.branch(pull.base_ref) or pull.base_sha
+    before, pull.head_sha = pull.head_sha, head_sha
     pull.head_history.append(head_sha)
     pull.updated_at = world.now()
     pull.repository.git.set_ref(f"refs/pull/{pull.number}/head", head_sha)
-    diff_positions.follow(pull, before, old_base)
+    diff_positions.follow(pull, before, pull.base_tip)
     branch_protection.dismiss_stale(pull)
     emit_pull(world, "synchronize", pull, by.account, before=before, after=head_sha)
 
@@ -99,7 +98,7 @@ def edit_base(world: World, pull: PullRequest, by: Actor, base: str) -> None:
     if sha is None:
         raise invalid("PullRequest", "base", "invalid")
     changes = {"base": {"ref": {"from": pull.base_ref}, "sha": {"from": pull.base_sha}}}
-    old_base, pull.base_ref, pull.base_sha = pull.base_sha, base, sha
+    old_base, pull.base_ref, pull.base_sha = pull.base_tip, base, sha
     pull.updated_at = world.now()
     diff_positions.follow(pull, pull.head_sha, old_base)
     emit_pull(world, "edited", pull, by.account, changes=changes)
@@ -132,7 +131,7 @@ def reopen(world: World, pull: PullRequest, by: Actor) -> None:
         before, pull.head_sha = pull.head_sha, head
         pull.repository.git.set_ref(f"refs/pull/{pull.number}/head", head)
         pull.head_history.append(head)
-        diff_positions.follow(pull, before, pull.base_sha)
+        diff_positions.follow(pull, before, pull.base_tip)
     emit_pull(world, "reopened", pull, by.account)
 
 
@@ -181,7 +180,9 @@ def _rebase(world: World, pull: PullRequest, base: str, by: Actor) -> str:
     return tip
 
 
-def mark_merged(world: World, pull: PullRequest, by: Actor, sha: str) -> None:
+def mark_merged(world: World, pull: PullRequest, by: Actor, sha: str, onto: str) -> None:
+    """:param onto: the base branch right before."""
+    pull.merged_onto = onto
     pull.state, pull.closed_at, pull.merged_at, pull.merged_by = "closed", world.now(), world.now(), by.account
     pull.merge_commit_sha, pull.updated_at = sha, world.now()
     emit_pull(world, "closed", pull, by.account)

@@ -53,7 +53,7 @@ def _commit_of(pull: PullRequest, wanted: Any, resource: str) -> str:
     if wanted is None:
         return pull.head_sha
     git = pull.repository.git
-    merge_base = git.merge_base(pull.base_sha, pull.head_sha) or pull.base_sha
+    merge_base = git.merge_base(pull.base_tip, pull.head_sha) or pull.base_tip
     part = {pull.head_sha, *(commit.sha for commit in git.commits_between(merge_base, pull.head_sha))}
     if wanted not in part:
         raise invalid(resource, "commit_id", "custom", "commit_id is not part of the pull request")
@@ -120,7 +120,7 @@ def _store_comment(
     if thread is None:
         pull.threads.append(owner)
     if place.commit != pull.head_sha:  # a review of an older commit meets what was pushed since
-        diff_positions.move(comment, place.commit, pull.base_sha)
+        diff_positions.move(comment, place.commit, pull.base_tip)
         owner.outdated = comment.position is None and comment.subject_type == "line"
     return comment
 

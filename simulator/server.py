@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import Any, Literal
 
 from aiohttp import web
 from cryptography.hazmat.primitives import serialization
@@ -97,7 +97,6 @@ PERMISSIONS = {
 EVENTS = [
     "check_run",
     "check_suite",
-    "deployment_status",
     "issue_comment",
     "issues",
     "merge_group",
@@ -367,16 +366,18 @@ class Simulator:
         *,
         ruleset: bool = False,
         dismisses_stale: bool = False,
+        signed: bool = False,
     ) -> BranchRules:
         """Ask for checks (by name, or name and the only App that counts) and approvals before a merge.
 
         Args:
             methods: with a ruleset, the ways of merging it leaves.
             ruleset: a ruleset instead of branch protection; a branch may have both.
+            signed: a push of commits without verified signatures is refused, and nothing else is.
             dismisses_stale: a push dismisses the approvals of before; otherwise GitHub goes on counting them.
         """
         named = dict(checks) if isinstance(checks, Mapping) else dict.fromkeys(checks)
-        rules = BranchRules(self.world.next_id(), ruleset, named, approvals, set(methods), dismisses_stale)
+        rules = BranchRules(self.world.next_id(), ruleset, named, approvals, set(methods), dismisses_stale, signed)
         repository.rules.setdefault(branch, []).append(rules)
         return rules
 
@@ -473,6 +474,14 @@ class Simulator:
     def lag(self, seconds: float) -> None:
         """Let what the API answers lag behind its webhooks by this much; 0 ends that."""
         self.api.lagging.lag(seconds)
+
+    def leave_out(self, optional: Mapping[str, Mapping[str, Any]]) -> None:
+        """Leave out of answers and events what GitHub's description calls optional.
+
+        :param optional: under `answers` and `events`, by route and by event with action; see `http.leave_out`.
+        """
+        self.api.optional = optional["answers"]
+        self.hooks.optional = optional["events"]
 
     def hold_deliveries(self) -> None:
         self.hooks.hold()

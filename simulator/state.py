@@ -164,7 +164,7 @@ class Issue:
 @dataclass(eq=False, kw_only=True)
 class PullRequest(Issue):
     base_ref: str
-    base_sha: str
+    base_sha: str  # of the base branch when this was opened or retargeted: it stays behind the branch
     head_repository: Repository | None  # None once the fork is deleted
     head_owner: Account
     head_ref: str
@@ -173,6 +173,7 @@ class PullRequest(Issue):
     merged_at: datetime | None = None
     merged_by: Account | None = None
     merge_commit_sha: str | None = None
+    merged_onto: str | None = None  # the base branch right before the merge
     mergeability: tuple[str, str] | None = None  # the (base, head) for which it was asked
     head_history: list[str] = field(default_factory=list[str])
     reviews: list[Review] = field(default_factory=list["Review"])
@@ -182,6 +183,11 @@ class PullRequest(Issue):
     @property
     def from_fork(self) -> bool:
         return self.head_repository is not self.repository
+
+    @property
+    def base_tip(self) -> str:
+        """What the head is compared with: the base branch as it is now, or was before the merge."""
+        return self.merged_onto or self.repository.git.branch(self.base_ref) or self.base_sha
 
     def review_comments(self) -> list[ReviewComment]:
         found = [comment for thread in self.threads for comment in thread.comments]
@@ -399,6 +405,7 @@ class BranchRules:
     approvals: int = 0
     methods: set[str] = field(default_factory=set[str])  # ways of merging; empty: all
     dismisses_stale: bool = False  # approvals are dismissed when something is pushed
+    signed: bool = False  # commits must have verified signatures, and may be pushed then; of nobody's here are signed
 
 
 @dataclass(eq=False)

@@ -9,13 +9,14 @@ import itertools
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from urllib.parse import urlencode
 
 import aiohttp
 
+from simulator.optional import leave_out
 from simulator.state import Installation, Json, Repository, timestamp
 
 TIMEOUT = 10.0
@@ -83,6 +84,7 @@ class Webhooks:
         self._held: list[Delivery] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._session: aiohttp.ClientSession | None = None
+        self.optional: Mapping[str, Json] = {}  # what is left out of events
 
     async def start(self) -> None:
         connector = aiohttp.TCPConnector(limit=0)
@@ -96,6 +98,7 @@ class Webhooks:
             await self._session.close()
 
     def send(self, event: str, payload: Json, installation: Installation | None, repository: Repository | None) -> None:
+        payload = leave_out(payload, self.optional.get(f"{event} {payload.get('action', '')}".strip(), {}))
         raw = json.dumps(payload, separators=(",", ":")).encode()
         if len(raw) > MAX_PAYLOAD:
             return  # GitHub never sends these

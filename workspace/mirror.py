@@ -231,7 +231,7 @@ class Mirror(Objects):
         if gone:
             raise CommitGone(
                 f"The base commit {base_sha[:10]} of pull request #{number} no longer exists.",
-                "The base branch was rewritten: update the pull request's branch.",
+                "The base branch was rewritten: a new review compares with what it is now.",
             )
 
     async def fetch_default(self) -> str | None:
@@ -297,6 +297,11 @@ class Mirror(Objects):
     async def list_commits(self, since: str, until: str, trailer: str, most: int) -> list[ListedCommit]:
         """The commits of a range, oldest first; see :func:`workspace.commits.list_commits`."""
         return await commits.list_commits(self.git, since, until, trailer, most)
+
+    async def first_parent(self, sha: str) -> str | None:
+        """The commit that a commit of the mirror was made on; None if it is the first."""
+        found = await self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{sha}^1", expect=(0, 1))
+        return found.stdout.decode().strip() or None
 
     async def follows(self, sha: str, ancestor: str) -> bool:
         """Whether a commit is another one or descends from it; the mirror has both."""

@@ -248,12 +248,18 @@ class Client:
             return await self._send_authorised(installation_id, purpose, send)
 
     async def _send_authorised(self, installation_id: int, purpose: str, send: Send[T]) -> T:
-        """Sends with the installation's token, and once more with a new one if GitHub refuses it."""
+        """Sends with the installation's token, and once more with a new one if GitHub refuses it.
+
+        A token keeps the permissions it was made with, so after a refusal the next request gets a new one.
+        """
         token = await self.tokens.get(installation_id)
         try:
             return await send(Request(self._channel, installation_id, purpose, token=token))
         except Unauthorized:
             self.tokens.drop(installation_id, token)
+        except Forbidden:
+            self.tokens.drop(installation_id, token)
+            raise
         token = await self.tokens.get(installation_id)
         return await send(Request(self._channel, installation_id, purpose, token=token))
 

@@ -23,6 +23,10 @@ MAX_QUOTED = 500  # characters of GitHub's own words
 _SECRET = re.compile(
     r"\bgh[a-z]_\w+|\bgithub_pat_\w+|\bv1\.[0-9a-f]{16,}|\beyJ[\w-]+(?:\.[\w-]*)*|(?i:bearer|basic)\s+\S+"
 )
+_PERMISSIONS = (
+    "x-accepted-github-permissions"  # https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api
+)
+_PERMISSION = re.compile(r"\b([a-z_]{1,40})=(read|write|admin)\b")
 _INVISIBLE = re.compile(r"[\s\x00-\x1f\x7f]+")
 
 
@@ -31,7 +35,7 @@ def to_error(answer: Answer, purpose: str) -> CodeHostError:
 
     :param purpose: completes "Could not …".
     """
-    kind, advice = _kind(answer.status, error_message(answer))
+    kind, advice = _kind(answer.status, error_message(answer), _list_permissions(answer))
     return kind(f"Could not {purpose}: GitHub answered {answer.status} ({error_message(answer)}).", advice)
 
 
@@ -61,7 +65,14 @@ def quote(text: str) -> str:
     return line if len(line) <= MAX_QUOTED else line[:MAX_QUOTED] + "…"
 
 
-def _kind(status: int, said: str) -> tuple[type[CodeHostError], str]:
+def _list_permissions(answer: Answer) -> str:
+    """The permissions that the request needs, as GitHub says in a header: “checks: write”."""
+    told = next((text for name, text in answer.headers.items() if name.lower() == _PERMISSIONS), "")
+    found = dict.fromkeys(_PERMISSION.findall(told[:MAX_QUOTED]))
+    return ", ".join(f"“{name}: {level}”" for name, level in found)
+
+
+def _kind(status: int, said: str, needed: str) -> tuple[type[CodeHostError], str]:
     if status == 403 and "suspended" in said.lower():
         return Forbidden, "The installation is suspended; its owner can resume it in GitHub's settings."
     if status == 403 and "locked" in said.lower():
@@ -70,6 +81,11 @@ def _kind(status: int, said: str) -> tuple[type[CodeHostError], str]:
         return NotFound, "It was deleted or renamed, or the App has no access to it."
     if status == 401:
         return Unauthorized, "Check FORGE_APP_ID, FORGE_PRIVATE_KEY and the clock of this machine."
+    if status == 403 and needed and "not accessible" in said.lower():
+        return Forbidden, (
+            f"The App needs {needed} here: grant it in the App's settings on GitHub. Then whoever owns the "
+            "installation accepts it there."
+        )
     if status in {403, 451}:
         return Forbidden, "Check the App's permissions and whether the owner accepted them."
     if status in {304, 408} or status >= 500:

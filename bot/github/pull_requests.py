@@ -51,7 +51,9 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
     """Opens pull requests as an installation of the App, and keeps them up to date."""
 
     async def default_branch(self, repository: RepositoryRef) -> Branch:
-        name = (await self.home(repository)).default_branch
+        return await self.branch(repository, (await self.home(repository)).default_branch)
+
+    async def branch(self, repository: RepositoryRef, name: str) -> Branch:
         purpose = f"read the branch {name} of {repository.full_name}"
         address = f"{repository_path(repository)}/branches/{quote_segment(name)}"
         return parse(

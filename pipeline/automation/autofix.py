@@ -12,6 +12,7 @@ from domain.text.redaction import redact_outgoing
 from memory.repositories import automation_level
 from memory.runs import outbox, runs
 from messages import automation as automation_texts
+from messages.pushes import explain_refused_push
 from pipeline.automation.preconditions import Preconditions, load_preconditions
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
@@ -71,7 +72,7 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
             return False
     result = await _push_once(services, run, await fetch_mirror(services, run), made)
     if not isinstance(result, Pushed):
-        why = result.said if isinstance(result, PushRejected) else "The branch moved meanwhile."
+        why = explain_refused_push(result.said) if isinstance(result, PushRejected) else "The branch moved meanwhile."
         log.warning("auto_fix.not_pushed", run=run.id, error=why)
         return False
     told = made.model_dump(mode="json", exclude={"branch"})
@@ -82,7 +83,7 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
 async def _push_once(services: Services, run: Run, mirror: Mirror, made: Correction) -> PushOutcome:
     async def is_pushed() -> bool:
         live = await services.host.pull_request(run.repository, run.number)
-        await mirror.fetch(live.head_sha, live.base_sha, run.number)
+        await mirror.fetch(live.head_sha, run.base_sha, run.number)
         return await mirror.follows(live.head_sha, made.commit)
 
     return await pull_requests.push_once(

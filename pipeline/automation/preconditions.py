@@ -9,6 +9,7 @@ from domain.runs.run import ReasonCode, Run, RunState
 from domain.text.escaping import inline_code
 from memory.repositories import automation_level, permits
 from memory.runs import checkpoints, runs
+from pipeline.checkout import find_base, has_same_merge_base
 from pipeline.context import Services
 from pipeline.verdicts.settings import load_configuration
 from safety.allowed_actions import ActionFacts
@@ -93,7 +94,12 @@ async def _find_obstacle(services: Services, run: Run, live: PullRequest) -> str
         return f"it goes into {inline_code(live.base_ref)} now, and the review was not about that."
     if not await runs.is_current(database, run):
         return TAKEN_OVER
-    return "the pull request is a draft." if live.is_draft else None
+    if live.is_draft:
+        return "the pull request is a draft."
+    base = await find_base(services.host, run.repository, live)
+    if not await has_same_merge_base(services, run, base):
+        return f"{inline_code(live.base_ref)} was rewritten or took in a part of it since the review."
+    return None
 
 
 async def find_blocking_reason(services: Services, known: Preconditions) -> str | None:

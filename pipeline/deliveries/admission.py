@@ -8,15 +8,17 @@ from domain.commands import Repeat, ReviewPullRequest
 from domain.errors import NotFound
 from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot, is_edited
-from domain.runs.run import ExecutionMode, ReasonCode, RepositoryRef, Run, Trigger
+from domain.runs.run import ExecutionMode, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from memory.deliveries import pushes
+from memory.repositories import permits
 from memory.runs import runs
 from messages import deliveries as texts
 from messages.automation import AT_LEVEL_0
 from pipeline import consistent_reads
 from pipeline.automation.level import find_opening_obstacle
+from pipeline.checkout import find_base, has_same_merge_base
 from pipeline.context import Services
 from safety.required_checks import check_name
 
@@ -77,12 +79,14 @@ async def admit_review(
         if not look.pull_request.is_open:
             # an execution of this that died may have admitted it
             return _build_admitted(await runs.find_admission(database, admitted_by), texts.CLOSED_PULL_REQUEST)
+        if await _keeps_verdict(services, command.repository, look.pull_request):
+            return _build_admitted(await runs.find_admission(database, admitted_by), texts.PAUSED)
         candidate = runs.Candidate(
             admitted_by=admitted_by,
             repository=command.repository,
             number=command.number,
             head_sha=look.pull_request.head_sha,
-            base_sha=look.pull_request.base_sha,
+            base_sha=await _choose_base(services, command.repository, look.pull_request),
             trigger=command.trigger,
             repeat=command.repeat,
             base_ref=look.pull_request.base_ref,
@@ -139,6 +143,34 @@ async def admit_issue(
         admission = await runs.admit(services.database, candidate, fence, services.clock.now())
         if not admission.stale:  # else another run began on the issue meanwhile
             return _build_admitted(admission, texts.IN_PROGRESS)
+
+
+async def _keeps_verdict(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> bool:
+    """Whether Forge is paused, and a run would only take away the verdict that the head has."""
+    if await permits.find_pauser(services.database, repository) is None:
+        return False
+    last = await _find_run_on_head(services, repository, pull_request)
+    return last is not None and last.state is RunState.completed
+
+
+async def _find_run_on_head(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> Run | None:
+    """The newest run on the head, if it was about a merge into the same branch."""
+    past = await runs.list_for_pull_request(services.database, repository.id, pull_request.number)
+    last = next((each.run for each in past if each.run.head_sha == pull_request.head_sha), None)
+    return last if last is not None and last.base_ref == pull_request.base_ref else None
+
+
+async def _choose_base(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> str:
+    """The commit that the head is compared with.
+
+    If the base branch only moved on since the newest run on this head, that run's base: the change is the same, and so
+    is its verdict.
+    """
+    base = await find_base(services.host, repository, pull_request)
+    last = await _find_run_on_head(services, repository, pull_request)
+    if last is None:
+        return base
+    return last.base_sha if await has_same_merge_base(services, last, base) else base
 
 
 async def _choose_check_name(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> str:

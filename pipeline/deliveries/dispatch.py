@@ -1,7 +1,8 @@
 """Handles a delivery in a short durable workflow, and records how it ended in the deliveries table."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 
 import structlog
 from dbos import DBOS
@@ -23,7 +24,7 @@ from domain.commands import (
     ReviewPullRequest,
     SteerDeployment,
 )
-from domain.errors import Forbidden, ForgeError, NotAllowed, NotFound
+from domain.errors import OWN_MISTAKE, Forbidden, ForgeError, NotAllowed, NotFound
 from domain.runs.start import NotStarted, RunStart
 from memory.deliveries import deliveries
 from memory.reports.retention import DELIVERY_RETENTION
@@ -37,7 +38,7 @@ from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.news import handle_news
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.restart import is_restart
-from pipeline.publishing import comments
+from pipeline.publishing import comments, trouble
 
 log = structlog.get_logger(__name__)
 
@@ -60,10 +61,12 @@ async def dispatch(services: Services, guid: str, repeats: str | None = None) ->
     if is_from_github and isinstance(command, ExecuteComment) and _is_too_old(command, row.received_at):
         return await _finish(services, guid, texts.TOO_OLD)
     # Pauses may be long: GitHub will not send it again.
-    journal = WorkflowJournal(services, DBOS.workflow_id or guid, pauses=services.long_pauses)
+    tell = partial(trouble.tell, services, guid, command)
+    pauses, told = services.long_pauses, partial(tell, is_repeated=True)
+    journal = WorkflowJournal(services, DBOS.workflow_id or guid, pauses=pauses, failing=told)
     context = DeliveryContext(services, journal, guid)
     with bound_contextvars(delivery=guid):
-        outcome = await _try_handle(context, command)
+        outcome = await _try_handle(context, command, tell)
         # No steps: they come last, and repeating them changes nothing.
         if await _is_in_vain(context, command, outcome):
             await deliveries.allow_repeat(services.database, guid)
@@ -79,21 +82,30 @@ async def _finish(services: Services, guid: str, outcome: str) -> str:
     return outcome
 
 
-async def _try_handle(context: DeliveryContext, command: AnyCommand) -> Outcome:
+async def _try_handle(
+    context: DeliveryContext, command: AnyCommand, tell: Callable[[ForgeError], Awaitable[None]]
+) -> Outcome:
+    """The outcome; one that people would not see is told them. No step: it comes last, and is told once."""
     try:
-        return await _handle(context, command)
+        outcome = await _handle(context, command)
+        if context.journal.is_failure_told:
+            await trouble.withdraw(context.services, context.guid, command)
+        return outcome
     except NotAllowed as refused:
         return refused.message
     except (Forbidden, NotFound) as error:  # uninstalled, suspended, deleted: there is nobody to answer
         log.warning("delivery.ignored", guid=context.guid, error=str(error))
+        await tell(error)
         return texts.describe_ignored(error.message)
     except ForgeError as error:
         log.warning("delivery.failed", guid=context.guid, error=str(error))
+        await tell(error)
         return texts.describe_failure(error.message)
     except DBOSUnexpectedStepError:
         raise
     except Exception:
         log.exception("delivery.unexpected", guid=context.guid)
+        await tell(ForgeError(OWN_MISTAKE))
         return texts.MISTAKE
 
 

@@ -11,6 +11,7 @@ from domain.github.seen import EventSnapshot
 from domain.runs.run import Trigger
 from domain.runs.start import NotStarted, RunStart
 from domain.slash.commands import AskReview
+from memory.repositories import permits
 from memory.runs import runs
 from messages import commands as command_texts
 from messages import deliveries as texts
@@ -48,6 +49,11 @@ async def review_number_again(
     refused = await read_when_visible(context.services, context.journal, "ask for permission", ask, seen)
     if refused is not None:
         return NotStarted(refused)
+    key = "is a review paused"
+    if await context.journal.has_patch(key) and await context.journal.step(
+        key, _refuse_paused, context, command, number
+    ):
+        return NotStarted(texts.PAUSED)
     review = ReviewPullRequest(
         repository=command.repository,
         number=number,
@@ -86,12 +92,26 @@ async def _find_refusal(
 async def _comment_refusal(
     context: DeliveryContext, command: ReviewCheckedHead, number: int, refused: CommandRefusal
 ) -> None:
-    key = f"{command.repository.id}-{number}-{command.head_sha}-{command.sender.id}"
-    text = command_texts.refuse(refused, command.sender.login)
+    await _comment_below(context, command, number, "", command_texts.refuse(refused, command.sender.login))
+
+
+async def _comment_below(
+    context: DeliveryContext, command: ReviewCheckedHead, number: int, about: str, text: str
+) -> None:
+    key = f"{command.repository.id}-{number}-{command.head_sha}-{command.sender.id}{about}"
     try:
         await comments.answer_below(context.services, command.repository, number, key, text)
     except (Forbidden, NotFound, Unprocessable) as error:
         log.warning("refusal.unsaid", guid=context.guid, error=str(error))
+
+
+async def _refuse_paused(context: DeliveryContext, command: ReviewCheckedHead, number: int) -> bool:
+    """Whether Forge is paused here. A comment below the pull request says so, once for a head."""
+    paused_by = await permits.find_pauser(context.services.database, command.repository)
+    if paused_by is None:
+        return False
+    await _comment_below(context, command, number, "-paused", command_texts.already_paused(paused_by))
+    return True
 
 
 async def _give_ok(context: DeliveryContext, command: ReviewCheckedHead, number: int, actor: CommandActor) -> None:

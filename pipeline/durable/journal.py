@@ -18,6 +18,8 @@ from pipeline.durable.steps import Durable, call_dbos, make_interruption
 
 WAKE = "wake"  # topic of the message that ends a wait; stored
 _PARKS = "leaves while it waits"  # patch: waits keep no place in the queue; stored
+_TELLS = "a failure is told while the step is repeated"  # patch; stored
+_TOLD_AFTER = 2  # failures of one step
 _BACKSTOP = timedelta(minutes=5)
 _HALT_PAUSE = timedelta(days=1)  # usually the end of the halt wakes it earlier
 _SHORT_PAUSE = 10.0  # seconds; longer pauses can be ended early
@@ -66,6 +68,7 @@ class WorkflowJournal:
     :param waiting: called with the reason when the workflow starts to wait, and with None when it continues; within a
         step.
     :param pauses: seconds before each repetition of a failed step; default: as usual.
+    :param failing: called once, within a step, when a step failed twice and is repeated all the same.
     """
 
     def __init__(
@@ -75,11 +78,14 @@ class WorkflowJournal:
         waiting: Callable[[str | None], Awaitable[None]] = _ignore,
         *,
         pauses: Sequence[float] | None = None,
+        failing: Callable[[ForgeError], Awaitable[None]] | None = None,
     ) -> None:
         self._services = services
         self.workflow_id = workflow_id
         self._waiting = waiting
         self._pauses = services.pauses if pauses is None else pauses
+        self._failing = failing
+        self.is_failure_told = False
 
     async def step(self, key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments) -> T:
         """Run a step, or answer its journaled answer.
@@ -101,7 +107,7 @@ class WorkflowJournal:
         """A step whose type of answer the caller gives; see :meth:`step` and :meth:`step_once`."""
         if not is_repeated:
             return await self._once(kind, key, partial(call, *arguments))
-        pauses, looks = iter(self._pauses), iter(self._services.lag)
+        pauses, looks, failures = iter(self._pauses), iter(self._services.lag), 0
         while True:
             try:
                 return await self._once(kind, key, partial(call, *arguments))
@@ -114,7 +120,15 @@ class WorkflowJournal:
                 pause = next(repeats, None) if error.recovery is Recovery.retry else None
                 if pause is None:
                     raise
+                failures += not isinstance(error, Behind)
+                if failures == _TOLD_AFTER:
+                    await self._tell_failure(error)
                 await self._pause(pause, error.message)
+
+    async def _tell_failure(self, error: ForgeError) -> None:
+        if self._failing is not None and not self.is_failure_told and await self.has_patch(_TELLS):
+            self.is_failure_told = True
+            await self._once(cast(Any, None), "say that it fails", partial(self._failing, error))
 
     async def step_once(self, key: str, call: Callable[[*Arguments], Awaitable[T]], *arguments: *Arguments) -> T:
         """A step that is not repeated when it fails.

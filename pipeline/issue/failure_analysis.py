@@ -6,22 +6,16 @@ from agents.llm.models import ModelTier, Unusable
 from agents.testing import analysis
 from domain.config.configuration import Configuration
 from domain.gates import digest
-from domain.review.changes import Change
-from domain.runs.run import Phase, Run
+from domain.runs.run import Phase
 from domain.runs.testing import Analysis, SuiteVerdict
 from domain.text.redaction import redact_outgoing
+from pipeline.checkout import load_change
 from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.guards import GuardedTask
 from pipeline.model_calls.memories import RecallTopic
 from pipeline.run_context import RunContext
-from workspace.mirror import Mirror
-
-
-async def load_change(mirror: Mirror, run: Run, head: str) -> Change:
-    """The change from the run's base to a head."""
-    return await mirror.change(await mirror.merge_base(run.base_sha, head), head)
 
 
 @dataclass(frozen=True)

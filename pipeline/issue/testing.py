@@ -12,7 +12,7 @@ from messages import tests as test_texts
 from pipeline.issue.avoidance import AvoidanceTerms
 from pipeline.issue.base_coverages import BaseCoverages
 from pipeline.issue.comparable_test import ComparedRun
-from pipeline.issue.failure_analysis import FailureAnalysis, load_change
+from pipeline.issue.failure_analysis import FailureAnalysis
 from pipeline.issue.head_examination import HeadExamination
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.issue.workflow_results import WorkflowResults
@@ -114,7 +114,7 @@ class HeadTester:
 
     async def _run_tests(self, level: RiskLevel) -> HeadTestResult | None:
         mirror = await self._context.fetch_mirror()
-        change = await load_change(mirror, self._context.run, self._head)
+        change = await self._context.load_change(mirror, self._head)
         toolbox, commands = self._context.services.toolbox, self._configuration.commands
         tester = Tester(mirror, toolbox, commands, self._show_progress, baseline=self._baseline)
         examination = HeadExamination(self._context, tester, change, self._terms)

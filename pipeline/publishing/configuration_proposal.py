@@ -12,6 +12,7 @@ from domain.text.redaction import redact_outgoing
 from memory.deliveries import pushes
 from messages.config import PATH
 from messages.configuration_proposal import TITLE, render_commit_message
+from messages.pushes import explain_refused_push
 from pipeline.context import Services
 from pipeline.publishing.publisher import NO_ID, write_for_person_once
 from pipeline.publishing.pull_requests import FIX_PULL_REQUEST, PUSH, NotOpened
@@ -94,6 +95,7 @@ async def _push(
         ) from error
     outcome = await mirror.push(sha, branch, None)
     if isinstance(outcome, PushRejected):
-        raise NotOpened(f"GitHub did not take the branch {branch}: {outcome.said}", "See the rules for branches there.")
+        said = explain_refused_push(outcome.said)
+        raise NotOpened(f"GitHub did not take the branch {branch}: {said}", "See the rules for branches there.")
     if not isinstance(outcome, Pushed):
         raise NotOpened(f"The branch {branch} exists already.", "Open the form anew, and send it again.")

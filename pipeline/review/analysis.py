@@ -8,7 +8,7 @@ from domain.review.review import Review
 from domain.runs.run import Run
 from memory.findings import dismissals, findings
 from memory.runs import checkpoints, runs
-from pipeline.checkout import fetch_mirror
+from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
 from pipeline.review.avoidance import build_avoidance_check, end_orphaned_whitelists
 from pipeline.review.base_branch import build_for_base, find_only_base
@@ -42,7 +42,7 @@ class ReviewAnalysis:
         )
         owned = await is_own_pull_request(services, run, settings.pull_request)
         mirror = await fetch_mirror(services, run)
-        change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
+        change = await load_change(mirror, run)
         only_for = await find_only_base(mirror, settings.pull_request, change.merge_base)
         if settings.pull_request.base_ref == settings.pull_request.default_branch:
             await end_orphaned_whitelists(services, run, mirror)

@@ -11,6 +11,7 @@ from structlog.contextvars import bound_contextvars
 
 from domain.errors import (
     HALTED,
+    OWN_MISTAKE,
     CodeHostError,
     CommitGone,
     Forbidden,
@@ -29,6 +30,7 @@ from pipeline.durable.journal import WorkflowJournal
 from pipeline.gates.ask import WaitingForGate, show_closed_gates
 from pipeline.maintenance.purge import purge_copies
 from pipeline.model_calls.memories import settle_memories
+from pipeline.publishing import trouble
 from pipeline.run_context import RunContext
 from pipeline.runs.closing import close_later
 from pipeline.runs.phases import enter_phase, leave_phase
@@ -38,6 +40,7 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
+_SAID_BELOW = "what no check can show is said below"  # patch; stored
 _POLL_SECONDS = 1.0  # between two checks whether a run still owns its issue or pull request
 
 
@@ -97,7 +100,7 @@ class RunWorkflow(ABC):
             return await self._fail(error)
         except Exception:
             log.exception("run.unexpected", run=self._run.id)
-            return await self._fail(ForgeError("Forge made a mistake of its own; its log has the details."))
+            return await self._fail(ForgeError(OWN_MISTAKE))
 
     async def _wait_at_gate(self, gate: Gate) -> str:
         """Show the gate and free this run's place; the answer queues the run again."""
@@ -115,6 +118,9 @@ class RunWorkflow(ABC):
         log.warning("run.failed", run=self._run.id, error=str(error))
         reason = _choose_reason(error)
         is_shown = await self._try_step("say what went wrong", self._show_failure, error)
+        if not is_shown and isinstance(error, Forbidden) and await self._journal.has_patch(_SAID_BELOW):
+            where = (self._services, self._run.repository, self._run.number)
+            await self._try_step("say it below", trouble.say_below, *where, error)
         are_gates_closed = await self._journal.step("end", self._end_failed, reason, error.message)
         if not is_shown or are_gates_closed is False:
             await close_later(self._run)

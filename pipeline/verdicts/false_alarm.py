@@ -7,7 +7,7 @@ from domain.runs.run import RepositoryRef
 from domain.text.redaction import redact_outgoing
 from memory.findings import false_alarms
 from memory.findings.false_alarms import FalseAlarm
-from pipeline.checkout import fetch_commits
+from pipeline.checkout import compare_with_base
 from pipeline.context import Services
 
 LARGEST = 200_000
@@ -40,9 +40,8 @@ async def keep_false_alarm(
 async def _load(
     services: Services, repository: RepositoryRef, pull_request: PullRequest, finding: Finding
 ) -> FalseAlarm | None:
-    head, base = pull_request.head_sha, pull_request.base_sha
-    mirror = await fetch_commits(services, repository, pull_request.number, head, base)
-    change = await mirror.change(await mirror.merge_base(base, head), head)
+    mirror, merge_base = await compare_with_base(services, repository, pull_request)
+    change = await mirror.change(merge_base, pull_request.head_sha)
     file = change.file(finding.path)
     if file is None:
         return None

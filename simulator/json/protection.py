@@ -41,6 +41,8 @@ def rules(repository: Repository, name: str) -> list[Json]:
 
 def _of_ruleset(rule: BranchRules) -> list[Json]:
     shown: list[Json] = [{"type": "non_fast_forward"}]
+    if rule.signed:
+        shown.append({"type": "required_signatures"})
     if rule.checks:
         checks = [
             {"context": check} | ({"integration_id": app} if app is not None else {})

@@ -19,7 +19,7 @@ def pull_files(pull: PullRequest) -> list[FileDiff]:
 
 def files_at(pull: PullRequest, head: str) -> list[FileDiff]:
     git = pull.repository.git
-    base = git.merge_base(pull.base_sha, head)
+    base = git.merge_base(pull.base_tip, head)
     return [] if base is None else git.diff(base, head)
 
 
@@ -73,7 +73,7 @@ def full_pull(world: World, pull: PullRequest, mergeable: bool | None = None) ->
         "comments": len(pull.comments),
         "review_comments": len(pull.review_comments()),
         "maintainer_can_modify": pull.from_fork,
-        "commits": len(pull.repository.git.commits_between(pull.base_sha, pull.head_sha)),
+        "commits": len(pull.repository.git.commits_between(pull.base_tip, pull.head_sha)),
         "additions": sum(file.additions for file in files),
         "deletions": sum(file.deletions for file in files),
         "changed_files": len(files),

@@ -18,7 +18,7 @@ _STATUS_ICONS = {"success": ("good", "✓"), "pending": ("quiet", "●"), "failu
 def commits(pull: PullRequest) -> list[CommitInfo]:
     """The pull request's commits, oldest first."""
     git = pull.repository.git
-    base = git.merge_base(pull.base_sha, pull.head_sha)
+    base = git.merge_base(pull.base_tip, pull.head_sha)
     return git.commits_between(base, pull.head_sha) if base else []
 
 

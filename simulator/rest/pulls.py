@@ -62,7 +62,7 @@ def list_files(call: Call) -> Answer:
 
 def list_commits(call: Call) -> Answer:
     pull = call.pull("pull_requests:read")
-    found = pull.repository.git.commits_between(pull.base_sha, pull.head_sha)[:250]
+    found = pull.repository.git.commits_between(pull.base_tip, pull.head_sha)[:250]
     return call.page(found, lambda commit: pull_json.commit(call.world, pull.repository, commit))
 
 

@@ -17,6 +17,8 @@ from domain.text.markers import Markers
 from memory.db.engine import Database
 from memory.runs import runs
 from memory.runs.runs import Candidate
+from messages.pull_request import push_refused
+from messages.pushes import UNSIGNED, explain_refused_push
 from pipeline.context import Services
 from pipeline.issue.branch import MAX_NAMES, BranchPusher, NotProposed, PushedBranch
 from tests.contract.stage import Stage
@@ -225,6 +227,19 @@ async def test_a_protected_name_is_refused_in_githubs_words(work: Work) -> None:
     assert isinstance(refused, PushRejected)
     assert "GH006" in refused.said
     assert (work.head(), work.head(f"{BRANCH}-2")) == (first, None)
+
+
+async def test_a_rule_for_signatures_is_explained(work: Work) -> None:
+    """What Forge pushes is not signed."""
+    first = await work.commit("one\n")
+    work.stage.sim.protect(work.stage.shelf, BRANCH, ruleset=True, signed=True)
+    refused = await work.push(first)
+    assert isinstance(refused, PushRejected)
+    assert "GH013" in refused.said
+    assert explain_refused_push(refused.said).endswith(UNSIGNED)
+    assert UNSIGNED in push_refused(BRANCH, refused.said, spent=0)
+    other = "GH006: Protected branch update failed for refs/heads/main."
+    assert explain_refused_push(other) == other
 
 
 async def test_a_run_that_lost_its_issue_pushes_nothing(work: Work) -> None:

@@ -493,3 +493,13 @@ async def test_a_persons_dismissal_lasts_where_forge_took_back_another(story: St
     await retarget(story, alice, pull, "dev")
     await carol.dismiss_review(approvals(story, pull)[0], "not into dev, not like this")
     assert await retarget(story, alice, pull, "main") == ["DISMISSED", "DISMISSED"]
+
+
+async def test_a_rewritten_base_stops_the_merge(story: Story) -> None:
+    """What a force push took from the base would come back with the merge, and nobody reviewed that."""
+    repository, _, carol, pull, _ = await announce_merge(story)
+    await carol.push(repository, "main", {"later.py": "LATER = 1\n"})  # that it moves on changes nothing
+    anew = git(repository, "-c", "user.name=c", "-c", "user.email=c@c", "commit-tree", "main^{tree}", "-m", "Anew")
+    await carol.reset_branch(repository, "main", anew)
+    await settle_looks(story)
+    await is_not_merged(story, pull, "was rewritten or took in a part of it since the review")

@@ -191,3 +191,36 @@ async def test_a_check_is_closed_once_github_lets_it(story: Story, how: str) -> 
         {"cancelled": "cancelled", "failed": "action_required"}[state],
     )
     assert how == "suspended" or state == "cancelled"
+
+
+async def test_a_pause_leaves_the_verdict(story: Story) -> None:
+    """Whatever asks for another review meanwhile: a command, the button, GitHub's re-run, or to reopen it."""
+    repository, alice = story.repository({"app.py": APP})
+    root = story.github.user("root")
+    story.github.grant(repository, root, "admin")
+    head = await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    check = story.check(repository, head)
+    assert check.conclusion == "success"
+    await root.comment(pull, "/forge pause")
+    await story.settle()
+    story.answers(pull)
+
+    await root.comment(pull, "/forge review full")
+    await root.press(check, "review")
+    await root.rerequest(check)
+    await root.close(pull)
+    await root.reopen(pull)
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+    assert first_lines(story.answers(pull))[1:] == snapshot(
+        [
+            "Forge is paused in this repository by `root`; `/forge unpause` lets it work aga…",
+            "Forge is paused in this repository by `root`; `/forge unpause` lets it work aga…",
+        ]
+    )
+    await root.comment(pull, "/forge unpause")
+    await story.settle()
+    story.answers(pull)
+    assert story.check(repository, head).conclusion == "success"

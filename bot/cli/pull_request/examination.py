@@ -17,8 +17,8 @@ from domain.review.changes import Change
 from domain.review.findings import Finding
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef
+from pipeline.checkout import find_base
 from pipeline.config import parsing
-from pipeline.config.parsing import LoadedConfiguration
 from pipeline.review.single_reading import SingleReading
 from safety.eligibility import NEWCOMERS, find_exclusion, nothing_left
 from safety.review_update import with_dismissals, with_history
@@ -31,14 +31,16 @@ from workspace.temporary import temporary_folder
 class Examined:
     """A pull request, ready to be reviewed.
 
+    :param base: its base branch as it is now.
     :param mirror: has its head and base.
     :param loaded: the configuration of the base branch; the head has no say.
     """
 
     repository: RepositoryRef
     pull_request: PullRequest
+    base: str
     mirror: Mirror
-    loaded: LoadedConfiguration
+    loaded: parsing.LoadedConfiguration
 
     def leave_out_linters(self) -> "Examined":
         """The same without the linters that the repository configures: those may execute what the head brings."""
@@ -49,8 +51,8 @@ class Examined:
 
     async def load_change(self) -> Change:
         """What it changes, with the files that path filters exclude."""
-        pull = self.pull_request
-        return await self.mirror.change(await self.mirror.merge_base(pull.base_sha, pull.head_sha), pull.head_sha)
+        head = self.pull_request.head_sha
+        return await self.mirror.change(await self.mirror.merge_base(self.base, head), head)
 
     async def find_exclusion(self) -> str | None:
         """Why the repository does not want it reviewed unasked; None if it does."""
@@ -72,9 +74,10 @@ async def open_examination(
     with temporary_folder("mirror") as folder:
         authorization = await host.git_credentials(repository)
         mirror = await Mirrors(Path(folder)).mirror(repository.id, host.clone_url(repository), authorization)
-        await mirror.fetch(pull.head_sha, pull.base_sha, pull.number, pull.base_ref)
-        files = await mirror.read(pull.base_sha, [parsing.PATH])
-        yield Examined(repository, pull, mirror, parsing.load_from_checkout(files.get(parsing.PATH)))
+        base = await find_base(host, repository, pull)
+        await mirror.fetch(pull.head_sha, base, pull.number, pull.base_ref)
+        files = await mirror.read(base, [parsing.PATH])
+        yield Examined(repository, pull, base, mirror, parsing.load_from_checkout(files.get(parsing.PATH)))
 
 
 async def review_pull_request(

@@ -54,7 +54,7 @@ class _RequiredStatusChecks(BaseModel):
 
 
 class _Protection(BaseModel):
-    enabled: bool
+    enabled: bool | None = None
     required_status_checks: _RequiredStatusChecks | None = None
 
 
@@ -66,7 +66,7 @@ class ProtectedBranch(BaseModel):
 
     def list_checks(self) -> list[RequiredCheck] | None:
         """The checks that classic branch protection requires; None if it is on and does not list them."""
-        if not self.protected or (self.protection is not None and not self.protection.enabled):
+        if not self.protected or (self.protection is not None and self.protection.enabled is False):
             return []
         if self.protection is None or self.protection.required_status_checks is None:
             return None

@@ -5,7 +5,6 @@ A commit counts as Forge's if Forge recorded its push; that it bears Forge's nam
 
 from collections.abc import Collection, Sequence
 
-from domain.github.pull_requests import PullRequest
 from domain.runs.run import Run
 from domain.slash.commands import LookBack
 from memory.repositories import automation_level
@@ -13,7 +12,7 @@ from memory.runs import outbox, runs
 from messages import changes as texts
 from messages.automation import RUN_TRAILER
 from messages.changes import MOST_COMMITS, OwnChanges, OwnCommit
-from pipeline.checkout import fetch_commits
+from pipeline.checkout import BaseComparison, compare_with_base
 from pipeline.deliveries.commands.context import CommandContext
 from safety.allowed_actions import Action
 from workspace.commits import ListedCommit
@@ -32,9 +31,8 @@ async def _render_changes(context: CommandContext) -> str:
     pull = context.actor.pull_request
     if pull is None:
         return await _describe_issue(context)
-    where = (context.services, context.repository, context.number)
-    mirror = await fetch_commits(*where, pull.head_sha, pull.base_sha)
-    return texts.render_changes(pull.head_sha, await _load_changes(context, mirror, pull))
+    compared = await compare_with_base(context.services, context.repository, pull)
+    return texts.render_changes(pull.head_sha, await _load_changes(context, compared, pull.head_sha))
 
 
 async def _describe_issue(context: CommandContext) -> str:
@@ -46,8 +44,9 @@ async def _describe_issue(context: CommandContext) -> str:
     return texts.report_no_changes()
 
 
-async def _load_changes(context: CommandContext, mirror: Mirror, pull: PullRequest) -> OwnChanges:
-    listed = await mirror.list_commits(pull.base_sha, pull.head_sha, RUN_TRAILER, _MOST_LISTED)
+async def _load_changes(context: CommandContext, compared: BaseComparison, head: str) -> OwnChanges:
+    mirror = compared.mirror
+    listed = await mirror.list_commits(compared.merge_base, head, RUN_TRAILER, _MOST_LISTED)
     email = (await context.services.host.signature(context.repository)).email
     named = [each for each in listed if each.trailer or each.email == email]
     pushed = await _find_pushed(context, mirror, named)

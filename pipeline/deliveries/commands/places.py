@@ -10,7 +10,7 @@ from domain.slash.commands import AboutGate, LookBack
 from memory.findings import detectors, findings, judgements, whitelists
 from messages import judgements as texts
 from messages.judgements import DetectorHistory
-from pipeline.checkout import fetch_commits
+from pipeline.checkout import compare_with_base
 from pipeline.deliveries.commands.changes import show_changes
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
@@ -55,12 +55,11 @@ async def _render_places(context: CommandContext, asked: LookBack) -> str:
     pull = context.actor.pull_request
     if isinstance(found, str) or pull is None:
         return found if isinstance(found, str) else texts.which_findings(asked.verb)
-    head, base = pull.head_sha, pull.base_sha
-    mirror = await fetch_commits(context.services, context.repository, context.number, head, base)
-    change = await mirror.change(await mirror.merge_base(base, head), head)
+    mirror, merge_base = await compare_with_base(context.services, context.repository, pull)
+    change = await mirror.change(merge_base, pull.head_sha)
     paths = list(dict.fromkeys(each.path for each in found))
     files = [file for file in map(change.file, paths) if file is not None]
-    return texts.render_places(found, files, head) if files else texts.nothing_to_compare(found)
+    return texts.render_places(found, files, pull.head_sha) if files else texts.nothing_to_compare(found)
 
 
 async def _render_history(context: CommandContext, asked: LookBack) -> str:

@@ -111,6 +111,10 @@ async def _review(context: CommandContext, asked: SlashCommand, *, is_full: bool
     head, actor = await _find_head(context, asked), context.actor
     if head.refused:
         return head.refused
+    key = "is a review paused"
+    paused_by = await context.journal.step(key, _find_pauser, context) if await _knows(context, key) else None
+    if paused_by is not None:
+        return texts.already_paused(paused_by)
     is_budget_waiting = await context.journal.step("does a budget wait", _is_budget_waiting, context)
     if is_budget_waiting and refuse_role(actor.role, "write") is not None:
         return texts.budget_waits()

@@ -14,7 +14,7 @@ from memory.deployments import problems
 from memory.learned import remember
 from memory.runs import outbox, runs
 from messages import production as texts
-from pipeline.checkout import fetch_commits
+from pipeline.checkout import compare_with_base
 from pipeline.config import loading
 from pipeline.context import Services
 from safety.learning_screening import screen_lesson
@@ -65,8 +65,7 @@ async def _list_closed(services: Services, repository: RepositoryRef, live: Pull
 async def _list_fixed(services: Services, repository: RepositoryRef, live: PullRequest) -> Sequence[str]:
     """Paths that the pull request changed, as far as their names are plain."""
     try:
-        mirror = await fetch_commits(services, repository, live.number, live.head_sha, live.base_sha)
-        merge_base = await mirror.merge_base(live.base_sha, live.head_sha)
+        mirror, merge_base = await compare_with_base(services, repository, live)
         change = await mirror.change(merge_base, live.head_sha)
     except RateLimited:
         raise

@@ -9,6 +9,7 @@ from domain.review.line_edits import LineEdit
 from domain.text.redaction import redact_outgoing
 from memory.runs import runs
 from messages import fixes as texts
+from messages.pushes import explain_refused_push
 from pipeline.feedback.answers.finding import FixableFinding
 from pipeline.feedback.answers.fix_proposal import OpenProposal, list_branches, name_push
 from pipeline.feedback.answers.request import AnswerRequest
@@ -82,7 +83,7 @@ class FixBranch:
             if isinstance(result, Pushed):
                 return PushedFix(branch=name)
             if isinstance(result, PushRejected):
-                return PushedFix(why=f"GitHub did not take the branch: {result.said}")
+                return PushedFix(why=f"GitHub did not take the branch: {explain_refused_push(result.said)}")
         return PushedFix(why=f"all names for its branch are taken, such as {names[0]}")
 
     async def _renew(self, mirror: Mirror, sha: str, proposal: OpenProposal) -> PushedFix:
@@ -90,7 +91,8 @@ class FixBranch:
         if isinstance(result, Pushed):
             return PushedFix(branch=proposal.branch)
         if isinstance(result, PushRejected):
-            return PushedFix(why=f"GitHub did not take the new version of #{proposal.number}: {result.said}")
+            said = explain_refused_push(result.said)
+            return PushedFix(why=f"GitHub did not take the new version of #{proposal.number}: {said}")
         return PushedFix(why=f"the branch of #{proposal.number} changed meanwhile")
 
     async def _commit(self, mirror: Mirror) -> str:

@@ -12,6 +12,7 @@ from domain.review.line_edits import LineEdit, widen
 from domain.text.escaping import suggestion_block
 from messages import fixes as texts
 from pipeline.automation.level import find_opening_obstacle
+from pipeline.checkout import load_change
 from pipeline.feedback.answers.finding import FixableFinding
 from pipeline.feedback.answers.fix_branch import FixBranch
 from pipeline.feedback.answers.fix_proposal import OpenProposal
@@ -107,8 +108,7 @@ class FixOffer:
             whole = widen(edit, lines, first, last)
             if suggestion_block(whole.after):
                 return Offer(kind=OfferKind.in_thread, edit=whole)
-        mirror, run = await self.context.fetch_mirror(), self.context.run
-        change = await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
+        change = await load_change(await self.context.fetch_mirror(), self.context.run)
         file = change.file(self.known.finding.path)
         fits = file is not None and file.can_be_commented(edit.start_line, edit.end_line)
         return Offer(kind=OfferKind.on_lines, edit=edit) if fits and suggestion_block(edit.after) else None

@@ -14,6 +14,7 @@ from domain.slash.verbs import Verb
 from domain.text.redaction import redact_outgoing
 from messages import code_answers as texts
 from messages import fixes as fix_texts
+from pipeline.checkout import load_change
 from pipeline.durable.steps import run_outside_journal
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
@@ -96,4 +97,4 @@ class QuestionAnswerer:
         run = self.context.run
         if run.is_of_issue:
             return None
-        return await mirror.change(await mirror.merge_base(run.base_sha, run.head_sha), run.head_sha)
+        return await load_change(mirror, run)

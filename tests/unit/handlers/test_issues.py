@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from domain.commands import COMMAND, EndIssue, Ignored, LabelledIssue
-from handlers import NOT_USED_YET, translate
+from handlers import translate
 from tests.unit.handlers.examples import EXAMPLES, WRONG
 from tests.unit.handlers.payloads import ANN, APP_ID, FORGE
 
@@ -59,10 +59,6 @@ def test_a_label_of_an_app_asks_for_nothing() -> None:
 @pytest.mark.parametrize("label", [*WRONG, {}, {"name": ""}, {"name": None}, {"name": "x" * 201}])
 def test_a_label_without_a_name_is_none(label: object) -> None:
     assert _issues("labeled", sender=ANN, label=label) == Ignored(reason="incomplete_payload")
-
-
-def test_it_is_in_the_table_of_contents_once() -> None:
-    assert "issues" not in NOT_USED_YET
 
 
 @pytest.mark.parametrize("part", ["issue", "repository", "installation", "sender"])

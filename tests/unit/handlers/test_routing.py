@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.github.registration import load_manifest
 from domain.commands import EndInstallation, EndPullRequest, Ignored, Repeat, ReviewCheckedHead, ReviewPullRequest
 from domain.runs.run import Trigger
 from handlers import HANDLERS, translate
@@ -20,7 +21,7 @@ EXPECTED = {
     "check_suite completed": "suite_of_no_workflow",
     "check_suite requested": "action_not_used",
     "check_suite rerequested": "review_checked_head",
-    "deployment_status created": "not_used_yet",
+    "deployment_status created": "unknown_event",
     "fork": "unknown_event",
     "installation created": "welcome_repositories",
     "installation deleted": "end_installation",
@@ -61,6 +62,11 @@ EXPECTED = {
     "workflow_run completed": "workflow_tests_no_head",
     "workflow_run requested": "action_not_used",
 }
+
+
+def test_every_event_that_the_app_asks_for_is_used() -> None:
+    to_every_app = {"installation", "installation_repositories"}
+    assert set(HANDLERS) == {*load_manifest()["default_events"], *to_every_app}
 
 
 def test_every_example_is_expected() -> None:

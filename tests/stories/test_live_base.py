@@ -1,0 +1,98 @@
+"""The base of a pull request is its base branch as it is now, whatever GitHub's ``base.sha`` says."""
+
+from inline_snapshot import snapshot
+
+from tests.stories.driver import Story
+from tests.world.replies import bodies
+
+APP = "def main():\n    return 1\n"
+OTHERS = "import subprocess\n\n\ndef run(command):\n    return subprocess.call(command, shell=True)\n"
+BAD = "import subprocess\n\n\ndef go(command):\n    return subprocess.call(command, shell=True)\n"
+
+
+async def test_what_others_merged_is_not_the_authors(story: Story) -> None:
+    """The base is merged into the pull request, also twice, and rebased: only the author's file is reviewed."""
+    repository, alice = story.repository({"app.py": APP})
+    await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    opened_on = pull.base_sha
+
+    await alice.push(repository, "main", {"others.py": OTHERS})
+    head = await alice.update_branch(pull)
+    await story.settle()
+    assert pull.base_sha == opened_on  # as on GitHub
+    assert story.check(repository, head).title == snapshot("Approved: no findings")
+    assert "1 file" in (story.check(repository, head).summary or "")
+
+    await alice.push(repository, "main", {"more.py": OTHERS})
+    start = repository.git.branch("main")
+    rebased = await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base=start, force=True)
+    await story.settle()
+    assert story.check(repository, rebased).title == snapshot("Approved: no findings")
+    pushed = await alice.push(repository, "feature", {"a.py": "A = 2\n"})
+    await story.settle()
+    assert story.check(repository, pushed).title == snapshot("Approved: no findings")
+    assert story.comments(pull) == []
+
+
+async def test_what_the_author_wrote_is_found_after_an_update(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
+    await alice.push(repository, "feature", {"a.py": BAD}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    assert [each.path for each in story.comments(pull)] == ["a.py"]
+    await alice.push(repository, "main", {"others.py": OTHERS})
+    head = await alice.update_branch(pull)
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert {each.path for each in story.github.review_comments(pull)} == {"a.py"}
+
+
+async def test_a_base_that_moves_on_makes_no_head_new(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
+    head = await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    await alice.push(repository, "main", {"others.py": OTHERS})
+    await alice.comment(pull, "/forge review")
+    await story.settle()
+    assert bodies(story.answers(pull)) == snapshot(
+        ["`SHA`: this head was reviewed before; see its check. `/forge review full` starts again."]
+    )
+    assert [run.head_sha for run in await story.runs()] == [head]
+
+
+async def test_a_base_that_was_rewritten_is_compared_with_anew(story: Story) -> None:
+    """What a force push took from the base comes back with a merge, so it is the pull request's."""
+    repository, alice = story.repository({"app.py": APP})
+    start = repository.git.branch("main")
+    await alice.push(repository, "main", {"others.py": OTHERS})
+    head = await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+    assert start is not None
+    await alice.reset_branch(repository, "main", start)
+    await alice.comment(pull, "/forge review")
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert [each.path for each in story.comments(pull)] == ["others.py"]
+    assert bodies(story.answers(pull)) == snapshot(["Reviewing `SHA`; the check shows the progress."])
+
+
+async def test_stacked_pull_requests(story: Story) -> None:
+    """The second is about its own part: before the first is merged, and once it goes into main."""
+    repository, alice = story.repository({"app.py": APP})
+    await alice.push(repository, "first", {"first.py": BAD}, base="main")
+    first = await alice.open_pull_request(repository, "first")
+    head = await alice.push(repository, "second", {"second.py": "B = 1\n"}, base="first")
+    second = await alice.open_pull_request(repository, "second", base="first")
+    await story.settle()
+    assert story.check(repository, head, base="first").conclusion == "success"
+    await alice.merge(first)
+    await alice.edit_base(second, "main")
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+    assert story.comments(second) == []
+    assert [each.path for each in story.comments(first)] == ["first.py"]

@@ -1,0 +1,67 @@
+"""Forge works with a GitHub that says nothing but what its published description requires (`TEST_MINIMAL=1`: in all)."""
+
+import pytest
+from inline_snapshot import snapshot
+
+from domain.commands import Ignored
+from handlers import translate
+from simulator.optional import leave_out
+from tests.stories.driver import Story
+from tests.unit.handlers.examples import APP_ID, EXAMPLES
+from tests.world.optional import load_optional
+from tests.world.replies import first_lines
+
+APP = "def main():\n    return 1\n"
+BROKEN = "def main():\n    return missing\n"
+
+
+_ABOUT_WHAT_MAY_BE_MISSING = {
+    "installation created": "action_not_used",  # which repositories
+    "issues labeled": "incomplete_payload",  # which label
+    "pull_request labeled": "incomplete_payload",
+    "pull_request_review_thread resolved": "sent_by_an_app",  # who; it counts as nobody, as an App does
+    "pull_request_review_thread unresolved": "sent_by_an_app",
+}
+
+
+@pytest.mark.parametrize("event", sorted(set(EXAMPLES) & set(load_optional()["events"])))
+def test_an_event_means_the_same_without_what_is_optional(event: str) -> None:
+    optional = load_optional()["events"][event]
+    asked = [
+        translate(event.split()[0], each, APP_ID) for each in (EXAMPLES[event], leave_out(EXAMPLES[event], optional))
+    ]
+    whole, bare = (each.reason if isinstance(each, Ignored) else each.kind for each in asked)
+    assert bare == _ABOUT_WHAT_MAY_BE_MISSING.get(event, whole)
+
+
+async def test_a_pull_request_into_another_base_has_its_check(story: Story) -> None:
+    """`protection` comes without `enabled`."""
+    repository, alice = story.repository({"app.py": APP})
+    story.github.leave_out(load_optional())
+    await alice.push(repository, "develop", {"b.py": APP}, base="main")
+    for protected in (False, True):
+        if protected:
+            story.github.protect(repository, "develop", ["ci"])
+        head = await alice.push(repository, f"feature-{protected}", {"app.py": BROKEN}, base="develop")
+        pull = await alice.open_pull_request(repository, f"feature-{protected}", base="develop")
+        await story.settle()
+        assert story.check(repository, head, base="develop").conclusion == "failure"
+        assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
+
+
+async def test_commands_and_buttons_work(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
+    root = story.github.user("root")
+    story.github.grant(repository, root, "admin")
+    story.github.leave_out(load_optional())
+    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    [name] = story.finding_names(pull)
+    await root.press(story.check(repository, head), "review")
+    await root.comment(pull, "/forge status")
+    await story.settle()
+    await root.comment(pull, f"/forge dismiss {name} it is defined elsewhere")
+    await story.settle()
+    assert len(story.answers(pull)) == 2
+    assert story.check(repository, head).conclusion == "success"

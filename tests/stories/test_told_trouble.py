@@ -1,0 +1,79 @@
+"""What keeps Forge from its work is told where people are: no event ends in silence."""
+
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from simulator.server import PERMISSIONS
+from tests.stories.driver import Story
+from tests.world.replies import bodies, mask
+
+APP = "def main():\n    return 1\n"
+
+
+async def test_without_the_permission_for_checks_the_pull_request_says_so_once(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
+    installation = story.github.world.installation_of(repository)
+    assert installation is not None
+    installation.permissions = {name: level for name, level in PERMISSIONS.items() if name != "checks"}
+    await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    await alice.push(repository, "feature", {"a.py": "A = 2\n"})
+    await story.settle()
+    assert bodies(story.answers(pull)) == snapshot(
+        [
+            """\
+**Forge cannot work here.** Could not create the check run “Forge / review” on SHA of octo-org/shop: GitHub answered 403 (Resource not accessible by integration).
+
+**What to do:** The App needs “checks: write” here: grant it in the App's settings on GitHub. Then whoever owns the installation accepts it there.
+
+Forge did not approve this head.\
+"""
+        ]
+    )
+
+    installation.permissions = dict(PERMISSIONS)  # the owner accepted
+    head = await alice.push(repository, "feature", {"a.py": "A = 3\n"})
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+
+
+@pytest.mark.parametrize("path", [r"/pulls/\d+$", r"/branches/"])
+async def test_an_answer_that_cannot_be_read_is_told_in_the_check(story: Story, path: str) -> None:
+    """After the second failure; the review is done once GitHub answers as it should, and the check closed."""
+    repository, alice = story.repository({"app.py": APP})
+    broken = story.github.faults.add(kind="before", status=200, method="GET", path=path, times=4)
+    head = await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
+    told: list[tuple[Any, ...]] = []
+
+    async def watch(info: Any, moment: str) -> None:
+        if moment == "after" and info.path.endswith("/check-runs"):
+            told.append((info.body["name"], info.body.get("conclusion"), info.body["output"]["title"]))
+
+    story.github.on_write(watch)
+    await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    assert broken.fired == 4
+    assert told[0] == ("Forge / review", "action_required", "Forge cannot begin its review")
+    assert story.check(repository, head).conclusion == "success"
+    conclusions = {each.conclusion for each in story.github.check_runs(repository, head)}
+    assert conclusions == {"cancelled", "success"}
+
+
+async def test_an_answer_that_stays_unreadable_leaves_a_check(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
+    story.github.faults.add(kind="before", status=200, method="GET", path=r"/pulls/\d+$", times=None)
+    head = await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
+    await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    check = story.check(repository, head)
+    assert (check.conclusion, check.title) == ("action_required", "Forge cannot begin its review")
+    assert mask(check.summary or "") == snapshot("""\
+**Forge cannot work here.** Could not read pull request `octo-org/shop#1`: GitHub answered something unexpected (number: missing, title: missing, state: missing).
+
+**What to do:** Write `/forge review`; if it happens again, ask the operator of Forge, whose log has this.
+
+Forge did not approve this head.\
+""")
