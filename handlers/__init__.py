@@ -1,11 +1,13 @@
 """Turns GitHub's events into commands: one module for each family of events, all listed here."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
 
 from domain.commands import AnyCommand, Ignored
+from domain.github.pushes import Push
 from handlers import (
     checks,
     installation,
@@ -48,6 +50,11 @@ NOT_USED_YET = frozenset(
     }
 )
 """Events that the App subscribes to already and that later versions need."""
+
+
+def find_push(event: str, payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Push] | None:
+    """The id of the repository, and who moved a branch; None if a webhook tells of nothing like that."""
+    return push.read_push(payload, received_at) if event == "push" else None
 
 
 def translate(event: str, payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
