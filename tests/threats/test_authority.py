@@ -188,6 +188,7 @@ async def test_t_p14_who_pushed_before_another_one_opened_it_does_not_approve_it
     await scene.press(scene.alice, "approve", "protected_paths")
     assert scene.conclusion == "action_required"
     assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert story.gate_outcomes(scene.pull)
 
 
 async def test_t_p14_who_pushed_while_it_was_closed_does_not_approve_it(story: Story) -> None:
@@ -200,6 +201,7 @@ async def test_t_p14_who_pushed_while_it_was_closed_does_not_approve_it(story: S
     await story.settle()
     assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
     assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert story.gate_outcomes(scene.pull)
 
 
 async def test_t_p14_the_button_update_branch_makes_nobody_an_author(story: Story) -> None:
@@ -211,6 +213,7 @@ async def test_t_p14_the_button_update_branch_makes_nobody_an_author(story: Stor
     await story.settle()
     assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
     assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert story.gate_outcomes(scene.pull)
 
 
 async def test_t_p14_what_an_app_pushed_takes_two_people(story: Story) -> None:
@@ -227,6 +230,7 @@ async def test_t_p14_what_an_app_pushed_takes_two_people(story: Story) -> None:
     assert "takes two people" in await scene.comment(mia, APPROVE)
     assert scene.conclusion == "action_required"
     assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert story.gate_outcomes(scene.pull)
     assert scene.conclusion == "success"
 
 
@@ -247,10 +251,12 @@ async def test_t_p14_where_no_push_was_heard_of_github_is_asked(story: Story, is
     await story.settle()
     answer = await scene.comment(mia, APPROVE)
     if is_listed:
+        assert story.gates(scene.pull) == ["protected_paths"]
         assert "cannot be decided by the author of the change" in answer
     else:
         assert "takes two people, because GitHub does not say who pushed part of the change" in answer
         assert "is approved" in await scene.comment(scene.carol, APPROVE)
+        assert story.gate_outcomes(scene.pull)
 
 
 async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(story: Story) -> None:
