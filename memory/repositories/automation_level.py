@@ -2,8 +2,8 @@
 
 A pull request counts as one run, from the first completed one that looked at something, so more pushes and reviews do
 not raise the level. A finding counts as a false positive while a person's dismissal of it applies. People's decisions
-are their answers at gates, except those about money and guards, which say nothing about the change, and their merges of pull
-requests, see :func:`record_decision`.
+are their answers at gates, except those about money and guards, which say nothing about the change, and their merges of
+pull requests, see :func:`record_decision`.
 """
 
 from collections.abc import Mapping, Sequence
