@@ -174,8 +174,9 @@ async def open_as_puppet(story: Story) -> tuple[GateScene, User]:
     """Alice, who maintains as carol does, pushed a workflow; rex, who may only read, opened the pull request."""
     repository, alice = story.repository({"README.md": "# Shop\n", CI: WORKFLOW})
     carol, rex = story.github.user("carol"), story.github.user("rex")
-    for who, role in ((alice, "maintain"), (carol, "maintain"), (rex, "read")):
-        story.github.grant(repository, who, role)
+    for who in (alice, carol):
+        story.github.grant(repository, who, "maintain")
+    story.github.grant(repository, rex, "read")
     head = await alice.push(repository, "feature", CHANGED, base="main")
     pull = await rex.open_pull_request(repository, "feature")
     await story.settle()
