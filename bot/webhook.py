@@ -19,8 +19,9 @@ from gidgethub.sansio import validate_event
 from domain.commands import AnyCommand, Ignored, make_dedup_key
 from domain.errors import DatabaseUnavailable
 from domain.ports import Clock
-from handlers import translate
+from handlers import find_push, translate
 from memory.deliveries.deliveries import ReceivedDelivery
+from memory.deliveries.pushes import build_row
 from pipeline.deliveries.intake import Intake
 
 log = structlog.get_logger(__name__)
@@ -103,15 +104,18 @@ class Door:
         self._verify(body, signature)
         payload = _parse(body, request.content_type)
         wanted = await self._translate(event, payload, len(body))
+        received_at = self._clock.now()
+        pushed = None if isinstance(payload, Ignored) else find_push(event, payload, received_at)
         once = None if isinstance(wanted, Ignored) else make_dedup_key(wanted, body)
         return ReceivedDelivery(
             guid=guid,
             event=event[:100],
             action=_action(payload),
-            received_at=self._clock.now(),
+            received_at=received_at,
             command=None if isinstance(wanted, Ignored) else wanted.model_dump(mode="json"),
             reason=wanted.reason if isinstance(wanted, Ignored) else "",
             acts_once=once,
+            push=None if pushed is None else build_row(*pushed),
         )
 
     async def _translate(self, event: str, payload: Mapping[str, Any] | Ignored, size: int) -> AnyCommand | Ignored:

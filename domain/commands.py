@@ -46,6 +46,7 @@ class ReviewPullRequest(Command):
 
     :param seen: the pull request as the event showed it; None without an event.
     :param pushed_at: when ``sender`` pushed that head; None if the event is not a push.
+    :param before_sha: the head before; empty if that is not known.
     """
 
     kind: Literal["review_pull_request"] = "review_pull_request"
@@ -57,6 +58,7 @@ class ReviewPullRequest(Command):
     sender: Sender
     seen: EventSnapshot | None = None
     pushed_at: datetime | None = None
+    before_sha: str = ""
 
 
 class ReviewCheckedHead(Command):

@@ -16,6 +16,7 @@ from domain.github.installations import InstallationState
 from domain.github.issues import Issue, IssueComment
 from domain.github.merging import Merged, MergeMethod, NotMerged, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval, Branch, ChangeRequest, DraftReview, PullRequest
+from domain.github.pushes import Commit, Push
 from domain.github.welcome import RepositoryTraits
 from domain.github.workflow_runs import Job, WorkflowRun
 from domain.money import Receipt, Refusal, Reservation
@@ -381,6 +382,14 @@ class CodeHost(Conversation, Merging, Issues, PullRequests, Actions, Deployments
     """
 
     async def pull_request(self, repository: RepositoryRef, number: int) -> PullRequest: ...
+
+    async def pull_commits(self, repository: RepositoryRef, number: int) -> Sequence[Commit]:
+        """The commits of a pull request, oldest first; GitHub lists at most :data:`MOST_COMMITS`."""
+        ...
+
+    async def pushes_to(self, repository: RepositoryRef, branch: str) -> Sequence[Push]:
+        """Who moved a branch of the repository when; nothing where GitHub keeps no such list, or does not show it."""
+        ...
 
     async def open_pull_requests(self, repository: RepositoryRef, head_sha: str) -> Sequence[PullRequest]:
         """Open pull requests with this head, also from forks."""

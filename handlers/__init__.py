@@ -1,11 +1,13 @@
 """Turns GitHub's events into commands: one module for each family of events, all listed here."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
 
 from domain.commands import AnyCommand, Ignored
+from domain.github.pushes import Push
 from handlers import (
     checks,
     installation,
@@ -90,6 +92,11 @@ _SUBJECTS_OF_OTHERS = frozenset(
 """The same of events that Forge does not handle and that have no subject of one it handles."""
 
 _ALL_SUBJECTS = _SUBJECTS_OF_OTHERS.union(*_SUBJECTS.values())
+
+
+def find_push(event: str, payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Push] | None:
+    """The id of the repository, and who moved a branch; None if a webhook tells of nothing like that."""
+    return push.read_push(payload, received_at) if event == "push" else None
 
 
 def translate(event: str, payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:

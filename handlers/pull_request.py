@@ -7,7 +7,7 @@ from typing import Any
 
 from domain.commands import AnyCommand, EndPullRequest, Ignored, LabelledIssue, Repeat, ReviewPullRequest
 from domain.runs.run import Trigger
-from handlers.payloads import LabelGiven, PullSubject, RepositoryEvent, View
+from handlers.payloads import LabelGiven, PullSubject, RepositoryEvent, Sha, View
 
 _REPEATS = {
     "opened": Repeat.never,
@@ -40,6 +40,7 @@ class _Changes(View):
 class _Event(RepositoryEvent):
     pull_request: _PullRequest
     changes: _Changes = _Changes()
+    before: Sha | None = None
 
 
 class _PullLabelEvent(_Event):
@@ -72,6 +73,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         repeat=_REPEATS[event.action],
         sender=event.sender.as_sender(),
         seen=event.pull_request.to_seen(),
+        before_sha=event.before or "",
         pushed_at=(event.pull_request.updated_at or _LATEST) if event.action == "synchronize" else None,
     )
 

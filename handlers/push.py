@@ -1,14 +1,43 @@
-"""Pushes to the default branch that may have changed the memory file."""
+"""Pushes: who made them, and which of the default branch may have changed the memory file."""
 
 from collections.abc import Mapping
-from typing import Any
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
 
 from domain.commands import AnyCommand, Ignored, ReadMemoryFile
+from domain.github.pushes import Push, Pusher
 from domain.memories.memory_file import PATH
-from handlers.payloads import RepositoryEvent, Sha, View
+from handlers.payloads import Id, RepositoryEvent, Sha, View
 
 MOST_COMMITS = 2048
 """GitHub lists no more in a push: https://docs.github.com/webhooks/webhook-events-and-payloads#push."""
+
+
+_BRANCH = "refs/heads/"
+
+
+_Seconds = Annotated[int, Field(strict=True, ge=0, le=253402300799)]  # since 1970
+
+
+class _Account(View):
+    id: Id
+    type: str = "User"
+
+
+class _Repository(View):
+    id: Id
+    pushed_at: _Seconds | str | None = None  # elsewhere than in pushes a text
+
+
+class _PushEvent(View):
+    ref: str
+    before: Sha
+    after: Sha
+    forced: bool = False
+    repository: _Repository
+    sender: _Account
 
 
 class _Commit(View):
@@ -44,3 +73,25 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     if not event.may_change_file:
         return Ignored(reason="nothing_to_read")
     return ReadMemoryFile(repository=event.to_ref(), sender=event.sender.as_sender(), head_sha=event.after)
+
+
+def read_push(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Push] | None:
+    """The id of the repository, and who moved a branch; None for a tag, a deletion, or an incomplete payload.
+
+    :param received_at: counts where GitHub does not say when it was.
+    """
+    try:
+        event = _PushEvent.model_validate(payload)
+    except ValidationError:
+        return None
+    if not event.ref.startswith(_BRANCH) or not event.after.strip("0"):
+        return None
+    is_new = event.forced or not event.before.strip("0")
+    at = event.repository.pushed_at
+    return event.repository.id, Push(
+        after=event.after,
+        before="" if is_new else event.before,
+        by_id=event.sender.id,
+        by=Pusher.app if event.sender.type == "Bot" else Pusher.person,
+        at=datetime.fromtimestamp(at, UTC) if isinstance(at, int) else received_at,
+    )

@@ -16,6 +16,7 @@ from domain.text.escaping import code_block, escape, inline_code, inline_path, l
 from messages.memory import describe_learned
 from messages.review import render_reasons
 from safety.authorization import CommandRefusal, RefusalCode
+from safety.authorship import Doubt
 
 MOST_LINES = 30  # rows of a table in an answer
 _NOTHING: Mapping[str, Finding] = MappingProxyType({})
@@ -435,11 +436,27 @@ def refuse(refusal: CommandRefusal, login: str) -> str:
             return f"Refused: {command} in an edited comment. Write a new one."
         case RefusalCode.author:
             return f"Refused: {command} is not for the author of the change. {_somebody_else(refusal)}"
+        case RefusalCode.second:
+            return (
+                f"Noted: {command} takes two people here, because {explain_doubt(refusal)}. It takes effect "
+                f"once somebody else with the role {refusal.needed} writes the same."
+            )
         case RefusalCode.requester:
             return f"Refused: {command} is not for the requester. {_somebody_else(refusal)}"
         case RefusalCode.role:
             why = ", because it lets the code of a fork run" if refusal.fork else ""
             return f"Refused: {command} needs the role {refusal.needed}{why}; {who} has {escape(refusal.held)}."
+
+
+def explain_doubt(refusal: CommandRefusal) -> str:
+    """Why one person is not enough."""
+    match refusal.doubt:
+        case Doubt.app:
+            return "an App pushed part of the change, and nobody knows who made it do that"
+        case Doubt.unknown:
+            return "GitHub does not say who pushed part of the change"
+        case _:
+            return f"everybody with the role {refusal.needed} wrote part of the change"
 
 
 def ask_to_repeat() -> str:

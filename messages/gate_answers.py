@@ -7,6 +7,7 @@ from domain.gates import Choice, Gate, GateState
 from domain.money import NO_EXTENSION, BudgetExtension
 from domain.runs.recovery import MOST_ATTEMPTS
 from domain.text.escaping import escape, inline_code
+from messages.commands import explain_doubt
 from messages.gates import ENDS, explain_refusal, render_title
 from safety.authorization import CommandRefusal, RefusalCode
 
@@ -96,6 +97,11 @@ def refuse(gate: Gate, refusal: CommandRefusal, login: str) -> str:
             return (
                 f"Refused: {_gate_label(gate)} cannot be decided by the author of the "
                 f"change. Someone else with the role {needed} can."
+            )
+        case RefusalCode.second:
+            return (
+                f"Noted: {_gate_label(gate)} takes two people, because {explain_doubt(refusal)}. It is approved once "
+                f"somebody else with the role {needed} approves it, too."
             )
         case RefusalCode.requester:
             return (

@@ -1,15 +1,15 @@
 """Decides whether somebody may do what they ask, by command, button or page, from facts of this moment."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.gates import STANDARD_GATES
+from domain.gates import STANDARD_GATES, digest
 from domain.slash.commands import Deploy, Level, Rollback, SlashCommand
 from domain.slash.verbs import VERBS, Verb
+from safety.authorship import Doubt
 
 ROLES = ("none", "read", "triage", "write", "maintain", "admin")
 """The roles of a repository, each including the ones before."""
@@ -23,6 +23,7 @@ class RefusalCode(StrEnum):
     role = "role"  # their role is too low
     author = "author"  # the author of a change does not judge it
     requester = "requester"  # the person who asked for something does not approve it
+    second = "second"  # nothing but that somebody else says the same
 
 
 class CommandRefusal(BaseModel):
@@ -30,6 +31,8 @@ class CommandRefusal(BaseModel):
 
     :param needed: the role they would need; ``held`` is the one they have now.
     :param fork: the head comes from a fork, which needs a higher role.
+    :param doubt: why it takes a second person.
+    :param assent: what is kept of it, so that a second person makes it count; see :func:`name_assent`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -39,6 +42,8 @@ class CommandRefusal(BaseModel):
     needed: str
     held: str
     fork: bool = False
+    doubt: Doubt | None = None
+    assent: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,55 +65,8 @@ STRICTEST = GateRule("maintain", not_author=True, not_requester=True)
 """What holds for a gate nobody described."""
 
 
-@dataclass(frozen=True)
-class Push:
-    """A person pushed a head to a pull request; ``at`` as GitHub says."""
-
-    head_sha: str
-    by_id: int
-    at: datetime
-
-
-@dataclass(frozen=True)
-class HeadApproval:
-    """Somebody approved a head at a gate that is not for its author."""
-
-    head_sha: str
-    by_id: int
-
-
-@dataclass(frozen=True)
-class Authorship:
-    """Who wrote a pull request.
-
-    :param pushes: oldest first. What Forge pushed is nobody's.
-    """
-
-    opener: int
-    pushes: tuple[Push, ...] = ()
-    accepted: tuple[HeadApproval, ...] = ()
-
-    def includes(self, account: int) -> bool:
-        """Whether an account wrote part of what nobody else has accepted yet: it opened it, or pushed since then."""
-        if account == self.opener:
-            return True
-        heads = {one.head_sha for one in self.accepted if one.by_id != account}
-        seen = max((push.at for push in self.pushes if push.head_sha in heads), default=None)
-        mine = [push for push in self.pushes if push.by_id == account and push.head_sha not in heads]
-        return any(seen is None or push.at >= seen for push in mine)
-
-    def leaves_nobody_but(self, account: int, others: Collection[int]) -> bool:
-        """Whether only this account is left to decide: nobody else has the role, or all who have it wrote it, too.
-
-        Of several who wrote it and have the role, whoever pushed last is not left: the others can look at that.
-
-        :param others: who else has the role.
-        """
-        if any(not self.includes(other) for other in others):
-            return False
-        may = {account, *others}
-        last = next((push.by_id for push in reversed(self.pushes) if push.by_id in may), self.opener)
-        return not others or account != last
+HOLDING = frozenset({Verb.reject, Verb.delegate, Verb.violation, Verb.needs_review})
+"""What lets nothing pass, so that one person is enough."""
 
 
 @dataclass(frozen=True)
@@ -118,11 +76,14 @@ class AuthorizationFacts:
     :param role: the live role GitHub gave a moment ago.
     :param is_app: the sender is an App, or an App wrote in their name.
     :param is_edited: the text was edited after it was written.
-    :param is_author: they opened the pull request, or pushed to it what nobody else has accepted.
+    :param is_author: they opened the pull request, or wrote part of it that nobody else has accepted.
     :param is_requester: they asked for what the gate is about.
     :param needs_ok: the head comes from a fork, and nobody with write permission has let this head be run yet.
     :param is_production: the environment it is about is production.
-    :param is_alone: nobody else is left with the role; then nobody is left out for being author or requester.
+    :param is_alone: too few others are left with the role; then nobody is left out for being author or requester.
+    :param doubt: why it takes a second person to let something pass.
+    :param has_second: somebody else said the same before, who is no less entitled to it.
+    :param assent: the name of what they say; see :func:`name_assent`.
     """
 
     role: str
@@ -133,6 +94,9 @@ class AuthorizationFacts:
     needs_ok: bool = False
     is_production: bool = True
     is_alone: bool = False
+    doubt: Doubt | None = None
+    has_second: bool = False
+    assent: str = ""
 
 
 def authorise(asked: SlashCommand, facts: AuthorizationFacts, gate: GateRule = STRICTEST) -> CommandRefusal | None:
@@ -143,9 +107,13 @@ def authorise(asked: SlashCommand, facts: AuthorizationFacts, gate: GateRule = S
     :param gate: the gate a decision is about.
     """
     rule = _find_rule(asked, facts, gate)
-    code = _find_refusal(facts, rule)
+    code = _find_refusal(asked, facts, rule)
     if code is None:
         return None
+    if code is RefusalCode.second:
+        return CommandRefusal(
+            code=code, verb=asked.verb, needed=rule.role, held=facts.role, doubt=facts.doubt, assent=facts.assent
+        )
     is_fork = bool(VERBS[asked.verb].role.on_fork) and facts.needs_ok and code is RefusalCode.role
     return CommandRefusal(code=code, verb=asked.verb, needed=rule.role, held=facts.role, fork=is_fork)
 
@@ -153,7 +121,11 @@ def authorise(asked: SlashCommand, facts: AuthorizationFacts, gate: GateRule = S
 def is_waived(asked: SlashCommand, facts: AuthorizationFacts, gate: GateRule = STRICTEST) -> bool:
     """Whether they may only because nobody else has the role; the audit says so."""
     rule = _find_rule(asked, facts, gate)
-    return facts.is_alone and ((rule.not_author and facts.is_author) or (rule.not_requester and facts.is_requester))
+    return (
+        facts.is_alone
+        and facts.doubt is None
+        and ((rule.not_author and facts.is_author) or (rule.not_requester and facts.is_requester))
+    )
 
 
 def refuse_role(role: str, minimum: str) -> str | None:
@@ -166,7 +138,21 @@ def refuse_role(role: str, minimum: str) -> str | None:
     return f"refused: it needs the role {minimum}, the sender has {role}"
 
 
-def _find_refusal(facts: AuthorizationFacts, rule: GateRule) -> RefusalCode | None:
+def name_assent(asked: SlashCommand, head_sha: str, about: str = "") -> str:
+    """The name of what somebody says about a head, which a second person has to say as well; reasons may differ.
+
+    :param about: what a command does not name: a gate, a thread.
+    """
+    said = asked.model_dump_json(exclude={"reason", "justification", "conditions", "gate", "sha"})
+    return f"{head_sha} {digest(f'{about} {said}')}"
+
+
+def needs_authorship(asked: SlashCommand) -> bool:
+    """Whether it matters for a command who wrote the change."""
+    return VERBS[asked.verb].role.not_author or asked.verb in {Verb.legitimate, Verb.undismiss}
+
+
+def _find_refusal(asked: SlashCommand, facts: AuthorizationFacts, rule: GateRule) -> RefusalCode | None:
     if facts.is_app:
         return RefusalCode.app
     if facts.is_edited:
@@ -177,6 +163,8 @@ def _find_refusal(facts: AuthorizationFacts, rule: GateRule) -> RefusalCode | No
         return RefusalCode.author
     if rule.not_requester and facts.is_requester and not facts.is_alone:
         return RefusalCode.requester
+    if rule.not_author and facts.doubt is not None and not facts.has_second and asked.verb not in HOLDING:
+        return RefusalCode.second
     return None
 
 

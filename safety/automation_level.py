@@ -27,6 +27,8 @@ from domain.verdicts import Reason
 START, HIGHEST = 1, 4
 ALPHA = 0.1
 """Weight of the newest decision in the approval rate."""
+DECIDERS = 2
+"""The fewest people whose decisions raise a level; three would leave out small teams."""
 ENOUGH = 10
 """The fewest completed runs for judging a share of false positives: those of the lowest row."""
 
@@ -69,10 +71,14 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class HumanDecision:
-    """A person's decision at a gate or on a pull request."""
+    """A person's decision at a gate or on a pull request.
+
+    :param by: the account; None if it is not known.
+    """
 
     at: datetime
     approved: bool
+    by: int | None = None
 
 
 @dataclass(frozen=True)
@@ -267,6 +273,7 @@ def _measure_requirements(facts: LadderFacts, level: int) -> list[LevelMeasure]:
         _measure_false_positives(row, window, sum(run.dismissed for run in window)),
         _measure_missed(row, _list_missed(facts, row)),
         *_measure_approvals(row, facts),
+        *_measure_people(row, facts),
     ]
 
 
@@ -321,6 +328,15 @@ def _measure_approvals(row: LevelRequirements, facts: LadderFacts, forgiven: boo
     text = f"approval rate {percent:.3g} %, at least {row.approval} % needed"
     is_met = forgiven or percent >= row.approval
     return [LevelMeasure(is_met, _reason("approvals", text, percent, row.approval), is_least=True)]
+
+
+def _measure_people(row: LevelRequirements, facts: LadderFacts) -> list[LevelMeasure]:
+    """Measures how many people decided: one alone does not raise a level, however many accounts open pull requests."""
+    if row.approval is None:
+        return []
+    people = len({one.by for one in facts.decisions if one.by is not None})
+    text = f"{people} {'person' if people == 1 else 'people'} decided, at least {DECIDERS} needed"
+    return [LevelMeasure(people >= DECIDERS, _reason("people", text, people, DECIDERS), is_least=True)]
 
 
 def _count(number: int, noun: str) -> str:

@@ -9,7 +9,7 @@ from simulator.errors import Refusal
 from simulator.events import Actor, emit
 from simulator.gitstore import EMPTY_TREE, NO_COMMIT, Commit, CommitInfo
 from simulator.json import repositories as repository_json
-from simulator.state import Account, Json, PullRequest, Repository, World
+from simulator.state import Account, Activity, Json, PullRequest, Repository, World
 
 PUSH_COMMITS = 2048
 
@@ -40,19 +40,57 @@ def _find_start(repository: Repository, base: str | None) -> str | None:
     return start
 
 
-def move_branch(world: World, repository: Repository, by: Actor, branch: str, sha: str | None) -> None:
+def move_branch(
+    world: World, repository: Repository, by: Actor, branch: str, sha: str | None, activity: str = "push"
+) -> None:
     """Point a branch elsewhere, or delete it."""
     before = repository.git.branch(branch) or NO_COMMIT
     if sha is None:
         repository.git.delete_ref(f"refs/heads/{branch}")
     else:
         repository.git.set_ref(f"refs/heads/{branch}", sha)
-    follow_branch(world, repository, by.account, branch, before, sha or NO_COMMIT)
+    follow_branch(world, repository, by.account, branch, before, sha or NO_COMMIT, activity)
 
 
-def follow_branch(world: World, repository: Repository, who: Account, branch: str, before: str, after: str) -> None:
+def update_pull(world: World, pull: PullRequest, by: Actor) -> str:
+    """The button *Update branch*: merge the base into the head's branch."""
+    repository, base = pull.head_repository, pull.repository.git.branch(pull.base_ref)
+    if repository is None or base is None:
+        raise Refusal(422, "There is no branch to update.")
+    merged = pull.repository.git.merge_tree(pull.head_sha, base)
+    if not merged.clean:
+        raise Refusal(422, "merge conflict between base and head")
+    message = f"Merge branch '{pull.base_ref}' into {pull.head_ref}"
+    sha = repository.git.commit_tree(merged.tree, [pull.head_sha, base], message, by.account.signature, world.now())
+    move_branch(world, repository, by, pull.head_ref, sha)
+    return sha
+
+
+def _note_activity(
+    world: World, repository: Repository, who: Account, branch: str, before: str, after: str, activity: str
+) -> Activity:
+    """What the list of activities of a repository shows."""
+    if before == NO_COMMIT:
+        kind = "branch_creation"
+    elif after == NO_COMMIT:
+        kind = "branch_deletion"
+    else:
+        kind = activity if repository.git.is_ancestor(before, after) else "force_push"
+    return Activity(world.next_id(), f"refs/heads/{branch}", before, after, kind, who, world.now())
+
+
+def follow_branch(
+    world: World,
+    repository: Repository,
+    who: Account,
+    branch: str,
+    before: str,
+    after: str,
+    activity: str = "push",
+) -> None:
     if before == after:
         return
+    repository.activities.append(_note_activity(world, repository, who, branch, before, after, activity))
     _announce_push(world, repository, who, branch, before, after)
     if after != NO_COMMIT and world.installation_of(repository):
         check_runs.open_suite(world, repository, after, branch, before, who)
@@ -136,5 +174,5 @@ def merge_pull(
     merged = pull_requests.merge(world, pull, by, method, sha, message)
     onto = pull.repository.git.branch(pull.base_ref) or pull.base_sha
     pull_requests.mark_merged(world, pull, by, merged, onto)
-    move_branch(world, pull.repository, by, pull.base_ref, merged)
+    move_branch(world, pull.repository, by, pull.base_ref, merged, "pr_merge")
     return merged

@@ -37,6 +37,8 @@ def emit(
         return
     payload: Json = {**({"action": action} if action else {}), **fields}
     payload["repository"] = repository_json.repository(world, repository)
+    if event == "push":  # there it is a number
+        payload["repository"]["pushed_at"] = int(world.now().timestamp())
     if repository.owner.type == "Organization":
         payload["organization"] = repository_json.organization(world, repository.owner)
     payload["sender"] = repository_json.account(world, sender)

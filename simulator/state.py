@@ -383,6 +383,19 @@ class WorkflowJob:
     log_expired: bool = False
 
 
+@dataclass(frozen=True)
+class Activity:
+    """A move of a branch, as the list of a repository's activities has it."""
+
+    id: int
+    ref: str
+    before: str
+    after: str
+    kind: str
+    actor: Account
+    at: datetime
+
+
 @dataclass(eq=False)
 class CommitStatus:
     id: int
@@ -428,6 +441,8 @@ class Repository:
     workflow_runs: list[WorkflowRun] = field(default_factory=list[WorkflowRun])
     sarif_uploads: list[Json] = field(default_factory=list[Json])
     statuses: list[CommitStatus] = field(default_factory=list[CommitStatus])
+    activities: list[Activity] = field(default_factory=list[Activity])
+    lists_activities: bool = True  # old Enterprise Servers have no such list
     rules: dict[str, list[BranchRules]] = field(default_factory=dict[str, list[BranchRules]])  # by branch
     merge_methods: set[str] = field(default_factory=lambda: {"merge", "squash"})
     drafts: bool = True  # private repositories without a paid plan have none

@@ -302,6 +302,12 @@ class User:
         else:
             conversation.set_issue_state(self.world, issue, self.actor, "open")
 
+    async def update_branch(self, pull: PullRequest) -> str:
+        """The button *Update branch*; returns the merge."""
+        if pull.head_repository is not None:
+            self._must(pull.head_repository, "write")
+        return branches.update_pull(self.world, pull, self.actor)
+
     async def merge(self, pull: PullRequest, method: str = "merge") -> str:
         self._must(pull.repository, "write")
         return branches.merge_pull(self.world, pull, self.actor, method)

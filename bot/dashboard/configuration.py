@@ -133,7 +133,7 @@ def _explain_hidden(value: ConfiguredValue, hidden: Sequence[ValueOrigin]) -> st
 async def _find_proposed(visit: Visit) -> tuple[int, str] | None:
     """Number and address of the pull request that a form made for the visitor; a link may name one of somebody else."""
     number = parse_number(visit.query.get("proposed", ""))
-    if number is None or not await pushes.is_by(visit.database, visit.repository, number, visit.session.account_id):
+    if number is None or not await pushes.is_for(visit.database, visit.repository, number, visit.session.account_id):
         return None
     return number, visit.on_github("pull", number)
 

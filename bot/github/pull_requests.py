@@ -11,10 +11,11 @@ from bot.github.graphql import Document
 from bot.github.merging import GitHubMerging
 from bot.github.payloads.accounts import Created
 from bot.github.payloads.parsing import parse, parse_all
-from bot.github.payloads.pulls import BranchTip, ListedPull, PullShown
-from domain.errors import CodeHostError, NotFound, Unprocessable
+from bot.github.payloads.pulls import ActivityShown, BranchTip, CommitShown, ListedPull, PullShown
+from domain.errors import CodeHostError, Forbidden, NotFound, Unprocessable
 from domain.github.conversation import CommentEdit
 from domain.github.pull_requests import Branch, DraftReview, InlineComment, PullRequest
+from domain.github.pushes import Commit, Push
 from domain.github.welcome import RepositoryTraits
 from domain.ports import PullRequests
 from domain.runs.run import RepositoryRef
@@ -157,6 +158,23 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
 
     async def pull_request(self, repository: RepositoryRef, number: int) -> PullRequest:
         return (await self.read_pull(repository, number)).to_domain()
+
+    async def pull_commits(self, repository: RepositoryRef, number: int) -> Sequence[Commit]:
+        purpose = f"list the commits of {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/pulls/{number}/commits"
+        items = await self._client.items(repository.installation_id, address, purpose)
+        return [item.to_domain() for item in parse_all(CommitShown, items, purpose)]
+
+    async def pushes_to(self, repository: RepositoryRef, branch: str) -> Sequence[Push]:
+        purpose = f"list who pushed to a branch of {repository.full_name}"
+        address = f"{repository_path(repository)}/activity"
+        query = {"ref": f"refs/heads/{branch}"}
+        try:
+            items = await self._client.items(repository.installation_id, address, purpose, query)
+        except (Forbidden, NotFound):  # an Enterprise Server without it
+            return ()
+        found = [item.to_domain() for item in parse_all(ActivityShown, items, purpose)]
+        return [push for push in found if push is not None]
 
     async def open_pull_requests(self, repository: RepositoryRef, head_sha: str) -> Sequence[PullRequest]:
         """Asks for the commit's pull requests, then searches all open ones, because GitHub leaves out forks there."""

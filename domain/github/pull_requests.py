@@ -18,6 +18,7 @@ class PullRequest(BaseModel):
     head_sha: str
     head_ref: str
     head_repository_id: int | None  # None: the fork was deleted
+    head_owner_id: int | None = None  # the account whose repository that is
     base_sha: str  # what GitHub wrote down when it was opened; the branch moves on: see pipeline.checkout
     base_ref: str
     author_id: int

@@ -6,8 +6,9 @@ from typing import Any
 import orjson
 from sqlalchemy import JSON, DateTime, Select, Text, column, func, literal_column, select
 from sqlalchemy.dialects import postgresql
+from sqlalchemy.sql.dml import ReturningInsert
 
-from memory.db.tables.deliveries import DeliveryRow
+from memory.db.tables.deliveries import BranchPushRow, DeliveryRow
 from memory.deliveries.queue_rows import QueueRows
 
 _TYPES = {"received_at": DateTime(timezone=True), "finished_at": DateTime(timezone=True), "command": JSON()}
@@ -29,16 +30,17 @@ class GroupStatement:
         )
         self.text = str(compiled)
 
-    def bind(self, rows: Sequence[Mapping[str, Any]]) -> bytes:
-        """The value of its parameter.
+    def bind(self, rows: Sequence[Mapping[str, Any]], pushed: Sequence[Mapping[str, Any]]) -> tuple[bytes, bytes]:
+        """The values of its parameters.
 
         :param rows: of the table of deliveries, in the order of its unique keys.
+        :param pushed: of the table of pushes, likewise.
         """
-        return orjson.dumps(rows)
+        return orjson.dumps(rows), orjson.dumps(pushed)
 
 
 def _build(queue: QueueRows) -> Select[tuple[str]]:
-    """Rows come as JSON: one parameter for all, which the driver passes on as it is."""
+    """Rows come as JSON: one parameter for all of a table, which the driver passes on as it is."""
     columns = [column(name, _TYPES.get(name, Text())) for name in _COLUMNS]
     delivered = (
         func.json_to_recordset(literal_column("$1::json"))
@@ -54,4 +56,20 @@ def _build(queue: QueueRows) -> Select[tuple[str]]:
     )
     queued = [row.insert_for(new, new.c.guid, new.c.outcome == "accepted") for row in queue.rows]
     ctes = [insert.cte(f"queued_{index}") for index, insert in enumerate(queued)]
-    return select(new.c.guid).add_cte(*ctes)
+    return select(new.c.guid).add_cte(*ctes, _build_pushes().cte("pushed"))
+
+
+def _build_pushes() -> ReturningInsert[str]:
+    names = [each.key for each in BranchPushRow.__table__.columns]
+    columns = [column(each.key, each.type) for each in BranchPushRow.__table__.columns]
+    moved = (
+        func.json_to_recordset(literal_column("$2::json"))
+        .table_valued(*columns)
+        .render_derived("moved", with_types=True)
+    )
+    return (
+        postgresql.insert(BranchPushRow)
+        .from_select(names, select(*(moved.c[name] for name in names)))
+        .on_conflict_do_nothing()
+        .returning(BranchPushRow.head_sha)
+    )

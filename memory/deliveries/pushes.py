@@ -1,44 +1,71 @@
-"""Keeps who pushed to a pull request, and which of its heads somebody else accepted at a gate."""
+"""Keeps who pushed heads, for whom Forge made a pull request, and what a second person has yet to say."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select
 
-from domain.commands import Sender
-from domain.gates import GateState
+from domain.github.pushes import Push, Pusher
 from domain.runs.run import RepositoryRef
-from memory.db.engine import Database, upsert
-from memory.db.tables.deliveries import PushRow
-from memory.gates import gates
-from safety.authorization import Authorship, HeadApproval, Push
+from memory.db.engine import Connection, Database, insert_new
+from memory.db.tables.deliveries import AssentRow, BranchPushRow, PushRow
+
+_BATCH = 500  # in one statement
 
 
-async def note(
-    database: Database, repository: RepositoryRef, number: int, head_sha: str, sender: Sender, at: datetime
-) -> None:
-    """Record that a person pushed a head; the newest time counts. Apps are left out, because they never decide.
-
-    :param at: the time by GitHub, so that a late event does not count as a newer push.
-    """
-    if sender.is_app:
-        return
-    values = {
-        "repository_id": repository.id,
-        "number": number,
-        "head_sha": head_sha,
-        "by_id": sender.id,
-        "at": at,
+def build_row(repository_id: int, push: Push) -> dict[str, Any]:
+    """The row of a push, by the names of its columns."""
+    return {
+        "repository_id": repository_id,
+        "head_sha": push.after,
+        "by_id": push.by_id,
+        "pusher": push.by.value,
+        "before_sha": push.before,
+        "at": push.at,
     }
-    key = (repository.id, number, head_sha, sender.id)
+
+
+def store(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows that :func:`build_row` made, in the order of their key."""
+    if rows:
+        connection.execute(insert_new(connection.dialect.name, BranchPushRow), rows)
+
+
+async def note(database: Database, repository: RepositoryRef, pushed: Collection[Push]) -> None:
+    """Record pushes; the first of a head by an account stays."""
     async with database.transaction() as session:
-        known = await session.get(PushRow, key)
-        if known is None or known.at < at:
-            await session.execute(upsert(database.dialect, PushRow, values, {"at": at}))
+        for push in pushed:
+            await session.execute(insert_new(database.dialect, BranchPushRow, build_row(repository.id, push)))
 
 
-async def is_by(database: Database, repository: RepositoryRef, number: int, account_id: int) -> bool:
-    """Whether an account pushed to a pull request, or had Forge push there."""
+async def load(database: Database, repository_ids: Collection[int], heads: Sequence[str]) -> list[Push]:
+    """The known pushes of these heads, to any branch."""
+    found: list[Push] = []
+    async with database.transaction() as session:
+        for start in range(0, len(heads), _BATCH):
+            query = select(BranchPushRow).where(
+                BranchPushRow.repository_id.in_(repository_ids),
+                BranchPushRow.head_sha.in_(heads[start : start + _BATCH]),
+            )
+            found += [
+                Push(row.head_sha, row.before_sha, row.by_id, Pusher(row.pusher), row.at)
+                for row in await session.scalars(query)
+            ]
+    return found
+
+
+async def note_proposal(
+    database: Database, repository: RepositoryRef, number: int, head_sha: str, by_id: int, now: datetime
+) -> None:
+    """Record for whom Forge made a pull request on a page."""
+    values = {"repository_id": repository.id, "number": number, "head_sha": head_sha, "by_id": by_id, "at": now}
+    async with database.transaction() as session:
+        await session.execute(insert_new(database.dialect, PushRow, values))
+
+
+async def is_for(database: Database, repository: RepositoryRef, number: int, account_id: int) -> bool:
+    """Whether Forge made a pull request for an account on a page."""
     query = select(PushRow.number).where(
         PushRow.repository_id == repository.id, PushRow.number == number, PushRow.by_id == account_id
     )
@@ -46,24 +73,22 @@ async def is_by(database: Database, repository: RepositoryRef, number: int, acco
         return await session.scalar(query.limit(1)) is not None
 
 
-async def load_authorship(
-    database: Database, repository: RepositoryRef, number: int, opener: int, accepting: Collection[str]
-) -> Authorship:
-    """Who wrote a pull request, and which of its heads others accepted.
+async def note_assent(
+    database: Database, repository: RepositoryRef, number: int, said: str, by_id: int, now: datetime
+) -> None:
+    """Record what somebody said that takes a second person; may be repeated.
 
-    :param opener: id of the account that opened it.
-    :param accepting: names of the gates whose approval means that somebody else looked at what was pushed before.
+    :param said: as :func:`safety.authorization.name_assent` names it.
     """
-    query = select(PushRow).where(PushRow.repository_id == repository.id, PushRow.number == number)
+    values = {"repository_id": repository.id, "number": number, "said": said, "by_id": by_id, "at": now}
     async with database.transaction() as session:
-        pushed = [Push(row.head_sha, row.by_id, row.at) for row in await session.scalars(query.order_by(PushRow.at))]
-    if not pushed:
-        return Authorship(opener)
-    asked = await gates.list_for_pull_request(database, repository.id, number)
-    accepted = [
-        HeadApproval(gate.head_sha, gate.decision.by_id)
-        for gate in asked
-        if gate.name in accepting and gate.state is GateState.approved
-        if gate.decision is not None and gate.decision.by_id is not None and not gate.decision.waived
-    ]
-    return Authorship(opener, tuple(pushed), tuple(accepted))
+        await session.execute(insert_new(database.dialect, AssentRow, values))
+
+
+async def load_assents(database: Database, repository: RepositoryRef, number: int, said: str) -> set[int]:
+    """Who said it before."""
+    query = select(AssentRow.by_id).where(
+        AssentRow.repository_id == repository.id, AssentRow.number == number, AssentRow.said == said
+    )
+    async with database.transaction() as session:
+        return set(await session.scalars(query))

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from memory.db.dedicated_connection import DedicatedConnection
 from memory.db.engine import Engine, begin
-from memory.deliveries import deliveries
+from memory.deliveries import deliveries, pushes
 from memory.deliveries.deliveries import ReceivedDelivery
 from memory.deliveries.group_statement import GroupStatement
 from memory.deliveries.queue_rows import QueueRows
@@ -60,6 +60,7 @@ class _SqliteStorage:
     def _commit(self, group: Sequence[ReceivedDelivery]) -> list[bool]:
         with begin(self._engine) as connection:
             new = deliveries.store(connection, group)
+            pushes.store(connection, deliveries.list_pushes(group))
             work = [each.guid for each, is_new in zip(group, new, strict=True) if is_new and each.command is not None]
             self._queue.insert(connection, work)
             return new
@@ -73,7 +74,9 @@ class _PostgresqlStorage:
         self._statement = statement
 
     async def store(self, group: Sequence[ReceivedDelivery]) -> list[bool]:
-        inserted = await self._connection.execute(self._statement.bind(deliveries.build_rows(group)))
+        inserted = await self._connection.execute(
+            *self._statement.bind(deliveries.build_rows(group), deliveries.list_pushes(group))
+        )
         return deliveries.tell_new(group, {guid.decode() for (guid,) in inserted if guid is not None})
 
     async def close(self) -> None:

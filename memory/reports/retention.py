@@ -21,7 +21,7 @@ from domain.ids import lowest_id_at
 from domain.runs.run import RunState
 from memory.db.batches import BATCH, delete_in_batches
 from memory.db.engine import Database, TableRow, number_in
-from memory.db.tables.deliveries import CommandCountRow, DeliveryRow
+from memory.db.tables.deliveries import AssentRow, BranchPushRow, CommandCountRow, DeliveryRow
 from memory.db.tables.findings import FalseAlarmRow, JudgementRow, WhitelistRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
@@ -40,6 +40,8 @@ DELIVERY_RETENTION = timedelta(days=8)
 """How long deliveries and writes to GitHub are kept at least: GitHub repeats a delivery for up to seven days."""
 PURGE_RETENTION = timedelta(days=60)
 """How long the purge of a repository is recorded: unused copies are deleted after half of that anyway."""
+PUSH_RETENTION = timedelta(days=365)
+"""How long it is kept who pushed a head: pull requests may stay open as long."""
 DISPUTE_RETENTION = timedelta(days=365)
 """How long decisions on false positives and on destructive changes are kept at least."""
 
@@ -237,6 +239,10 @@ def _select_old_code(now: datetime) -> Sequence[_OldRows]:
             select(OutboxRow.id).where(_IS_APPROVAL, OutboxRow.run_id.in_(of_lost)),
         ),
         (CommandCountRow, CommandCountRow.guid, select(CommandCountRow.guid).where(CommandCountRow.at < now - WINDOW)),
+        *(
+            (table, table.at, select(table.at).where(table.at < now - PUSH_RETENTION))
+            for table in (BranchPushRow, AssentRow)
+        ),
         (PurgeRow, PurgeRow.repository_id, select(PurgeRow.repository_id).where(PurgeRow.at < now - PURGE_RETENTION)),
         *(
             (table, table.run_id, select(table.run_id).where(table.run_id.in_(ended)).distinct())

@@ -1,9 +1,9 @@
 """Keeps the automation level of each repository, and the real outcomes that decide it.
 
-A head counts as one run, from the first completed one that looked at something, so more reviews of it do not raise the
-level. A finding counts as a false positive while a person's dismissal of it applies. People's decisions are their
-answers at gates, except those about money and guards, which say nothing about the change, and their merges of pull
-requests, see :func:`record_decision`.
+A pull request counts as one run, from the first completed one that looked at something, so more pushes and reviews do
+not raise the level. A finding counts as a false positive while a person's dismissal of it applies. People's decisions
+are their answers at gates, except those about money and guards, which say nothing about the change, and their merges of
+pull requests, see :func:`record_decision`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, and_, case, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
+from domain.commands import Sender
 from domain.events import EventType
 from domain.gates import BUDGET_GATES, GateState
 from domain.ids import new_id
@@ -150,18 +151,18 @@ async def record_missed_bug(
 
 
 async def record_decision(
-    database: Database, run: Run, approved: bool, by_login: str, now: datetime, *, own: bool = False
+    database: Database, run: Run, approved: bool, by: Sender, now: datetime, *, own: bool = False
 ) -> None:
     """Record what a person decided by merging the head of a run, once per run.
 
     A merge after an approving verdict counts as an approval, one although Forge requested changes as a rejection.
     Closing a pull request without a merge says nothing about the verdict, and Forge's own merges decide nothing.
 
-    :param own: the author merged it, which says nothing about the verdict either; the merge is still recorded.
+    :param own: it says nothing about the verdict either, as an author merged it or it has no weight; it is still
+        recorded.
     """
-    await _record_once(
-        database, run, EventType.feedback_decided, now, {"approved": approved, "by": by_login, "own": own}
-    )
+    told = {"approved": approved, "by": by.login, "by_id": by.id, "own": own}
+    await _record_once(database, run, EventType.feedback_decided, now, told)
 
 
 async def was_approved(database: Database, run_id: str) -> bool:
@@ -243,23 +244,23 @@ def _record(
 
 
 async def _load_runs(session: AsyncSession, repository_id: int) -> list[RunRecord]:
-    """The newest heads that completed runs looked at, oldest first, each at the time of the first of its runs."""
+    """The newest pull requests that completed runs looked at, oldest first, each at the end of its first run."""
     earlier, same = aliased(RunRow), aliased(RunRow)
     went_before = select(earlier.id).where(
-        *_is_counted(repository_id, earlier), earlier.head_sha == RunRow.head_sha, earlier.id < RunRow.id
+        *_is_counted(repository_id, earlier), earlier.number == RunRow.number, earlier.id < RunRow.id
     )
     first_end = select(func.min(same.finished_at)).where(
-        *_is_counted(repository_id, same), same.head_sha == RunRow.head_sha
+        *_is_counted(repository_id, same), same.number == RunRow.number
     )
     looked_at = (
-        select(RunRow.head_sha, first_end.scalar_subquery())
+        select(RunRow.number, first_end.scalar_subquery())
         .where(*_is_counted(repository_id), ~went_before.exists())
         .order_by(RunRow.id.desc())
         .limit(RUNS_NEEDED)
-    )  # from the newest run back; a group of each head would read all runs
-    found = [(head, at) for head, at in await session.execute(looked_at) if at is not None]
-    counts = await _count_findings(session, repository_id, [head for head, _ in found])
-    records = [RunRecord(at, *counts.get(head, (0, 0))) for head, at in found]
+    )  # from the newest run back; a group of each number would read all runs
+    found = [(number, at) for number, at in await session.execute(looked_at) if at is not None]
+    counts = await _count_findings(session, repository_id, [number for number, _ in found])
+    records = [RunRecord(at, *counts.get(number, (0, 0))) for number, at in found]
     return sorted(records, key=lambda record: record.at)
 
 
@@ -273,21 +274,21 @@ def _is_counted(repository_id: int, run: type[RunRow] = RunRow) -> tuple[ColumnE
 
 
 async def _count_findings(
-    session: AsyncSession, repository_id: int, heads: Sequence[str]
-) -> dict[str, tuple[int, int]]:
-    """Head → findings that reviews of it posted, and how many of them people dismissed."""
+    session: AsyncSession, repository_id: int, numbers: Sequence[int]
+) -> dict[int, tuple[int, int]]:
+    """Pull request → findings that reviews of it posted, and how many of them people dismissed."""
     query = (
-        select(RunRow.head_sha, func.count(), func.sum(case((IS_DISMISSED, 1), else_=0)))
+        select(RunRow.number, func.count(), func.sum(case((IS_DISMISSED, 1), else_=0)))
         .join(FindingRow, and_(FindingRow.posted_by == RunRow.id, FindingRow.number == RunRow.number))
-        .where(*_is_counted(repository_id), RunRow.head_sha.in_(heads), FindingRow.repository_id == repository_id)
-        .group_by(RunRow.head_sha)
+        .where(*_is_counted(repository_id), RunRow.number.in_(numbers), FindingRow.repository_id == repository_id)
+        .group_by(RunRow.number)
     )
-    return {str(head): (posted, int(wrong)) for head, posted, wrong in await session.execute(query)}
+    return {number: (posted, int(wrong)) for number, posted, wrong in await session.execute(query)}
 
 
 async def _load_gate_decisions(session: AsyncSession, repository_id: int) -> list[HumanDecision]:
     query = (
-        select(GateRow.decided_at, GateRow.state)
+        select(GateRow.decided_at, GateRow.state, GateRow.decision)
         .where(
             GateRow.repository_id == repository_id,
             GateRow.state.in_([GateState.approved.value, GateState.rejected.value]),
@@ -298,8 +299,8 @@ async def _load_gate_decisions(session: AsyncSession, repository_id: int) -> lis
         .limit(_DECISIONS)
     )
     return [
-        HumanDecision(at, state == GateState.approved.value)
-        for at, state in await session.execute(query)
+        HumanDecision(at, state == GateState.approved.value, (decision or {}).get("by_id"))
+        for at, state, decision in await session.execute(query)
         if at is not None
     ]
 
@@ -321,4 +322,5 @@ async def _load_merge_decisions(session: AsyncSession, repository_id: int) -> li
         .order_by(EventRow.time.desc())
         .limit(_DECISIONS)
     )
-    return [HumanDecision(at, bool(payload["approved"])) for at, payload in await session.execute(query)]
+    found = await session.execute(query)
+    return [HumanDecision(at, bool(payload["approved"]), payload.get("by_id")) for at, payload in found]

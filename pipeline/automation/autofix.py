@@ -87,7 +87,15 @@ async def _push_once(services: Services, run: Run, mirror: Mirror, made: Correct
         return await mirror.follows(live.head_sha, made.commit)
 
     return await pull_requests.push_once(
-        services, run, "auto_fix", mirror, made.commit, made.branch, run.head_sha, is_pushed=is_pushed
+        services,
+        run,
+        "auto_fix",
+        mirror,
+        made.commit,
+        made.branch,
+        run.head_sha,
+        is_pushed=is_pushed,
+        for_accounts=(),
     )
 
 

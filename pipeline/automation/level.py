@@ -9,13 +9,14 @@ from domain.errors import CodeHostError, RateLimited, Superseded
 from domain.gates import digest
 from domain.github.pull_requests import PullRequest
 from domain.review.findings import Severity
-from domain.review.review import Decision
+from domain.review.review import Decision, RiskLevel
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
 from memory.repositories import automation_level
 from memory.runs import checkpoints, runs, scheduled_checks
 from messages import automation as automation_texts
 from pipeline.config import loading
 from pipeline.context import Services
+from pipeline.gates.actor import load_authorship
 from pipeline.verdicts import update
 from safety.allowed_actions import NAMES, Action, ActionFacts, allows
 from safety.automation_level import cap_level, evaluate
@@ -162,9 +163,16 @@ async def _learn_from_merge(services: Services, command: EndPullRequest, live: P
         return
     if review.decision in {Decision.approve, Decision.request_changes}:
         approved = review.decision is Decision.approve
-        by, own = command.sender, command.sender.id == live.author_id
+        wrote = await load_authorship(services, command.repository, live, ())
+        says_nothing = wrote.doubt is not None or wrote.includes(command.sender.id)
+        has_no_weight = approved and review.risk.level is RiskLevel.low  # as anybody can make many of them
         await automation_level.record_decision(
-            services.database, run, approved, by.login, services.clock.now(), own=own
+            services.database,
+            run,
+            approved,
+            command.sender,
+            services.clock.now(),
+            own=says_nothing or has_no_weight,
         )
 
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel, model_validator
 from domain.commands import Repeat, ReviewPullRequest
 from domain.errors import NotFound
 from domain.github.pull_requests import PullRequest
+from domain.github.pushes import Push, Pusher
 from domain.github.seen import EventSnapshot, is_edited
 from domain.runs.run import ExecutionMode, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.text.redaction import redact_outgoing
@@ -72,8 +73,9 @@ async def admit_review(
     """
     database, admitted_by = services.database, f"{guid}#{command.number}"
     if command.pushed_at is not None:
-        pushed = (command.number, command.head_sha, command.sender, command.pushed_at)
-        await pushes.note(database, command.repository, *pushed)
+        by = Pusher.app if command.sender.is_app else Pusher.person
+        pushed = Push(command.head_sha, command.before_sha, command.sender.id, by, command.pushed_at)
+        await pushes.note(database, command.repository, [pushed])
     while True:
         look = await load_with_fence(services, command.repository, command.number, seen)
         if not look.pull_request.is_open:

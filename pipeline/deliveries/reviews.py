@@ -79,7 +79,7 @@ async def _find_refusal(
 
     A comment below the pull request tells them, once for a head.
     """
-    actor = await load_actor(context.services, command.repository, number, command.sender, seen)
+    actor = await load_actor(context.services, command.repository, number, command.sender, seen, judges=False)
     refused = authorise(AskReview(full=True), actor.facts)
     if refused is not None:
         await record_refusal(context.services, context.guid, command.sender, refused)

@@ -22,8 +22,10 @@ from memory.learned import memories
 from memory.ledger import ledger
 from memory.runs import checkpoints
 from pipeline.context import Services
+from pipeline.gates.actor import load_authorship
 from pipeline.verdicts.suppression import is_learning_enabled
 from safety.authorization import AuthorizationFacts, authorise
+from safety.authorship import Authorship
 from workspace.mirror import Mirror
 
 log = structlog.get_logger(__name__)
@@ -128,12 +130,14 @@ async def _load_counting_thumbs(
     if all(each.account_id == live.author_id or not each.is_person for each in given):
         return []
     teachers = await services.host.accounts_with(repository, _TEACHING_ROLE)
-    return [each for each in given if _may_teach(each, live.author_id, teachers)]
+    wrote = await load_authorship(services, repository, live, ())
+    return [each for each in given if _may_teach(each, wrote, teachers)]
 
 
-def _may_teach(given: ThumbGiven, author_id: int, teachers: Collection[int]) -> bool:
+def _may_teach(given: ThumbGiven, wrote: Authorship, teachers: Collection[int]) -> bool:
     role = _TEACHING_ROLE if given.account_id in teachers else "none"
-    facts = AuthorizationFacts(role=role, is_app=not given.is_person, is_author=given.account_id == author_id)
+    is_author = wrote.includes(given.account_id)
+    facts = AuthorizationFacts(role=role, is_app=not given.is_person, is_author=is_author, doubt=wrote.doubt)
     return authorise(Dismiss(reason=given.thumb.value), facts) is None
 
 

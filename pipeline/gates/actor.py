@@ -1,32 +1,52 @@
 """Asks, at the moment somebody commands, who they are here and what they command about."""
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
 
 from domain.commands import Sender
+from domain.errors import CodeAccessError, Unavailable
+from domain.gates import GateState
 from domain.github.pull_requests import PullRequest
+from domain.github.pushes import MOST_COMMITS, Commit
 from domain.github.seen import EventSnapshot
 from domain.runs.run import RepositoryRef
-from domain.slash.verbs import VERBS, Verb
+from domain.slash.commands import SlashCommand
+from domain.slash.verbs import VERBS
 from memory.deliveries import pushes
+from memory.gates import gates
 from memory.ledger import ledger
 from memory.repositories import permits
 from memory.runs import runs
 from pipeline import consistent_reads
+from pipeline.checkout import fetch_commits
 from pipeline.context import Services
-from safety.authorization import AuthorizationFacts, Authorship, CommandRefusal, refuse_role
+from safety.authorization import (
+    AuthorizationFacts,
+    CommandRefusal,
+    RefusalCode,
+    name_assent,
+    needs_authorship,
+    refuse_role,
+)
+from safety.authorship import Authorship, Doubt, HeadApproval, Part, find_parts
+from workspace.merges import is_clean_merge
 
+_MOST_MERGES = 50  # that are made again for a comparison; others count as made by hand
 _WHOLE_HEAD_GATE = "human_review"  # asked where nothing blocks, so who approves there accepts the whole head
 
 
 class CommandActor(BaseModel):
     """The live role of whoever commands, the live pull request, and whether its head got an ok before.
 
-    :param has_pushed: they pushed to it what no other person has accepted as a whole since.
+    :param has_written: they wrote part of it that no other person has accepted as a whole since.
     :param is_production: what they command about is production, or not known.
-    :param is_alone: they wrote it, and nobody else is left with the role that what they ask takes.
+    :param is_alone: they wrote it, and too few others are left with the role that what they ask takes.
+    :param doubt: why it takes a second person.
+    :param has_second: that person said the same before.
+    :param assent: the name of what they ask.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -36,9 +56,12 @@ class CommandActor(BaseModel):
     pull_request: PullRequest | None
     is_fork: bool
     has_ok: bool
-    has_pushed: bool = False
+    has_written: bool = False
     is_production: bool = True
     is_alone: bool = False
+    doubt: Doubt | None = None
+    has_second: bool = False
+    assent: str = ""
 
     @classmethod
     def without_role(cls, sender: Sender) -> "CommandActor":
@@ -52,10 +75,13 @@ class CommandActor(BaseModel):
         return AuthorizationFacts(
             role=self.role,
             is_app=self.sender.is_app,
-            is_author=self.sender.id == author or self.has_pushed,
+            is_author=self.sender.id == author or self.has_written,
             needs_ok=self.is_fork and not self.has_ok,
             is_production=self.is_production,
             is_alone=self.is_alone,
+            doubt=self.doubt,
+            has_second=self.has_second,
+            assent=self.assent,
         )
 
     @property
@@ -65,11 +91,18 @@ class CommandActor(BaseModel):
 
 
 async def load_actor(
-    services: Services, repository: RepositoryRef, number: int | None, sender: Sender, seen: EventSnapshot | None = None
+    services: Services,
+    repository: RepositoryRef,
+    number: int | None,
+    sender: Sender,
+    seen: EventSnapshot | None = None,
+    *,
+    judges: bool = True,
 ) -> CommandActor:
     """Ask GitHub now. ``number`` is None where it is not about a pull request.
 
     :param seen: what an event showed of the pull request.
+    :param judges: whether it matters who wrote it; otherwise nobody asks for that.
     :raises Behind: if GitHub answers with what was there before that.
     :raises CodeHostError: if GitHub does not say; that is never a permission.
     """
@@ -77,48 +110,78 @@ async def load_actor(
     if number is None:
         return CommandActor(sender=sender, role=role, pull_request=None, is_fork=False, has_ok=False)
     pull_request = await consistent_reads.load_pull_request(services, repository, number, seen)
-    wrote = await load_authorship(services, repository, pull_request, {_WHOLE_HEAD_GATE})
+    wrote = await load_authorship(services, repository, pull_request, {_WHOLE_HEAD_GATE}) if judges else None
     return CommandActor(
         sender=sender,
         role=role,
         pull_request=pull_request,
         is_fork=pull_request.is_from_fork(repository.id),
         has_ok=await permits.has_ok(services.database, repository, number, pull_request.head_sha),
-        has_pushed=wrote.includes(sender.id),
+        has_written=wrote is not None and wrote.includes(sender.id),
+        doubt=None if wrote is None else wrote.doubt,
     )
 
 
 async def load_actor_for(
     services: Services,
-    verb: Verb,
+    asked: SlashCommand,
     repository: RepositoryRef,
     number: int | None,
     sender: Sender,
     seen: EventSnapshot | None = None,
+    about: str = "",
 ) -> CommandActor:
     """The same for a command, which the author of the change may be the only one left to give.
 
+    :param about: what the command does not name; see :func:`safety.authorization.name_assent`.
     :raises Behind: as above.
     :raises CodeHostError: as above.
     """
-    actor = await load_actor(services, repository, number, sender, seen)
-    needed = VERBS[verb].role
-    return await find_out_if_alone(services, repository, actor, needed.least) if needed.not_author else actor
+    actor = await load_actor(services, repository, number, sender, seen, judges=needs_authorship(asked))
+    needed = VERBS[asked.verb].role
+    return await complete_actor(services, repository, actor, needed.least, asked, about) if needed.not_author else actor
 
 
-async def find_out_if_alone(
-    services: Services, repository: RepositoryRef, actor: CommandActor, role: str
+async def complete_actor(
+    services: Services, repository: RepositoryRef, actor: CommandActor, role: str, asked: SlashCommand, about: str = ""
 ) -> CommandActor:
-    """The actor, and whether nobody else is left with a role. GitHub is asked only where that could matter.
+    """The actor, with whether too few others are left with a role. GitHub is asked only where that could matter.
 
+    :param about: as above.
     :raises CodeHostError: if GitHub does not say.
     """
-    pull_request, account = actor.pull_request, actor.sender.id
-    if pull_request is None or not actor.facts.is_author or refuse_role(actor.role, role) is not None:
+    pull_request = actor.pull_request
+    if pull_request is None or refuse_role(actor.role, role) is not None:
         return actor
-    others = set(await services.host.accounts_with(repository, role)) - {account}
+    if not actor.facts.is_author and actor.doubt is None:
+        return actor
     wrote = await load_authorship(services, repository, pull_request, {_WHOLE_HEAD_GATE})
-    return actor.model_copy(update={"is_alone": wrote.leaves_nobody_but(account, others)})
+    said = name_assent(asked, pull_request.head_sha, about)
+    return await find_standing(services, repository, actor, role, wrote, said)
+
+
+async def find_standing(
+    services: Services, repository: RepositoryRef, actor: CommandActor, role: str, wrote: Authorship, said: str
+) -> CommandActor:
+    """The actor, with what they may do about a change beside the others who have a role.
+
+    :param said: the name of what they ask.
+    :raises CodeHostError: if GitHub does not say who has the role.
+    """
+    account = actor.sender.id
+    others = set(await services.host.accounts_with(repository, role)) - {account}
+    standing = wrote.find_standing(account, others)
+    known = {
+        "has_written": standing.is_author,
+        "is_alone": standing.is_left,
+        "doubt": standing.doubt,
+        "assent": said,
+    }
+    if standing.doubt is None or actor.pull_request is None:
+        return actor.model_copy(update={**known, "has_second": False})
+    before = await pushes.load_assents(services.database, repository, actor.pull_request.number, said)
+    seconds = [who for who in before & others if wrote.find_standing(who, {account, *others} - {who}).may_decide]
+    return actor.model_copy(update={**known, "has_second": bool(seconds)})
 
 
 PermissionCheck = Callable[[], Awaitable[None]]
@@ -135,9 +198,70 @@ async def skip_check() -> None:
 async def load_authorship(
     services: Services, repository: RepositoryRef, pull_request: PullRequest, accepting: Collection[str]
 ) -> Authorship:
-    """Who wrote a pull request, as far as nobody else accepted that at one of these gates."""
-    number, opener = pull_request.number, pull_request.author_id
-    return await pushes.load_authorship(services.database, repository, number, opener, accepting)
+    """Who wrote a pull request, as far as nobody else accepted that at one of these gates.
+
+    :raises CodeHostError: if GitHub does not say what it consists of.
+    """
+    commits = await _load_commits(services, repository, pull_request)
+    return Authorship(
+        pull_request.author_id,
+        tuple(commits),
+        await _load_parts(services, repository, pull_request, commits),
+        await _load_approvals(services, repository, pull_request.number, accepting),
+    )
+
+
+async def _load_commits(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> Sequence[Commit]:
+    """The commits, with whether git makes their merges just so."""
+    listed = await services.host.pull_commits(repository, pull_request.number)
+    merges = [commit for commit in listed if len(commit.parents) > 1]
+    if not merges:
+        return listed
+    ends = (pull_request.number, pull_request.head_sha, pull_request.base_sha)
+    try:
+        mirror = await fetch_commits(services, repository, *ends)
+        clean = {each.sha for each in merges[:_MOST_MERGES] if await is_clean_merge(mirror, each.sha, each.parents)}
+    except CodeAccessError as error:
+        raise Unavailable(error.message, error.advice) from error
+    return [replace(commit, is_clean_merge=commit.sha in clean) for commit in listed]
+
+
+async def _load_parts(
+    services: Services, repository: RepositoryRef, pull_request: PullRequest, commits: Sequence[Commit]
+) -> tuple[Part, ...]:
+    heads = [commit.sha for commit in commits]
+    is_fork = pull_request.is_from_fork(repository.id)
+    owners = [pull_request.author_id, *filter(None, [pull_request.head_owner_id])] if is_fork else None
+    homes = {repository.id, *filter(None, [pull_request.head_repository_id])}
+    known = await pushes.load(services.database, homes, heads)
+    parts = find_parts(commits, known, owners)
+    if any(part.doubt is Doubt.unknown for part in parts):  # the App came later, or a delivery was lost
+        told = await services.host.pushes_to(repository, pull_request.head_ref)
+        parts = find_parts(commits, [*known, *(push for push in told if push.after in set(heads))], owners)
+    if len(commits) >= MOST_COMMITS or pull_request.head_sha not in heads:  # GitHub did not list all
+        return (*parts, Part(pull_request.head_sha, frozenset(), Doubt.unknown))
+    return parts
+
+
+async def _load_approvals(
+    services: Services, repository: RepositoryRef, number: int, accepting: Collection[str]
+) -> tuple[HeadApproval, ...]:
+    asked = await gates.list_for_pull_request(services.database, repository.id, number)
+    return tuple(
+        HeadApproval(gate.head_sha, gate.decision.by_id)
+        for gate in asked
+        if gate.name in accepting and gate.state is GateState.approved
+        if gate.decision is not None and gate.decision.by_id is not None and not gate.decision.waived
+    )
+
+
+async def note_assent(
+    services: Services, repository: RepositoryRef, number: int, sender: Sender, refused: CommandRefusal
+) -> None:
+    """Keep what only a second person was missing for, so that it counts once they say it, too."""
+    if refused.code is RefusalCode.second:
+        now = services.clock.now()
+        await pushes.note_assent(services.database, repository, number, refused.assent, sender.id, now)
 
 
 async def record_refusal(services: Services, trace: str, sender: Sender, refused: CommandRefusal) -> None:

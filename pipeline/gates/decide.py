@@ -16,16 +16,17 @@ from messages import commands as command_texts
 from messages import gate_answers
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.gates.actor import CommandActor, load_actor, load_authorship
+from pipeline.gates.actor import CommandActor, find_standing, load_actor, load_authorship, note_assent
 from pipeline.gates.ask import list_gates, show_outcome
 from safety.authorization import (
     AuthorizationFacts,
-    Authorship,
     CommandRefusal,
     GateRule,
     RefusalCode,
     authorise,
     is_waived,
+    name_assent,
+    refuse_role,
 )
 from safety.gate_requests import strictest_role
 
@@ -183,6 +184,7 @@ async def _authorise_answer(
         return GateDecisionReply(command_texts.cannot_ask(sender.login))
     if isinstance(refused, bool):
         return refused
+    await note_assent(services, gate.repository, gate.number, sender, refused)
     await _record_refusal(services, guid, gate, sender, refused)
     text = gate_answers.refuse(gate, refused, sender.login)
     return GateDecisionReply(text if gate.is_waiting else gate_answers.report_too_late(gate), refused)
@@ -192,20 +194,30 @@ async def _find_refusal(services: Services, gate: Gate, asked: SlashCommand, sen
     """Why the sender may not answer; if they may, whether a rule was waived for them."""
     role = strictest_role(gate.request.role, await _load_configured_role(services, gate))
     rule = GateRule(role, gate.request.not_author, gate.request.not_requester)
-    actor = await load_actor(services, gate.repository, None if gate.request.on_issue else gate.number, sender)
-    facts = await _build_facts(services, gate, actor)
+    number = None if gate.request.on_issue else gate.number
+    actor = await load_actor(services, gate.repository, number, sender, judges=False)
+    facts = await _build_facts(services, gate, rule, actor, asked)
     refused = authorise(asked, facts, rule)
-    if refused is not None and refused.code in {RefusalCode.author, RefusalCode.requester}:
-        facts = replace(facts, is_alone=await _is_alone(services, gate, rule, actor))
+    if refused is not None and refused.code is RefusalCode.requester:
+        others = set(await services.host.accounts_with(gate.repository, role)) - {sender.id}
+        facts = replace(facts, is_alone=not others)
         refused = authorise(asked, facts, rule)
     return is_waived(asked, facts, rule) if refused is None else refused
 
 
-async def _is_alone(services: Services, gate: Gate, rule: GateRule, actor: CommandActor) -> bool:
-    """Whether nobody else is left to decide."""
-    others = set(await services.host.accounts_with(gate.repository, rule.role)) - {actor.sender.id}
-    authors = await _load_authorship(services, gate, actor) if rule.not_author else None
-    return not others if authors is None else authors.leaves_nobody_but(actor.sender.id, others)
+async def _build_facts(
+    services: Services, gate: Gate, rule: GateRule, actor: CommandActor, asked: SlashCommand
+) -> AuthorizationFacts:
+    """What is known of the sender at this gate: its approvals accept what was pushed before."""
+    if rule.not_author and actor.pull_request is not None and refuse_role(actor.role, rule.role) is None:
+        wrote = await load_authorship(services, gate.repository, actor.pull_request, {gate.name})
+        said = name_assent(asked, gate.head_sha, gate.id)
+        if wrote.includes(actor.sender.id) or wrote.doubt is not None:
+            actor = await find_standing(services, gate.repository, actor, rule.role, wrote, said)
+    if not rule.not_requester:
+        return actor.facts
+    requester = await runs.find_requester(services.database, gate.run_id)
+    return replace(actor.facts, is_requester=actor.sender.id == requester)
 
 
 async def _record_refusal(services: Services, guid: str, gate: Gate, sender: Sender, refused: CommandRefusal) -> None:
@@ -226,19 +238,3 @@ async def _load_configured_role(services: Services, gate: Gate) -> str | None:
     loaded = await loading.load(services.host, services.database, gate.repository, ceilings)
     configured = loaded.configuration.gates.get(gate.name)
     return None if configured is None else configured.role
-
-
-async def _load_authorship(services: Services, gate: Gate, actor: CommandActor) -> Authorship | None:
-    """Who wrote the change of a gate, except for the parts that others accepted at such a gate."""
-    if actor.pull_request is None:
-        return None
-    return await load_authorship(services, gate.repository, actor.pull_request, {gate.name})
-
-
-async def _build_facts(services: Services, gate: Gate, actor: CommandActor) -> AuthorizationFacts:
-    authors = await _load_authorship(services, gate, actor) if gate.request.not_author else None
-    facts = actor.facts if authors is None else replace(actor.facts, is_author=authors.includes(actor.sender.id))
-    if not gate.request.not_requester:
-        return facts
-    requester = await runs.find_requester(services.database, gate.run_id)
-    return replace(facts, is_requester=actor.sender.id == requester)

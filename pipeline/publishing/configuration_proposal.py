@@ -6,6 +6,7 @@ from domain.commands import Sender
 from domain.errors import Forbidden, Unprocessable
 from domain.gates import digest
 from domain.github.branches import PREFIX
+from domain.github.pushes import Push, Pusher
 from domain.runs.patches import ChangedFile, ChangeSet
 from domain.runs.run import RepositoryRef
 from domain.text.redaction import redact_outgoing
@@ -73,8 +74,9 @@ async def propose_once(services: Services, repository: RepositoryRef, asked: Con
         services, asked.key, "propose", FIX_PULL_REQUEST, open_proposal, find=find_proposal
     )
     head = await mirror.head_of(branch)
-    if head is not None:  # who asked for a change does not decide about it
-        await pushes.note(services.database, repository, number, head, asked.by, services.clock.now())
+    if head is not None:
+        now = services.clock.now()
+        await pushes.note_proposal(services.database, repository, number, head, asked.by.id, now)
     return number
 
 
@@ -94,6 +96,10 @@ async def _push(
             f"{PATH} is not as it was when the form was opened.", "Open the form anew, and enter the change again."
         ) from error
     outcome = await mirror.push(sha, branch, None)
+    # who asked for a change does not decide about it
+    await pushes.note(
+        services.database, repository, [Push(sha, parent, asked.by.id, Pusher.forge, services.clock.now())]
+    )
     if isinstance(outcome, PushRejected):
         said = explain_refused_push(outcome.said)
         raise NotOpened(f"GitHub did not take the branch {branch}: {said}", "See the rules for branches there.")

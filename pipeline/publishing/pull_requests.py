@@ -1,12 +1,14 @@
 """Writes branches and pull requests: pushes, opens, describes, marks ready, merges."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 from domain.errors import Forbidden, ForgeError, Unprocessable
 from domain.github.conversation import CommentEdit
 from domain.github.merging import Merged, MergeObstacle, NotMerged
+from domain.github.pushes import Push, Pusher
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
+from memory.deliveries import pushes
 from memory.runs import outbox
 from pipeline.context import Services
 from pipeline.publishing.publisher import NO_ID, Find, write_once
@@ -35,11 +37,13 @@ async def push_once(
     expected: str | None,
     *,
     is_pushed: Callable[[], Awaitable[bool]],
+    for_accounts: Collection[int],
 ) -> Pushed | BranchMoved | PushRejected:
     """Move a branch forward to a commit, once.
 
     :param expected: see :meth:`workspace.mirror.Mirror.push`.
     :param is_pushed: whether an earlier attempt did it.
+    :param for_accounts: who asked for what is pushed, and so does not decide about it; nobody if Forge acts unasked.
     :raises CodeAccessError: the remote was not reached or denies access; the push may have happened.
     :raises Superseded: if another run took over and this was not pushed before.
     """
@@ -57,6 +61,9 @@ async def push_once(
         await write_once(services, run, step, PUSH, push, find=find)
     except _NotPushed as error:
         return error.outcome
+    now, before = services.clock.now(), expected or run.head_sha
+    made = [Push(sha, before, account, Pusher.forge, now) for account in for_accounts or (0,)]
+    await pushes.note(services.database, run.repository, made)
     return Pushed()
 
 

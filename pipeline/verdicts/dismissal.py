@@ -46,7 +46,7 @@ async def dismiss(
     """
     now, configured = services.clock.now(), await load_memory_settings(services, repository)
     asked = Dismiss(reason=reason)
-    actor = await load_actor_for(services, asked.verb, repository, number, sender)
+    actor = await load_actor_for(services, asked, repository, number, sender)
     is_own = is_waived(asked, actor.facts)
     where = (services.database, repository, number)
     taught = await dismissals.add(

@@ -39,12 +39,12 @@ async def load_judged(services: Services, run: Run, review: Review) -> JudgedFin
 
 
 async def _select_of_others(services: Services, run: Run, known: Sequence[Whitelisting]) -> Sequence[Whitelisting]:
-    """Those that somebody else than the author of this change asked for; none if the change is Forge's."""
+    """Those that no author of this change asked for; none if it is Forge's, or if not all of its authors are known."""
     if await outbox.find_proposing_run(services.database, run.repository.id, run.number) is not None:
         return ()
     pull_request = await services.host.pull_request(run.repository, run.number)
     wrote = await load_authorship(services, run.repository, pull_request, set())
-    return [each for each in known if not wrote.includes(each.by_id)]
+    return () if wrote.doubt is not None else [each for each in known if not wrote.includes(each.by_id)]
 
 
 def _weigh(

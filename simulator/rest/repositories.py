@@ -10,7 +10,7 @@ from simulator.gitstore import EMPTY_TREE, TreeEntry
 from simulator.http import Answer, Call, Route
 from simulator.json import pulls as pull_json
 from simulator.json import repositories as repository_json
-from simulator.state import Account, Json, Repository
+from simulator.state import Account, Activity, Json, Repository
 
 INLINE_BYTES = 1024 * 1024
 LARGEST_BYTES = 100 * 1024 * 1024
@@ -183,6 +183,28 @@ def compare_dependencies(call: Call) -> Answer:
     return Answer(200, repository.dependency_changes)
 
 
+def list_activities(call: Call) -> Answer:
+    repository = call.repository("contents:read")
+    if not repository.lists_activities:
+        raise not_found()
+    ref = call.query.get("ref")
+    found = [each for each in reversed(repository.activities) if ref in {None, each.ref, each.ref.split("/", 2)[2]}]
+    return call.cursor_page(found, lambda each: _activity(call, each), lambda each: each.id)
+
+
+def _activity(call: Call, found: Activity) -> Json:
+    return {
+        "id": found.id,
+        "node_id": f"PSH_{found.id}",
+        "before": found.before,
+        "after": found.after,
+        "ref": found.ref,
+        "timestamp": repository_json.timestamp(found.at),
+        "activity_type": found.kind,
+        "actor": repository_json.account(call.world, found.actor),
+    }
+
+
 def show_user(call: Call) -> Answer:
     account = call.world.accounts.get(call.params["login"].lower())
     if account is None:
@@ -221,6 +243,7 @@ ROUTES = [
     Route("GET", f"{_REPO}/contents/{{path+}}", show_contents),
     Route("GET", f"{_REPO}/collaborators", list_collaborators),
     Route("GET", f"{_REPO}/collaborators/{{login}}/permission", show_permission),
+    Route("GET", f"{_REPO}/activity", list_activities),
     Route("GET", f"{_REPO}/commits", list_commits),
     Route("GET", f"{_REPO}/commits/{{revision}}", show_commit),
     Route("GET", f"{_REPO}/compare/{{basehead+}}", compare),

@@ -12,8 +12,10 @@ from memory.learned import memories
 from memory.repositories import automation_level, permits
 from messages import review as review_texts
 from pipeline.durable.steps import Call, run_durable_step
-from simulator import User
+from simulator import User, branches
 from simulator.errors import Refusal
+from simulator.events import Actor
+from simulator.gitstore import Commit
 from simulator.state import PullRequest, Repository
 from tests.databases import Backend
 from tests.stories.driver import Story, run_forge
@@ -183,27 +185,107 @@ async def test_t_p14_what_somebody_else_accepted_is_nobodys_own_any_more(story: 
     assert story.gate_outcomes(scene.pull)
 
 
-async def test_t_p14_where_all_who_may_wrote_it_the_other_one_decides(story: Story) -> None:
+async def test_t_p14_where_all_who_may_wrote_it_it_takes_two(story: Story) -> None:
+    """Each looks at what the other wrote; the word of one alone is kept, also if others without the role push."""
     scene, mia = await open_with_foreign_push(story)
     story.github.grant(scene.repository, scene.alice, "maintain")
     story.github.revoke(scene.repository, scene.carol)
-    assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
-    answer = await scene.comment(scene.alice, APPROVE)
-    assert "Nobody else has the role, so the rule about authors was waived." in answer
+    for who in (mia, mia):
+        answer = await scene.comment(who, APPROVE)
+        assert "takes two people, because everybody with the role maintain wrote part of the change" in answer
+    assert scene.conclusion == "action_required"
+    assert "is approved" in await scene.comment(scene.alice, APPROVE)
     assert story.gate_outcomes(scene.pull) == ["protected_paths: Approved by alice"]
 
 
-async def test_t_p14_a_push_of_somebody_without_the_role_opens_no_way(story: Story) -> None:
-    """All who may wrote it; who pushed last among them is refused as before, whoever pushes something since."""
-    scene, mia = await open_with_foreign_push(story)
-    story.github.grant(scene.repository, scene.alice, "maintain")
-    story.github.revoke(scene.repository, scene.carol)
-    story.clock.move(seconds=5)
-    scene.head = await scene.add_user("dave", "write").push(scene.repository, "feature", {"note2.md": "Another.\n"})
+async def open_as_puppet(story: Story) -> tuple[GateScene, User]:
+    """Alice, who maintains as carol does, pushed a workflow; rex, who may only read, opened the pull request."""
+    repository, alice = story.repository({"README.md": "# Shop\n", CI: WORKFLOW})
+    carol, rex = story.github.user("carol"), story.github.user("rex")
+    for who in (alice, carol):
+        story.github.grant(repository, who, "maintain")
+    story.github.grant(repository, rex, "read")
+    head = await alice.push(repository, "feature", CHANGED, base="main")
+    pull = await rex.open_pull_request(repository, "feature")
+    await story.settle()
+    return GateScene(story, repository, alice, carol, pull, head), rex
+
+
+async def test_t_p14_who_pushed_before_another_one_opened_it_does_not_approve_it(story: Story) -> None:
+    scene, _ = await open_as_puppet(story)
+    assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
+    await scene.press(scene.alice, "approve", "protected_paths")
+    assert scene.conclusion == "action_required"
+    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert story.gate_outcomes(scene.pull)
+
+
+async def test_t_p14_who_pushed_while_it_was_closed_does_not_approve_it(story: Story) -> None:
+    scene = await open_scene(story, {"note.md": "A note.\n"})
+    mia = scene.add_user("mia", "maintain")
+    await scene.alice.close(scene.pull)
+    await story.settle()
+    scene.head = await mia.push(scene.repository, "feature", CHANGED)
+    await scene.alice.reopen(scene.pull)
     await story.settle()
     assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
-    assert "is approved" in await scene.comment(scene.alice, APPROVE)
+    assert "is approved" in await scene.comment(scene.carol, APPROVE)
     assert story.gate_outcomes(scene.pull)
+
+
+async def test_t_p14_the_button_update_branch_makes_nobody_an_author(story: Story) -> None:
+    """Neither is carol left out, nor is alice let in."""
+    scene = await open_scene(story)
+    story.github.grant(scene.repository, scene.alice, "maintain")
+    await scene.alice.push(scene.repository, "main", {"other.md": "Other.\n"})
+    scene.head = await scene.carol.update_branch(scene.pull)
+    await story.settle()
+    assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
+    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert story.gate_outcomes(scene.pull)
+
+
+async def test_t_p14_what_an_app_pushed_takes_two_people(story: Story) -> None:
+    """Whoever started the job that pushed may be any of them."""
+    scene = await open_scene(story, {"note.md": "A note.\n"})
+    mia = scene.add_user("mia", "maintain")
+    world = story.github.world
+    app = world.other_app("github-actions")
+    commits = [Commit("Change", CHANGED)]
+    scene.head = branches.commit_files(world, scene.repository, Actor(app.bot, app), "feature", commits)
+    await story.settle()
+    answer = await scene.comment(mia, APPROVE)
+    assert "takes two people, because an App pushed part of the change" in answer
+    assert "takes two people" in await scene.comment(mia, APPROVE)
+    assert scene.conclusion == "action_required"
+    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert story.gate_outcomes(scene.pull)
+    assert scene.conclusion == "success"
+
+
+@pytest.mark.parametrize("is_listed", [True, False], ids=["listed", "unlisted"])
+async def test_t_p14_where_no_push_was_heard_of_github_is_asked(story: Story, is_listed: bool) -> None:
+    """A delivery was lost. Where GitHub does not tell either, one person is not enough."""
+    scene = await open_scene(story, {"note.md": "A note.\n"})
+    mia = scene.add_user("mia", "maintain")
+    scene.repository.lists_activities = is_listed
+    installation = story.github.world.installation_of(scene.repository)
+    assert installation is not None
+    await scene.alice.close(scene.pull)
+    await story.settle()
+    installation.suspended_at = story.clock.now()
+    scene.head = await mia.push(scene.repository, "feature", CHANGED)
+    installation.suspended_at = None
+    await scene.alice.reopen(scene.pull)
+    await story.settle()
+    answer = await scene.comment(mia, APPROVE)
+    if is_listed:
+        assert story.gates(scene.pull) == ["protected_paths"]
+        assert "cannot be decided by the author of the change" in answer
+    else:
+        assert "takes two people, because GitHub does not say who pushed part of the change" in answer
+        assert "is approved" in await scene.comment(scene.carol, APPROVE)
+        assert story.gate_outcomes(scene.pull)
 
 
 async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(story: Story) -> None:
@@ -212,8 +294,9 @@ async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(story: Story) -> No
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
-    mia = story.github.user("mia")
-    story.github.grant(repository, mia, "admin")
+    mia, carol = story.github.user("mia"), story.github.user("carol")
+    for who in (mia, carol):
+        story.github.grant(repository, who, "admin")
     await mia.push(repository, "feature", {"app.py": BROKEN + "\n\nother()\n"})
     await story.settle()
     comment = story.comments(pull)[-1]

@@ -6,6 +6,7 @@ from pydantic import AwareDatetime, BaseModel
 
 from bot.github.payloads.accounts import GHOST_ID, GHOST_LOGIN, AccountShown, RepositoryShown
 from domain.github.pull_requests import Branch, PullRequest
+from domain.github.pushes import Commit, Push, Pusher
 from domain.text.redaction import redact_outgoing
 
 
@@ -22,10 +23,14 @@ class BranchTip(BaseModel):
         return Branch(name=self.name, head_sha=self.commit.sha)
 
 
+class _HeadRepository(RepositoryShown):
+    owner: AccountShown | None = None
+
+
 class _Head(BaseModel):
     sha: str
     ref: str
-    repo: RepositoryShown | None
+    repo: _HeadRepository | None
 
 
 class _Base(BaseModel):
@@ -70,6 +75,7 @@ class PullShown(BaseModel):
             head_sha=self.head.sha,
             head_ref=self.head.ref,
             head_repository_id=self.head.repo.id if self.head.repo else None,
+            head_owner_id=self.head.repo.owner.id if self.head.repo and self.head.repo.owner else None,
             base_sha=self.base.sha,
             base_ref=self.base.ref,
             author_id=author.id,
@@ -82,6 +88,40 @@ class PullShown(BaseModel):
             updated_at=self.updated_at,
             merge_sha=(self.merge_commit_sha or "") if self.merged else "",
         )
+
+
+class CommitShown(BaseModel):
+    """A commit of a pull request; the accounts are None where GitHub links none with the addresses."""
+
+    class _Parent(BaseModel):
+        sha: str
+
+    sha: str
+    parents: list[_Parent]
+    author: AccountShown | None = None
+    committer: AccountShown | None = None
+
+    def to_domain(self) -> Commit:
+        accounts = frozenset(one.id for one in (self.author, self.committer) if one is not None)
+        return Commit(self.sha, tuple(parent.sha for parent in self.parents), accounts)
+
+
+class ActivityShown(BaseModel):
+    """A move of a branch; the actor is None if the account was deleted."""
+
+    before: str
+    after: str
+    timestamp: AwareDatetime
+    activity_type: str
+    actor: AccountShown | None = None
+
+    def to_domain(self) -> Push | None:
+        """None if it tells nothing about who pushed."""
+        if self.actor is None or not self.after.strip("0"):
+            return None
+        is_new = self.activity_type == "force_push" or not self.before.strip("0")
+        pusher = Pusher.app if self.actor.type == "Bot" else Pusher.person
+        return Push(self.after, "" if is_new else self.before, self.actor.id, pusher, self.timestamp)
 
 
 class ReviewShown(BaseModel):

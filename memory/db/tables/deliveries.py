@@ -62,8 +62,33 @@ class CommandCountRow(TableRow):
     told: Mapped[str]  # the notice that its author got and does not get again: "quota", "refusal"
 
 
+class BranchPushRow(TableRow):
+    """A push of a head to any branch, so that nobody decides about their own change."""
+
+    __tablename__ = "branch_pushes"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    head_sha: Mapped[str] = mapped_column(primary_key=True)
+    by_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)  # of Forge's for nobody: 0
+    pusher: Mapped[str] = mapped_column(primary_key=True)  # person, app, forge
+    before_sha: Mapped[str]  # where the branch was; empty if it is new or was overwritten
+    at: Mapped[datetime] = mapped_column(index=True)  # as GitHub says
+
+
+class AssentRow(TableRow):
+    """Somebody said what takes effect once a second person says it, too."""
+
+    __tablename__ = "assents"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    said: Mapped[str] = mapped_column(primary_key=True)
+    by_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    at: Mapped[datetime] = mapped_column(index=True)
+
+
 class PushRow(TableRow):
-    """A push of a head to a pull request, so that nobody decides about their own change."""
+    """The head of a pull request that Forge made for a person on a page."""
 
     __tablename__ = "pushes"
 

@@ -17,7 +17,7 @@ from pipeline.consistent_reads import read_when_visible
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.run_starter import RunStarter
 from pipeline.durable.journal import kind_of
-from pipeline.gates.actor import CommandActor, load_actor, load_actor_for, record_refusal
+from pipeline.gates.actor import CommandActor, load_actor, load_actor_for, note_assent, record_refusal
 from safety.authorization import CommandRefusal, authorise
 
 T = TypeVar("T")
@@ -50,6 +50,11 @@ class CommandContext(DeliveryContext):
     def sender(self) -> Sender:
         return self.comment.sender
 
+    @property
+    def thread(self) -> str:
+        """The thread of the comment, whose finding a command need not name; empty below the conversation."""
+        return str(self.comment.comment.thread or "")
+
     def start_runs(self, asked: SlashCommand) -> RunStarter:
         """What starts the runs a command asks for."""
         return RunStarter(self, partial(self.require_permission, asked))
@@ -72,7 +77,7 @@ class CommandContext(DeliveryContext):
             where = (self.repository, number, self.sender, seen)
             if asked is None:
                 return await load_actor(self.services, *where)
-            actor = await load_actor_for(self.services, asked.verb, *where)
+            actor = await load_actor_for(self.services, asked, *where, about=self.thread)
             environment = asked.environment if isinstance(asked, Deploy | Rollback) else None
             if environment is None:
                 return actor
@@ -113,5 +118,6 @@ class CommandContext(DeliveryContext):
             raise NotAllowed(texts.refuse(refused, self.sender.login))
 
     async def record_refusal(self, refused: CommandRefusal) -> None:
-        """Keep a refusal for the audit."""
+        """Keep a refusal for the audit, and what only a second person was missing for."""
+        await note_assent(self.services, self.repository, self.number, self.sender, refused)
         await record_refusal(self.services, self.guid, self.sender, refused)

@@ -52,7 +52,7 @@ async def _dismiss(context: CommandContext, asked: Dismiss) -> str:
     if not meant:
         return await answer_no_finding(context, asked)
     for finding in meant:
-        refused = await _find_refusal(context, finding)
+        refused = await _find_refusal(context, finding, asked)
         if refused is not None:
             return refused
     known = await dismissals.find_by_fingerprint(
@@ -94,16 +94,16 @@ async def _explain_why(context: CommandContext, finding: Finding) -> str:
     return memory_texts.answer_why(await load_evidence(context.database, *where, finding, is_learning=is_learning))
 
 
-async def _find_refusal(context: CommandContext, finding: Finding) -> str | None:
+async def _find_refusal(context: CommandContext, finding: Finding, asked: Dismiss) -> str | None:
     """A finding that a gate asks about needs the role of that gate, too."""
     services = context.services
     if finding.rule.startswith(RULE):
-        return await refuse_at_gate(context, "false_positive", Verb.dismiss)
+        return await refuse_at_gate(context, "false_positive", asked)
     review = await checkpoints.load_latest_review(services.database, context.repository.id, context.number)
     current = () if review is None else review.findings
     if not needs_security_gate(finding) or finding.fingerprint not in {each.fingerprint for each in current}:
         return None
-    return await refuse_at_gate(context, "security_findings", Verb.dismiss)
+    return await refuse_at_gate(context, "security_findings", asked)
 
 
 async def find_meant(context: CommandContext, name: str | None) -> Remark:

@@ -168,8 +168,9 @@ async def _stops_merge(context: CommandContext) -> bool:
     where = (context.services, context.repository, context.number)
     if await list_gates(*where, waiting=True) or await level.find_announced_merge(*where) is None:
         return False
-    actor = await context.load_actor()
-    if actor is None or authorise(PlainCommand(verb=Verb.cancel), actor.facts) is not None:
+    asked = PlainCommand(verb=Verb.cancel)
+    actor = await context.load_actor(asked=asked)
+    if actor is None or authorise(asked, actor.facts) is not None:
         return False
     return await level.stop_merge(*where, f"{context.sender.login} rejected it")
 
@@ -181,7 +182,7 @@ async def _continue(context: CommandContext, asked: Continue) -> GateDecisionRep
     if stopped is not None:
         answer = GateAnswer(context.sender, Choice.approve, "", None, context.comment.written_at, named)
         return await decide_gate(context.services, context.guid, stopped, answer)
-    actor = await context.load_actor()
+    actor = await context.load_actor(asked=asked)
     if actor is None:
         return GateDecisionReply(texts.cannot_ask(context.sender.login))
     refused = authorise(asked, actor.facts)

@@ -22,11 +22,15 @@ from pipeline.deliveries.commands.gate_roles import find_gate_refusal
 from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import GateAnswer, decide_gate
 from pipeline.verdicts.judging import Judging, make_cause
-from safety.authorization import refuse_role
+from safety.authorization import RefusalCode, refuse_role
 from safety.avoidance_gates import may_overrule
 
 _GATE = "false_positive"
-_CHOICES = {Verb.legitimate: Choice.legitimate, Verb.violation: Choice.violation}
+_CHOICES = {
+    Verb.legitimate: Choice.legitimate,
+    Verb.whitelist: Choice.legitimate,
+    Verb.violation: Choice.violation,
+}
 _REPOSITORY_ROLE = "maintain"
 """A whitelist of the whole repository takes from maintainers what ``destructive`` asks them."""
 
@@ -53,9 +57,9 @@ async def judge_in_step(context: CommandContext, asked: Judge, found: Sequence[F
         return texts.ask_for_justification(asked.verb, case.found[0] if len(case.found) == 1 else None)
     match asked.verb:
         case Verb.legitimate:
-            return await _decide(context, case, asked.verb, may_report=True) or await _confirm_false_alarm(case)
+            return await _decide(context, case, asked, may_report=True) or await _confirm_false_alarm(case)
         case Verb.violation:
-            return await _decide(context, case, asked.verb) or await _confirm_violation(case)
+            return await _decide(context, case, asked) or await _confirm_violation(case)
         case _:
             await case.keep(JudgementKind.needs_review)
             pull = case.pull_request
@@ -69,7 +73,7 @@ async def _whitelist(context: CommandContext, asked: Whitelist) -> str:
     scope, finding = WhitelistScope(asked.scope), case.found[0]
     if scope is WhitelistScope.repository and refuse_role(case.actor.role, _REPOSITORY_ROLE) is not None:
         return texts.refuse_scope(_REPOSITORY_ROLE, case.actor.role)
-    refused = await _decide(context, case, Verb.legitimate)
+    refused = await _decide(context, case, asked)
     if refused is not None:
         return refused
     await case.count_as_false_alarm()
@@ -142,7 +146,9 @@ def _is_open(context: CommandContext, gate: Gate) -> bool:
     return gate.is_waiting or (gate.decision is not None and gate.decision.cause == context.guid)
 
 
-async def _decide(context: CommandContext, case: Judging, verb: Verb, *, may_report: bool = False) -> str | None:
+async def _decide(
+    context: CommandContext, case: Judging, asked: Judge | Whitelist, *, may_report: bool = False
+) -> str | None:
     """Decide the gate if it asks about nothing else; why the findings are not judged, or None if they may be.
 
     :param may_report: whether who may not decide can say so all the same, so that others are asked.
@@ -153,15 +159,19 @@ async def _decide(context: CommandContext, case: Judging, verb: Verb, *, may_rep
         (g for g in known if g.name == _GATE and _is_open(context, g) and {*g.request.findings} <= judged), None
     )
     if gate is not None:
-        answer = GateAnswer(context.sender, _CHOICES[verb], case.words, None, context.comment.written_at)
+        answer = GateAnswer(context.sender, _CHOICES[asked.verb], case.words, None, context.comment.written_at)
         return await _answer_gate(context, gate, answer)
-    refused = await find_gate_refusal(context, _GATE)
+    refused = await find_gate_refusal(context, _GATE, asked)
     if refused is None:
         return None
-    if may_report and (case.actor.facts.is_author or refuse_role(case.actor.role, "triage") is None):
+    if (
+        refused.code is not RefusalCode.second
+        and may_report
+        and (case.actor.facts.is_author or refuse_role(case.actor.role, "triage") is None)
+    ):
         return await _report(case)
     await context.record_refusal(refused)
-    return command_texts.refuse(refused.model_copy(update={"verb": verb}), context.sender.login)
+    return command_texts.refuse(refused.model_copy(update={"verb": asked.verb}), context.sender.login)
 
 
 async def _report(case: Judging) -> str:

@@ -120,6 +120,7 @@ class FixBranch:
             branch,
             expected,
             is_pushed=is_pushed,
+            for_accounts=[self.request.comment.sender.id],
         )
 
     async def _describe(self, proposal: OpenProposal) -> None:

@@ -54,7 +54,7 @@ class AnswerRequest(BaseModel):
     async def load_actor(self, services: Services) -> CommandActor:
         """Who asks, with their role at this moment."""
         number = self.comment.number if self.comment.is_pull_request else None
-        return await load_actor(services, self.comment.repository, number, self.comment.sender)
+        return await load_actor(services, self.comment.repository, number, self.comment.sender, judges=False)
 
     async def may_still_ask(self, services: Services) -> bool:
         """Whether they may at this moment: the model took its time, so permissions may be lost (T-P15)."""

@@ -17,6 +17,7 @@ from pipeline.gates.actor import CommandActor, load_actor_for
 from pipeline.verdicts.settings import load_configuration
 from safety.authorization import authorise
 
+_IN_WORDS = "said in words"
 MAX_REPLIES = 3
 """Replies of Forge in one thread during one run: it answers, but does not chat."""
 
@@ -73,12 +74,12 @@ async def may_still_ask(services: Services, command: ReadReply) -> bool:
 
 async def _load_actor(services: Services, command: ReadReply) -> CommandActor:
     """Whoever replied, as for ``/forge dismiss``."""
-    return await load_actor_for(services, Verb.dismiss, command.repository, command.number, command.sender)
+    return await load_actor_for(services, Dismiss(reason=_IN_WORDS), command.repository, command.number, command.sender)
 
 
 def _may_ask(actor: CommandActor) -> bool:
-    return authorise(TextCommand(verb=Verb.ask, text="said in words"), actor.facts) is None
+    return authorise(TextCommand(verb=Verb.ask, text=_IN_WORDS), actor.facts) is None
 
 
 def _may_dismiss(actor: CommandActor) -> bool:
-    return authorise(Dismiss(reason="said in words"), actor.facts) is None
+    return authorise(Dismiss(reason=_IN_WORDS), actor.facts) is None

@@ -60,9 +60,8 @@ async def _find_target(services: Services, command: ReadRemark | ReadReply, guid
     if replied_to is None or not words:
         return RemarkTarget(outcome="not for Forge")
     asked = TextCommand(verb=Verb.ask, text=words)
-    actor = await load_actor(
-        services, command.repository, command.number if command.is_pull_request else None, command.sender
-    )
+    number = command.number if command.is_pull_request else None
+    actor = await load_actor(services, command.repository, number, command.sender, judges=False)
     if authorise(asked, actor.facts) is not None:
         return RemarkTarget(outcome="nobody who may ask here")
     request = AnswerRequest(comment=command, asked=asked, index=0, replied_to=replied_to)

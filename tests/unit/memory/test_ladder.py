@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from domain.commands import Sender
 from domain.config.configuration import Ladder
 from domain.runs.run import RepositoryRef, Run
 from memory.db.engine import Database
@@ -13,6 +14,7 @@ from memory.repositories import automation_level
 from safety.automation_level import RUNS_NEEDED, HumanDecision, LevelChange, RunRecord, evaluate
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+ALICE, CAROL = Sender(id=1, login="alice"), Sender(id=2, login="carol")
 SHOP = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")
 
 
@@ -142,21 +144,20 @@ async def test_completed_runs_count_with_what_they_posted(database: Database) ->
     assert list(known.runs) == [RunRecord(at(1), 3, 1), RunRecord(at(2), 1, 0)]
 
 
-async def test_a_head_counts_once_however_often_it_is_reviewed(database: Database) -> None:
+async def test_a_pull_request_counts_once_however_often_it_is_pushed_to(database: Database) -> None:
     first, again, pushed = run(1), run(5, number=1), run(6, number=1)
     again.head_sha, again.attempt = first.head_sha, 2
     found = [finding(first, "F-A", 1), finding(first, "F-B", 1), finding(again, "F-C", 1), finding(pushed, "F-D", 1)]
     await keep(database, [first, again, pushed, *found, dismissal("F-A", 1), dismissal("F-C", 1)])
     assert list((await automation_level.load_facts(database, 10)).runs) == [
-        RunRecord(at(1), 3, 2),
-        RunRecord(at(6), 1, 0),
+        RunRecord(at(1), 4, 2),
     ]
 
 
 async def test_an_author_who_merges_decides_nothing_about_the_verdict(database: Database) -> None:
     await keep(database, [run(1), run(2)])
-    await automation_level.record_decision(database, as_run(run(1)), True, "alice", at(5), own=True)
-    await automation_level.record_decision(database, as_run(run(2)), False, "alice", at(6), own=True)
+    await automation_level.record_decision(database, as_run(run(1)), True, ALICE, at(5), own=True)
+    await automation_level.record_decision(database, as_run(run(2)), False, ALICE, at(6), own=True)
     assert list((await automation_level.load_facts(database, 10)).decisions) == []
     assert await automation_level.was_approved(database, run(1).id)
 
@@ -181,15 +182,15 @@ async def test_decisions_are_those_of_people_about_changes(database: Database) -
         gate("human_review", "approved", 11, repository=11),
     ]
     await keep(database, [merged, against, *gates])
-    await automation_level.record_decision(database, as_run(merged), True, "carol", at(3))
-    await automation_level.record_decision(database, as_run(merged), True, "carol", at(4))  # the same again
-    await automation_level.record_decision(database, as_run(against), False, "carol", at(12))
+    await automation_level.record_decision(database, as_run(merged), True, CAROL, at(3))
+    await automation_level.record_decision(database, as_run(merged), True, CAROL, at(4))  # the same again
+    await automation_level.record_decision(database, as_run(against), False, CAROL, at(12))
     known = await automation_level.load_facts(database, 10)
     assert list(known.decisions) == [
         HumanDecision(at(1), True),
-        HumanDecision(at(3), True),
+        HumanDecision(at(3), True, CAROL.id),
         HumanDecision(at(5), False),
-        HumanDecision(at(12), False),
+        HumanDecision(at(12), False, CAROL.id),
     ]
 
 
@@ -205,7 +206,7 @@ async def test_a_missed_bug_is_recorded_once_per_cause(database: Database) -> No
 async def test_a_level_is_changed_once_and_told(database: Database) -> None:
     await keep(database, [run(count) for count in range(1, 60)])
     for count in range(1, 40):
-        await automation_level.record_decision(database, as_run(run(count)), True, "carol", at(count))
+        await automation_level.record_decision(database, as_run(run(count)), True, (ALICE, CAROL)[count % 2], at(count))
     known = await automation_level.load_facts(database, 10)
     verdict = evaluate(known, Ladder(), at(100))
     assert (verdict.level, verdict.move) == (2, LevelChange.rises)
@@ -241,8 +242,8 @@ async def test_an_act_is_recorded_once(database: Database) -> None:
 
 async def test_what_was_merged_after_the_verdict_was_approved(database: Database) -> None:
     await keep(database, [run(1), run(2), run(3), run(4)])
-    await automation_level.record_decision(database, as_run(run(1)), True, "carol", at(5))
-    await automation_level.record_decision(database, as_run(run(2)), False, "carol", at(5))
+    await automation_level.record_decision(database, as_run(run(1)), True, CAROL, at(5))
+    await automation_level.record_decision(database, as_run(run(2)), False, CAROL, at(5))
     await automation_level.record_action(database, as_run(run(3)), "auto_merge", at(5), {})
     await automation_level.record_action(database, as_run(run(4)), "auto_approve", at(5), {})
     assert [await automation_level.was_approved(database, run(count).id) for count in range(1, 5)] == [

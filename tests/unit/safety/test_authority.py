@@ -1,6 +1,6 @@
 """Who may do what: the tables of docs/contract.md, one case per row, each with who may and who may not."""
 
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
 
 import pytest
 
@@ -11,15 +11,14 @@ from safety.authorization import (
     GATES,
     ROLES,
     AuthorizationFacts,
-    Authorship,
     CommandRefusal,
     GateRule,
-    HeadApproval,
-    Push,
     RefusalCode,
     authorise,
     is_waived,
+    name_assent,
 )
+from safety.authorship import Doubt
 
 LEAST = {
     "read": ["help", "status", "cost", "view", "history", "diff", "level", "why F-AEGTUI", "suggest", "legitimate"],
@@ -145,57 +144,24 @@ def test_a_rollback_to_a_checkpoint_deploys_nothing() -> None:
     assert _code(Rollback(checkpoint="C-4ZK9QX"), AuthorizationFacts("write", is_production=True)) is None
 
 
-BOB, MIA, CAROL, DAVE = 1, 2, 3, 4
-NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+def test_what_takes_two_people() -> None:
+    doubtful = AuthorizationFacts("admin", doubt=Doubt.app, assent="x")
+    refused = authorise(Dismiss(reason="x"), doubtful)
+    assert refused is not None
+    assert (refused.code, refused.doubt, refused.assent) == (RefusalCode.second, Doubt.app, "x")
+    assert _code(Dismiss(reason="x"), replace(doubtful, has_second=True)) is None
+    assert _code(AskReview(), doubtful) is None
+    for written in ("violation", "needs-review", "reject x"):  # what lets nothing pass
+        assert _code(_parse_command(written), doubtful) is None
+    both = AuthorizationFacts("admin", is_author=True, is_alone=True, doubt=Doubt.shared)
+    assert _code(Dismiss(reason="x"), both) is RefusalCode.second
+    assert not is_waived(Dismiss(reason="x"), both)
 
 
-def _build_pushes(*by: int) -> tuple[Push, ...]:
-    """Heads a, b, … pushed by these accounts, one after the other."""
-    return tuple(Push("abcdef"[index], who, NOON + timedelta(minutes=index)) for index, who in enumerate(by))
-
-
-@pytest.mark.parametrize(
-    ("pushes", "accepted", "writers"),
-    [
-        ((), (), {BOB}),
-        ((MIA,), (), {BOB, MIA}),
-        ((MIA, BOB), (), {BOB, MIA}),
-        ((MIA, BOB), (("a", CAROL),), {BOB}),  # what mia pushed was accepted by somebody else
-        ((MIA, BOB, MIA), (("a", CAROL),), {BOB, MIA}),
-        ((MIA, BOB), (("a", MIA),), {BOB, MIA}),  # her own word is nobody else's
-        ((MIA, BOB), (("opened", CAROL),), {BOB, MIA}),
-        ((MIA, DAVE, BOB), (("b", CAROL),), {BOB}),
-        ((MIA, DAVE, BOB), (("a", CAROL),), {BOB, DAVE}),
-    ],
-)
-def test_who_wrote_a_change(pushes: tuple[int, ...], accepted: tuple[tuple[str, int], ...], writers: set[int]) -> None:
-    wrote = Authorship(BOB, _build_pushes(*pushes), tuple(HeadApproval(*one) for one in accepted))
-    assert {account for account in (BOB, MIA, CAROL, DAVE) if wrote.includes(account)} == writers
-
-
-def test_a_push_of_the_same_second_counts() -> None:
-    """GitHub tells no parts of a second, so what may have come after the accepted head did."""
-    wrote = Authorship(BOB, (Push("a", DAVE, NOON), Push("b", MIA, NOON)), (HeadApproval("a", CAROL),))
-    assert wrote.includes(MIA)
-
-
-@pytest.mark.parametrize(
-    ("pushes", "with_the_role", "left"),
-    [
-        ((), {BOB}, {BOB}),
-        ((), {BOB, MIA}, set[int]()),  # mia may
-        ((MIA,), {MIA}, {MIA}),
-        ((MIA,), {BOB, MIA}, {BOB}),  # both wrote it: who did not push last looks at that
-        ((MIA, BOB), {BOB, MIA}, {MIA}),
-        ((MIA, DAVE), {BOB, MIA}, {BOB}),  # what somebody without the role pushed since changes nothing
-        ((DAVE,), {BOB}, {BOB}),
-        ((MIA, DAVE), {MIA}, {MIA}),
-        ((MIA,), {BOB, MIA, CAROL}, set[int]()),  # carol may
-    ],
-)
-def test_who_is_left_where_all_who_may_wrote_it(
-    pushes: tuple[int, ...], with_the_role: set[int], left: set[int]
-) -> None:
-    wrote = Authorship(BOB, _build_pushes(*pushes))
-    writers = [account for account in with_the_role if wrote.includes(account)]
-    assert {who for who in writers if wrote.leaves_nobody_but(who, with_the_role - {who})} == left
+def test_the_same_may_be_said_for_other_reasons() -> None:
+    said = name_assent(Dismiss(finding="F-AEGTUI", reason="x"), "a")
+    assert said == name_assent(Dismiss(finding="F-AEGTUI", reason="y"), "a")
+    assert said != name_assent(Dismiss(finding="F-AEGTUX", reason="x"), "a")
+    assert said != name_assent(Dismiss(finding="F-AEGTUI", reason="x"), "b")
+    assert said != name_assent(Dismiss(finding="F-AEGTUI", reason="x"), "a", "thread")
+    assert name_assent(Approve(), "a", "g") == name_assent(Approve(gate="x", conditions="y", sha="a"), "a", "g")

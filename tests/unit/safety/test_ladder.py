@@ -39,7 +39,7 @@ def _runs(count: int, posted: int = 3, dismissed: int = 0, first: int = 1) -> li
 
 
 def _build_approvals(count: int) -> list[HumanDecision]:
-    return [HumanDecision(_at(number + 1), True) for number in range(count)]
+    return [HumanDecision(_at(number + 1), True, number % 2) for number in range(count)]
 
 
 class Repository:
@@ -57,7 +57,10 @@ class Repository:
                 self.facts,
                 runs=[*self.facts.runs, RunRecord(at, 3, dismissed)],
                 missed=[*self.facts.missed, *[at] * missed],
-                decisions=[*self.facts.decisions, *([] if approved is None else [HumanDecision(at, approved)])],
+                decisions=[
+                    *self.facts.decisions,
+                    *([] if approved is None else [HumanDecision(at, approved, len(self.facts.decisions) % 2)]),
+                ],
             )
             self._settle(at)
         return self
@@ -277,7 +280,8 @@ def test_the_reason_names_what_is_missing() -> None:
     )
     assert [child.code for child in verdict.reason.children] == [
         *["ladder.false_positives", "ladder.missed"],
-        *["ladder.runs", "ladder.runs_at_level", "ladder.false_positives", "ladder.missed", "ladder.approvals"],
+        *["ladder.runs", "ladder.runs_at_level", "ladder.false_positives", "ladder.missed"],
+        *["ladder.approvals", "ladder.people"],
     ]
 
 

@@ -1,0 +1,164 @@
+"""Decides who wrote a pull request, and whom that leaves to decide about it.
+
+What counts is who pushed each commit first: that name GitHub vouches for, while the author of a commit is whatever its
+maker wrote. A merge that git makes just so, such as *Update branch*, is nobody's.
+"""
+
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from domain.github.pushes import Commit, Push, Pusher
+
+
+@dataclass(frozen=True)
+class HeadApproval:
+    """Somebody approved a head at a gate that is not for its author."""
+
+    head_sha: str
+    by_id: int
+
+
+class Doubt(StrEnum):
+    """Why one person is not enough to decide."""
+
+    app = "app"  # an App pushed part of the change
+    unknown = "unknown"  # nobody knows who pushed part of it
+    shared = "shared"  # all who may decide wrote part of it
+
+
+@dataclass(frozen=True)
+class Part:
+    """A commit that somebody wrote.
+
+    :param doubt: why its authors may not be all.
+    """
+
+    sha: str
+    authors: frozenset[int]
+    doubt: Doubt | None = None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What an account may do about a change.
+
+    :param is_author: it wrote part of what nobody else has accepted.
+    :param is_left: it may decide all the same, as too few others have the role.
+    :param doubt: why it takes a second person; None if it does not.
+    """
+
+    is_author: bool
+    is_left: bool = False
+    doubt: Doubt | None = None
+
+    @property
+    def may_decide(self) -> bool:
+        """Whether its word counts, alone or with that of a second person."""
+        return self.is_left or not self.is_author
+
+
+@dataclass(frozen=True)
+class Authorship:
+    """Who wrote a pull request.
+
+    :param opener: the account that opened it, which counts as an author of all of it.
+    :param commits: all that it has, in any order.
+    :param accepted: heads that were approved without a waiver.
+    """
+
+    opener: int
+    commits: tuple[Commit, ...] = ()
+    parts: tuple[Part, ...] = ()
+    accepted: tuple[HeadApproval, ...] = ()
+
+    def includes(self, account: int) -> bool:
+        """Whether an account wrote part of what nobody else has accepted yet."""
+        if account == self.opener:
+            return True
+        mine = {part.sha for part in self.parts if account in part.authors}
+        return bool(mine - self._find_accepted(account)) if mine else False
+
+    @property
+    def doubt(self) -> Doubt | None:
+        """Why its authors may not be all, as far as nobody has accepted that."""
+        accepted = self._find_accepted(None)
+        found = {part.doubt for part in self.parts if part.doubt is not None and part.sha not in accepted}
+        return min(found, default=None, key=list(Doubt).index)
+
+    def find_standing(self, account: int, others: Collection[int]) -> Standing:
+        """What an account may do that has the role for it.
+
+        One person decides who wrote nothing of it. Where part of it may be anybody's, or all who have the role wrote
+        part of it, it takes two, so that each part is looked at by somebody else; authors count only where there are
+        too few others. Who is alone with the role decides alone.
+
+        :param others: who else has the role.
+        """
+        everybody = {account, *others}
+        free = {who for who in everybody if not self.includes(who)}
+        needed = min(len(everybody), 1 if free and self.doubt is None else 2)
+        is_author, is_left = account not in free, len(free) < needed
+        doubt = (self.doubt or Doubt.shared) if needed > 1 else None
+        return Standing(is_author, is_author and is_left, doubt)
+
+    def _find_accepted(self, account: int | None) -> set[str]:
+        """The commits of the heads that somebody else than this account accepted."""
+        found: set[str] = set()
+        for one in self.accepted:
+            if one.by_id != account:
+                found |= _find_history(self._parents, one.head_sha)
+        return found
+
+    @cached_property
+    def _parents(self) -> Mapping[str, tuple[str, ...]]:
+        return {commit.sha: commit.parents for commit in self.commits}
+
+
+def find_parts(
+    commits: Sequence[Commit], pushes: Sequence[Push], fork: Collection[int] | None = None
+) -> tuple[Part, ...]:
+    """Attribute each commit to whoever pushed it first.
+
+    A commit that no known push brought counts for the accounts GitHub links with it. In the repository itself anybody
+    who may push may have pushed it, which is a doubt; in a fork it was the fork's owner.
+
+    :param pushes: those whose heads are among the commits.
+    :param fork: the opener and the fork's owner, if the head is in a fork; else None.
+    """
+    parents = {commit.sha: commit.parents for commit in commits}
+    of_forge = {push.after for push in pushes if push.by is Pusher.forge}
+    known = [push for push in pushes if push.by is not Pusher.app or push.after not in of_forge]  # else it is Forge
+    brought = [(push, _find_history(parents, push.after) - _find_history(parents, push.before)) for push in known]
+    parts: list[Part] = []
+    for commit in commits:
+        if commit.is_clean_merge:
+            continue
+        found = [push for push, shas in brought if commit.sha in shas]
+        if found:
+            parts.append(_attribute(commit, found))
+        else:
+            owners = commit.accounts | frozenset(fork or ())
+            parts.append(Part(commit.sha, owners, Doubt.unknown if fork is None else None))
+    return tuple(parts)
+
+
+def _attribute(commit: Commit, pushes: Sequence[Push]) -> Part:
+    """The part of whoever pushed a commit first; GitHub tells no parts of a second."""
+    earliest = min(push.at.replace(microsecond=0) for push in pushes)
+    first = [push for push in pushes if push.at.replace(microsecond=0) == earliest]
+    people = frozenset(push.by_id for push in first if push.by is not Pusher.app and push.by_id)
+    return Part(commit.sha, people, Doubt.app if any(push.by is Pusher.app for push in first) else None)
+
+
+def _find_history(parents: Mapping[str, tuple[str, ...]], head: str) -> set[str]:
+    """A commit and what it descends from, as far as known."""
+    found, waiting = set[str](), deque([head])
+    while waiting:
+        sha = waiting.popleft()
+        if sha in parents and sha not in found:
+            found.add(sha)
+            waiting.extend(parents[sha])
+    return found

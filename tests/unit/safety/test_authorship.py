@@ -1,0 +1,118 @@
+"""Who wrote a pull request, and whom that leaves to decide about it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from domain.github.pushes import Commit, Push, Pusher
+from safety.authorship import Authorship, Doubt, HeadApproval, Standing, find_parts
+
+BOB, MIA, CAROL, DAVE = 1, 2, 3, 4
+EVERYBODY = (BOB, MIA, CAROL, DAVE)
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+def _push(after: str, by: int, before: str = "", at: int = 0, kind: Pusher = Pusher.person) -> Push:
+    return Push(after, before, by, kind, NOON + timedelta(minutes=at))
+
+
+def _line(*shas: str) -> list[Commit]:
+    """Commits on top of each other."""
+    return [Commit(sha, (before,)) for before, sha in zip(("base", *shas), shas, strict=False)]
+
+
+def _writers(wrote: Authorship) -> set[int]:
+    return {account for account in EVERYBODY if wrote.includes(account)}
+
+
+def _write(pushes: list[Push], *accepted: HeadApproval, commits: list[Commit] | None = None) -> Authorship:
+    """Bob opened it."""
+    commits = commits or _line("a", "b", "c")
+    return Authorship(BOB, tuple(commits), find_parts(commits, pushes), accepted)
+
+
+@pytest.mark.parametrize(
+    ("pushes", "accepted", "writers"),
+    [
+        ([_push("c", BOB)], (), {BOB}),
+        ([_push("c", MIA)], (), {BOB, MIA}),  # before another one opened it
+        ([_push("a", MIA), _push("c", BOB, "a", 1)], (), {BOB, MIA}),
+        ([_push("a", MIA), _push("c", BOB, "a", 1)], (("a", CAROL),), {BOB}),
+        ([_push("a", MIA), _push("c", BOB, "a", 1)], (("a", MIA),), {BOB, MIA}),  # her own word is nobody else's
+        ([_push("a", MIA), _push("c", BOB, "a", 1)], (("elsewhere", CAROL),), {BOB, MIA}),
+        ([_push("a", MIA), _push("b", DAVE, "a", 1), _push("c", BOB, "b", 2)], (("b", CAROL),), {BOB}),
+        ([_push("a", MIA), _push("b", DAVE, "a", 1), _push("c", BOB, "b", 2)], (("a", CAROL),), {BOB, DAVE}),
+        ([_push("c", MIA), _push("c", DAVE, "", 1)], (), {BOB, MIA}),  # another branch was made from hers
+        ([_push("c", MIA), _push("c", DAVE)], (), {BOB, MIA, DAVE}),  # GitHub tells no parts of a second
+    ],
+)
+def test_who_wrote_a_change(pushes: list[Push], accepted: tuple[tuple[str, int], ...], writers: set[int]) -> None:
+    wrote = _write(pushes, *(HeadApproval(*one) for one in accepted))
+    assert _writers(wrote) == writers
+    assert wrote.doubt is None
+
+
+def test_a_merge_that_git_makes_is_nobodys_and_another_one_is() -> None:
+    pushes = [_push("a", BOB), _push("m", MIA, "a", 1)]
+    merge = Commit("m", ("a", "main"), is_clean_merge=True)
+    assert _writers(_write(pushes, commits=[*_line("a"), merge])) == {BOB}
+    by_hand = Commit("m", ("a", "main"))
+    assert _writers(_write(pushes, commits=[*_line("a"), by_hand])) == {BOB, MIA}
+
+
+def test_a_clean_merge_does_not_hide_what_it_brings() -> None:
+    """Mia merged a branch that nobody had pushed before: what is in it is hers."""
+    commits = [*_line("a"), Commit("x", ("base",)), Commit("m", ("a", "x"), is_clean_merge=True)]
+    assert _writers(_write([_push("a", BOB), _push("m", MIA, "a", 1)], commits=commits)) == {BOB, MIA}
+
+
+def test_what_nobody_pushed_as_far_as_known() -> None:
+    commits = [Commit("a", ("base",), frozenset({MIA})), Commit("b", ("a",))]
+    pushes = [_push("b", DAVE, "a", 1)]
+    wrote = _write(pushes, commits=commits)
+    assert (_writers(wrote), wrote.doubt) == ({BOB, MIA, DAVE}, Doubt.unknown)
+    of_fork = Authorship(BOB, tuple(commits), find_parts(commits, [], (BOB, CAROL)))
+    assert (_writers(of_fork), of_fork.doubt) == ({BOB, MIA, CAROL}, None)
+
+
+def test_what_forge_pushed_is_that_of_who_asked_for_it() -> None:
+    by_app = _push("c", 99, "b", 1, Pusher.app)
+    before = _push("b", BOB)
+    assert _write([before, by_app]).doubt is Doubt.app
+    asked = _write([before, by_app, _push("c", MIA, "b", 1, Pusher.forge)])
+    assert (_writers(asked), asked.doubt) == ({BOB, MIA}, None)
+    unasked = _write([before, by_app, _push("c", 0, "b", 1, Pusher.forge)])
+    assert (_writers(unasked), unasked.doubt) == ({BOB}, None)
+
+
+FREE, AUTHOR = Standing(is_author=False), Standing(is_author=True)
+SHARED = Standing(is_author=True, is_left=True, doubt=Doubt.shared)
+
+
+@pytest.mark.parametrize(
+    ("pushes", "with_the_role", "standings"),
+    [
+        ([_push("c", BOB)], {BOB}, {BOB: Standing(is_author=True, is_left=True)}),  # alone
+        ([_push("c", BOB)], {BOB, MIA}, {BOB: AUTHOR, MIA: FREE}),
+        ([_push("c", MIA)], {BOB, MIA}, {BOB: SHARED, MIA: SHARED}),
+        ([_push("c", MIA)], {MIA}, {MIA: Standing(is_author=True, is_left=True)}),
+        ([_push("c", MIA)], {BOB, MIA, CAROL}, {BOB: AUTHOR, MIA: AUTHOR, CAROL: FREE}),
+        (
+            [_push("c", 99, kind=Pusher.app)],
+            {BOB, MIA},
+            {
+                BOB: Standing(is_author=True, is_left=True, doubt=Doubt.app),
+                MIA: Standing(is_author=False, doubt=Doubt.app),
+            },
+        ),
+        (
+            [_push("c", 99, kind=Pusher.app)],
+            {BOB, MIA, CAROL},
+            {BOB: Standing(is_author=True, doubt=Doubt.app), MIA: Standing(is_author=False, doubt=Doubt.app)},
+        ),
+        ([_push("c", 99, kind=Pusher.app)], {MIA}, {MIA: FREE}),
+    ],
+)
+def test_who_may_decide(pushes: list[Push], with_the_role: set[int], standings: dict[int, Standing]) -> None:
+    wrote = _write(pushes)
+    assert {who: wrote.find_standing(who, with_the_role - {who}) for who in standings} == standings

@@ -1,0 +1,49 @@
+"""Tells whether a merge is just what git makes of its parents, so that nobody wrote anything in it."""
+
+from domain.errors import CodeAccessError
+from workspace.diff import Entry, parse_raw
+from workspace.git import GitOutput
+from workspace.mirror import Mirror
+
+
+async def is_clean_merge(mirror: Mirror, sha: str, parents: tuple[str, ...]) -> bool:
+    """Whether a commit is a merge of two commits that git makes without conflicts, to the same tree.
+
+    Renames are not looked for, as that would take the contents of all files; where it takes them, the merge counts as
+    made by hand.
+
+    :param sha: a commit that the mirror has, with its parents.
+    :raises CodeAccessError: the contents that both sides changed could not be fetched.
+    """
+    if len(parents) != 2:
+        return False
+    await _fetch_what_both_changed(mirror, *parents)
+    try:
+        merged = await _merge(mirror, *parents)
+    except CodeAccessError:  # unrelated, or with contents that are too large to fetch
+        return False
+    tree = await mirror.git.run("rev-parse", "--verify", "--end-of-options", f"{sha}^{{tree}}")
+    return merged.code == 0 and merged.stdout.split()[:1] == tree.stdout.split()[:1]
+
+
+async def _merge(mirror: Mirror, one: str, other: str) -> GitOutput:
+    return await mirror.git.run(
+        "merge-tree", "--write-tree", "--no-messages", one, other, expect=(0, 1), settings={"merge.renames": "false"}
+    )
+
+
+async def _fetch_what_both_changed(mirror: Mirror, one: str, other: str) -> None:
+    bases = await mirror.git.run("merge-base", "--all", "--end-of-options", one, other, expect=(0, 1))
+    wanted = set[str]()
+    for base in bases.stdout.decode().split():
+        changed = [{entry.path: entry for entry in await _list_changed(mirror, base, side)} for side in (one, other)]
+        for path in changed[0].keys() & changed[1].keys():
+            both = (changed[0][path], changed[1][path])
+            wanted |= {blob for entry in both for blob in entry.blobs}
+    if wanted:
+        await mirror.available(wanted)
+
+
+async def _list_changed(mirror: Mirror, base: str, side: str) -> list[Entry]:
+    options = ("-r", "-z", "--raw", "--no-abbrev", "--no-renames")
+    return parse_raw((await mirror.git.run("diff-tree", *options, "--end-of-options", base, side)).stdout)
