@@ -16,7 +16,7 @@ from pipeline.config.check import ConfigCheck, check_configuration
 from pipeline.context import Services
 from pipeline.publishing import run_check
 from pipeline.review.avoidance import build_avoidance_check, end_orphaned_whitelists
-from pipeline.runs.lifecycle import run_while_current
+from pipeline.run_context import run_while_current
 from pipeline.verdicts.settings import RunSettings, is_own_pull_request, load_configuration
 from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS

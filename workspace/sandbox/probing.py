@@ -171,13 +171,12 @@ def _verdicts(done: Completed, survived: bool, is_ended: bool) -> tuple[Attack, 
 def _victim(level: int, sandbox: Sandbox) -> Generator[tuple[probes.VictimFacts, subprocess.Popen[bytes]]]:
     """The targets of the attacks: this process, a file, sockets at which something listens, and another run."""
     with temporary_folder("probe") as folder, sandbox.folder() as other, ExitStack() as stack:
-        account = sandbox.account
+        account, uid, gid = sandbox.account, None, None
         (other / "code").mkdir(0o700)
-        as_account: dict[str, int] = {}
         if account is not None:
-            os.chown(other / "code", account.uid, account.gid)
-            as_account = {"user": account.uid, "group": account.gid}
-        bystander = stack.enter_context(subprocess.Popen(["sleep", "100"], cwd="/", **as_account))
+            uid, gid = account.uid, account.gid
+            os.chown(other / "code", uid, gid)
+        bystander = stack.enter_context(subprocess.Popen(["sleep", "100"], cwd="/", user=uid, group=gid))
         stack.callback(bystander.kill)
         folder.chmod(0o777)
         file = folder / "file"

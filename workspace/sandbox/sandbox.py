@@ -46,7 +46,7 @@ _LOOK = 0.2  # seconds between two checks of what a program writes; more if a ch
 # dash and busybox call the process limit -p, bash calls it -u.
 _FIRST_TO_GO = '{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null; exec "$@"'
 _LIMITED = (
-    'ulimit -c 0; ulimit -H -t $(($1 + 1)); ulimit -S -t "$1"; ulimit -v "$2"; ulimit -f "$3"; ulimit -n "$4"; '
+    'ulimit -c 0; ulimit -S -t "$1"; ulimit -H -t $(($1 + 1)); ulimit -v "$2"; ulimit -f "$3"; ulimit -n "$4"; '
     '[ "$5" = 0 ] || ulimit -p "$5" 2>/dev/null || ulimit -u "$5"; shift 5; exec "$@"'
 )
 
@@ -154,8 +154,8 @@ class SandboxCommand:
 class Completed:
     """How a program ended.
 
-    ``status`` is None if it was stopped: at a limit of its time, for printing far too much, or for exceeding its quota; the
-    last line of ``stderr`` says so in the last case.
+    ``status`` is None if it was stopped: at its time limit, for printing far too much, or for what it wrote; the last
+    line of ``stderr`` says so in the last case.
     """
 
     status: int | None
