@@ -33,7 +33,7 @@ def find_mistake(path: str) -> str | None:
 def _hides(path: str) -> bool:
     if path.isascii():
         return not path.isprintable()
-    neighbours = zip(f" {path}", path, f"{path[1:]} ", strict=True)
+    neighbours = zip(f" {path[:-1]}", path, f"{path[1:]} ", strict=True)
     return any(_cannot_be_seen(each) and not _makes_emoji(before, each, after) for before, each, after in neighbours)
 
 
