@@ -1,19 +1,28 @@
 """What every part of a run works with, made once for each execution of the run."""
 
+import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from typing import TypeVar
 
+from domain.errors import Superseded
 from domain.review.changes import Change
 from domain.runs.run import Run
 from memory.db.engine import Database
 from memory.reservations import reservations
+from memory.runs import runs
 from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.publishing.issue_comment import IssueStatus
 from pipeline.publishing.progress import ProgressUpdates
 from workspace.mirror import Mirror
+
+T = TypeVar("T")
+
+_POLL_SECONDS = 1.0  # between two checks whether a run still owns its issue or pull request
 
 
 @dataclass(frozen=True)
@@ -59,3 +68,23 @@ class RunContext:
         :raises CommitGone: the head or the base is gone.
         """
         return await fetch_mirror(self.services, self.run)
+
+
+async def run_while_current(services: Services, run: Run, work: Awaitable[T]) -> T:
+    """The answer of ``work``, which is stopped soon after the run is superseded.
+
+    :raises Superseded: if it was.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait({task}, timeout=_POLL_SECONDS))[0]:
+            if not await runs.is_current(services.database, run):
+                raise make_superseded(run)
+        return task.result()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def make_superseded(run: Run) -> Superseded:
+    return Superseded(f"Run {run.id} was put an end to.")

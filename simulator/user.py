@@ -232,16 +232,6 @@ class User:
         self._must(repository, "write")
         branches.move_branch(self.world, repository, self.actor, branch, sha)
 
-    async def update_branch(self, pull: PullRequest) -> str:
-        """Press "Update branch": merge the base branch into the head; the new head."""
-        git, base = pull.repository.git, pull.base_tip
-        tree = git.merge_tree(base, pull.head_sha).tree
-        message = f"Merge branch '{pull.base_ref}' into {pull.head_ref}\n"
-        parents = [pull.head_sha, base]
-        merged = git.commit_tree(tree, parents, message, self.account.signature, self.world.now())
-        await self.reset_branch(pull.head_repository or pull.repository, pull.head_ref, merged)
-        return merged
-
     async def delete_branch(self, repository: Repository, branch: str) -> None:
         self._must(repository, "write")
         branches.move_branch(self.world, repository, self.actor, branch, None)

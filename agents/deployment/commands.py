@@ -208,6 +208,9 @@ def _list_files(folder: Path) -> Iterator[tuple[str, int]]:
     for parent, _, names in os.walk(folder):
         for name in names:
             file = Path(parent, name)
-            found = file.lstat()
+            try:
+                found = file.lstat()
+            except OSError:
+                continue  # gone, or below more folders than a path can name
             if stat.S_ISREG(found.st_mode):
                 yield str(file.relative_to(folder)), found.st_size

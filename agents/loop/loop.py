@@ -24,6 +24,12 @@ MAX_SILENT_TURNS = 3
 """After so many turns in a row without a tool call, the agent is stuck."""
 
 
+MAX_USES = 40
+"""How many tools one message may use; the rest is not called."""
+READING_S = 60.0
+_SLOW = "what one message reads took too long in all. Read less at a time."
+
+
 @dataclass(frozen=True)
 class Done(Generic[A]):
     """The agent reported its work.
@@ -84,12 +90,14 @@ class Agent(Generic[A]):
 
     :param schema: of the work it reports.
     :param tools: what it may use before that.
+    :param reading: how many seconds the tools of one message that read may take in all.
     :param mistakes: what is wrong with work of the right shape, in words the model can act on; None if nothing is.
     """
 
     schema: type[A]
     tools: Sequence[Tool]
     mistakes: Callable[[A], str | None]
+    reading: float = READING_S
 
     def get_effect(self, tool: str) -> ToolEffect:
         """What a tool does; a report is about what was edited."""
@@ -130,15 +138,38 @@ async def _use_all(agent: Agent[A], uses: Sequence[ToolUse]) -> Sequence[Result]
     are not there.
     """
     results: list[Result] = []
-    is_refused = False
-    for is_reading, group in groupby(uses, lambda use: agent.get_effect(use.tool) is ToolEffect.reads):
+    is_refused, left = False, agent.reading
+    for is_reading, group in groupby(uses[:MAX_USES], lambda use: agent.get_effect(use.tool) is ToolEffect.reads):
         if is_reading:
-            results += await asyncio.gather(*(_time_use(agent, use) for use in group))
+            began = time.monotonic()
+            results += await _use_together(agent, list(group), left)
+            left = max(left - (time.monotonic() - began), 0)
             continue
         for use in group:
             results.append(_skip(use) if is_refused else await _time_use(agent, use))
             is_refused = is_refused or (agent.get_effect(use.tool) is ToolEffect.edits and results[-1].is_error)
-    return results
+    return [*results, *map(_leave_out, uses[MAX_USES:])]
+
+
+async def _use_together(agent: Agent[A], uses: Sequence[ToolUse], seconds: float) -> Sequence[Result]:
+    """The results of tools that read; those that are not done in time are ended."""
+    working = [asyncio.create_task(_time_use(agent, use)) for use in uses]
+    try:
+        await asyncio.wait(working, timeout=seconds)
+    finally:
+        for each in working:
+            each.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
+    return [_give_up(use) if each.cancelled() else each.result() for use, each in zip(uses, working, strict=True)]
+
+
+def _give_up(use: ToolUse) -> Result:
+    return Result(text=f"{use.tool} was ended: {_SLOW}", is_error=True)
+
+
+def _leave_out(use: ToolUse) -> Result:
+    text = f"{use.tool} was not called: one message may use {MAX_USES} tools. Call it in the next one."
+    return Result(text=text, is_error=True)
 
 
 def _skip(use: ToolUse) -> Result:

@@ -28,6 +28,11 @@ _BLANK = re.compile(
 )
 
 
+def is_invisible(character: str) -> bool:
+    """Whether a character is a control, bidirectional or another one that cannot be seen."""
+    return unicodedata.category(character) in _INVISIBLE or _BLANK.match(character) is not None
+
+
 def strip_invisible(text: str) -> str:
     """The text without terminal sequences, control, bidirectional and other invisible characters; line breaks stay."""
     if _PLAIN.fullmatch(text):

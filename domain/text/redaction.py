@@ -54,7 +54,7 @@ class Redactor:
         self.learn(*known)
 
     def learn(self, *secrets: str) -> None:
-        """Hides these values from now on, also as Base64, hexadecimal, percent-encoded, escaped, or broken into lines.
+        """Hides these values from now on: in any case, backwards, as Base64, hexadecimal, escaped, or over lines.
 
         :param secrets: a multi-line one (a PEM key) is also hidden line by line; surrounding white space is ignored.
         """
@@ -145,10 +145,13 @@ def _forms(secret: str) -> Iterator[str]:
         if len(part) < SHORTEST:
             continue
         yield part
+        yield part[::-1]
         yield quote(part, safe="")
         yield json.dumps(part)[1:-1]
+        yield "".join(f"\\u{ord(character):04x}" for character in part)
         data = part.encode("utf-8", "surrogatepass")
         yield data.hex()
+        yield "".join(f"%{byte:02x}" for byte in data)
         yield from _in_base64(data)
 
 
@@ -168,9 +171,11 @@ def _without_known(text: str, forms: Iterable[str]) -> str:
     forms = tuple(forms)
     if not forms:
         return text
+    low = text.lower()
     for form in forms:
-        if form in text:
-            text = text.replace(form, make_mask(_KNOWN) + "\n" * form.count("\n"))
+        if form.lower() in low:
+            mask = make_mask(_KNOWN) + "\n" * form.count("\n")
+            text = re.sub(re.escape(form), lambda _, mask=mask: mask, text, flags=re.IGNORECASE)
     squeezed = "".join(text.split())
     if len(squeezed) == len(text):
         return text

@@ -10,8 +10,7 @@ from memory.deployments import deployments
 from pipeline.checkout import fetch_commits
 from pipeline.deployment.plan import DeploymentPlan
 from pipeline.deployment.status import DeploymentStatus
-from pipeline.run_context import RunContext
-from pipeline.runs.lifecycle import run_while_current
+from pipeline.run_context import RunContext, run_while_current
 from safety.required_checks import ChecksState, RequiredChecks, evaluate_checks
 
 _LOOK_PAUSE = timedelta(seconds=30)

@@ -16,8 +16,7 @@ from memory.runs import outbox
 from pipeline.checkout import fetch_commits
 from pipeline.deployment.plan import DeploymentPlan
 from pipeline.publishing.publisher import NO_ID, write_once
-from pipeline.run_context import RunContext
-from pipeline.runs.lifecycle import run_while_current
+from pipeline.run_context import RunContext, run_while_current
 
 log = structlog.get_logger(__name__)
 

@@ -15,8 +15,7 @@ from pipeline.issue.base_coverages import BaseCoverages, describe_place
 from pipeline.issue.help_needed import HelpGate
 from pipeline.issue.issue_input import IssueRunInput
 from pipeline.issue.run_end import REFUSAL_REASONS, RunEnd
-from pipeline.run_context import RunContext
-from pipeline.runs.lifecycle import run_while_current
+from pipeline.run_context import RunContext, run_while_current
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
 

@@ -18,8 +18,7 @@ from pipeline.issue.test_result import HeadTestResult
 from pipeline.issue.workflow_results import WorkflowResults
 from pipeline.publishing.progress import ProgressUpdates
 from pipeline.publishing.test_check import HeadTestCheck
-from pipeline.run_context import RunContext
-from pipeline.runs.lifecycle import run_while_current
+from pipeline.run_context import RunContext, run_while_current
 
 
 class HeadTester:

@@ -10,6 +10,7 @@ from agents.loop.turns import TURN, Assignment, CompletedTurn, Result, Turn, dig
 from memory.budgets import model_answers
 from memory.budgets.model_answers import AnswerOutcome, RecordedToolUse
 from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.run_context import run_while_current
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class AgentSteps:
         return await self.calls.context.journal.step(key, self._run_tools, self._name_turn(past), turn, use)
 
     async def _run_tools(self, name: str, turn: Turn, use: Use) -> CompletedTurn:
-        exchange = CompletedTurn(turn=turn, results=tuple(await use()))
+        context, phase = self.calls.context, self.calls.phase
+        results = await run_while_current(context.services, context.run, use())
+        exchange = CompletedTurn(turn=turn, results=tuple(results))
         used = [
             RecordedToolUse(
                 use.tool,
@@ -56,7 +59,6 @@ class AgentSteps:
             )
             for use, result in zip(turn.uses, exchange.results, strict=True)
         ]
-        context, phase = self.calls.context, self.calls.phase
         await model_answers.record_outcome(context.database, context.run, phase, name, used, context.now())
         return exchange
 

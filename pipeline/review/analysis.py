@@ -12,7 +12,7 @@ from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
 from pipeline.review.avoidance import build_avoidance_check, end_orphaned_whitelists
 from pipeline.review.base_branch import build_for_base, find_only_base
-from pipeline.runs.lifecycle import run_while_current
+from pipeline.run_context import run_while_current
 from pipeline.verdicts.settings import RunSettings, is_own_pull_request
 from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS

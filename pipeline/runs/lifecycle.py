@@ -1,6 +1,5 @@
 """Starts, waits, fails and ends every run in the same way, whatever it is about."""
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import TypeVar, TypeVarTuple
@@ -31,7 +30,7 @@ from pipeline.gates.ask import WaitingForGate, show_closed_gates
 from pipeline.maintenance.purge import purge_copies
 from pipeline.model_calls.memories import settle_memories
 from pipeline.publishing import trouble
-from pipeline.run_context import RunContext
+from pipeline.run_context import RunContext, make_superseded
 from pipeline.runs.closing import close_later
 from pipeline.runs.phases import enter_phase, leave_phase
 
@@ -41,7 +40,6 @@ T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 _SAID_BELOW = "what no check can show is said below"  # patch; stored
-_POLL_SECONDS = 1.0  # between two checks whether a run still owns its issue or pull request
 
 
 class RunWorkflow(ABC):
@@ -198,26 +196,6 @@ class RunWorkflow(ABC):
         else:
             reason = ReasonCode.halted if why == HALTED else self._waits_for
             await self._move(RunState.waiting, reason, why)
-
-
-async def run_while_current(services: Services, run: Run, work: Awaitable[T]) -> T:
-    """The answer of ``work``, which is stopped soon after the run is superseded.
-
-    :raises Superseded: if it was.
-    """
-    task = asyncio.ensure_future(work)
-    try:
-        while not (await asyncio.wait({task}, timeout=_POLL_SECONDS))[0]:
-            if not await runs.is_current(services.database, run):
-                raise make_superseded(run)
-        return task.result()
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-def make_superseded(run: Run) -> Superseded:
-    return Superseded(f"Run {run.id} was put an end to.")
 
 
 _SUCCESSES = frozenset({ReasonCode.proposed, ReasonCode.planned})

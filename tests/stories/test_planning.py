@@ -1,5 +1,8 @@
 """What people see when they ask Forge to plan an issue."""
 
+import asyncio
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -229,6 +232,35 @@ async def test_cancelled_while_it_waits(mode: str, story_with_model: Story, mode
     ]
     assert "stopped" in asked.status
     assert (await asked.run()).reason == "aborted"
+
+
+async def test_cancelled_while_it_searches(story_with_model: Story, model: ScriptedModel) -> None:
+    """What a model has Forge search ends with the run, however slow the patterns of one message are."""
+    asked = await open_issue(story_with_model, **{"deep.txt": "a" * 30_000 + "\n"})
+    slow = f"(a|aa)*(a|aa)*(a|aa)*b{os.getpid()}"
+    model.when("Discounts", Uses([("grep", {"pattern": slow})] * 30), plan())
+    await asked.alice.comment(asked.issue, "/forge plan")
+    for _ in range(600):
+        if _is_searched(slow):
+            break
+        await asyncio.sleep(0.1)
+    else:
+        pytest.fail("it never searched")
+    async with asyncio.timeout(45):
+        await asked.comment(asked.alice, "/forge cancel")
+    assert "stopped" in asked.status
+    assert (await asked.run()).reason == "aborted"
+    assert not _is_searched(slow)
+    assert len(model.calls) == 1
+
+
+def _is_searched(pattern: str) -> bool:
+    """Whether a process of this machine has a pattern in its command line."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if pattern.encode() in (entry / "cmdline").read_bytes():
+                return True
+    return False
 
 
 async def test_closed_while_it_waits(story_with_model: Story, model: ScriptedModel) -> None:

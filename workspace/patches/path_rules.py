@@ -4,9 +4,13 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from domain.text.escaping import is_invisible
+
 LONGEST, LONGEST_PART = 1_024, 255  # bytes
 _NTFS_SHORT = re.compile(r"gi[^.]{0,5}~[0-9]+")  # names that NTFS may also give to .git
-_HIDING = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
+_SEPARATORS = frozenset({"Zl", "Zp"})
+_AS_EMOJI = "\ufe0f"  # shows the symbol before it in colours
+_KEYCAP = "\u20e3"
 
 
 def find_mistake(path: str) -> str | None:
@@ -29,7 +33,17 @@ def find_mistake(path: str) -> str | None:
 def _hides(path: str) -> bool:
     if path.isascii():
         return not path.isprintable()
-    return any(unicodedata.category(character) in _HIDING for character in path)
+    neighbours = zip(f" {path[:-1]}", path, f"{path[1:]} ", strict=True)
+    return any(_cannot_be_seen(each) and not _makes_emoji(before, each, after) for before, each, after in neighbours)
+
+
+def _cannot_be_seen(character: str) -> bool:
+    return is_invisible(character) or unicodedata.category(character) in _SEPARATORS
+
+
+def _makes_emoji(before: str, character: str, after: str) -> bool:
+    """Whether a character belongs to an emoji, as names of honest files hold them; elsewhere it hides."""
+    return character == _AS_EMOJI and (unicodedata.category(before) in {"So", "Sm"} or after == _KEYCAP)
 
 
 def _parts_mistake(parts: list[str]) -> str | None:
@@ -52,7 +66,7 @@ def is_git(part: str) -> bool:
     HFS+ and APFS ignore invisible characters; NTFS ignores trailing dots and spaces, and knows streams and short names.
     All of them may ignore case.
     """
-    visible = "".join(character for character in part if unicodedata.category(character) not in _HIDING)
+    visible = "".join(character for character in part if not _cannot_be_seen(character))
     plain = unicodedata.normalize("NFKC", visible).casefold().split(":")[0].rstrip(". ")
     return plain == ".git" or _NTFS_SHORT.fullmatch(plain) is not None
 

@@ -49,12 +49,13 @@ def command_line(
     for path in (*SYSTEM_FILES, *map(str, reads)):
         argv += ["--ro-bind-try", path, path]
     argv += ["--dev", "/dev", "--size", str(64 * _MEGABYTE), "--tmpfs", "/dev/shm"]
-    argv += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    argv += ["--proc", "/proc"]
     argv += ["--ro-bind", str(folder), str(INSIDE), "--chdir", str(INSIDE / start)]
     for name in writable:
         argv += ["--bind", str(folder / name), str(INSIDE / name)]
     argv += ["--args", str(variables)]
-    argv += ["--remount-ro", "/dev", "--remount-ro", "/"]
+    # A writable /proc would let it take back that it is the first to be killed when memory runs out.
+    argv += ["--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"]
     return [*argv, "--seccomp", str(rules)]
 
 

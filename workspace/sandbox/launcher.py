@@ -37,7 +37,7 @@ class _Plan:
     """The program to start and its limits, from the command line. All values are Forge's own."""
 
     def __init__(self, arguments: list[str]) -> None:
-        self.account: tuple[int, int] | None = None
+        self.account: tuple[int, int, int] | None = None
         self.limits: dict[int, int] = {}
         self.look: list[str] = []
         self.use: list[str] = []
@@ -56,8 +56,8 @@ class _Plan:
 
     def _take(self, option: str, value: str) -> None:
         if option == "--account":
-            uid, gid = value.split(":")
-            self.account = int(uid), int(gid)
+            uid, gid, group = value.split(":")
+            self.account = int(uid), int(gid), int(group)
         elif option == "--limit":
             name, number = value.split("=")
             self.limits[int(name)] = int(number)
@@ -172,14 +172,15 @@ def _watch(plan: _Plan, child: int, forge: int) -> None:
     waiting = select.poll()
     waiting.register(os.pidfd_open(child), select.POLLIN)
     looks = 0
+    reserve = choose_reserve(plan.scratch)
     while not waiting.poll(_TICK):
         looks += 1
         if os.getppid() != forge:
             _stop("Forge is gone")
         if _too_many(plan.processes):
             _stop(f"it had more than {plan.processes} processes and threads")
-        if looks % 8 == 0 and too_full([plan.scratch], plan.scratch_bytes, plan.scratch_files):
-            _stop(describe_overflow(plan.scratch_bytes, plan.scratch_files))
+        if looks % 8 == 0 and (why := explain_excess([plan.scratch], plan.scratch_bytes, plan.scratch_files, reserve)):
+            _stop(why)
 
 
 def _stop(why: str) -> None:
@@ -205,9 +206,40 @@ def _too_many(most: int) -> bool:
 # Disk usage, which Forge checks, too
 
 
+_RESERVE = 1 << 30
+
+
+def choose_reserve(folder: str) -> int:
+    """How many bytes of the disk of a folder a program has to leave free: 1 GB, or half of the little that is free."""
+    return min(_RESERVE, _count_free(folder) // 2)
+
+
+def explain_full_disk(folder: str, reserve: int) -> str:
+    """Why a program is stopped though its files may not be what fills the disk; empty if there is room.
+
+    Nothing that it does to its files can hide them from this.
+    """
+    return f"less than {reserve:,} bytes were left on the disk it writes to" if _count_free(folder) < reserve else ""
+
+
+def _count_free(folder: str) -> int:
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize
+
+
 def describe_overflow(size: int, files: int) -> str:
     """Why a program is stopped that wrote too much."""
     return f"it left more than {size:,} bytes or {files:,} files, or a folder that cannot be looked through"
+
+
+def explain_excess(folders: list[str], size: int, files: int, reserve: int) -> str:
+    """Why a program is stopped for what it wrote; empty if it is not.
+
+    :param reserve: of :func:`choose_reserve`; see :func:`too_full` for the others.
+    """
+    if too_full(folders, size, files):
+        return describe_overflow(size, files)
+    return explain_full_disk(folders[0], reserve)
 
 
 def too_full(folders: list[str], size: int, files: int) -> bool:

@@ -16,9 +16,12 @@ _SET_DEATH_SIGNAL, _SET_DUMPABLE, _SET_NO_NEW_PRIVILEGES = 1, 4, 38
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def drop_account(uid: int, gid: int) -> None:
-    """Become another account for good. Only root can."""
-    os.setgroups([])
+def drop_account(uid: int, gid: int, *groups: int) -> None:
+    """Become another account for good. Only root can.
+
+    :param groups: further ones that it is in.
+    """
+    os.setgroups(groups)
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
 
@@ -36,11 +39,15 @@ def renounce(parent: int) -> None:
 
 
 def limit(limits: dict[int, int]) -> None:
-    """Set resource limits, soft and hard, as far as the present hard limits go."""
+    """Set resource limits, soft and hard, as far as the present hard limits go.
+
+    For processor time the hard limit is a second later, so that SIGXCPU tells what ended the process.
+    """
     for name, wanted in limits.items():
         hard = resource.getrlimit(name)[1]
         value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(name, (value, value))
+        most = value + 1 if name == resource.RLIMIT_CPU and hard in (resource.RLIM_INFINITY, value + 1) else value
+        resource.setrlimit(name, (value, most))
 
 
 def be_first_to_go() -> None:

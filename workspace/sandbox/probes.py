@@ -7,11 +7,14 @@ FACTS is JSON. One line is printed for each attack: its name, a tab, and ``refus
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import mmap
 import os
 import platform
+import signal
 import socket
+import struct
 import sys
 import tempfile
 import time
@@ -21,6 +24,7 @@ from typing import TypedDict
 
 REFUSED, POSSIBLE = "refused", "possible"
 SURVIVE = "leave a daemon behind"
+END_OTHER = "end a program of another run"
 PROCESSES = "start more processes than allowed"
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -34,6 +38,8 @@ class VictimFacts(TypedDict):
     :param file: a file of Forge that every account may read, in a folder where every account may write.
     :param port: a port on loopback at which something listens.
     :param path, abstract: two Unix sockets at which something listens.
+    :param other: the folder of another run.
+    :param bystander: a process of another run.
     :param memory, size, processes: the limits, in bytes and in number.
     :param patience: how long, in seconds, to wait for being stopped for too many processes.
     """
@@ -44,6 +50,8 @@ class VictimFacts(TypedDict):
     port: int
     path: str
     abstract: str
+    other: str
+    bystander: int
     memory: int
     size: int
     processes: int
@@ -105,6 +113,55 @@ def _unix(address: str) -> None:
 def _signal(facts: VictimFacts) -> None:
     _same_namespace(facts)
     os.kill(facts["pid"], 0)
+
+
+def _end_other(facts: VictimFacts) -> None:
+    """Whether this succeeded shows only after the run."""
+    _same_namespace(facts)
+    process, kill = facts["bystander"], signal.SIGKILL
+    numbers = {"x86_64": (200, 234, 129), "aarch64": (130, 131, 138)}[platform.machine()]
+    for attempt in (
+        lambda: os.kill(process, kill),
+        lambda: _check_call(_libc.syscall(numbers[0], process, kill)),
+        lambda: _check_call(_libc.syscall(numbers[1], process, process, kill)),
+        lambda: _check_call(_libc.syscall(numbers[2], process, kill, struct.pack("=iiii112x", kill, 0, -1, 0))),
+        lambda: signal.pidfd_send_signal(os.pidfd_open(process), kill),
+        lambda: _end_by_file(lambda file: fcntl.fcntl(file, fcntl.F_SETOWN, process)),
+        lambda: _end_by_file(lambda file: fcntl.fcntl(file, 15, struct.pack("=ii", 1, process))),  # F_SETOWN_EX
+        lambda: _end_by_file(lambda file: fcntl.ioctl(file, 0x8901, struct.pack("=i", process))),  # FIOSETOWN
+    ):
+        with contextlib.suppress(OSError):
+            attempt()
+
+
+def _end_by_file(set_owner: Callable[[int], object]) -> None:
+    """Have the kernel signal the owner of a socket that something can be read from it."""
+    mine, other = socket.socketpair()
+    with mine, other:
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(mine, 10, signal.SIGKILL)  # F_SETSIG
+        set_owner(mine.fileno())
+        fcntl.fcntl(mine, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+        other.send(b"x")
+
+
+def _break_folder(facts: VictimFacts) -> None:
+    Path(facts["other"], "code").chmod(0)
+
+
+def _be_last_to_go(_: VictimFacts) -> None:
+    Path("/proc/self/oom_score_adj").write_text("0")
+
+
+def _hide_memory(_: VictimFacts) -> None:
+    size = 64 << 20
+    with contextlib.suppress(OSError):
+        with os.fdopen(os.memfd_create("memory"), "wb") as file:
+            file.truncate(size)
+        return
+    private, remove = 0, 0
+    segment = _check_call(_libc.shmget(private, size, 0o600))
+    _check_call(_libc.shmctl(segment, remove, 0))
 
 
 def _trace(facts: VictimFacts) -> None:
@@ -195,6 +252,8 @@ ATTACKS: Mapping[str, Callable[[VictimFacts], None]] = {
     "read Forge's memory": _read_memory,
     "trace Forge": _trace,
     "signal Forge": _signal,
+    END_OTHER: _end_other,
+    "break the folder of another run": _break_folder,
     "list other processes": _list_processes,
     "read a file of Forge": _read_file,
     "change a file of Forge": _change_file,
@@ -206,6 +265,8 @@ ATTACKS: Mapping[str, Callable[[VictimFacts], None]] = {
     "use keys or io_uring": _kernel,
     "change kernel settings": _settings,
     "take more memory than allowed": _memory,
+    "hold memory that no process counts": _hide_memory,
+    "be killed later than others when memory runs out": _be_last_to_go,
     "write a larger file than allowed": _file_size,
     SURVIVE: _daemon,
     PROCESSES: _bomb,

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import uuid
 from collections.abc import Collection, Generator
@@ -49,6 +50,8 @@ try "read Forge's environment" grep -qa FORGE_ "/proc/$2/environ"
 try "read a file of Forge" cat "$1"
 try "change a file of Forge" sh -c ': > "$1.new"' sh "$1"
 try "change its input" sh -c ': > new'
+try "break the folder of another run" chmod 0 "$3/code"
+try "be killed later than others when memory runs out" sh -c 'echo 0 > /proc/self/oom_score_adj'
 try "change kernel settings" sh -c ': > /proc/sys/kernel/core_pattern'
 """
 
@@ -128,14 +131,15 @@ def _prerequisites(level: int) -> None:
 async def _attack(level: int, user: str) -> tuple[tuple[Attack, ...], str]:
     """The result of each attack, none if nothing could be started; and what the program printed as errors."""
     candidate = Sandbox((), find_account(user))
-    with _victim(level) as facts, candidate.folder() as folder:
+    with _victim(level, candidate) as (facts, bystander), candidate.folder() as folder:
         shutil.copyfile(probes.__file__, folder / "attacks.py")
         (folder / "attacks.py").chmod(0o644)
         done = await candidate.try_level(_in_python(facts, folder), level)
         if b"\t" not in done.stdout.data:
             done = await candidate.try_level(_in_shell(facts, folder), level)
         survived = await _has_survivors(facts["file"], seconds=0 if level == LIMITS else 3)
-    return _verdicts(done, survived), done.stderr.data.decode(errors="replace").strip()
+        is_ended = bystander.poll() is not None
+    return _verdicts(done, survived, is_ended), done.stderr.data.decode(errors="replace").strip()
 
 
 def _in_python(facts: probes.VictimFacts, folder: Path) -> SandboxCommand:
@@ -146,10 +150,11 @@ def _in_python(facts: probes.VictimFacts, folder: Path) -> SandboxCommand:
 
 
 def _in_shell(facts: probes.VictimFacts, folder: Path) -> SandboxCommand:
-    return SandboxCommand(("/bin/sh", "-c", _IN_SHELL, "sh", facts["file"], str(facts["pid"])), folder, memory=_MEMORY)
+    argv = ("/bin/sh", "-c", _IN_SHELL, "sh", facts["file"], str(facts["pid"]), facts["other"])
+    return SandboxCommand(argv, folder, memory=_MEMORY)
 
 
-def _verdicts(done: Completed, survived: bool) -> tuple[Attack, ...]:
+def _verdicts(done: Completed, survived: bool, is_ended: bool) -> tuple[Attack, ...]:
     """The verdict on each attack. If the run was stopped while it started processes, that attack was refused."""
     lines = [line.partition("\t") for line in done.stdout.data.decode(errors="replace").splitlines()]
     answers = {name: answer == probes.REFUSED for name, _, answer in lines}
@@ -157,14 +162,22 @@ def _verdicts(done: Completed, survived: bool) -> tuple[Attack, ...]:
         return ()
     if probes.SURVIVE in answers:
         answers[probes.SURVIVE] = not survived
+        answers[probes.END_OTHER] = not is_ended
         answers.setdefault(probes.PROCESSES, done.status not in (None, 0))
     return tuple(Attack(name, answers.get(name)) for name in probes.ATTACKS)
 
 
 @contextmanager
-def _victim(level: int) -> Generator[probes.VictimFacts]:
-    """The targets of the attacks: this process, a file, and sockets at which something listens."""
-    with temporary_folder("probe") as folder, ExitStack() as stack:
+def _victim(level: int, sandbox: Sandbox) -> Generator[tuple[probes.VictimFacts, subprocess.Popen[bytes]]]:
+    """The targets of the attacks: this process, a file, sockets at which something listens, and another run."""
+    with temporary_folder("probe") as folder, sandbox.folder() as other, ExitStack() as stack:
+        account, uid, gid = sandbox.account, None, None
+        (other / "code").mkdir(0o700)
+        if account is not None:
+            uid, gid = account.uid, account.gid
+            os.chown(other / "code", uid, gid)
+        bystander = stack.enter_context(subprocess.Popen(["sleep", "100"], cwd="/", user=uid, group=gid))
+        stack.callback(bystander.kill)
         folder.chmod(0o777)
         file = folder / "file"
         file.write_text("x")
@@ -176,18 +189,21 @@ def _victim(level: int) -> Generator[probes.VictimFacts]:
             listening.bind(address)
             listening.listen()
         Path(path).chmod(0o777)
-        yield probes.VictimFacts(
+        facts = probes.VictimFacts(
             pid=os.getpid(),
             namespace=str(Path("/proc/self/ns/pid").readlink()),
             file=str(file),
             port=port,
             path=path,
             abstract=abstract,
+            other=str(other),
+            bystander=bystander.pid,
             memory=_MEMORY,
             size=_FILE,
             processes=_PROCESSES,
             patience=0 if level == LIMITS else 5,
         )
+        yield facts, bystander
 
 
 async def _has_survivors(marker: str, seconds: float) -> bool:

@@ -13,6 +13,7 @@ import contextlib
 import os
 import pwd
 import resource
+import secrets
 import shutil
 import signal
 import sys
@@ -24,7 +25,7 @@ from pathlib import Path
 
 from domain.errors import ToolError
 from workspace.sandbox import bubblewrap, registry_proxy
-from workspace.sandbox.launcher import BOOT, SYSTEM, describe_overflow, too_full
+from workspace.sandbox.launcher import BOOT, SYSTEM, choose_reserve, explain_excess
 from workspace.sandbox.output import Capture, Output, wait_for_end
 from workspace.sandbox.registry_proxy import Address, Forwarder
 from workspace.sandbox.suspension import ProgramControl
@@ -35,12 +36,17 @@ LANDLOCK = 2
 BUBBLEWRAP = 3
 
 _SHELL = "/bin/sh"
+_GROUPS = range(61_184, 65_520)
+"""Groups of which no file lasts: those that systemd lends to services (``DynamicUser``)."""
 _MEGABYTE = 1 << 20
+PATIENCE = 10
+"""How much longer than its processor time a tool of ours may take on a busy machine."""
+_OUT_OF_TIME = (-signal.SIGXCPU, 128 + signal.SIGXCPU)  # level 1, and the others, which have a process around it
 _LOOK = 0.2  # seconds between two checks of what a program writes; more if a check takes long
 # dash and busybox call the process limit -p, bash calls it -u.
+_FIRST_TO_GO = '{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null; exec "$@"'
 _LIMITED = (
-    "{ echo 1000 > /proc/self/oom_score_adj; } 2>/dev/null; "
-    'ulimit -c 0; ulimit -t "$1"; ulimit -v "$2"; ulimit -f "$3"; ulimit -n "$4"; '
+    'ulimit -c 0; ulimit -S -t "$1"; ulimit -H -t $(($1 + 1)); ulimit -v "$2"; ulimit -f "$3"; ulimit -n "$4"; '
     '[ "$5" = 0 ] || ulimit -p "$5" 2>/dev/null || ulimit -u "$5"; shift 5; exec "$@"'
 )
 
@@ -108,7 +114,8 @@ class SandboxCommand:
 
     :param argv: program and arguments. An absolute program path works even if the account cannot reach it.
     :param folder: what it may read; above level 1 it sees no other files of the host but system folders and ``reads``.
-    :param seconds: wall-clock limit; processor time is limited to the same.
+    :param seconds: wall-clock limit.
+    :param processor_seconds: processor time of each process; by default the same as ``seconds``.
     :param memory: address space in bytes.
     :param output: bytes kept of each of its two outputs.
     :param processes: how many processes and threads it may have; not limited at level 1.
@@ -128,6 +135,7 @@ class SandboxCommand:
     argv: tuple[str, ...]
     folder: Path
     seconds: float = 30.0
+    processor_seconds: float | None = None
     memory: int = 4096 * _MEGABYTE
     output: int = 32 * _MEGABYTE
     processes: int = 256
@@ -146,8 +154,8 @@ class SandboxCommand:
 class Completed:
     """How a program ended.
 
-    ``status`` is None if it was stopped: at its time limit, for printing far too much, or for exceeding its quota; the
-    last line of ``stderr`` says so in the last case.
+    ``status`` is None if it was stopped: at its time limit, for printing far too much, or for what it wrote; the last
+    line of ``stderr`` says so in the last case.
     """
 
     status: int | None
@@ -191,12 +199,35 @@ class Sandbox:
 
     @contextlib.contextmanager
     def folder(self) -> Generator[Path]:
-        """A temporary folder that the unprivileged account can read, and no other account but Forge's."""
-        with temporary_folder("files") as path:
+        """A temporary folder that only Forge and what runs in it can enter.
+
+        As root, it belongs to a group that nothing else has. So programs of one account cannot reach each other's
+        folders, whose names they may know.
+        """
+        with self._close_folder("files", _choose_group()) as path:
+            yield path
+
+    @contextlib.contextmanager
+    def _close_folder(self, purpose: str, group: int) -> Generator[Path]:
+        with temporary_folder(purpose) as path:
             if self.account is not None:
-                os.chown(path, 0, self.account.gid)
+                os.chown(path, 0, group)
                 path.chmod(0o750)
             yield path
+
+    async def run_tool(self, command: SandboxCommand, level: int) -> Completed:
+        """Run a tool of ours, whose processor time is limited to ``command.seconds`` of each process.
+
+        How busy the machine is must not decide what a review says; the wall clock only ends what waits.
+
+        :raises ToolError: as :meth:`run`, and if it did not finish.
+        """
+        seconds = command.seconds
+        patient = replace(command, seconds=PATIENCE * seconds, processor_seconds=seconds)
+        done = await self.run(patient, level)
+        if done.stdout.is_complete and (done.status is None or done.status in _OUT_OF_TIME):
+            raise ToolError(f"{Path(command.argv[0]).name} did not finish within {seconds:g} seconds and was stopped.")
+        return done
 
     async def try_level(self, command: SandboxCommand, level: int) -> Completed:
         """Run a program at a level that may not work; only the probe needs this."""
@@ -206,7 +237,8 @@ class Sandbox:
             pipes = [await output.open(stack) for output in outputs]
             started = time.monotonic()
             process = await self._spawn(start, command, pipes)
-            watching = asyncio.create_task(_stop_when_full(process.pid, command))
+            reserve = choose_reserve(str(command.folder))
+            watching = asyncio.create_task(_stop_when_full(process.pid, command, reserve))
             control = command.control or ProgramControl()
             control.attach(process.pid)
             try:
@@ -214,14 +246,15 @@ class Sandbox:
                     status = await wait_for_end(process, outputs, command.seconds)
             finally:
                 control.detach()
-                was_full = watching.done()
+                why_full = watching.result() if watching.done() else ""
                 watching.cancel()
                 _kill_group(process.pid)
                 await process.wait()
             done = Completed(status, outputs[0].output(), outputs[1].output(), time.monotonic() - started)
             if start.forwarder and start.forwarder.trouble:
                 done = _append_line(done, start.forwarder.trouble)
-            return _mark_overfull(done, command.quota) if was_full or await _too_full(command) else done
+            why_full = why_full or await _explain_excess(command, reserve)
+            return replace(_append_line(done, f"Stopped: {why_full}."), status=None) if why_full else done
 
     def _start(self, command: SandboxCommand, level: int, stack: contextlib.ExitStack) -> "_Start":
         if command.writable and level == LIMITS:
@@ -236,7 +269,7 @@ class Sandbox:
             argv[0] = f"/proc/self/fd/{program}"
         if level != BUBBLEWRAP:
             environment = {**_environment(command.folder), **command.environment}
-            return _Start(_add_limits(argv, command, 0), environment, descriptors, self.account)
+            return _Start(_be_first_to_go(_add_limits(argv, command, 0)), environment, descriptors, self.account)
         try:
             rules = bubblewrap.filter_file()
         except OSError as error:
@@ -255,13 +288,17 @@ class Sandbox:
             command.folder, rules, variables, command.reads, command.writable, command.start
         )
         around = _environment(Path("/tmp"))
-        return _Start([*outside, "--", *inside], around, [*descriptors, rules, variables], self.account, forwarder)
+        # Before it starts, since inside nothing in /proc can be changed.
+        argv = _be_first_to_go([*outside, "--", *inside])
+        return _Start(argv, around, [*descriptors, rules, variables], self.account, forwarder)
 
     def _start_launcher(
         self, argv: list[str], program: int | None, command: SandboxCommand, stack: contextlib.ExitStack
     ) -> "_Start":
         """Level 2. The launcher starts under Forge's account and drops to the other one itself."""
-        scratch = stack.enter_context(temporary_folder("scratch"))
+        group = _find_group(command.folder, self.account)
+        scratch = stack.enter_context(self._close_folder("scratch", group)) / "scratch"
+        scratch.mkdir(0o700)
         options = [f"--limit={name}={value}" for name, value in _limits(command).items()]
         options += [f"--look={command.folder}", *(f"--use={folder}" for folder in command.reads)]
         options += [f"--change={command.folder / name}" for name in command.writable]
@@ -271,7 +308,7 @@ class Sandbox:
             options.append(f"--program={program}")
         if self.account is not None:
             os.chown(scratch, self.account.uid, self.account.gid)
-            options.append(f"--account={self.account.uid}:{self.account.gid}")
+            options.append(f"--account={self.account.uid}:{self.account.gid}:{group}")
         root = str(Path(__file__).parents[2])
         launcher = [sys.executable, "-I", "-S", "-c", BOOT, root, *options, "--", *argv]
         return _Start(launcher, _environment(scratch, str(scratch)), [] if program is None else [program], None)
@@ -291,13 +328,24 @@ class Sandbox:
                 umask=0o077,
                 user=account.uid if account else None,
                 group=account.gid if account else None,
-                extra_groups=[] if account else None,
+                extra_groups=[_find_group(command.folder, account)] if account else None,
             )
         except OSError as error:
             raise ToolError(f"{command.argv[0]} could not be started: {error.strerror}.") from error
         finally:
             for pipe in pipes:
                 os.close(pipe)
+
+
+def _choose_group() -> int:
+    return secrets.choice(_GROUPS)
+
+
+def _find_group(folder: Path, account: UnixAccount | None) -> int:
+    """The group that may enter a folder of :meth:`Sandbox.folder`, or what is in it; else the account's own."""
+    groups = [each.stat().st_gid for each in (folder, *folder.parents)]
+    own = 0 if account is None else account.gid
+    return next((group for group in groups if group in _GROUPS), own)
 
 
 @dataclass(frozen=True)
@@ -337,10 +385,14 @@ def _environment(home: Path, temporary: str = "/tmp") -> dict[str, str]:
     return {"PATH": bubblewrap.PATH, "HOME": str(home), "LANG": "C.UTF-8", "TMPDIR": temporary, "NO_COLOR": "1"}
 
 
+def _round_processor_seconds(command: SandboxCommand) -> int:
+    return int(command.seconds if command.processor_seconds is None else command.processor_seconds) + 1
+
+
 def _limits(command: SandboxCommand) -> dict[int, int]:
     return {
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_CPU: int(command.seconds) + 1,
+        resource.RLIMIT_CPU: _round_processor_seconds(command),
         resource.RLIMIT_AS: command.memory,
         resource.RLIMIT_FSIZE: command.file_bytes,
         resource.RLIMIT_NOFILE: command.open_files,
@@ -349,30 +401,32 @@ def _limits(command: SandboxCommand) -> dict[int, int]:
 
 def _add_limits(argv: list[str], command: SandboxCommand, processes: int) -> list[str]:
     sizes = (command.memory // 1024, command.file_bytes // 512)
-    numbers = (int(command.seconds) + 1, *sizes, command.open_files, processes)
+    numbers = (_round_processor_seconds(command), *sizes, command.open_files, processes)
     return [_SHELL, "-c", _LIMITED, "sh", *map(str, numbers), *argv]
 
 
-async def _stop_when_full(group: int, command: SandboxCommand) -> None:
-    """Kill a group of processes as soon as its folders hold too much. Never returns before that."""
+def _be_first_to_go(argv: list[str]) -> list[str]:
+    """The program, killed before others when the machine runs out of memory."""
+    return [_SHELL, "-c", _FIRST_TO_GO, "sh", *argv]
+
+
+async def _stop_when_full(group: int, command: SandboxCommand, reserve: int) -> str:
+    """Kill a group of processes as soon as its folders hold too much, and tell why. Never returns before that."""
     pause = _LOOK
     while True:
         await asyncio.sleep(pause)
         started = time.monotonic()
-        if await _too_full(command):
-            return _kill_group(group)
+        if why := await _explain_excess(command, reserve):
+            _kill_group(group)
+            return why
         pause = max(_LOOK, time.monotonic() - started)
 
 
-async def _too_full(command: SandboxCommand) -> bool:
+async def _explain_excess(command: SandboxCommand, reserve: int) -> str:
     folders = [str(command.folder / name) for name in command.writable]
     if not folders:
-        return False
-    return await asyncio.to_thread(too_full, folders, command.quota.bytes, command.quota.files)
-
-
-def _mark_overfull(done: Completed, quota: Quota) -> Completed:
-    return replace(_append_line(done, f"Stopped: {describe_overflow(quota.bytes, quota.files)}."), status=None)
+        return ""
+    return await asyncio.to_thread(explain_excess, folders, command.quota.bytes, command.quota.files, reserve)
 
 
 def _append_line(done: Completed, sentence: str) -> Completed:

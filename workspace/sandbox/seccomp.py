@@ -50,6 +50,11 @@ _FORBIDDEN: Calls = {
     "open_by_handle_at": (304, 265),
 }
 
+# Memory that no process needs to map, so that nothing counts it. Answered as by a kernel that lacks them: what knows
+# them (.NET, wasmtime, ZGC, Chromium) then does without, or takes a file.
+_UNCOUNTED: Calls = {"memfd_create": (319, 279), "memfd_secret": (447, 447)}
+_LARGEST_SEGMENT = 1 << 16  # bytes of shared memory by shmget; PostgreSQL needs 56
+
 # At level 3 namespaces do this: no network, and nothing that outlives the process or reaches another one.
 _SHARED: Calls = {
     "socket": (41, 198),
@@ -99,6 +104,9 @@ _SIGNALS: Calls = {
     "rt_tgsigqueueinfo": (297, 240),
     "pidfd_send_signal": (424, 424),
 }
+# Calls whose second argument says what they do: here, whom the kernel signals when a file is ready (F_SETOWN, F_SETSIG,
+# F_SETOWN_EX; FIOSETOWN, SIOCSPGRP).
+_SIGNALS_BY_FILE: dict[tuple[int, int], tuple[int, ...]] = {(72, 25): (8, 10, 15), (16, 29): (0x8901, 0x8902)}
 _PROCESSES: Calls = {
     "clone": (56, 220),
     "fork": (57, -1),
@@ -106,14 +114,14 @@ _PROCESSES: Calls = {
     "execve": (59, 221),
     "execveat": (322, 281),
 }
-_CLONE, _CLONE3, _SOCKET, _SECCOMP = (56, 220), (435, 435), (41, 198), (317, 277)
+_CLONE, _CLONE3, _SOCKET, _SECCOMP, _SHMGET = (56, 220), (435, 435), (41, 198), (317, 277), (29, 194)
 _NAMESPACES = 0x7E020000  # the CLONE_NEW flags
 _FAMILIES = (1, 2, 10)  # unix, inet, inet6: vsock and others are not part of a network namespace
 
 _MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 _LOAD, _EQUAL, _AT_LEAST, _ANY_OF, _GIVE = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
-_FIRST_ARGUMENT = 16
+_FIRST_ARGUMENT, _SECOND_ARGUMENT, _SECOND_UPPER_HALF = 16, 24, 28
 
 
 def filter_for_namespaces() -> bytes:
@@ -121,7 +129,7 @@ def filter_for_namespaces() -> bytes:
 
     :raises OSError: this processor is not known.
     """
-    steps = _refuse(_FORBIDDEN)
+    steps = [*_refuse(_FORBIDDEN), *_limit_segments()]
     steps += [(_EQUAL, 0, len(_FAMILIES) + 3, _SOCKET[_machine()[1]]), (_LOAD, 0, 0, _FIRST_ARGUMENT)]
     steps += [(_EQUAL, len(_FAMILIES) - index, 0, family) for index, family in enumerate(_FAMILIES)]
     steps += [(_GIVE, 0, 0, _REFUSE | errno.EPERM), (_GIVE, 0, 0, _ALLOW)]
@@ -138,7 +146,7 @@ def filter_for_shared(*, signals: bool, own_account: bool) -> bytes:
     refused = _FORBIDDEN | _SHARED
     refused |= {} if signals else _SIGNALS
     refused |= {} if own_account else _BY_PATH
-    steps = _refuse(refused)
+    steps = [*_refuse(refused), *([] if signals else _refuse_signals_by_file())]
     for numbers in _LEAVING.values():
         steps += _answer(numbers, _REFUSE)
     for numbers in _ON_OTHERS.values():
@@ -149,7 +157,7 @@ def filter_for_shared(*, signals: bool, own_account: bool) -> bytes:
 
 def filter_for_parser() -> bytes:
     """An additional filter for a parser, which needs no other processes."""
-    return _program(_refuse(_PROCESSES | _SIGNALS))
+    return _program([*_refuse(_PROCESSES | _SIGNALS), *_refuse_signals_by_file()])
 
 
 def install(program: bytes) -> None:
@@ -183,7 +191,9 @@ def _program(steps: list[Step]) -> bytes:
     if column == 0:
         x32 = 0x40000000
         code += [(_AT_LEAST, 0, 1, x32), (_GIVE, 0, 0, _REFUSE | errno.ENOSYS)]
-    code += [*_answer(_CLONE3, _REFUSE | errno.ENOSYS), *steps, (_GIVE, 0, 0, _ALLOW)]
+    for numbers in (_CLONE3, *_UNCOUNTED.values()):
+        code += _answer(numbers, _REFUSE | errno.ENOSYS)
+    code += [*steps, (_GIVE, 0, 0, _ALLOW)]
     return b"".join(struct.pack("=HBBI", *step) for step in code)
 
 
@@ -194,6 +204,28 @@ def _refuse(calls: Calls) -> list[Step]:
 def _answer(numbers: tuple[int, int], answer: int) -> list[Step]:
     number = numbers[_machine()[1]]
     return [] if number < 0 else [(_EQUAL, 0, 1, number), (_GIVE, 0, 0, answer)]
+
+
+def _refuse_signals_by_file() -> list[Step]:
+    steps: list[Step] = []
+    for numbers, orders in _SIGNALS_BY_FILE.items():
+        tests: list[Step] = [(_EQUAL, len(orders) - index, 0, order) for index, order in enumerate(orders)]
+        steps += [(_EQUAL, 0, len(orders) + 3, numbers[_machine()[1]]), (_LOAD, 0, 0, _SECOND_ARGUMENT), *tests]
+        steps += [(_GIVE, 0, 0, _ALLOW), (_GIVE, 0, 0, _REFUSE | errno.EPERM)]
+    return steps
+
+
+def _limit_segments() -> list[Step]:
+    """Refuses large shared memory, which lasts when no process maps it."""
+    return [
+        (_EQUAL, 0, 6, _SHMGET[_machine()[1]]),
+        (_LOAD, 0, 0, _SECOND_UPPER_HALF),
+        (_EQUAL, 0, 2, 0),
+        (_LOAD, 0, 0, _SECOND_ARGUMENT),
+        (_AT_LEAST, 0, 1, _LARGEST_SEGMENT + 1),
+        (_GIVE, 0, 0, _REFUSE | errno.ENOMEM),
+        (_GIVE, 0, 0, _ALLOW),
+    ]
 
 
 def _when(numbers: tuple[int, int], test: Step, *, then: int, otherwise: int) -> list[Step]:

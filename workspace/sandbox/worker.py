@@ -9,6 +9,7 @@ import contextlib
 import gc
 import importlib
 import json
+import math
 import mmap
 import os
 import resource
@@ -31,6 +32,8 @@ BOOT = (
 REQUEST = struct.Struct(">Id")
 ANSWER = struct.Struct(">I")
 
+PATIENCE = 10
+"""How much longer than its processor time an answer may take on a busy machine."""
 OUT_OF_TIME = "time"
 CRASHED = "crash"
 
@@ -151,21 +154,22 @@ class _Worker:
         process = os.pidfd_open(child)
         waiting = select.poll()
         waiting.register(process, select.POLLIN)
-        in_time = bool(waiting.poll(seconds * 1000))
+        in_time = bool(waiting.poll(PATIENCE * seconds * 1000))
         if not in_time:
             os.kill(child, signal.SIGKILL)
         status = os.waitpid(child, 0)[1]
         os.close(process)
         if status == 0:
             return None
-        return CRASHED if in_time else OUT_OF_TIME
+        is_over_limit = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU
+        return OUT_OF_TIME if is_over_limit or not in_time else CRASHED
 
     def _be_child(self, worker: int, request: mmap.mmap, length: int, answer: mmap.mmap, seconds: float) -> NoReturn:
         try:
             os.close(self._requests)
             os.close(self._answers)
             privileges.renounce(worker)
-            privileges.limit({resource.RLIMIT_CPU: int(seconds) + 1, resource.RLIMIT_NPROC: 0})
+            privileges.limit({resource.RLIMIT_CPU: math.ceil(seconds), resource.RLIMIT_NPROC: 0})
             if self._rules is not None:
                 seccomp.install(self._rules)
             _put(answer, self._answer(request[:length]))

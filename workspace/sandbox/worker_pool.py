@@ -19,7 +19,7 @@ from pydantic import JsonValue
 
 from domain.errors import ToolError
 from workspace.sandbox.sandbox import LANDLOCK, LIMITS, find_account
-from workspace.sandbox.worker import ANSWER, BOOT, OUT_OF_TIME, REQUEST
+from workspace.sandbox.worker import ANSWER, BOOT, OUT_OF_TIME, PATIENCE, REQUEST
 from workspace.temporary import temporary_folder
 
 _MEGABYTE = 1 << 20
@@ -102,7 +102,7 @@ class WorkerPool:
     async def call(self, job: str, request: JsonValue, seconds: float) -> JsonValue:
         """Have a worker do a job.
 
-        :param seconds: limit, counted from the moment a worker is free.
+        :param seconds: limit of processor time; the wall clock ends only what waits, much later.
         :raises ToolError: it took too long, the worker died, or the job failed.
         """
         message = json.dumps({"job": job, "request": request}).encode()
@@ -111,7 +111,7 @@ class WorkerPool:
         worker = await self._idle_worker()
         healthy = False
         try:
-            async with asyncio.timeout(seconds + _GRACE):
+            async with asyncio.timeout(PATIENCE * seconds + _GRACE):
                 answer = await worker.ask(message, seconds, self._limits.message)
             healthy = True
         except TimeoutError:

@@ -5,6 +5,7 @@ Backreferences are refused because they make matching take exponential time.
 """
 
 import re
+from collections.abc import Iterable
 
 from agents.loop.tools.tool import ToolMistake
 
@@ -20,6 +21,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_LARGEST = 20_000
 _MEMBER = re.compile(r"\[:\w+:\]|\\.|\[(?=[.:=])|.", re.DOTALL)
 _OUTSIDE = {"d": "[0-9]", "D": "[^0-9]", "t": "\t", "r": "\r", "'": "'", "`": "`"}
 _AS_THEY_ARE = frozenset("wWsSbB")
@@ -32,7 +34,32 @@ def to_extended(pattern: str) -> str:
 
     :raises ToolMistake: it holds something that ``grep -E`` cannot express.
     """
-    return "".join(map(_translate, _TOKEN.finditer(pattern)))
+    tokens = list(_TOKEN.finditer(pattern))
+    if _measure(tokens) > _LARGEST:
+        raise ToolMistake("The pattern repeats what repeats too often. Write * or + in place of {m,n}.")
+    return "".join(map(_translate, tokens))
+
+
+def _measure(tokens: Iterable[re.Match[str]]) -> int:
+    """How many characters a pattern has with everything written out that a bound repeats.
+
+    The C library writes it out, and fails in ways of its own where that needs more memory than there is.
+    """
+    sizes, last = [0], 0  # of the groups that are open, and of what a bound would repeat
+    for token in tokens:
+        if token["bound"] is not None:
+            times = max(int(number or 0) for number in token["bound"].strip("{}").split(","))
+            sizes[-1] += last * max(times - 1, 0)
+            last *= max(times, 1)
+        elif token["group"] is not None or token[0] == "(":
+            sizes.append(0)
+        elif token[0] == ")" and len(sizes) > 1:
+            last = sizes.pop()
+            sizes[-1] += last
+        else:
+            last = 1
+            sizes[-1] += last
+    return sum(sizes)
 
 
 def _translate(token: re.Match[str]) -> str:

@@ -183,13 +183,11 @@ class _Run:
         names = ["./" + path.removeprefix(prefix) for path in paths]
         argv = (tool_path("ruff"), command, "--isolated", "--no-cache", "--force-exclude", "--no-respect-gitignore")
         wanted = (*argv, *options, *arguments, "--", *names)
-        done = await self._sandbox.run(
+        done = await self._sandbox.run_tool(
             SandboxCommand(wanted, root, seconds=self._seconds, output=_MOST_PRINTED), self._level
         )
         if not done.stdout.is_complete:
             return done  # it was stopped while printing
-        if done.status is None:
-            raise ToolError(f"ruff did not finish within {self._seconds:g} seconds and was stopped.")
         if done.status == 2 and command == "check":
             said = shorten(done.stderr.data.decode(errors="replace"), 300)
             raise _SettingsRefused(said) if self._settings.configured else ToolError(f"ruff failed: {said}")

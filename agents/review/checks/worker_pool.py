@@ -19,7 +19,7 @@ class WorkerBudget:
     """Workers and time for one tool.
 
     :param seconds: how long failed pieces may take together before the tool stops.
-    :param piece: how long one piece may take, in seconds.
+    :param piece: how much processor time one piece may take, in seconds.
     """
 
     pool: WorkerPool
@@ -50,11 +50,11 @@ async def run_each(
             if spent >= shift.seconds:
                 failed.setdefault(f"Stopped after {shift.seconds:g} seconds", []).append(name(piece))
                 return None
-            started = time.monotonic()
+            started, most = time.monotonic(), min(shift.piece, shift.seconds)
             try:
-                return piece, await shift.pool.call(job, request(piece), min(shift.piece, shift.seconds))
+                return piece, await shift.pool.call(job, request(piece), most)
             except ToolError as error:
-                spent += time.monotonic() - started
+                spent += min(time.monotonic() - started, most)  # longer only where the machine was busy
                 failed.setdefault(error.message.rstrip("."), []).append(name(piece))
                 return None
 

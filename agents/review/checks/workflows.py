@@ -43,11 +43,9 @@ async def check(
     silenced = () if heeding else ("--no-ignores",)
     options = ("--color=never", "--persona=regular", "--min-confidence=medium", "--format=json-v1", "--collect=all")
     wanted = (*argv, *options, *silenced, "--", HEAD, BASE)
-    done = await sandbox.run(SandboxCommand(wanted, folder, seconds=seconds, output=_MOST_PRINTED), level)
+    done = await sandbox.run_tool(SandboxCommand(wanted, folder, seconds=seconds, output=_MOST_PRINTED), level)
     if not done.stdout.is_complete:
         raise ToolError("zizmor reported more than can be taken in.")
-    if done.status is None:
-        raise ToolError(f"zizmor did not finish within {seconds:g} seconds and was stopped.")
     if done.status != 0:
         raise ToolError(f"zizmor failed: {shorten(done.stderr.data.decode(errors='replace'), 200)}")
     try:

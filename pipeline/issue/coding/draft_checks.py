@@ -11,8 +11,7 @@ from domain.config.configuration import Configuration
 from domain.review.review import RiskLevel
 from domain.runs.baseline import Baseline
 from domain.runs.testing import TestRun
-from pipeline.run_context import RunContext
-from pipeline.runs.lifecycle import run_while_current
+from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.request import load_request
 from safety.risk import PullRequestAuthor
 

@@ -17,8 +17,7 @@ from domain.runs.work_checkpoint import BrokenCheckpoint, WorkKey
 from pipeline.issue.coding.shadow_session import DelegatedTask, Rejected, ShadowSession
 from pipeline.issue.coding.work_history import WorkHistory, load_history
 from pipeline.issue.coding.work_keeper import TakenBack
-from pipeline.run_context import RunContext
-from pipeline.runs.lifecycle import run_while_current
+from pipeline.run_context import RunContext, run_while_current
 from workspace.draft import Draft
 from workspace.shadow import open_shadow
 

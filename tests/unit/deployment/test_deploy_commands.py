@@ -102,6 +102,15 @@ async def test_a_build_that_leaves_what_it_is_for_is_good(build: Run) -> None:
     assert odd.is_successful
 
 
+async def test_a_build_below_more_folders_than_a_path_can_name_is_looked_through(build: Run) -> None:
+    deep = (
+        "import os\nfor _ in range(25):\n    os.mkdir('d' * 200)\n    os.chdir('d' * 200)\nopen('x.txt', 'w').close()\n"
+    )
+    assert (await build(deep)).problem
+    above = "import os\nos.mkdir('dist')\nopen('dist/a.whl', 'w').write('x')\n"
+    assert not (await build(above + deep)).problem
+
+
 async def test_a_build_of_nothing_in_particular_needs_to_succeed_only(build: Run) -> None:
     assert (await build(PASSES, None)).is_successful
     assert (await build("raise SystemExit(3)\n", None)).problem == "python3 ended with status 3"

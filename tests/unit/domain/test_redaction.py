@@ -267,6 +267,10 @@ KNOWN = "a-webhook secret/with+signs"
         base64.urlsafe_b64encode(b"?" + KNOWN.encode() + b"?").decode(),
         KNOWN[:9] + "\n" + KNOWN[9:],
         " ".join(KNOWN),
+        KNOWN.upper(),
+        KNOWN[::-1],
+        "".join(f"\\u{ord(each):04X}" for each in KNOWN),
+        "".join(f"%{ord(each):02X}" for each in KNOWN),
     ],
 )
 def test_a_known_value_is_found_in_other_forms(form: str) -> None:

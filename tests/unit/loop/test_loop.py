@@ -1,6 +1,8 @@
 """The loop of every agent: reasoning, acting, handing in, and what ends it otherwise."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +13,7 @@ from pydantic import BaseModel
 
 from agents.llm.client import RetryPolicy
 from agents.llm.scripted import Fails, Says, ScriptedModel, Uses
-from agents.loop.loop import MAX_SILENT_TURNS, Agent, Done, Stopped, Stuck, run_agent
+from agents.loop.loop import MAX_SILENT_TURNS, MAX_USES, Agent, Done, Stopped, Stuck, run_agent
 from agents.loop.tools.tool import Tool, ToolMistake
 from agents.loop.turns import (
     DROPPED,
@@ -111,6 +113,34 @@ async def test_what_it_does_wrong_it_can_mend(wrong: Any, told: str) -> None:
     steps = build_steps(wrong, {"total": 6})
     assert await run_agent(ADDER, steps) == Done(Sum(total=6))
     assert told in steps.model.calls[1].content
+
+
+async def test_what_one_message_may_use_is_bounded() -> None:
+    """The uses that are too many are answered, so the model can make them in its next message."""
+    steps = build_steps(Uses([("look", {"of": "egg"})] * (MAX_USES + 2)), {"total": 6})
+    assert await run_agent(ADDER, steps) == Done(Sum(total=6))
+    results = steps.past[0].results
+    assert [result.is_error for result in results] == [False] * MAX_USES + [True] * 2
+    assert "Call it in the next one" in results[-1].text
+
+
+async def test_what_one_message_reads_takes_a_bounded_time_and_is_ended() -> None:
+    ended: list[str] = []
+
+    async def search(asked: Number) -> str:
+        try:
+            await asyncio.sleep(0 if asked.of == "tea" else 60)
+        except asyncio.CancelledError:
+            ended.append(asked.of)
+            raise
+        return "found"
+
+    agent = replace(ADDER, tools=[Tool("look", "Searches.", Number, search)], reading=0.2)
+    steps = build_steps(Uses([("look", {"of": "tea"}), ("look", {"of": "egg"})]), {"total": 6})
+    assert await run_agent(agent, steps) == Done(Sum(total=6))
+    assert [result.is_error for result in steps.past[0].results] == [False, True]
+    assert "Read less at a time" in steps.past[0].results[1].text
+    assert ended == ["egg"]
 
 
 async def test_who_only_talks_is_stuck() -> None:

@@ -146,6 +146,18 @@ async def test_time_is_limited_and_nothing_survives(sandbox: Sandbox) -> None:
     assert await is_gone(mark_seconds(61))
 
 
+async def test_a_tool_of_ours_is_stopped_by_its_processor_time_alone(sandbox: Sandbox) -> None:
+    """At each level: one that waits for a busy machine ends, one that never ends is stopped and named."""
+    for level in sandbox.levels:
+        if level.works:
+            with sandbox.folder() as folder:
+                waits = SandboxCommand(("/bin/sh", "-c", "sleep 1; echo done"), folder, seconds=0.3)
+                assert text(await sandbox.run_tool(waits, level.level)) == "done"
+                endless = SandboxCommand(("/bin/sh", "-c", "while :; do :; done"), folder, seconds=1)
+                with pytest.raises(ToolError, match=r"sh did not finish within 1 seconds"):
+                    await sandbox.run_tool(endless, level.level)
+
+
 async def test_a_child_that_keeps_the_pipes_does_not_hold_us(sandbox: Sandbox) -> None:
     done = await shell(sandbox, f"echo done; sleep {mark_seconds(62)} &", seconds=20)
     assert (done.status, text(done)) == (0, "done")

@@ -41,3 +41,12 @@ def list_lines(outcome: ToolOutcome, file: str) -> set[int]:
 def test_what_cannot_be_said_is_refused(pattern: str) -> None:
     with pytest.raises(ToolMistake, match="does not know"):
         to_extended(pattern)
+
+
+def test_what_repeats_what_repeats_is_refused_before_it_is_written_out() -> None:
+    """The C library would need gigabytes for it, and fails in ways of its own."""
+    for pattern in (r"((a{1,100}){1,100}){1,100}b", r"(?:a{2000}){2000}"):
+        with pytest.raises(ToolMistake, match="too often"):
+            to_extended(pattern)
+    for pattern in (r"(\d{1,3}\.){3}\d{1,3}", r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", r".{0,200}x.{0,200}"):
+        assert to_extended(pattern)
