@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from domain.text.hidden_characters import find_invisible
+
 LONGEST, LONGEST_PART = 1_024, 255  # bytes
 _NTFS_SHORT = re.compile(r"gi[^.]{0,5}~[0-9]+")  # names that NTFS may also give to .git
 _HIDING = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
@@ -29,7 +31,8 @@ def find_mistake(path: str) -> str | None:
 def _hides(path: str) -> bool:
     if path.isascii():
         return not path.isprintable()
-    return any(unicodedata.category(character) in _HIDING for character in path)
+    is_control = any(unicodedata.category(character) in _HIDING for character in path)
+    return is_control or next(find_invisible(path), None) is not None
 
 
 def _parts_mistake(parts: list[str]) -> str | None:
