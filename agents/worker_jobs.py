@@ -96,6 +96,7 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "cobertura": testing.read_cobertura,
     "selection": testing.select_tests,
     "parses": validity.is_parsed,
+    "broken by": validity.find_broken,
 }
 
 

@@ -97,14 +97,17 @@ class _Code:
 
     def _find_text(self, number: int, column: int) -> SgNode | None:
         """The string or comment that holds a place; None if it is code."""
-        node = self._root = self._root or SgRoot(self._text, self._language).root()
+        if self._root is None:
+            self._root = SgRoot(self._text, self._language).root()
+        node: SgNode | None = self._root
         found: SgNode | None = None
         while node is not None:
             if _CODE_IN_TEXT.match(node.kind()):
                 found = None
             elif _TEXT.search(node.kind()) and found is None:
                 found = node
-            node = next((child for child in node.children() if _holds(child, number - 1, column)), None)
+            children: list[SgNode] = node.children()
+            node = next((child for child in children if _holds(child, number - 1, column)), None)
         return found
 
 

@@ -26,7 +26,7 @@ DOCKERFILES, WORKFLOWS = "Dockerfiles", "workflows"
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckRow:
     """A check.
 
     :param rules: how the ids of its rules begin, up to the slash.
@@ -42,18 +42,18 @@ class Check:
 
 _DANGERS = ("js", "ruby", "php", "go", "java", "csharp", "rust", "c")
 _ROWS = (
-    Check(CheckName.ruff, ("ruff",), ("Python",)),
-    Check(CheckName.oxlint, ("oxlint",), ("JavaScript", "TypeScript")),
-    Check(CheckName.shellcheck, ("shellcheck",), ("shell",)),
-    Check(CheckName.hadolint, ("hadolint",), (DOCKERFILES,)),
-    Check(CheckName.zizmor, ("zizmor",), (WORKFLOWS,)),
-    Check(CheckName.syntax, ("syntax",)),
-    Check(CheckName.ast_grep, _DANGERS),
-    Check(CheckName.patterns, ("docker", "shell")),
-    Check(CheckName.hidden_text, ("hidden-text",)),
-    Check(CheckName.secrets, ("secret",)),
-    Check(CheckName.avoidance, ("avoidance",), always_runs=False),
-    Check(CheckName.dependencies, ("dependency",), always_runs=False),
+    CheckRow(CheckName.ruff, ("ruff",), ("Python",)),
+    CheckRow(CheckName.oxlint, ("oxlint",), ("JavaScript", "TypeScript")),
+    CheckRow(CheckName.shellcheck, ("shellcheck",), ("shell",)),
+    CheckRow(CheckName.hadolint, ("hadolint",), (DOCKERFILES,)),
+    CheckRow(CheckName.zizmor, ("zizmor",), (WORKFLOWS,)),
+    CheckRow(CheckName.syntax, ("syntax",)),
+    CheckRow(CheckName.ast_grep, _DANGERS),
+    CheckRow(CheckName.patterns, ("docker", "shell")),
+    CheckRow(CheckName.hidden_text, ("hidden-text",)),
+    CheckRow(CheckName.secrets, ("secret",)),
+    CheckRow(CheckName.avoidance, ("avoidance",), always_runs=False),
+    CheckRow(CheckName.dependencies, ("dependency",), always_runs=False),
 )
 CHECKS = {row.name: row for row in _ROWS}
 BY_RULE = {prefix: row for row in _ROWS for prefix in row.rules}

@@ -186,7 +186,7 @@ class Checks:
         return WorkerBudget(self.toolbox.pool, self.toolbox.seconds)
 
     def _program(self, name: CheckName, layer: Layer, check: Callable[[int], Awaitable[ToolReport]]) -> CheckTool:
-        return CheckTool(name, layer, self.toolbox.for_program(name, origin=self.origin), check)
+        return CheckTool(name.value, layer, self.toolbox.for_program(name, origin=self.origin), check)
 
     def _worker(self, name: CheckName, layer: Layer, check: Callable[[], Awaitable[ToolReport]]) -> CheckTool:
-        return CheckTool(name, layer, self.toolbox.for_worker(name, origin=self.origin), lambda _: check())
+        return CheckTool(name.value, layer, self.toolbox.for_worker(name, origin=self.origin), lambda _: check())
