@@ -28,7 +28,13 @@ def scan_secrets(request: Any) -> JsonValue:
     return [
         {"path": file["path"], "kind": hit.kind, "line": hit.line, "mark": hit.mark}
         for file in request
-        for hit in secrets.scan(file["path"], _to_pairs(file["added"]), file["removed"], _to_pairs(file["headers"]))
+        for hit in secrets.scan(
+            file["path"],
+            _to_pairs(file["added"]),
+            file["removed"],
+            _to_pairs(file["headers"]),
+            known_forms=file["known_forms"],
+        )
     ]
 
 
@@ -105,9 +111,8 @@ def prepare() -> None:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     line = 'password = "' + "q9" + 'Zr4-Tk2w"'
-    scan_secrets(
-        [{"path": path, "added": [[1, line]], "removed": [], "headers": []} for path in ("a.py", "a.yml", "a.go", "a")]
-    )
+    made: dict[str, JsonValue] = {"added": [[1, line]], "removed": [], "headers": [], "known_forms": False}
+    scan_secrets([{"path": path, **made} for path in ("a.py", "a.yml", "a.go", "a")])
     scan_patterns({"kind": "docker", "head": "FROM a\nRUN curl -k https://x.org | sh\n", "base": None})
     for language in dict.fromkeys(LANGUAGES.values()):
         both = {"path": "a", "language": language, "base": "a", "head": "b"}

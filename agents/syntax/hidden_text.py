@@ -99,16 +99,22 @@ class _Code:
         """The string or comment that holds a place; None if it is code."""
         if self._root is None:
             self._root = SgRoot(self._text, self._language).root()
-        node: SgNode | None = self._root
         found: SgNode | None = None
-        while node is not None:
+        for node in _walk_down(self._root, number - 1, column):
             if _CODE_IN_TEXT.match(node.kind()):
                 found = None
             elif _TEXT.search(node.kind()) and found is None:
                 found = node
-            children: list[SgNode] = node.children()
-            node = next((child for child in children if _holds(child, number - 1, column)), None)
         return found
+
+
+def _walk_down(root: SgNode, line: int, column: int) -> Iterator[SgNode]:
+    """The nodes that hold a place, from the root to the leaf."""
+    yield root
+    for child in root.children():
+        if _holds(child, line, column):
+            yield from _walk_down(child, line, column)
+            return
 
 
 def _holds(node: SgNode, line: int, column: int) -> bool:

@@ -87,9 +87,11 @@ def find_turned(text: str, *, is_translation: bool = False, within_token: bool =
 
 
 def _is_opening(text: str) -> bool:
-    """Whether the only control stands at the beginning of a string, as where all of it is one writing."""
+    """Whether there is one control only, and behind it, to the end of the string, no letter that goes the other way."""
     found = list(_DIRECTS.finditer(text))
-    return len(found) == 1 and not text[: found[0].start()].strip("\"'`brfuR@$")
+    return len(found) == 1 and (
+        not text[: found[0].start()].strip("\"'`brfuR@$") or re.search(r"[A-Za-z0-9]", text[found[0].end() :]) is None
+    )
 
 
 def has_right_to_left(text: str) -> bool:

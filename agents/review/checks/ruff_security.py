@@ -61,7 +61,7 @@ def _is_silenced(entry: dict[str, Any], code: str, lines: Sequence[str]) -> bool
 
 def _is_executed(entry: dict[str, Any], lines: Sequence[str]) -> bool:
     """Whether a statement stands where it is handed to a database."""
-    row, column = entry["location"]["row"], entry["location"]["column"]
+    row, column = int(entry["location"]["row"]), int(entry["location"]["column"])
     before = "\n".join([*lines[max(row - 3, 0) : row - 1], lines[row - 1][: column - 1]])
     return _EXECUTED.search(before) is not None
 

@@ -64,15 +64,18 @@ async def run_checks(
 
 
 async def search_commits(
-    files: Sequence[TransientFile], toolbox: Toolbox, origin: CodeOrigin
+    files: Sequence[TransientFile], toolbox: Toolbox, origin: CodeOrigin, *, known_forms: bool = False
 ) -> tuple[tuple[Finding, ...], str | None]:
     """Credentials that one commit of a pull request added and a later one removed, and what could not be searched.
 
+    :param known_forms: only those of a known form, not what is named like a credential.
     If the worker may not look at this code, :func:`run_checks` reports that.
     """
     if toolbox.for_worker(CheckName.secrets, origin=origin).level is None:
         return (), None
-    return await credentials.check_transient_commits(files, WorkerBudget(toolbox.pool, toolbox.seconds))
+    return await credentials.check_transient_commits(
+        files, WorkerBudget(toolbox.pool, toolbox.seconds), known_forms=known_forms
+    )
 
 
 async def _run_tool(tool: CheckTool) -> ToolExecution:

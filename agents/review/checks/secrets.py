@@ -61,7 +61,12 @@ _KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{40,}")
 
 
 def scan(
-    path: str, added: Sequence[tuple[int, str]], removed: Sequence[str], headers: Sequence[tuple[int, str]] = ()
+    path: str,
+    added: Sequence[tuple[int, str]],
+    removed: Sequence[str],
+    headers: Sequence[tuple[int, str]] = (),
+    *,
+    known_forms: bool = False,
 ) -> list[SecretHit]:
     """Credentials in the added lines of one file, at most one of each kind per line.
 
@@ -72,10 +77,11 @@ def scan(
     :param added: (1-based line at head, text) from the top of the file.
     :param removed: lines the change removes from this file; a credential in them is not reported again.
     :param headers: unchanged headers of private keys, numbered as ``added``; the key below may be another one.
+    :param known_forms: only what is certain by its form, as in files that no person wrote.
     """
     known = "\n".join(removed)
     found: dict[tuple[str, int], list[str]] = {}
-    for kind, line, value in (*_find_values(path, added), *_find_private_keys(added, headers, known)):
+    for kind, line, value in (*_find_values(path, added, known_forms), *_find_private_keys(added, headers, known)):
         if not value or value not in known:
             found.setdefault((kind, line), []).append(value)
     hits = [SecretHit(kind, line, _mark(values)) for (kind, line), values in found.items()]
@@ -89,9 +95,9 @@ def _mark(values: Iterable[str]) -> str:
     return "".join("abcdefghijklmnop"[half] for byte in digest[:2] for half in (byte >> 4, byte & 15))
 
 
-def _find_values(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[str, int, str]]:
+def _find_values(path: str, added: Sequence[tuple[int, str]], known_forms: bool) -> Iterator[tuple[str, int, str]]:
     """(kind, line, value) of each possible credential."""
-    mild = is_test_or_document(path)
+    mild = known_forms or is_test_or_document(path)
     pieces = [(line, piece) for line, text in added for piece in _split_windows(text)]
     lowered = [piece.lower() for _, piece in pieces]
     everything = "\n".join(lowered)
@@ -102,7 +108,7 @@ def _find_values(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[
         for (line, piece), low in zip(pieces, lowered, strict=True):
             if any(hint in low for hint in hints) or entry.rule == "discord-token":
                 yield from ((entry.rule, line, value) for value in _matches(entry, piece))
-    if mild and not lists_addresses(path):
+    if known_forms or (mild and not lists_addresses(path)):
         return
     if "://" in everything:
         yield from (("basic-auth", line, value) for line, piece in pieces for value in _find_url_passwords(piece))
