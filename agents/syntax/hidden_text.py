@@ -110,11 +110,11 @@ class _Code:
 
 def _walk_down(root: SgNode, line: int, column: int) -> Iterator[SgNode]:
     """The nodes that hold a place, from the root to the leaf."""
-    yield root
-    for child in root.children():
-        if _holds(child, line, column):
-            yield from _walk_down(child, line, column)
-            return
+    here: list[SgNode] = [root]
+    while here:
+        node = here.pop()
+        yield node
+        here = [child for child in node.children() if _holds(child, line, column)][:1]
 
 
 def _holds(node: SgNode, line: int, column: int) -> bool:
