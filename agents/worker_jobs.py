@@ -4,24 +4,12 @@
 to read the installation.
 """
 
-# bandit comes without types.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportAttributeAccessIssue=false
-
-import base64
 import codecs
-import io
 import logging
 import warnings
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 
-from bandit.core import constants as bandit_constants
-from bandit.core import extension_loader
-from bandit.core.config import BanditConfig
-from bandit.core.docs_utils import get_url
-from bandit.core.manager import BanditManager
 from pydantic import JsonValue
 
 from agents.review.avoidance.detection import read_versions
@@ -29,66 +17,12 @@ from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
 from agents.review.checks.locks import comparison
 from agents.syntax import data, errors, pages, validity
+from agents.syntax.hidden_text import find_hidden_text
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
 from agents.testing import parsers as testing
 from domain.paths import is_document
-
-# Rules with mostly useless findings: bare imports, asserts, `random`, every subprocess call, and the three that guess
-# passwords (our own secret detection is better at that and never quotes them).
-BANDIT_UNASKED = frozenset(
-    {"B101", "B105", "B106", "B107", "B112", "B311", "B404", "B603", "B606", "B607", "B609"}
-    | {"B401", "B402", "B403", "B405", "B406", "B407", "B408", "B409", "B410", "B411", "B412", "B413", "B415"}
-)
-
-
-class _Bandit:
-    """One bandit, reused for every file."""
-
-    def __init__(self) -> None:
-        self._manager = BanditManager(BanditConfig(), "file", quiet=True, profile={"exclude": BANDIT_UNASKED})
-
-    def scan(self, content: bytes, heeding: bool) -> list[JsonValue] | None:
-        """The issues of one file; None if it could not be parsed.
-
-        :param heeding: whether comments with ``nosec`` count.
-        """
-        manager = self._manager
-        manager.results, manager.skipped, manager.scores = [], [], []
-        manager.ignore_nosec = not heeding or b"nosec" not in content  # bandit then skips the tokenizer
-        manager._parse_file("./file.py", io.BytesIO(content), ["./file.py"])  # pyright: ignore[reportPrivateUsage]
-        if manager.skipped:
-            return None
-        low = bandit_constants.LOW
-        return [
-            {
-                "rule": issue.test_id,
-                "severity": issue.severity,
-                "confidence": issue.confidence,
-                "line": issue.lineno,
-                "end_line": max(issue.linerange or [issue.lineno]),
-                "text": issue.text[:500],
-                "url": get_url(issue.test_id),
-            }
-            for issue in manager.results
-            if issue.filter(low, low)
-        ]
-
-
-@lru_cache(maxsize=1)
-def _load_bandit() -> _Bandit:
-    return _Bandit()
-
-
-def scan_with_bandit(request: Any) -> JsonValue:
-    """Scan one file at head and, if that finds anything, at the merge base."""
-    scanner, heeding = _load_bandit(), bool(request["heeding"])
-    head = scanner.scan(base64.b64decode(request["head"]), heeding)
-    base: list[JsonValue] | None = []
-    if head and request["base"] is not None:
-        base = scanner.scan(base64.b64decode(request["base"]), heeding)
-    return {"head": head, "base": base}
 
 
 def scan_secrets(request: Any) -> JsonValue:
@@ -96,7 +30,13 @@ def scan_secrets(request: Any) -> JsonValue:
     return [
         {"path": file["path"], "kind": hit.kind, "line": hit.line, "mark": hit.mark}
         for file in request
-        for hit in secrets.scan(file["path"], _to_pairs(file["added"]), file["removed"], _to_pairs(file["headers"]))
+        for hit in secrets.scan(
+            file["path"],
+            _to_pairs(file["added"]),
+            file["removed"],
+            _to_pairs(file["headers"]),
+            known_forms=file["known_forms"],
+        )
     ]
 
 
@@ -159,7 +99,7 @@ def _match(grammar: str, text: str) -> list[JsonValue]:
 
 JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "avoidance": read_versions,
-    "bandit": scan_with_bandit,
+    "hidden text": find_hidden_text,
     "secrets": scan_secrets,
     "patterns": scan_patterns,
     "impact": assess_impact,
@@ -171,35 +111,17 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "cobertura": testing.read_cobertura,
     "selection": testing.select_tests,
     "parses": validity.is_parsed,
+    "broken by": validity.find_broken,
 }
-
-_EXAMPLE = b"""
-import hashlib, subprocess, yaml, torch, pickle, requests
-'%s' % 1
-f"{subprocess}"
-def run(command, password="x"):
-    subprocess.run(command, shell=True)  # nosec: B101
-    yaml.load(command); torch.load(command); pickle.loads(command); requests.get(command)
-    cursor.execute("SELECT %s FROM x" % command)
-    try:
-        hashlib.md5(command)
-    except Exception:
-        pass
-"""
 
 
 def prepare() -> None:
     """Load everything, then run every job once."""
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    assert extension_loader.MANAGER.plugins
-    content = base64.b64encode(_EXAMPLE).decode()
-    scan_with_bandit({"head": content, "base": content, "heeding": True})
-    scan_with_bandit({"head": base64.b64encode(b"def (").decode(), "base": None, "heeding": False})
     line = 'password = "' + "q9" + 'Zr4-Tk2w"'
-    scan_secrets(
-        [{"path": path, "added": [[1, line]], "removed": [], "headers": []} for path in ("a.py", "a.yml", "a.go", "a")]
-    )
+    made: dict[str, JsonValue] = {"added": [[1, line]], "removed": [], "headers": [], "known_forms": False}
+    scan_secrets([{"path": path, **made} for path in ("a.py", "a.yml", "a.go", "a")])
     scan_patterns({"kind": "docker", "head": "FROM a\nRUN curl -k https://x.org | sh\n", "base": None})
     for language in dict.fromkeys(LANGUAGES.values()):
         both = {"path": "a", "language": language, "base": "a", "head": "b"}
@@ -207,6 +129,8 @@ def prepare() -> None:
         outline({**both, "added": [1], "removed": [1]})
     assess_impact({"path": "a.md", "language": None, "base": "a", "head": "<b>"})
     compare_lock({"path": "cargo.lock", "base": "version = 3\n", "head": "version = 4\n"})
+    for path in ("a.py", "a.yml", "a.md"):
+        find_hidden_text({"path": path, "text": "\u202eа\u3164b = 'x'", "added": [1]})
     for path in ("test_a.py", "a.yml"):
         read_versions({"base_path": path, "head_path": path, "base": "a = 1", "head": "b = 2"})
     _prepare_parsers()

@@ -17,6 +17,7 @@ from domain.events import Event, EventType
 from domain.gates import STANDARD_GATES
 from domain.ports import Clock
 from domain.review.avoidance import MEMORY_DAYS, AvoidanceKind, DetectorRecord
+from domain.review.checks import CHECKS
 from domain.runs.work_checkpoint import CheckpointCause
 from domain.verdicts import BreakerState
 from memory.db.bus import Bus
@@ -26,10 +27,6 @@ from memory.findings import detectors
 from memory.reports import metrics, past_deployments, snapshot
 from safety.guards import Guard
 
-_OWN = frozenset(
-    {"ruff", "bandit", "detect-secrets", "zizmor", "patterns", "dependencies", "purse"}
-    | {"oxlint", "shellcheck", "hadolint", "syntax", "ast-grep"}
-)
 _GUARDS = frozenset({*(guard.value for guard in Guard), "stagnation"})
 _OUTCOMES = {
     EventType.gate_approved: "approved",
@@ -191,7 +188,7 @@ class Metrics:
     def _count(self, event: Event) -> None:
         self._events.labels(event.type).inc()
         if event.type is EventType.tool_executed and event.duration is not None:
-            self._tools.labels(_tool(event.source)).observe(event.duration)
+            self._tools.labels(_tool(event)).observe(event.duration)
         elif event.type in _OUTCOMES:
             self._count_decision(event)
         elif event.type is EventType.guard_tripped:
@@ -277,6 +274,9 @@ def _model(name: str) -> str:
     return name if ":" in name else "unknown"
 
 
-def _tool(source: str) -> str:
-    """A label from a bounded set: repositories name linters; the operator names models, with a colon."""
-    return source if source in _OWN or ":" in source else "configured linter"
+def _tool(event: Event) -> str:
+    """A label from a bounded set: repositories name linters, and models what agents call; the operator names models."""
+    if "files" not in event.payload:  # only a check reads files
+        return "agent's tool"
+    is_known = event.source in CHECKS or ":" in event.source
+    return event.source if is_known else "configured linter"

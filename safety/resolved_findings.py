@@ -2,20 +2,9 @@
 
 from collections.abc import Collection
 
+from domain.review.checks import BY_RULE
 from domain.review.findings import Finding, Layer
 from domain.review.review import Review
-
-_TOOLS = {
-    "secret": "detect-secrets",
-    "docker": "patterns",
-    "shell": "patterns",
-    "dependency": "dependencies",
-    **dict.fromkeys(("js", "ruby", "php", "go", "java", "csharp", "rust", "c"), "ast-grep"),
-}
-_ALWAYS_ASKED = frozenset(
-    {"ruff", "bandit", "zizmor", "patterns", "detect-secrets", "oxlint", "shellcheck", "hadolint", "syntax", "ast-grep"}
-)
-"""Tools that always run if there are files for them."""
 
 
 def is_present(finding: Finding, review: Review) -> bool:
@@ -47,7 +36,8 @@ def is_gone(
 def _ran_again(finding: Finding, review: Review) -> bool:
     """Whether its tool fully checked its file at this head."""
     prefix = finding.rule.partition("/")[0]
-    tool = _TOOLS.get(prefix, prefix)
+    check = BY_RULE.get(prefix)
+    tool = prefix if check is None else check.name
     layers = [layer for layer in review.layers if layer.layer is finding.layer]
     ran = [each for layer in layers for each in layer.tools if each.tool == tool]
     if any(layer.cut for layer in layers) or any(each.problem is not None for each in ran):
@@ -56,4 +46,4 @@ def _ran_again(finding: Finding, review: Review) -> bool:
         return True  # unchanged from the base
     unread = [each.path for each in review.not_looked_at if not each.by_model]
     is_broken = any(each.is_syntax_error and each.path == finding.path for each in review.all_findings)
-    return finding.path not in unread and not is_broken and (bool(ran) or tool in _ALWAYS_ASKED)
+    return finding.path not in unread and not is_broken and (bool(ran) or (check is not None and check.always_runs))

@@ -1,9 +1,10 @@
-"""Reads what commits of a pull request added and a later one removed; a comparison of its ends does not show it."""
+"""Reads what a review does not show: what a commit added and a later one removed, and files that nobody reads."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from domain.review.changes import TouchedFile
 from workspace.diff import Entry, parse_raw
 from workspace.encoding import looks_binary, to_utf8
 from workspace.git import MEGABYTE, TooLarge
@@ -51,6 +52,32 @@ async def list_transient(code: Objects, merge_base: str, head: str) -> tuple[tup
     everywhere = {line for end in ends for blob in end.values() for line in texts.get(blob, ())}
     files = [file for entries in commits[-_MOST_COMMITS:] for file in _of_commit(entries, ends, texts, everywhere)]
     return tuple(files), len(texts) == len(wanted) and len(commits) <= _MOST_COMMITS
+
+
+async def list_unreviewed(
+    code: Objects, merge_base: str, head: str, touched: Sequence[TouchedFile]
+) -> tuple[tuple[TransientFile, ...], bool]:
+    """The changed text files that no review reads (generated, vendored, too large), and whether they are complete.
+
+    :param touched: every changed file; of one that is reviewed the number of lines is known.
+    """
+    left = [file for file in touched if file.lines is None and not file.is_gone]
+    if not left:
+        return (), True
+    olds = [(file.old_path or file.path).encode() for file in left]
+    after = await code.blobs(head, [file.path.encode() for file in left])
+    before = await code.blobs(merge_base, olds)
+    wanted = {*after.values(), *before.values()}
+    texts = await _texts(code, wanted)
+    found: list[TransientFile] = []
+    for file, old in zip(left, olds, strict=True):
+        lines = texts.get(after.get(file.path.encode(), ""), ())
+        known = texts.get(before.get(old, ""), ())
+        known_lines = set(known)
+        added = tuple(number for number, text in enumerate(lines, 1) if text not in known_lines)
+        if added:
+            found.append(TransientFile(file.path, lines, added, known))
+    return tuple(found), len(texts) == len(wanted)
 
 
 async def _read_log(code: Objects, merge_base: str, head: str) -> bytes:

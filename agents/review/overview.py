@@ -10,6 +10,7 @@ from agents.syntax.languages import DATA, find_language
 from agents.testing.command_detection import MANIFESTS, detect
 from domain.config.configuration import Configuration
 from domain.github.welcome import RepositoryOverview
+from domain.review.checks import CHECKS, DOCKERFILES, WORKFLOWS
 from workspace.file_selection import is_vendored
 from workspace.mirror import Mirror
 
@@ -22,12 +23,6 @@ _NAMES = {
     "bash": "shell",
     "tsx": "TypeScript",
     "typescript": "TypeScript",
-}
-_TOOLS = {
-    "Python": ("ruff", "bandit"),
-    "JavaScript": ("oxlint",),
-    "TypeScript": ("oxlint",),
-    "shell": ("shellcheck",),
 }
 _CONFIGURES = {
     "eslint": ("eslint.config.", ".eslintrc"),
@@ -69,7 +64,7 @@ def describe_files(
     own = tuple(linter.name for linter in configuration.review.linters)
     return RepositoryOverview(
         languages=tuple(name for name, _ in languages.most_common(_MOST_LANGUAGES)),
-        linters=(*_list_tools(paths, languages), *own),
+        linters=(*_list_checks(paths, languages), *own),
         idle_linters={name: path for name, path in _find_idle(paths).items() if name not in own},
         tests=detect(paths, manifests, configuration.commands, "").reason,
         branch=branch,
@@ -81,13 +76,11 @@ def _count_languages(paths: Collection[str]) -> Counter[str]:
     return Counter(_NAMES.get(name, name.capitalize()) for name in found if name is not None and name not in DATA)
 
 
-def _list_tools(paths: Collection[str], languages: Collection[str]) -> list[str]:
-    found = [tool for language, tools in _TOOLS.items() if language in languages for tool in tools]
-    if any(detect_kind(path, b"") == "docker" for path in paths):
-        found.append("hadolint")
-    if any(is_workflow(path) for path in paths):
-        found.append("zizmor")
-    return list(dict.fromkeys(found))
+def _list_checks(paths: Collection[str], languages: Collection[str]) -> list[str]:
+    kinds = {*languages}
+    kinds |= {DOCKERFILES} if any(detect_kind(path, b"") == "docker" for path in paths) else set()
+    kinds |= {WORKFLOWS} if any(is_workflow(path) for path in paths) else set()
+    return [check.name for check in CHECKS.values() if not kinds.isdisjoint(check.welcomed_for)]
 
 
 def _find_idle(paths: Collection[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from agents.review.checks.linters import MOST_FILES
 from agents.review.checks.locks.check import HostComparison, compare_locks
 from agents.review.checks.run import run_checks
 from agents.review.layers import CheckedChange, ModelPart
-from agents.review.syntax import find_impacts
+from agents.review.syntax import drop_unfit, find_impacts
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.changes import Change, TouchedFile
@@ -68,7 +68,8 @@ async def check(
     )
     parsed = await find_impacts(change, versions, toolbox, origin)
     impacts = assess_impact(change.touched, parsed, locks.list_explained(compared))
-    findings = await asyncio.to_thread(lambda: tuple(place_on_diff(finding, change) for finding in checked.findings))
+    fit = await drop_unfit(checked.findings, versions, toolbox, origin)
+    findings = await asyncio.to_thread(lambda: tuple(place_on_diff(finding, change) for finding in fit))
     has_tests = not lacks_tests(change) or await code.has_tests(change.merge_base)
     sensitive, silencing = configuration.paths.sensitive, checked.silencing
     return CheckedChange(

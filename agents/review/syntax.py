@@ -1,4 +1,5 @@
-"""Asks the warm workers what the syntax trees of changed files say: their impact, and what surrounds the changes."""
+"""Asks the warm workers what the syntax of changed files says: their impact, what surrounds changes, and what would
+break it."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -10,11 +11,14 @@ from agents.syntax.languages import DATA, find_language
 from agents.toolbox import Toolbox
 from domain.paths import is_document
 from domain.review.changes import Change, ChangeStatus, FileVersions
+from domain.review.findings import Finding
 from domain.review.impact import Impact
 from domain.review.outline import Outline
+from safety import suggestions
 from safety.containment import CodeOrigin
 
 Request = dict[str, JsonValue]
+_LARGEST = 500_000  # characters of a file whose suggestions are tried
 
 
 async def find_impacts(
@@ -104,3 +108,49 @@ def build_outline_request(file: CheckedFile) -> Request:
 
 def _adds(lines: Sequence[str]) -> bool:
     return any(line.startswith("+") for line in lines)
+
+
+async def drop_unfit(
+    findings: Sequence[Finding], versions: Mapping[str, FileVersions], toolbox: Toolbox, origin: CodeOrigin
+) -> tuple[Finding, ...]:
+    """The findings; those whose suggestion would do harm have none any more, whoever made it.
+
+    A file that nobody may parse keeps its suggestions: then they were not made by looking at its syntax either.
+
+    :param versions: path at head → both versions of the changed files.
+    """
+    texts = {path: (each.head or b"").decode(errors="replace") for path, each in versions.items()}
+    lines = {path: text.split("\n") for path, text in texts.items()}
+    fit = [_keep_fit(finding, lines.get(finding.path, ())) for finding in findings]
+    asked = sorted({finding.path for finding in fit if finding.fix is not None and finding.path in texts})
+    if not asked or toolbox.for_worker("syntax trees", origin=origin).level is None:
+        return tuple(fit)
+
+    def request(path: str) -> JsonValue:
+        changed = [finding.fix for finding in fit if finding.path == path and finding.fix is not None]
+        return {
+            "path": path,
+            "before": texts[path],
+            "after": list(dict.fromkeys(suggestions.apply(fix, texts[path]) for fix in changed)),
+        }
+
+    small = [path for path in asked if len(texts[path]) <= _LARGEST]
+    answers, _ = await run_each(
+        small, request, lambda path: path, "broken by", WorkerBudget(toolbox.pool, toolbox.seconds)
+    )
+    broken = {(path, str(text)) for path, answer in answers if isinstance(answer, list) for text in answer}
+    return tuple(
+        _without_fix(finding)
+        if finding.fix is not None and (finding.path, suggestions.apply(finding.fix, texts[finding.path])) in broken
+        else finding
+        for finding in fit
+    )
+
+
+def _keep_fit(finding: Finding, lines: Sequence[str]) -> Finding:
+    is_fit = finding.fix is None or suggestions.is_fit(finding.fix, lines)
+    return finding if is_fit else _without_fix(finding)
+
+
+def _without_fix(finding: Finding) -> Finding:
+    return finding.model_copy(update={"fix": None})

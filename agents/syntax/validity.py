@@ -4,6 +4,8 @@ import ast
 import base64
 import json
 import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -18,24 +20,52 @@ def is_parsed(request: Any) -> JsonValue:
 
     :param request: ``path`` and ``content``, in base64.
     """
-    suffix = PurePosixPath(request["path"]).suffix.removeprefix(".").lower()
-    content = base64.b64decode(request["content"])
     try:
-        match suffix:
-            case "py" | "pyi":
-                ast.parse(content)
-            case "json":
-                json.loads(content)
-            case "toml":
-                tomllib.loads(content.decode())
-            case _:
-                language = find_language(request["path"])
-                if language is None:
-                    return None
-                return SgRoot(content.decode(), language).root().find(kind="ERROR") is None
+        text = base64.b64decode(request["content"]).decode()
+    except ValueError:
+        return False
+    ways = list(_list_parsers(request["path"]))
+    return any(parse(text) for parse in ways) if ways else None
+
+
+def find_broken(request: Any) -> JsonValue:
+    """Those of several new contents that cannot be parsed although the file could: by the same parser, the strictest.
+
+    :param request: ``path``, ``before``, and the contents ``after``.
+    """
+    for parse in _list_parsers(request["path"]):
+        if parse(request["before"]):
+            return [text for text in request["after"] if not parse(text)]
+    return []
+
+
+def _list_parsers(path: str) -> Iterator[Callable[[str], bool]]:
+    """What parses a file of this name, the strictest first: Python's own parser knows only the Python that runs it."""
+    suffix, language = PurePosixPath(path).suffix.lower(), find_language(path)
+    if suffix in _STRICT:
+        yield partial(_is_accepted, _STRICT[suffix])
+    if language not in (None, "json"):
+        yield partial(_has_tree, language)
+
+
+def _is_accepted(parse: Callable[[str], object], text: str) -> bool:
+    try:
+        parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
+
+
+def _has_tree(language: str, text: str) -> bool:
+    return SgRoot(text.replace("\r\n", "\n"), language).root().find(kind="ERROR") is None
+
+
+_STRICT: Mapping[str, Callable[[str], object]] = {
+    ".py": ast.parse,
+    ".pyi": ast.parse,
+    ".json": json.loads,
+    ".toml": tomllib.loads,
+}
 
 
 def prepare() -> None:

@@ -14,11 +14,7 @@ _SCORES = {Severity.info: "2.0", Severity.warning: "5.0", Severity.error: "8.0",
 """``security-severity``: GitHub calls it low below 4, medium below 7, high below 9, then critical."""
 
 _SHORT = 120
-_PAGES = re.compile(
-    r"https://docs\.astral\.sh/ruff/rules/([a-z0-9-]+)/?"
-    r"|https://bandit\.readthedocs\.io/\S+\.html#b\d+-([a-z0-9_-]+)"
-    r"|https://bandit\.readthedocs\.io/\S+/b\d+_([a-z0-9_]+)\.html"
-)
+_PAGES = re.compile(r"https://docs\.astral\.sh/ruff/rules/([a-z0-9-]+)/?")
 """The addresses of rule pages that end in the rule's name."""
 
 
@@ -77,7 +73,7 @@ def _rule(finding: Finding) -> dict[str, Any]:
 def _name(finding: Finding) -> str:
     """The rule's name from the address of its page; empty if the address has none."""
     page = _PAGES.fullmatch(finding.help_url or "")
-    return next(filter(None, page.groups())).replace("-", " ").replace("_", " ").capitalize() if page else ""
+    return page[1].replace("-", " ").capitalize() if page else ""
 
 
 def _result(finding: Finding, index: int) -> dict[str, Any]:

@@ -25,6 +25,7 @@ Constraint = Literal[
     "protected_areas",
     "path_rules",
     "contract_lock",
+    "hidden_text",  # people would read something else than machines
     "limits",
 ]
 

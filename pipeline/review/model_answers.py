@@ -16,11 +16,14 @@ from agents.review.model import (
     extract_findings,
     read_earlier_verdicts,
 )
+from agents.review.syntax import drop_unfit
+from agents.toolbox import Toolbox
 from domain.memories.memory import Memory
 from domain.review.avoidance import CERTAIN, HARDLY_BELIEVED, RULE, ClaimTerms
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Severity, place_on_diff
 from domain.text.redaction import redact_finding, redact_outgoing
+from safety.containment import find_origin
 
 
 class PreparedQuestions(BaseModel):
@@ -96,6 +99,14 @@ def assess_answers(
         checked.findings, checked.lost_checks, change, versions, never_send=never_send, redact=redact_outgoing
     )
     return AssessedAnswers(candidates=candidates, second=second, gone=tuple(gone), search=search)
+
+
+async def drop_unfit_suggestions(
+    assessed: AssessedAnswers, versions: Mapping[str, FileVersions], toolbox: Toolbox, from_fork: bool
+) -> AssessedAnswers:
+    """The answers; candidates whose suggestion would destroy something have none any more."""
+    candidates = await drop_unfit(assessed.candidates, versions, toolbox, find_origin(from_fork))
+    return assessed.model_copy(update={"candidates": candidates})
 
 
 def weigh_claims(kept: Sequence[Finding], terms: ClaimTerms) -> tuple[Finding, ...]:

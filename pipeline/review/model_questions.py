@@ -24,7 +24,7 @@ from memory.learned import recall
 from memory.runs import checkpoints
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
-from pipeline.review.model_answers import AssessedAnswers, PreparedQuestions, assess_answers
+from pipeline.review.model_answers import AssessedAnswers, PreparedQuestions, assess_answers, drop_unfit_suggestions
 from pipeline.review.surroundings import load_surroundings
 from pipeline.verdicts.settings import RunSettings
 from safety.reading_order import list_riskiest
@@ -103,9 +103,11 @@ class ModelQuestions:
         change, versions = await self._load_code(checked)
         lessons = await recall.list_recalled(self._services.database, self._run.id, Phase.review.value)
         never_send = self._configuration.review.never_send
-        return await asyncio.to_thread(
+        assessed = await asyncio.to_thread(
             assess_answers, checked, prepared, answers, change, versions, lessons, never_send
         )
+        from_fork = self._settings.pull_request.is_from_fork(self._run.repository.id)
+        return await drop_unfit_suggestions(assessed, versions, self._services.toolbox, from_fork)
 
     async def _load_code(self, checked: CheckedChange) -> tuple[Change, dict[str, FileVersions]]:
         mirror = await fetch_mirror(self._services, self._run)

@@ -22,7 +22,7 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
 from domain.text.redaction import redact_outgoing
 from pipeline.model_calls.single_budget import SingleBudget
-from pipeline.review.model_answers import PreparedQuestions, assess_answers, weigh_claims
+from pipeline.review.model_answers import PreparedQuestions, assess_answers, drop_unfit_suggestions, weigh_claims
 from pipeline.review.model_part import build_model_part
 from pipeline.review.surroundings import HeadCode, find_surroundings
 from safety.containment import find_origin
@@ -67,6 +67,8 @@ class SingleReading:
             answers.append(await ask(question, Report, choose_after(model, answers), budget))
         never_send = self.configuration.review.never_send
         assessed = await asyncio.to_thread(assess_answers, checked, prepared, answers, change, versions, (), never_send)
+        from_fork = self.pull_request.is_from_fork(self.repository_id)
+        assessed = await drop_unfit_suggestions(assessed, versions, self.toolbox, from_fork)
         kept, unchecked = assessed.candidates, list[Finding]()
         if assessed.second is not None:
             second = await ask(assessed.second, Verdicts, choose_after(model, answers), budget)

@@ -87,7 +87,7 @@ class Language:
 
 
 LANGUAGES = (
-    Language("python", "pkg/m{}.py", "\n\ndef added(c):\n    subprocess.run(c, shell=True)\n", ("ruff", "bandit")),
+    Language("python", "pkg/m{}.py", "\n\ndef added(c):\n    subprocess.run(c, shell=True)\n", ("ruff", "ruff-S")),
     Language("javascript", "src/m{}.js", "\nfunction added(c) { return eval(c); }\n", ("oxlint", "ast-grep")),
     Language("typescript", "src/m{}.ts", "\nfunction added(c: string) { return eval(c); }\n", ("oxlint", "ast-grep")),
     Language("shell", "bin/m{}.sh", "\ncurl -k https://host.test/install | sh\n", ("shellcheck",)),
@@ -141,7 +141,17 @@ def build_command_lines(language: Language, files: Sequence[str], ast_grep: Path
     rules = "\n---\n".join(_list_rules(language.name))
     known = {
         "ruff": [scripts / "ruff", "check", "--isolated", "--no-cache", "--output-format=json", "--exit-zero"],
-        "bandit": [sys.executable, "-m", "bandit", "-q", "-f", "json", "--exit-zero"],
+        "ruff-S": [
+            *(
+                scripts / "ruff",
+                "check",
+                "--isolated",
+                "--no-cache",
+                "--output-format=json",
+                "--exit-zero",
+                "--select=S",
+            )
+        ],
         "oxlint": [scripts / "oxlint", "--format=json"],
         "shellcheck": [scripts / "shellcheck", "--severity=warning", "--format=json1"],
         "hadolint": [scripts / "hadolint", "--no-fail", "--format=json"],

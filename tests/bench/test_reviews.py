@@ -1,7 +1,7 @@
 """Reviews in a minute, and what each takes of the processors, from the webhook to the verdict on GitHub.
 
 Each pull request changes five Python files; a scripted model reads them, finds something in one and stands by it, and
-Forge comments on it. The baseline is of the same run and in turn with it: ruff, bandit and detect-secrets, started by
+Forge comments on it. The baseline is of the same run and in turn with it: ruff, twice, and detect-secrets, started by
 hand on the same files, as many at once as Forge has runs. GitHub is the simulator on this machine, and its work for
 Forge keeps the same processors busy, but is not counted as Forge's.
 """

@@ -43,7 +43,7 @@ def floods() -> Mapping[str, Mapping[str, str]]:
             f"m{n}.py": f"def f{n}(x):\n" + "    print('a line of some length', x + 1)\n" * per_file
             for n in range(FILES)
         },
-        "40,000 calls for bandit": {"m.py": "exec(a);exec(a);exec(a);exec(a)\n" * 10_000},
+        "40,000 insecure calls": {"m.py": "exec(a);exec(a);exec(a);exec(a)\n" * 10_000},
         "10,000 credentials": {"m.py": "".join(f"password = 'q9Zr4-Tk2w{n:05}'\n" for n in range(10_000))},
     }
 

@@ -299,7 +299,7 @@ def test_what_is_simple_is_corrected(repository: Path, reviewed: Reviewed) -> No
     (repository / "link.py").symlink_to("outside/real.py")
     (repository / "outside" / "real.py").write_text("import os\n")
     done = reviewed(repository, "--fix")
-    assert "bandit/B307" in done.told  # eval is no matter of form
+    assert "ruff/S307" in done.told  # eval is no matter of form
     assert (repository / "app.py").read_text() == "import sys\n\nprint(eval(sys.argv[1]))\n"
     assert (repository / "app.py").stat().st_mode & 0o777 == 0o755
     assert (repository / "link.py").is_symlink()

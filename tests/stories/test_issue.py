@@ -194,7 +194,7 @@ async def test_an_implementer_sees_what_the_review_would_find(story_with_model: 
     await asked.comment(asked.alice, "/forge run")
     told = [call.content for call in model.calls if TASK in call.content]
     assert "1 found:\n- shop/cart.py:5 ruff/F821 (error): Undefined name `discont`" in told[1]
-    assert "- shop/cart.py:9 bandit/" in told[1]
+    assert "- shop/cart.py:9 ruff/S" in told[1]
     assert told[3].count("Nothing was found.") == 2
     run = next(each for each in await story_with_model.runs() if each.trigger == "issue")
     assert (run.state, run.reason) == ("completed", "proposed")

@@ -46,7 +46,7 @@ Undefined name `rate`. Running this line raises a NameError; define or import th
 
 The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
 
-<sub>F-WJOA5M · [`bandit/B602`](https://bandit.readthedocs.io/en/1.9.4/plugins/b602_subprocess_popen_with_shell_equals_true.html) · confidence 90%</sub>
+<sub>F-WJOA5M · [`ruff/S602`](https://bandit.readthedocs.io/en/1.9.4/plugins/b602_subprocess_popen_with_shell_equals_true.html) · confidence 90%</sub>
 
 ---
 

@@ -66,7 +66,7 @@ async def test_a_chosen_repository_gets_one_issue(told: Story) -> None:
     body = issue.body or ""
     assert issue.title == "Forge works here now"
     assert "**Languages:** Python, JavaScript." in body
-    assert "**Checked by:** `ruff`, `bandit`, `oxlint`, `zizmor`, and a search" in body
+    assert "**Checked by:** `ruff`, `oxlint`, `zizmor`, and a search" in body
     assert "**Tests:** Pytest, because it is configured." in body
     assert "**Not run:** eslint, although there is `eslint.config.js`." in body
     assert "`main` does not require the check `Forge / review`" in body

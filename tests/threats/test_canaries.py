@@ -41,7 +41,7 @@ def hostile(key_file: Path) -> dict[str, FileContent]:
         "sitecustomize.py": READS_SECRETS,
         "json.py": READS_SECRETS,
         "ruff.toml": f'extend = "{key_file}"\n',
-        "pyproject.toml": f'[tool.ruff]\nextend = "{key_file}"\n[tool.bandit]\nbaseline = "{key_file}"\n',
+        "pyproject.toml": f'[tool.ruff]\nextend = "{key_file}"\n',
         "link.py": Blob(str(key_file).encode(), "120000"),
         "environ.py": Blob(b"/proc/self/environ", "120000"),
         ".github/workflows/x.yml": "on: pull_request_target\njobs: {a: {steps: [{run: env}]}}\n",

@@ -425,7 +425,6 @@ for name, text in {
     "evil.js": script,
     ".rubocop.yml": "require: ./evil.rb\\n",
     "evil.rb": "system('touch {trace}')\\n",
-    ".bandit": "[bandit]\\nplugins: evil\\n",
     ".shellcheckrc": "source-path=/\\nexternal-sources=true\\n",
     "run.sh": "#!/bin/sh\\n. {canary}\\n",
     "found.py": "import os\\n",
@@ -600,7 +599,7 @@ async def test_t_r12_what_is_made_to_be_slow_holds_nobody_up(
         pull = get_pull_request(asked)
         if worker.is_external:  # it took the long line back; from Forge's own agent nothing of the command was taken
             assert {"shop/slow0.py", "shop/slow4.js", "shop/deep.py"} <= changed
-            await let_pass(asked, "bandit could not parse shop/deep.py", "shop/slow5.js: the whole diff is larger")
+            await let_pass(asked, "shop/slow5.js: the whole diff is larger")
         story.pass_over(pull)
         story.pass_over(asked.issue)
 

@@ -379,12 +379,11 @@ async def test_t_r5_ten_thousand_files_are_a_few_hundred_and_a_note(author: Auth
 async def test_t_r6_configuration_in_the_change_is_not_read(toolbox: Toolbox) -> None:
     files: Versions = {
         "ruff.toml": (None, '[lint]\nselect = ["D"]\nignore = ["F"]\n'),
-        "pyproject.toml": (None, '[tool.ruff.lint]\nignore = ["F"]\n[tool.bandit]\nskips = ["B602"]\n'),
-        ".bandit": (None, "[bandit]\nskips: B602\n"),
+        "pyproject.toml": (None, '[tool.ruff.lint]\nignore = ["F", "S"]\n'),
         "zizmor.yml": (None, "rules: {template-injection: {disable: true}}\n"),
         "a.py": (None, "import os\nimport subprocess\n\nsubprocess.run(input(), shell=True)\n"),
     }
-    assert {f.rule for f in (await check_files(toolbox, files)).findings} == {"ruff/F401", "bandit/B602"}
+    assert {f.rule for f in (await check_files(toolbox, files)).findings} == {"ruff/F401", "ruff/S602"}
 
 
 @in_toolbox
@@ -415,7 +414,6 @@ def hostile(trace: str) -> Mapping[str, str]:
         "prettier.config.js": script,
         ".rubocop.yml": "require: ./evil.rb\n",
         "evil.rb": f"system('touch {trace}')\n",
-        ".bandit": "[bandit]\nplugins: evil\n",
         "pyproject.toml": "[tool.mypy]\nplugins = ['./evil.py']\n[tool.ruff]\nextend = 'evil.toml'\n",
         "zizmor.yml": "rules: {}\n",
     }
@@ -601,9 +599,11 @@ async def test_t_r12_a_line_of_ten_megabytes_and_deep_nesting_do_not_stop_the_ot
     async with Toolbox.start(seconds=8) as toolbox, asyncio.timeout(60):
         result = await check_files(toolbox, files)
     rules = {(f.rule, f.path) for f in result.findings}
-    assert {("bandit/B602", "ok.py")} <= rules
+    assert {("ruff/S602", "ok.py")} <= rules
+    assert result.read_by["ok.py"] == ("ruff",)
+    assert "unary.py" not in result.read_by
     problems = {tool.tool: tool.problem for layer in result.layers for tool in layer.tools}
-    assert problems["bandit"] is not None
+    assert "ruff crashed on unary.py" in (problems["ruff"] or "")
 
 
 @in_toolbox
@@ -718,7 +718,7 @@ async def test_t_r13_a_search_for_credentials_or_patterns_reads_nothing(toolbox:
     result = await check_files(toolbox, files, linters=(Linter(name="js", run="sh -c 'echo no'", paths=("*.js",)),))
 
     assert result.read_by == {
-        "b.py": ("ruff", "bandit"),
+        "b.py": ("ruff",),
         ".github/workflows/b.yml": ("zizmor",),
     }
 
@@ -736,7 +736,7 @@ async def test_t_r14_no_tool_brings_more_than_can_be_weighed(toolbox: Toolbox) -
     assert len(result.findings) + sum(layer.cut for layer in result.layers) <= 3 * MOST_TAKEN_IN
     problems = {tool.tool: tool.problem or "" for layer in result.layers for tool in layer.tools}
     assert "It reported too much" in problems["ruff"]
-    assert problems["bandit"] == problems["patterns"] == TOO_MANY
+    assert problems["patterns"] == TOO_MANY
 
 
 async def test_t_r14_a_change_with_a_hundred_thousand_findings(story: Story) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import delete
 from bot.prometheus import Metrics
 from domain.events import Event, EventType
 from domain.ids import new_id
+from domain.review.checks import CHECKS
 from domain.runs.run import Phase
 from memory.db.bus import Bus
 from memory.db.engine import Database
@@ -25,15 +26,18 @@ from tests.rows import NOON, gate_row
 async def test_linters_of_repositories_share_a_label() -> None:
     bus = Bus()
     metrics = Metrics(bus)
-    for source in ("ruff", "anthropic:claude-haiku-4-5", *(f"linter-{number}" for number in range(50))):
-        bus.publish(_ran(source))
+    for source in (*CHECKS, "anthropic:claude-haiku-4-5", *(f"linter-{number}" for number in range(50))):
+        bus.publish(_ran(source, {"files": 3, "problem": None}))
+    for source in ("write_file", "report", "invented_by_a_model"):
+        bus.publish(_ran(source, {"problem": None}))
     response = await metrics.expose(make_mocked_request("GET", "/metrics"))
     assert isinstance(response.body, bytes)
     counted = [line for line in response.body.decode().splitlines() if line.startswith("forge_tool_seconds_count")]
     assert counted == [
-        'forge_tool_seconds_count{tool="ruff"} 1.0',
+        *(f'forge_tool_seconds_count{{tool="{name}"}} 1.0' for name in CHECKS),
         'forge_tool_seconds_count{tool="anthropic:claude-haiku-4-5"} 1.0',
         'forge_tool_seconds_count{tool="configured linter"} 50.0',
+        'forge_tool_seconds_count{tool="agent\'s tool"} 3.0',
     ]
 
 
@@ -131,7 +135,7 @@ def _event(kind: EventType, payload: dict[str, Any], **more: Any) -> Event:
     return Event(id=new_id(), trace="run", time=NOON, source="test", type=kind, payload=payload, **more)
 
 
-def _ran(source: str) -> Event:
+def _ran(source: str, payload: dict[str, Any]) -> Event:
     return Event(
         id=new_id(),
         trace=new_id(),
@@ -139,7 +143,7 @@ def _ran(source: str) -> Event:
         source=source,
         type=EventType.tool_executed,
         phase=None,
-        payload={},
+        payload=payload,
         duration=0.1,
         tokens=0,
         cost=0,

@@ -19,6 +19,7 @@ from domain.runs.patches import (
     Violation,
     select_blocking,
 )
+from safety.hidden_text import find_unwritable
 from safety.plan_risk import PROTECTED
 from safety.protected_files import STEERS_GIT
 from workspace.patches import edits, patching, path_rules
@@ -127,9 +128,17 @@ def _check_file(file: ChangedFile, tree: FileTree, clash: str | None, limits: Pa
     if file.is_new is (file.path in tree.modes):
         message = "It is said to be new, but exists." if file.is_new else "It is said to exist, but does not."
         yield violation(file.path, "base", Severity.error, message, "Begin again from the files as they are.")
+    yield from _check_hidden_text(file)
     if file.after is not None and not _fits(file, limits):
         message = f"It would have {len(file.after):,} bytes, and {limits.file_bytes:,} are allowed."
         yield violation(file.path, "limits", Severity.error, message, "Split the file, or leave it out.")
+
+
+def _check_hidden_text(file: ChangedFile) -> Iterator[Violation]:
+    for number, found in find_unwritable(file.path, file.before or b"", file.after or b""):
+        message = f"Line {number} deceives its readers by {found.codes}: programs read it otherwise than it is shown."
+        advice = "Write what can be seen; in a string, write the escape sequence."
+        yield violation(file.path, "hidden_text", Severity.error, message, advice)
 
 
 def _check_modes(file: ChangedFile) -> Iterator[Violation]:

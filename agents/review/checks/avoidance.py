@@ -23,12 +23,13 @@ from domain.review.avoidance import (
     apply_records,
 )
 from domain.review.changes import Change, FileVersions
+from domain.review.checks import CheckName
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.review.lost_checks import NOTHING_LOST, LostChecks
 from safety.containment import CodeOrigin
 from workspace.objects import Code
 
-TOOL = "avoidance"
+TOOL = CheckName.avoidance
 _USUAL = AvoidanceSettings()
 
 

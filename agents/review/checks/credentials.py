@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Container, Sequence
+from functools import partial
 from typing import Any, cast
 
 from pydantic import JsonValue
@@ -58,10 +59,14 @@ def _findings(hits: Sequence[dict[str, Any]]) -> tuple[RawFinding, ...]:
 
 
 async def check_transient_commits(
-    files: Sequence[TransientFile], shift: WorkerBudget
+    files: Sequence[TransientFile], shift: WorkerBudget, *, known_forms: bool
 ) -> tuple[tuple[Finding, ...], str | None]:
-    """Credentials that a commit added and a later one removed, and what could not be searched."""
-    answers, problem = await run_each(files, _request_transient, lambda file: file.path, "secrets", shift)
+    """Credentials that a commit added and a later one removed, and what could not be searched.
+
+    :param known_forms: only those of a known form.
+    """
+    request = partial(_request_transient, known_forms=known_forms)
+    answers, problem = await run_each(files, request, lambda file: file.path, "secrets", shift)
     return await asyncio.to_thread(_report_transient, answers, problem)
 
 
@@ -78,10 +83,11 @@ def _report_transient(
     return tuple(findings[:MAX_TRANSIENT]), " ".join([*filter(None, [problem]), too_many])
 
 
-def _request_transient(file: TransientFile) -> JsonValue:
+def _request_transient(file: TransientFile, *, known_forms: bool) -> JsonValue:
     added: list[JsonValue] = [[line, file.lines[line - 1]] for line in file.added]
     headers = _find_key_headers(file.lines, file.added)
-    return [{"path": file.path, "added": added, "removed": list(file.known), "headers": headers}]
+    wanted = {"path": file.path, "added": added, "removed": list(file.known), "headers": headers}
+    return [{**wanted, "known_forms": known_forms}]
 
 
 def _group_files(files: Sequence[CheckedFile]) -> list[list[CheckedFile]]:
@@ -107,6 +113,7 @@ def _request(piece: Sequence[CheckedFile]) -> JsonValue:
                 text for hunk in file.change.hunks for old, new, text in hunk.number_lines() if old and new is None
             ],
             "headers": _find_key_headers(file.head_lines, file.change.added_lines),
+            "known_forms": False,
         }
         for file in piece
     ]

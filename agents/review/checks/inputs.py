@@ -67,7 +67,6 @@ class ToolReport:
     :param head: findings at head.
     :param base: findings at the merge base, under the path at head.
     :param unread: paths whose merge base it could not analyse, so that old findings cannot be recognised.
-    :param unparsed: paths whose head it could not parse.
     :param files: how many files it checked.
     :param read: paths whose head it read as a linter of their language; a search for credentials or patterns does not
         count.
@@ -80,7 +79,6 @@ class ToolReport:
     head: tuple[RawFinding, ...] = ()
     base: tuple[RawFinding, ...] = ()
     unread: frozenset[str] = frozenset()
-    unparsed: tuple[str, ...] = ()
     files: int = 0
     read: frozenset[str] = frozenset()
     problem: str | None = None

@@ -2,6 +2,8 @@
 
 import re
 
+from domain.paths import is_document
+
 _TEST_OR_DOCUMENT = re.compile(
     r"(^|/)(tests?|testing|testdata|specs?|__tests__|__mocks__|mocks?|fixtures?|examples?|samples?|docs?|cassettes)/"
     r"|(^|/)(test_[^/]*|conftest\.py|[^/]*[._-](test|tests|spec|mock|fixture)s?\.[^/]+)$"
@@ -20,6 +22,12 @@ _MACHINE_MADE = re.compile(
 def is_test_or_document(path: str) -> bool:
     """Whether a file is a test, an example or a document."""
     return _TEST_OR_DOCUMENT.search(path) is not None
+
+
+def lists_addresses(path: str) -> bool:
+    """Whether programs read addresses in a plain text, as pip does those of indexes in its requirements."""
+    folders, _, name = path.lower().rpartition("/")
+    return name.endswith(".txt") and not is_document(path) and not is_test_or_document(f"{folders}/")
 
 
 def is_configuration(path: str) -> bool:

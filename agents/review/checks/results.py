@@ -1,7 +1,7 @@
 """Combines the reports of all tools: keeps the introduced findings, and reports each layer."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from agents.review.checks import suppressions
 from agents.review.checks.baseline import Some, find_introduced, keep_on_added_lines
@@ -58,7 +58,6 @@ def build_result(
 ) -> CheckReport:
     """The result of all tools. It may take long, so call it in a thread of its own."""
     every = _keep_introduced(files, outcomes)
-    outcomes = _add_unparsed(outcomes, {finding.path for finding in every if finding.is_syntax_error})
     silenced = suppressions.find_added(files)
     kept, cut = limit_findings(every)
     layers = _add_suppressions(_build_layers(outcomes, not_compared), silenced, origin)
@@ -75,27 +74,6 @@ def explain_not_compared(change: Change, dependencies: Sequence[DependencyChange
     if dependencies is not None or not any(each.has_new_content for each in listing):
         return None
     return "Dependencies were not compared: the repository has no dependency graph."
-
-
-def _add_unparsed(outcomes: Sequence[ToolExecution], broken: Collection[str]) -> list[ToolExecution]:
-    """The outcomes; files that a tool could not parse become its problem.
-
-    :param broken: paths with a finding about their syntax. There is none if the error is older than the change.
-    """
-    return [
-        _note_unparsed(outcome, [path for path in outcome.report.unparsed if path not in broken])
-        for outcome in outcomes
-    ]
-
-
-def _note_unparsed(outcome: ToolExecution, paths: Sequence[str]) -> ToolExecution:
-    if not paths:
-        return outcome
-    why = f"{outcome.tool} could not parse {', '.join(paths[:3])}" + (
-        f" and {len(paths) - 3} more." if paths[3:] else "."
-    )
-    problem = f"{outcome.report.problem} {why}" if outcome.report.problem else why
-    return replace(outcome, report=replace(outcome.report, problem=problem))
 
 
 def _map_readers(outcomes: Sequence[ToolExecution]) -> dict[str, tuple[str, ...]]:

@@ -5,11 +5,13 @@ import codecs
 import io
 import itertools
 import json
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+from agents.review.checks import ruff_security
 from agents.review.checks.fixes import Edit, merge_edits
 from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, CheckedFile, ToolReport, can_be_written
 from agents.review.checks.ruff_settings import RuffSettings, find_settings, reset_settings
@@ -66,7 +68,10 @@ async def check(
     groups: dict[RuffSettings, list[CheckedFile]] = {}
     for file in usable:
         groups.setdefault(find_settings(file.path, project, first_party), []).append(file)
-    runs = [_Run(sandbox, level, folder, settings, members, heeding, seconds) for settings, members in groups.items()]
+    runs = [
+        _Run(sandbox, level, folder, settings, members, heeding, seconds, Layer.static)
+        for settings, members in groups.items()
+    ]
     reports = await asyncio.gather(*(run.report() for run in runs))
     skipped = len(files) - len(usable)
     unwritten = [f"{skipped} files have names that cannot be written to disk."] if skipped else []
@@ -83,6 +88,20 @@ async def check(
     )
 
 
+async def check_security(
+    files: Sequence[CheckedFile], folder: Path, sandbox: Sandbox, level: int, *, heeding: bool, seconds: float
+) -> ToolReport:
+    """Look for insecure code in both versions of the files, as :func:`check` does for its rules.
+
+    Nothing is said about a file that cannot be parsed: that is the other layer's part.
+    """
+    usable = [file for file in files if can_be_written(file.path)]
+    run = _Run(sandbox, level, folder, ruff_security.SETTINGS, usable, heeding, seconds, Layer.security)
+    report = await run.report()
+    head = tuple(finding for finding in report.head if finding.rule != SYNTAX)
+    return replace(report, head=head, files=len(usable), read=_NOTHING)
+
+
 class _Run:
     """ruff on the files that share one configuration."""
 
@@ -95,7 +114,9 @@ class _Run:
         files: Sequence[CheckedFile],
         heeding: bool,
         seconds: float,
+        layer: Layer,
     ) -> None:
+        self._layer = layer
         self._sandbox = sandbox
         self._level = level
         self._folder = folder
@@ -103,6 +124,7 @@ class _Run:
         self._files = {file.path: file for file in files}
         self._heeding = heeding
         self._seconds = seconds
+        self._ends = time.monotonic() + seconds
 
     async def report(self) -> ToolReport:
         try:
@@ -112,17 +134,20 @@ class _Run:
                 self._settings, f"ruff did not accept the repository's settings and ran with its default rules: {error}"
             )
             (head, base), unformatted = await self._lint_both(), ()
-        if base.is_all:
-            unread = frozenset(finding.path for finding in base.findings if finding.rule == SYNTAX)
-        else:
-            unread = frozenset(self._files)
+        broken = {finding.path for finding in base.findings if finding.rule == SYNTAX}
+        unread = frozenset(broken) | base.crashed if base.is_all else frozenset(self._files)
         findings = (*_keep_first_syntax_error(head.findings), *unformatted)
-        if head.is_all:
-            broken = {finding.path for finding in head.findings if finding.rule == SYNTAX}
-            read, problem = frozenset(path for path, file in self._files.items() if _can_read(file)) - broken, None
-        else:  # ruff does not say which files it reached
-            read, problem = _NOTHING, "It reported too much, so only the first findings were read."
-        return ToolReport(findings, base.findings, unread, read=read, problem=problem, note=self._settings.note)
+        problem = f"ruff crashed on {_name_some(sorted(head.crashed))}." if head.crashed else None
+        if not head.is_all:  # ruff does not say which files it reached
+            problem = "It reported too much, so only the first findings were read."
+        return ToolReport(
+            findings, base.findings, unread, read=self._list_read(head), problem=problem, note=self._settings.note
+        )
+
+    def _list_read(self, head: "_SideFindings") -> frozenset[str]:
+        broken = {finding.path for finding in head.findings if finding.rule == SYNTAX}
+        readable = frozenset(path for path, file in self._files.items() if _can_read(file))
+        return readable - broken - head.crashed if head.is_all else _NOTHING
 
     async def _lint_both(self) -> "tuple[_SideFindings, _SideFindings]":
         old = [path for path, file in self._files.items() if file.base is not None]
@@ -130,8 +155,20 @@ class _Run:
         return head, base
 
     async def _lint(self, side: str, paths: Sequence[str]) -> "_SideFindings":
+        """What it finds in the files; where it crashes, those without the file that makes it do so."""
         if not paths:
             return _SideFindings((), is_all=True)
+        try:
+            return await self._lint_at_once(side, paths)
+        except _Crashed:
+            if len(paths) == 1:
+                return _SideFindings((), is_all=True, crashed=frozenset(paths))
+            if time.monotonic() > self._ends:
+                raise
+        half = len(paths) // 2
+        return (await self._lint(side, paths[:half])).join(await self._lint(side, paths[half:]))
+
+    async def _lint_at_once(self, side: str, paths: Sequence[str]) -> "_SideFindings":
         silenced = () if self._heeding else ("--ignore-noqa",)
         done = await self._ruff(
             side, paths, "check", "--output-format=json-lines", "--exit-zero", "--no-fix", *silenced
@@ -171,7 +208,10 @@ class _Run:
 
     async def _check_format(self, side: str, paths: Sequence[str]) -> list[tuple[str, str]]:
         """(path, code) of each file that the formatter reports."""
-        done = await self._ruff(side, paths, "format", "--check", "--output-format=json")
+        try:
+            done = await self._ruff(side, paths, "format", "--check", "--output-format=json")
+        except _Crashed:
+            return []  # the linter says which file it is
         if not done.stdout.is_complete:
             raise ToolError("ruff reported more than can be taken in; the change has too many problems to list.")
         return [(self._path(side, entry), str(entry["code"])) for entry in _parse_entries(done.stdout.data)]
@@ -192,7 +232,7 @@ class _Run:
             said = shorten(done.stderr.data.decode(errors="replace"), 300)
             raise _SettingsRefused(said) if self._settings.configured else ToolError(f"ruff failed: {said}")
         if done.status not in (0, 1, 2):
-            raise ToolError(f"ruff ended with status {done.status}.")
+            raise _Crashed(f"ruff ended with status {done.status}.")
         return done
 
     def _path(self, side: str, entry: dict[str, Any]) -> str:
@@ -215,30 +255,51 @@ class _Run:
         lines = file.head_lines if side == HEAD else file.base_lines
         first, last = min(first, len(lines)), min(last, len(lines))
         category = _category(code)
-        severity = _severity(code, category)
-        if self._heeding and severity is not Severity.error and PYLINT.search("\n".join(lines[first - 1 : last])):
+        severity = self._rate(entry, code, path, lines)
+        if severity is None:
+            return None
+        if self._is_settled(severity, lines[first - 1 : last]):
             return None
         return RawFinding(
             rule=f"ruff/{code}",
             category=category,
             severity=severity,
-            confidence=0.95,
+            confidence=0.95 if self._layer is Layer.static else 0.9,
             path=path,
             line=first,
             end_line=last,
             message=build_message(f"ruff/{code}", entry["message"]),
             fix=_fix(file, entry["fix"], first, last) if side == HEAD and entry["fix"] else None,
-            layer=Layer.static,
+            layer=self._layer,
             help_url=entry["url"],
         )
+
+    def _is_settled(self, severity: Severity, lines: Sequence[str]) -> bool:
+        """Whether its author decided about it, for another linter."""
+        may_be = self._heeding and self._layer is Layer.static and severity is not Severity.error
+        return may_be and PYLINT.search("\n".join(lines)) is not None
+
+    def _rate(self, entry: dict[str, Any], code: str, path: str, lines: Sequence[str]) -> Severity | None:
+        if self._layer is Layer.static or code == "invalid-syntax":
+            return _severity(code, _category(code))
+        return ruff_security.rate(entry, path, lines, heeding=self._heeding)
 
 
 @dataclass(frozen=True)
 class _SideFindings:
-    """The findings of one side, and whether they are complete."""
+    """The findings of one side, and whether they are complete.
+
+    :param crashed: paths of files at which ruff crashed; of these there are none.
+    """
 
     findings: tuple[RawFinding, ...]
     is_all: bool
+    crashed: frozenset[str] = _NOTHING
+
+    def join(self, other: "_SideFindings") -> "_SideFindings":
+        findings = (*self.findings, *other.findings)
+        is_all = self.is_all and other.is_all and len(findings) <= MOST_TAKEN_IN
+        return _SideFindings(findings[:MOST_TAKEN_IN], is_all, self.crashed | other.crashed)
 
 
 def _parse_entries(printed: bytes) -> list[dict[str, Any]]:
@@ -261,8 +322,17 @@ def _note_encodings(files: Sequence[CheckedFile]) -> str | None:
     odd = [file.path for file in files if not _can_read(file)]
     if not odd:
         return None
-    named = ", ".join(odd[:3]) + (f" and {len(odd) - 3} more" if odd[3:] else "")
-    return f"ruff did not read these files, because they are not in UTF-8 or declare another encoding: {named}."
+    return (
+        f"ruff did not read these files, because they are not in UTF-8 or declare another encoding: {_name_some(odd)}."
+    )
+
+
+def _name_some(paths: Sequence[str]) -> str:
+    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if paths[3:] else "")
+
+
+class _Crashed(ToolError):
+    """ruff ended in a way of which its manual says nothing, as on code that is nested too deep for its stack."""
 
 
 class _SettingsRefused(Exception):

@@ -83,6 +83,8 @@ DEFAULT_RULES: tuple[str, ...] = (
 # These need the whole tree, the modes of its files, or the callers of a function (a bare raise is right in one that
 # handlers call), but we see only the changed files.
 NEEDS_THE_TREE = ("INP", "EXE", "TC001", "TC002", "TC003", "RUF200", "TID252", "D104", "E902", "PLE0704")
+# Our own check looks for hidden text in every language.
+HIDDEN_TEXT = ("PLE2502", "PLE2515")
 IMPORT_ORDER = "I001"
 _RUFF_CLASSIC = ("E4", "E7", "E9", "F")
 
@@ -105,7 +107,8 @@ _FORMAT = (
 )
 _CONFIGURATION_FILES = (".ruff.toml", "ruff.toml", "pyproject.toml")
 _LARGEST, _LONGEST_LIST, _LONGEST_TEXT = 200_000, 1000, 500
-_NEWEST = "py314"
+NEWEST = "py314"
+"""The Python that code is taken for where nothing else is said, as ruff names it."""
 
 
 @dataclass(frozen=True)
@@ -144,22 +147,22 @@ def find_settings(path: str, project: Mapping[str, bytes], first_party: Sequence
             note = note or problem
             if section is not None:
                 return _build_settings(str(folder), where, section, _find_oldest_python(project), tuple(first_party))
-    return RuffSettings("", _build_defaults(_find_oldest_python(project) or _NEWEST), note=note)
+    return RuffSettings("", _build_defaults(_find_oldest_python(project) or NEWEST), note=note)
 
 
 def reset_settings(settings: RuffSettings, problem: str) -> RuffSettings:
     """The default settings, for when ruff refused the repository's."""
-    return RuffSettings(settings.folder, _build_defaults(_NEWEST), note=problem)
+    return RuffSettings(settings.folder, _build_defaults(NEWEST), note=problem)
 
 
 def _build_defaults(target: str) -> tuple[str, ...]:
     return (
-        _format_option("target-version", target),
-        _format_option(
+        format_option("target-version", target),
+        format_option(
             "lint",
             {
                 "select": list(DEFAULT_RULES),
-                "ignore": list(NEEDS_THE_TREE),
+                "ignore": [*NEEDS_THE_TREE, *HIDDEN_TEXT],
                 "per-file-ignores": {"__init__.py": ["F401"], "*.pyi": ["F401", "B018"]},
             },
         ),
@@ -193,7 +196,7 @@ def _build_settings(
     ignored = _list_texts(lint.get("ignore")) + _list_texts(lint.get("extend-ignore"))
     # Our rules are more specific than a family and would override its being ignored.
     ours = [] if "ALL" in ignored else [rule for rule in DEFAULT_RULES if not rule.startswith(ignored)]
-    unavailable = [*NEEDS_THE_TREE, *(() if first_party else (IMPORT_ORDER,))]
+    unavailable = [*NEEDS_THE_TREE, *HIDDEN_TEXT, *(() if first_party else (IMPORT_ORDER,))]
     target = section.get("target-version")
     isort = _keep_plain(_table(lint, "isort"))
     isort["known-first-party"] = [*_list_texts(isort.get("known-first-party"), r".+"), *first_party]
@@ -201,10 +204,10 @@ def _build_settings(
     options = _keep_plain(lint, _LINT) | plugins | {"isort": isort}
     # In one value, so that the selected and the ignored rules have the same precedence.
     options |= {"select": [*chosen, *ours], "ignore": [*ignored, *unavailable]}
-    top = _keep_plain(section, _TOP) | {"target-version": target if _is_python_version(target) else oldest or _NEWEST}
-    arguments = [_format_option(key, value) for key, value in top.items()] + [_format_option("lint", options)]
+    top = _keep_plain(section, _TOP) | {"target-version": target if _is_python_version(target) else oldest or NEWEST}
+    arguments = [format_option(key, value) for key, value in top.items()] + [format_option("lint", options)]
     formatting = _keep_plain(_table(section, "format"), _FORMAT)
-    arguments += [_format_option("format", formatting)] if formatting else []
+    arguments += [format_option("format", formatting)] if formatting else []
     return RuffSettings("" if folder == "." else folder, tuple(arguments), configured=True, chosen=chosen)
 
 
@@ -240,7 +243,8 @@ def _leads_outside(text: str) -> bool:
     return text.startswith(("/", "~")) or ".." in text.split("/")
 
 
-def _format_option(key: str, value: object) -> str:
+def format_option(key: str, value: object) -> str:
+    """A setting as an argument of ``--config``."""
     return f"{key}={_to_toml(value)}"
 
 

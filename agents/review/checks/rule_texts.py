@@ -36,7 +36,6 @@ ADVICE = {
     "ruff/PLE1206": (
         "The logging call prints a traceback instead of the message; make placeholders and arguments match."
     ),
-    "ruff/PLE2502": "What reviewers see is not what runs (“Trojan Source”); remove these characters.",
     "ruff/T100": "It stops the program for ever where nobody can answer; remove it.",
     "zizmor/template-injection": (
         "Whoever controls this value controls the script. Pass it through `env:` and quote the variable."
@@ -63,60 +62,60 @@ ADVICE = {
 
 # Replaces the tool's own sentence.
 REPLACEMENTS = {
-    "bandit/B102": (
+    "ruff/S102": (
         "exec() runs any text as code, so whoever can influence the text controls the program. Find a way without it."
     ),
-    "bandit/B103": (
+    "ruff/S103": (
         "These permissions let other accounts change or run the file. Give only what is needed, e.g. 0o600 or 0o755."
     ),
-    "bandit/B104": (
+    "ruff/S104": (
         "0.0.0.0 listens on all networks of the machine. Fine inside a container; otherwise bind to one address."
     ),
-    "bandit/B108": (
+    "ruff/S108": (
         "A fixed name in a shared temporary folder can be planted by another account. Use the tempfile module."
     ),
-    "bandit/B110": "Every exception is swallowed here, even unexpected ones. Catch the one you mean, or log it.",
-    "bandit/B113": "Without a timeout this request can hang for ever, and the program with it. Pass timeout=.",
-    "bandit/B201": (
+    "ruff/S110": "Every exception is swallowed here, even unexpected ones. Catch the one you mean, or log it.",
+    "ruff/S113": "Without a timeout this request can hang for ever, and the program with it. Pass timeout=.",
+    "ruff/S201": (
         "With debug=True the error page lets visitors run code. Take it from the environment, off by default."
     ),
-    "bandit/B202": "extractall() can write outside the target folder. Pass filter='data'.",
-    "bandit/B301": "Loading a pickle runs code that its author chose. Use JSON for data that is not entirely your own.",
-    "bandit/B302": "Loading marshal data from outside can crash or take over the interpreter. Use JSON.",
-    "bandit/B306": "Another program can take this name before you open the file. Use tempfile.NamedTemporaryFile.",
-    "bandit/B307": "eval() runs any text as code. For literals use ast.literal_eval, for anything else a parser.",
-    "bandit/B310": (
+    "ruff/S202": "extractall() can write outside the target folder. Pass filter='data'.",
+    "ruff/S301": "Loading a pickle runs code that its author chose. Use JSON for data that is not entirely your own.",
+    "ruff/S302": "Loading marshal data from outside can crash or take over the interpreter. Use JSON.",
+    "ruff/S306": "Another program can take this name before you open the file. Use tempfile.NamedTemporaryFile.",
+    "ruff/S307": "eval() runs any text as code. For literals use ast.literal_eval, for anything else a parser.",
+    "ruff/S310": (
         "urlopen also opens file: and custom schemes. If the address can come from outside, check that it is http(s)."
     ),
-    "bandit/B323": (
+    "ruff/S323": (
         "This context does not check certificates, so anybody on the network can read and change the traffic."
     ),
-    "bandit/B324": (
+    "ruff/S324": (
         "This hash is broken: collisions can be made. Use SHA-256; if it is not for security, say "
         "usedforsecurity=False."
     ),
-    "bandit/B501": (
+    "ruff/S501": (
         "Certificates are not checked, so anybody on the network can read and change the traffic. Remove verify=False."
     ),
-    "bandit/B506": "yaml.load can build any object, that is, run code from the document. Use yaml.safe_load.",
-    "bandit/B507": (
+    "ruff/S506": "yaml.load can build any object, that is, run code from the document. Use yaml.safe_load.",
+    "ruff/S507": (
         "Unknown host keys are accepted, so the server may be anybody. Load known hosts and use RejectPolicy."
     ),
-    "bandit/B602": (
+    "ruff/S602": (
         "The command goes through a shell, so any part that comes from outside can run other commands. Pass a "
         "list and drop shell=True."
     ),
-    "bandit/B604": "shell=True: any part of the command that comes from outside can run other commands.",
-    "bandit/B605": (
+    "ruff/S604": "shell=True: any part of the command that comes from outside can run other commands.",
+    "ruff/S605": (
         "The command goes through a shell, so any part that comes from outside can run other commands. Use "
         "subprocess.run with a list."
     ),
-    "bandit/B608": (
+    "ruff/S608": (
         "This SQL is put together from text; a value from outside can change the statement. Use placeholders "
         "of the driver."
     ),
-    "bandit/B614": "torch.load unpickles, which runs code that the file's author chose. Pass weights_only=True.",
-    "bandit/B701": (
+    "ruff/S614": "torch.load unpickles, which runs code that the file's author chose. Pass weights_only=True.",
+    "ruff/S701": (
         "Jinja2 does not escape HTML here, so a value can inject script. Pass autoescape=select_autoescape()."
     ),
 }

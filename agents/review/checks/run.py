@@ -17,6 +17,7 @@ from domain.config.review import Linter
 from domain.errors import ToolError
 from domain.github.dependencies import DependencyChange
 from domain.review.changes import Change, FileVersions
+from domain.review.checks import CheckName
 from domain.review.findings import Finding, Layer
 from safety.containment import CodeOrigin
 from workspace.transient_commits import TransientFile
@@ -68,15 +69,18 @@ async def run_checks(
 
 
 async def search_commits(
-    files: Sequence[TransientFile], toolbox: Toolbox, origin: CodeOrigin
+    files: Sequence[TransientFile], toolbox: Toolbox, origin: CodeOrigin, *, known_forms: bool = False
 ) -> tuple[tuple[Finding, ...], str | None]:
     """Credentials that one commit of a pull request added and a later one removed, and what could not be searched.
 
+    :param known_forms: only those of a known form, not what is named like a credential.
     If the worker may not look at this code, :func:`run_checks` reports that.
     """
-    if toolbox.for_worker("detect-secrets", origin=origin).level is None:
+    if toolbox.for_worker(CheckName.secrets, origin=origin).level is None:
         return (), None
-    return await credentials.check_transient_commits(files, WorkerBudget(toolbox.pool, toolbox.seconds))
+    return await credentials.check_transient_commits(
+        files, WorkerBudget(toolbox.pool, toolbox.seconds), known_forms=known_forms
+    )
 
 
 async def _run_tool(tool: CheckTool) -> ToolExecution:
@@ -96,4 +100,4 @@ async def _run_tool(tool: CheckTool) -> ToolExecution:
 
 def _compare_dependencies(change: Change, dependencies: Sequence[DependencyChange]) -> ToolExecution:
     found = find_vulnerable(change, dependencies)
-    return ToolExecution("dependencies", Layer.security, ToolReport(head=found, files=len(dependencies)), 0.0)
+    return ToolExecution(CheckName.dependencies, Layer.security, ToolReport(head=found, files=len(dependencies)), 0.0)

@@ -19,7 +19,7 @@ from detect_secrets.plugins.keyword import (
 )
 from detect_secrets.util.filetype import determine_file_type
 
-from agents.review.checks.paths import is_configuration, is_machine_made, is_test_or_document
+from agents.review.checks.paths import is_configuration, is_machine_made, is_test_or_document, lists_addresses
 from domain.text.credential_shapes import (
     NAMED_HINTS,
     SHAPES,
@@ -53,12 +53,20 @@ _BASIC = re.compile(
 _LOCAL = re.compile(
     r"^(localhost|127\.|0\.0\.0\.0|host|[\w-]+$|.*\.(local|test|example|invalid|internal)$|example\.|.*\bexample\.(com|org|net)$)"
 )
+_NETRC_NAME = re.compile(r"(^|/)[._]netrc$")
+_NETRC = re.compile(r"\bpassword\s+(\S+)")
+_XML = re.compile(r"<(?:password|passphrase)>\s*([^<\s]{6,200})\s*</")
 _KEY_BEGIN = re.compile(r"-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----")
 _KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{40,}")
 
 
 def scan(
-    path: str, added: Sequence[tuple[int, str]], removed: Sequence[str], headers: Sequence[tuple[int, str]] = ()
+    path: str,
+    added: Sequence[tuple[int, str]],
+    removed: Sequence[str],
+    headers: Sequence[tuple[int, str]] = (),
+    *,
+    known_forms: bool = False,
 ) -> list[SecretHit]:
     """Credentials in the added lines of one file, at most one of each kind per line.
 
@@ -69,10 +77,11 @@ def scan(
     :param added: (1-based line at head, text) from the top of the file.
     :param removed: lines the change removes from this file; a credential in them is not reported again.
     :param headers: unchanged headers of private keys, numbered as ``added``; the key below may be another one.
+    :param known_forms: only what is certain by its form, as in files that no person wrote.
     """
     known = "\n".join(removed)
     found: dict[tuple[str, int], list[str]] = {}
-    for kind, line, value in (*_find_values(path, added), *_find_private_keys(added, headers, known)):
+    for kind, line, value in (*_find_values(path, added, known_forms), *_find_private_keys(added, headers, known)):
         if not value or value not in known:
             found.setdefault((kind, line), []).append(value)
     hits = [SecretHit(kind, line, _mark(values)) for (kind, line), values in found.items()]
@@ -86,9 +95,9 @@ def _mark(values: Iterable[str]) -> str:
     return "".join("abcdefghijklmnop"[half] for byte in digest[:2] for half in (byte >> 4, byte & 15))
 
 
-def _find_values(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[str, int, str]]:
+def _find_values(path: str, added: Sequence[tuple[int, str]], known_forms: bool) -> Iterator[tuple[str, int, str]]:
     """(kind, line, value) of each possible credential."""
-    mild = is_test_or_document(path)
+    mild = known_forms or is_test_or_document(path)
     pieces = [(line, piece) for line, text in added for piece in _split_windows(text)]
     lowered = [piece.lower() for _, piece in pieces]
     everything = "\n".join(lowered)
@@ -99,10 +108,13 @@ def _find_values(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[
         for (line, piece), low in zip(pieces, lowered, strict=True):
             if any(hint in low for hint in hints) or entry.rule == "discord-token":
                 yield from ((entry.rule, line, value) for value in _matches(entry, piece))
-    if mild:
+    if known_forms or (mild and not lists_addresses(path)):
         return
     if "://" in everything:
         yield from (("basic-auth", line, value) for line, piece in pieces for value in _find_url_passwords(piece))
+    if mild:
+        return
+    yield from (("keyword", line, value) for line, piece in pieces for value in _find_by_format(path, piece))
     if not is_machine_made(path) and any(word in everything for word in NAMED_HINTS):
         for line, text in added:
             if len(text) <= _KEYWORD_LINE:
@@ -171,6 +183,16 @@ def _find_url_passwords(piece: str) -> Iterator[str]:
             continue
         if not is_placeholder(password) and "{" not in password and "$" not in password[:1]:
             yield password
+
+
+def _find_by_format(path: str, piece: str) -> Iterator[str]:
+    """Passwords where the format of a file says that they are: in ``.netrc``, and in XML as Maven's."""
+    expression = _NETRC if _NETRC_NAME.search(path) else _XML if path.lower().endswith(".xml") else None
+    if expression is not None:
+        for match in expression.finditer(piece):
+            value = match[1]
+            if value[0] not in "${@%" and is_credential(value) and not _is_made_up(value):
+                yield value
 
 
 def _find_assigned(path: str, text: str) -> Iterator[str]:

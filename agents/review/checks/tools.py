@@ -8,9 +8,9 @@ from typing import Protocol
 
 from agents.review.checks import (
     ast_grep,
-    bandit,
     credentials,
     hadolint,
+    hidden_text,
     linters,
     oxlint,
     ruff,
@@ -24,6 +24,7 @@ from agents.review.checks.inputs import CheckedFile, ToolReport
 from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
 from domain.config.review import Linter
+from domain.review.checks import CheckName
 from domain.review.findings import Layer
 from safety.containment import PARSERS, CodeOrigin, Containment
 from workspace.sandbox.sandbox import Sandbox
@@ -87,10 +88,11 @@ class Checks:
         """
         found = [
             *self._list_python(folder, python),
-            self._start("oxlint", oxlint.is_for, oxlint.check),
-            self._start("shellcheck", shellcheck.is_for, shellcheck.check),
-            self._start("hadolint", hadolint.is_for, hadolint.check),
+            self._start(CheckName.oxlint, oxlint.is_for, oxlint.check),
+            self._start(CheckName.shellcheck, shellcheck.is_for, shellcheck.check),
+            self._start(CheckName.hadolint, hadolint.is_for, hadolint.check),
             self._parse(),
+            self._search_hidden_text(),
             self._search_credentials(),
             self._audit_workflows(folder),
             self._match_patterns(),
@@ -115,10 +117,18 @@ class Checks:
             heeding=self.heeds_comments,
             seconds=self.toolbox.seconds,
         )
-        scan = partial(bandit.check, files, self._shift, heeding=self.heeds_comments)
-        return [self._program("ruff", Layer.static, lint), self._worker("bandit", Layer.security, scan)]
+        scan = partial(
+            ruff.check_security,
+            files,
+            folder,
+            self.toolbox.sandbox,
+            heeding=self.heeds_comments,
+            seconds=self.toolbox.seconds,
+        )
+        layers = ((Layer.static, lint), (Layer.security, scan))
+        return [self._program(CheckName.ruff, layer, run) for layer, run in layers]
 
-    def _start(self, name: str, is_for: Callable[[CheckedFile], bool], check: _Linter) -> CheckTool | None:
+    def _start(self, name: CheckName, is_for: Callable[[CheckedFile], bool], check: _Linter) -> CheckTool | None:
         files = [file for file in self.files if is_for(file)]
         sandbox, heeding, seconds = self.toolbox.sandbox, self.heeds_comments, self.toolbox.seconds
         run = partial(check, files, sandbox, heeding=heeding, seconds=seconds)
@@ -126,25 +136,33 @@ class Checks:
 
     def _parse(self) -> CheckTool | None:
         files = [file for file in self.files if syntax.is_for(file)]
-        return self._worker("syntax", Layer.static, partial(syntax.check, files, self._shift)) if files else None
+        check = partial(syntax.check, files, self._shift)
+        return self._worker(CheckName.syntax, Layer.static, check) if files else None
+
+    def _search_hidden_text(self) -> CheckTool | None:
+        files = [file for file in self.files if hidden_text.is_for(file)]
+        search = partial(hidden_text.check, files, self._shift)
+        return self._worker(CheckName.hidden_text, Layer.security, search) if files else None
 
     def _search_credentials(self) -> CheckTool | None:
         search = partial(credentials.check, self.files, self._shift)
-        return self._worker("detect-secrets", Layer.security, search) if self.files else None
+        return self._worker(CheckName.secrets, Layer.security, search) if self.files else None
 
     def _audit_workflows(self, folder: Path) -> CheckTool | None:
         files = [file for file in self.files if workflows.is_workflow(file.path)]
         sandbox, heeding, seconds = self.toolbox.sandbox, self.heeds_comments, self.toolbox.seconds
         audit = partial(workflows.check, files, folder, sandbox, heeding=heeding, seconds=seconds)
-        return self._program("zizmor", Layer.security, audit) if files else None
+        return self._program(CheckName.zizmor, Layer.security, audit) if files else None
 
     def _match_patterns(self) -> CheckTool | None:
         files = [file for file in self.files if scripts.is_script(file)]
-        return self._worker("patterns", Layer.security, partial(scripts.check, files, self._shift)) if files else None
+        match = partial(scripts.check, files, self._shift)
+        return self._worker(CheckName.patterns, Layer.security, match) if files else None
 
     def _match_dangers(self) -> CheckTool | None:
         files = [file for file in self.files if ast_grep.is_for(file)]
-        return self._worker("ast-grep", Layer.security, partial(ast_grep.check, files, self._shift)) if files else None
+        match = partial(ast_grep.check, files, self._shift)
+        return self._worker(CheckName.ast_grep, Layer.security, match) if files else None
 
     def _build_linter(self, linter: Linter, linter_files: Mapping[str, bytes]) -> CheckTool:
         matching = linters.match_files(linter, self.files)
@@ -167,8 +185,8 @@ class Checks:
     def _shift(self) -> WorkerBudget:
         return WorkerBudget(self.toolbox.pool, self.toolbox.seconds)
 
-    def _program(self, name: str, layer: Layer, check: Callable[[int], Awaitable[ToolReport]]) -> CheckTool:
-        return CheckTool(name, layer, self.toolbox.for_program(name, origin=self.origin), check)
+    def _program(self, name: CheckName, layer: Layer, check: Callable[[int], Awaitable[ToolReport]]) -> CheckTool:
+        return CheckTool(name.value, layer, self.toolbox.for_program(name, origin=self.origin), check)
 
-    def _worker(self, name: str, layer: Layer, check: Callable[[], Awaitable[ToolReport]]) -> CheckTool:
-        return CheckTool(name, layer, self.toolbox.for_worker(name, origin=self.origin), lambda _: check())
+    def _worker(self, name: CheckName, layer: Layer, check: Callable[[], Awaitable[ToolReport]]) -> CheckTool:
+        return CheckTool(name.value, layer, self.toolbox.for_worker(name, origin=self.origin), lambda _: check())

@@ -14,6 +14,7 @@ from domain.review.changes import Change, FileChange, FileVersions
 from domain.review.findings import Fix, Layer, RawFinding, Severity
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
+from safety.suggestions import is_fit
 
 MAX_FINDINGS = 5  # findings of one answer that are kept
 LEAST_SURE = 0.4  # of the first look; the second look decides about what it brings
@@ -188,14 +189,15 @@ def _end(file: FileChange, line: int, end: int) -> int:
 def _fix(claim: ReportedFinding, file: FileChange, head: Sequence[str], line: int, redact: Redact) -> Fix | None:
     """The replacement, if it fits exactly what it replaces and adds nothing suspicious."""
     end = line + max(0, claim.end_line - claim.line)
-    new = (claim.replacement or "").rstrip("\n")
+    new = (claim.replacement or "").replace("\r\n", "\n").rstrip("\n")
     old = "\n".join(head[line - 1 : end])
-    if not new.strip() or new == old or new.count("\n") >= _LONGEST_FIX or not file.can_be_commented(line, end):
+    if not new.strip() or new.count("\n") >= _LONGEST_FIX or not file.can_be_commented(line, end):
         return None
     foreign = set(_ADDRESS.findall(new)) - set(_ADDRESS.findall(old))
     if foreign or strip_invisible(new) != new or redact(new) != new or _indentation(new) != _indentation(old):
         return None
-    return Fix(start_line=line, end_line=end, replacement=new)
+    fix = Fix(start_line=line, end_line=end, replacement=new)
+    return fix if is_fit(fix, head) else None
 
 
 def _clean_message(message: str) -> str:

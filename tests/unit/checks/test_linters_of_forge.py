@@ -8,6 +8,7 @@ import pytest
 from agents.review.checks import hadolint, oxlint, shellcheck
 from agents.review.checks.inputs import CheckedFile
 from agents.toolbox import Toolbox
+from domain.review.checks import BY_RULE, CHECKS
 from domain.review.findings import Finding, Severity
 from safety.containment import CodeOrigin
 from tests.unit.checks.building import file_change
@@ -169,8 +170,7 @@ SETTINGS = {
     ".dockerignore": "*\n",
     "ruff.toml": 'exclude = ["*"]\n[lint]\nignore = ["F"]\n',
     ".ruff.toml": 'exclude = ["*"]\n[lint]\nignore = ["F"]\n',
-    "pyproject.toml": '[tool.ruff.lint]\nignore = ["F"]\n[tool.bandit]\nskips = ["B602"]\nexclude_dirs = ["."]\n',
-    ".bandit": "[bandit]\nskips: B602\n",
+    "pyproject.toml": '[tool.ruff]\nexclude = ["*"]\n[tool.ruff.lint]\nignore = ["F", "S"]\n',
     "zizmor.yml": "rules: {template-injection: {disable: true}}\n",
     ".github/zizmor.yml": "rules: {template-injection: {disable: true}}\n",
     "sgconfig.yml": "ruleDirs: []\n",
@@ -188,6 +188,9 @@ async def test_t_r6_settings_of_the_change_decide_nothing(toolbox: Toolbox, fold
         f"{folder}a.py": "import os\nimport subprocess\n\nsubprocess.run(input(), shell=True)\n",
         f"{folder}a.go": 'package a\n\nfunc f(n string) { exec.Command("sh", "-c", "ls "+n) }\n',
         f"{folder}key.txt": f"ghp_{draw(36)}\n",
+        f"{folder}a.rb": "def f(\n",
+        f"{folder}b.go": "package b\n\nvar \u0430dmin = 1\n",
+        f"{folder}b.sh": "#!/bin/bash\ncurl https://example.org/install | bash\n",
         ".github/workflows/ci.yml": "on: issues\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n"
         "      - run: echo ${{ github.event.issue.title }}\n",
     }
@@ -196,9 +199,9 @@ async def test_t_r6_settings_of_the_change_decide_nothing(toolbox: Toolbox, fold
     settings = {folder + name: (None, text) for name, text in SETTINGS.items() if folder + name not in code}
     beside = await check_files(toolbox, files | settings, origin=CodeOrigin.member)
     assert [_where(f) for f in beside.findings if f.path in code] == [_where(f) for f in alone.findings]
-    assert {f.rule.partition("/")[0] for f in alone.findings} >= {
-        *("oxlint", "shellcheck", "hadolint", "ruff", "bandit", "zizmor", "secret")
-    }
+    found = {BY_RULE[f.rule.partition("/")[0]].name for f in alone.findings}
+    assert found == {name for name, check in CHECKS.items() if check.always_runs}
+    assert {f.rule for f in alone.findings} >= {"ruff/F401", "ruff/S602"}
     assert {path: beside.read_by.get(path) for path in code} == {path: alone.read_by.get(path) for path in code}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY
+from agents.review.checks.inputs import MOST_TAKEN_IN
 from agents.review.checks.limits import PER_FILE, PER_REVIEW, PER_TOOL, limit_findings
 from agents.toolbox import Toolbox
 from domain.review.findings import Category, Finding, Layer, Severity
@@ -23,7 +23,7 @@ def some(number: int, tool: str = "ruff", path: str = "a.py", severity: Severity
             path=path,
             line=line,
             message="x",
-            layer=Layer.security if tool == "bandit" else Layer.static,
+            layer=Layer.security if tool == "zizmor" else Layer.static,
             fingerprint=f"{tool}{path}{line}",
             trail="",
         )
@@ -43,12 +43,12 @@ def test_one_file_does_not_push_out_another() -> None:
 
 def test_one_tool_does_not_push_out_another() -> None:
     flood = [each for path in "abcdef" for each in some(PER_FILE, path=path)]
-    kept, cut = limit_findings([*flood, *some(5, tool="bandit", severity=Severity.warning)])
+    kept, cut = limit_findings([*flood, *some(5, tool="zizmor", severity=Severity.warning)])
     assert (len(kept), cut[Layer.static], cut[Layer.security]) == (PER_TOOL + 5, 6 * PER_FILE - PER_TOOL, 0)
 
 
 def test_a_review_has_an_end() -> None:
-    kept, cut = limit_findings([each for tool in ("ruff", "bandit", "z") for p in "abc" for each in some(100, tool, p)])
+    kept, cut = limit_findings([each for tool in ("ruff", "zizmor", "z") for p in "abc" for each in some(100, tool, p)])
     assert (len(kept), sum(cut.values())) == (PER_REVIEW, 400)
 
 
@@ -69,26 +69,24 @@ def test_t_r14_what_is_left_out_is_never_approved(cut: int, decision: Decision) 
 async def test_t_r14_what_a_flood_kept_a_tool_from_was_not_read(toolbox: Toolbox) -> None:
     """Else source that nobody came to would count as read, and could be approved (T-R13)."""
     undefined = "aaa,bbb,ccc,ddd,eee,fff,ggg,hhh\n" * 12_500
-    unsafe = "import pickle\n" + "pickle.loads(b'')\n" * (MOST_TAKEN_IN // 2)
+    unsafe = "import pickle\n" + "pickle.loads(b'')\n" * (MOST_TAKEN_IN + 1)
     few = await check_files(toolbox, {"a.py": (None, "a = 1\n"), "z.py": (None, "z = 1\n")})
     many = await check_files(toolbox, {"a.py": (None, undefined), "z.py": (None, "z = 1\n")})
-    worse = await check_files(
-        toolbox,
-        {**{f"{name}.py": (None, unsafe) for name in "abc"}, "y.py": (None, "y = ("), "z.py": (None, "z = 1\n")},
-    )
+    worse = await check_files(toolbox, {"a.py": (None, unsafe), "z.py": (None, "z = 1\n")})
 
-    assert few.read_by == {"a.py": ("ruff", "bandit"), "z.py": ("ruff", "bandit")}
-    assert many.read_by == {"a.py": ("bandit",), "z.py": ("bandit",)}
-    assert [path for path, tools in worse.read_by.items() if "bandit" in tools] == ["a.py", "b.py"]
-    problems = {tool.tool: tool.problem or "" for layer in (*many.layers, *worse.layers) for tool in layer.tools}
-    assert problems["bandit"] == TOO_MANY
+    assert few.read_by == {"a.py": ("ruff",), "z.py": ("ruff",)}
+    assert many.read_by == {}
+    assert worse.read_by == few.read_by
+    problems = {(layer.layer, tool.tool): tool.problem for layer in worse.layers for tool in layer.tools}
+    assert problems[Layer.static, "ruff"] is None
+    assert "reported too much" in (problems[Layer.security, "ruff"] or "")
 
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_t_r13_what_ruff_cannot_decode_it_did_not_read(toolbox: Toolbox) -> None:
     source = "# -*- coding: latin-1 -*-\nx = 1  # \xe9\n".encode("latin-1")
     result = await check_files(toolbox, {"a.py": (None, source), "b.py": (None, "b = 1\n")})
-    assert result.read_by == {"a.py": ("bandit",), "b.py": ("ruff", "bandit")}
+    assert result.read_by == {"b.py": ("ruff",)}
 
 
 @pytest.mark.asyncio(loop_scope="session")
@@ -114,20 +112,17 @@ async def test_t_r13_what_python_reads_as_another_program_was_not_read(
     """In UTF-7 the comment ends: `+AAo-` is a line feed, and Python runs what follows."""
     source = f"{first}\n# harmless +AAo-print(1)\nx = 1\n".encode()
     result = await check_files(toolbox, {"a.py": (None, source)})
-    assert result.read_by == ({"a.py": ("ruff", "bandit")} if is_read else {})
+    assert result.read_by == ({"a.py": ("ruff",)} if is_read else {})
     assert ("not in UTF-8 or declare another encoding: a.py." in (result.layers[0].note or "")) is not is_read
 
 
 @pytest.mark.asyncio(loop_scope="session")
 async def test_t_r13_what_nobody_could_parse_nobody_read(toolbox: Toolbox) -> None:
-    """Nor is it passed over in silence where the syntax error was there before and is thus no finding."""
-    old = "def f(:\n    pass\n\n\nx = 1\n"
-    result = await check_files(
-        toolbox, {"a.py": (old, old + "import os; os.system(input())\n"), "b.py": (None, "b = 1\n")}
-    )
-    assert (result.findings, result.read_by) == ((), {"b.py": ("ruff", "bandit")})
-    problems = {tool.tool: tool.problem for layer in result.layers for tool in layer.tools}
-    assert problems["bandit"] == "bandit could not parse a.py."
+    """It is no fault of a tool either, where it was so before: such a file is unread, as one of another language."""
+    old = "print 'hello'\nx = 1\n"
+    result = await check_files(toolbox, {"a.py": (old, old + "print 'bye'\n"), "b.py": (None, "b = 1\n")})
+    assert (result.findings, result.read_by) == ((), {"b.py": ("ruff",)})
+    assert all(tool.problem is None for layer in result.layers for tool in layer.tools)
     fresh = await check_files(toolbox, {"a.py": (None, old)})
     assert ([each.rule for each in fresh.findings], fresh.read_by) == (["ruff/invalid-syntax"], {})
     assert all(tool.problem is None for layer in fresh.layers for tool in layer.tools)

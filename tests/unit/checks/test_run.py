@@ -11,7 +11,7 @@ from agents.review.checks.run import search_commits
 from agents.toolbox import Toolbox
 from domain.config.review import Linter
 from domain.github.dependencies import DependencyChange, Vulnerability
-from domain.review.findings import Finding, Fix, Severity
+from domain.review.findings import Finding, Fix, Layer, Severity
 from safety.containment import CodeOrigin
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import check_files, sarif
@@ -34,7 +34,7 @@ async def test_only_what_the_change_introduced(toolbox: Toolbox) -> None:
     old = "import re\nimport subprocess\n\n\ndef run(c):\n    return subprocess.run(c, shell=True)\n"
     new = "import sys\n" + old + "\n\ndef more(c):\n    return subprocess.run(c, shell=True, check=True)\n"
     result = await check_files(toolbox, {"a.py": (old, new)})
-    assert [(f.rule, f.line) for f in result.findings] == [("bandit/B602", 11), ("ruff/F401", 1)]
+    assert [(f.rule, f.line) for f in result.findings] == [("ruff/S602", 11), ("ruff/F401", 1)]
 
 
 async def test_an_import_that_lost_its_use_is_new(toolbox: Toolbox) -> None:
@@ -76,7 +76,58 @@ async def test_a_bare_raise_may_be_for_the_handler_that_calls(toolbox: Toolbox) 
 async def test_tests_may_do_what_programs_should_not(toolbox: Toolbox) -> None:
     text = "import yaml\n\n\ndef test_x():\n    assert yaml.load(open('/tmp/x')) == 1\n"
     assert await find_by_rule(toolbox, {"tests/test_x.py": (None, text)}) == {}
-    assert "bandit/B506" in await find_by_rule(toolbox, {"x.py": (None, text)})
+    assert "ruff/S506" in await find_by_rule(toolbox, {"x.py": (None, text)})
+
+
+SHELL = "import subprocess\nimport sys\n\n"
+
+
+@pytest.mark.parametrize(
+    "newer",
+    [
+        "type Ids = list[int]\n",
+        'd = {"k": 1}\ntext = f"{d["k"]}"\n',
+        "class Box[T = int]:\n    pass\n",
+        'name = "x"\ngreeting = t"hello {name}"\n',
+        "try:\n    pass\nexcept ValueError, TypeError:\n    pass\n",
+    ],
+)
+async def test_python_newer_than_that_of_forge_is_checked(toolbox: Toolbox, newer: str) -> None:
+    insecure = f"{SHELL}{newer}subprocess.run(sys.argv[1], shell=True)\n"
+    result = await check_files(toolbox, {"a.py": (None, insecure)})
+    assert [(f.rule, f.severity) for f in result.findings] == [("ruff/S602", Severity.error)]
+    assert result.read_by == {"a.py": ("ruff",)}
+    assert all(tool.problem is None for layer in result.layers for tool in layer.tools)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("subprocess.run(c, shell=True)", Severity.error),
+        ('subprocess.run("ls *", shell=True)', None),  # nothing comes from outside
+        ("os.chmod(c, 0o777)", Severity.error),
+        ("os.chmod(c, 0o770)", Severity.warning),
+        ('cursor.execute("SELECT * FROM t WHERE a = " + c)', Severity.warning),
+        ('cursor.execute(\n    f"SELECT {c} FROM t")', Severity.warning),
+        ('q = "SELECT * FROM t WHERE a = " + c', None),  # text that looks like SQL
+        ("tarfile.open(c).extractall()", Severity.error),
+        ("tarfile.open(c).extractall(members=c)", None),
+        ('tarfile.open(c).extractall(filter="data")', None),
+        ("urllib.request.urlopen(c)", None),
+        ("assert c", None),
+    ],
+)
+async def test_insecure_python(toolbox: Toolbox, line: str, found: Severity | None) -> None:
+    source = f"import os, subprocess, tarfile, urllib.request\n\n\ndef f(c, cursor):\n    {line}\n"
+    result = await check_files(toolbox, {"a.py": (None, source)})
+    assert [f.severity for f in result.findings if f.layer is Layer.security] == ([found] if found else [])
+
+
+async def test_a_repository_cannot_switch_its_security_off(toolbox: Toolbox) -> None:
+    settings = {"pyproject.toml": b'[tool.ruff]\nexclude = ["*"]\n[tool.ruff.lint]\nignore = ["S", "ALL"]\n'}
+    insecure = f"{SHELL}subprocess.run(sys.argv[1], shell=True)\n"
+    result = await check_files(toolbox, {"a.py": (None, insecure)}, project=settings)
+    assert "ruff/S602" in {f.rule for f in result.findings}
 
 
 async def test_syntax_newer_than_the_default_is_fine_unless_the_project_says_otherwise(toolbox: Toolbox) -> None:
@@ -391,7 +442,7 @@ async def test_without_containment_code_of_strangers_is_not_even_parsed() -> Non
         assert refused.findings == ()
         tools = {tool.tool: tool.problem or "" for layer in refused.layers for tool in layer.tools}
         assert [name for name, problem in tools.items() if "was not run" not in problem] == []
-        assert set(tools) == {"ruff", "bandit", "detect-secrets", "zizmor", "syntax", "avoidance"}
+        assert set(tools) == {"ruff", "detect-secrets", "zizmor", "syntax", "avoidance"}
         for layer in refused.layers:
             assert "reads code from people without write access and was not run" in (layer.missing or "")
             assert "FORGE_SANDBOX is none" in (layer.missing or "")

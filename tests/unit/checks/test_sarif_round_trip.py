@@ -38,19 +38,7 @@ def test_github_has_what_it_asks_of_a_rule() -> None:
     ("rule", "page", "short", "whole"),
     [
         ("ruff/F401", "https://docs.astral.sh/ruff/rules/unused-import", "Unused import.", "Remove the import"),
-        (
-            "bandit/B404",
-            "https://bandit.readthedocs.io/en/1.9.1/blacklists/blacklist_imports.html#b404-import-subprocess",
-            "Import subprocess.",
-            "Import subprocess.",
-        ),
-        (
-            "bandit/B101",
-            "https://bandit.readthedocs.io/en/1.9.1/plugins/b101_assert_used.html",
-            "Assert used.",
-            "Assert used.",
-        ),
-        ("bandit/B307", None, "eval() runs any text as code.", "eval() runs any text as code. For"),
+        ("ruff/S307", None, "eval() runs any text as code.", "eval() runs any text as code. For"),
         ("tool/x", "https://example.org/rule", "tool/x.", "tool/x."),
     ],
 )

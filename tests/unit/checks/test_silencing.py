@@ -47,7 +47,7 @@ jobs:
     steps:
       - run: echo hello
 """
-SAID = {"ruff/F401", "ruff/B012", "bandit/B602"}
+SAID = {"ruff/F401", "ruff/B012", "ruff/S602"}
 
 
 async def rules(toolbox: Toolbox, files: Versions, origin: CodeOrigin, **given: object) -> set[str]:
@@ -129,7 +129,7 @@ async def test_what_was_silenced_before_is_not_new(toolbox: Toolbox, origin: Cod
 
 async def test_taking_a_comment_away_brings_the_remark_back(toolbox: Toolbox) -> None:
     files: Versions = {"a.py": (SILENT, SILENT.replace("  # nosec B602", ""))}
-    assert await rules(toolbox, files, CodeOrigin.member) == {"bandit/B602"}
+    assert await rules(toolbox, files, CodeOrigin.member) == {"ruff/S602"}
 
 
 @pytest.mark.parametrize(

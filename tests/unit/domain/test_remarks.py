@@ -48,7 +48,7 @@ def test_what_a_model_says_is_never_shared() -> None:
     assert lines([build_finding(1, layer=Layer.model), build_finding(2, layer=Layer.model)]) == [[1], [2]]
 
 
-SHELL = build_finding(7, "bandit/B602")
+SHELL = build_finding(7, "ruff/S602")
 SLOW = shift(build_finding(7, "model/performance", layer=Layer.model), fingerprint="slow", severity=Severity.warning)
 IMPORT = build_finding(7, "ruff/F401", fixable=True)
 

@@ -245,7 +245,7 @@ asyncio.run(main())
     assert prefix == str(hidden / "venv")
     assert problems == "[]"
     assert rules == (
-        "['bandit/B602', 'hadolint/DL3011', 'oxlint/no-eval', 'ruff/F401', 'shell/curl-pipe', "
+        "['ruff/S602', 'hadolint/DL3011', 'oxlint/no-eval', 'ruff/F401', 'shell/curl-pipe', "
         "'zizmor/excessive-permissions', 'zizmor/unpinned-uses']"
     )
 

@@ -139,7 +139,9 @@ async def test_a_file_of_three_thousand_lines_is_looked_into(author: Author):
 
 async def test_three_hundred_and_five_files_are_three_hundred_and_a_note(author: Author):
     change = await compare(
-        author, {"a": "1\n"}, {f"f{i:03}": "x\n" for i in range(305)} | {f"aa/vendor/{i}": "x\n" for i in range(50)}
+        author,
+        {"a": "1\n"},
+        {f"f{i:03}": "x\n" for i in range(305)} | {f"aa/node_modules/{i}": "x\n" for i in range(50)},
     )
 
     assert len(change.files) == 300
@@ -206,7 +208,7 @@ async def test_what_is_touched_is_known_beyond_the_limits(author: Author):
         ("app/a.py", False),
         ("spec/openapi.yaml", False),
         ("third_party/x/tests/test_x.py", False),
-        ("vendor/x_test.go", False),
+        ("vendor/theirs/x_test.go", False),
     ],
 )
 async def test_whether_a_project_has_tests(author: Author, path: str, is_one: bool):

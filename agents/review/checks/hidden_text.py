@@ -1,0 +1,75 @@
+"""Layer 2 for every text file: what readers cannot see on added lines ("Trojan Source"), in a warm worker."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from agents.review.checks.copies import is_text
+from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
+from agents.review.checks.paths import is_test_or_document
+from agents.review.checks.worker_pool import WorkerBudget, run_each
+from domain.paths import is_document
+from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.text.escaping import strip_invisible
+from domain.text.hidden_characters import Deception
+
+_MESSAGES = {
+    Deception.direction: (
+        "{codes} here shows the line in another order than programs read it (“Trojan Source”). Remove it; "
+        "in a string, write its escape sequence."
+    ),
+    Deception.invisible: (
+        "{codes} here cannot be seen, but programs read it. Remove it; in a string, write its escape sequence."
+    ),
+    Deception.look_alike: (
+        "`{text}` has letters of another script that look like Latin ones ({codes}), so it is another name than it "
+        "seems. Write it in one script."
+    ),
+}
+_HELP = "https://trojansource.codes"
+_LARGEST = 1_000_000  # bytes
+_LONGEST_NAME = 60
+
+
+def is_for(file: CheckedFile) -> bool:
+    """Whether anything on its added lines could deceive: most code is ASCII only."""
+    return (
+        any(not text.isascii() for text in file.change.added_lines.values())
+        and len(file.head) <= _LARGEST
+        and is_text(file)
+    )
+
+
+async def check(files: Sequence[CheckedFile], shift: WorkerBudget) -> ToolReport:
+    """Look at the added lines of all files."""
+    answers, problem = await run_each(files, _request, lambda file: file.path, "hidden text", shift)
+    return await asyncio.to_thread(_report, answers, len(files), problem)
+
+
+def _request(file: CheckedFile) -> JsonValue:
+    return {"path": file.path, "text": file.head_text, "added": [*file.change.added_lines]}
+
+
+def _report(answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, problem: str | None) -> ToolReport:
+    found = [_build(file.path, place) for file, answer in answers for place in cast(list[dict[str, Any]], answer)]
+    problems = [*filter(None, [problem]), *([TOO_MANY] if len(found) > MOST_TAKEN_IN else [])]
+    return ToolReport(tuple(found[:MOST_TAKEN_IN]), files=files, problem=" ".join(problems) or None)
+
+
+def _build(path: str, place: dict[str, Any]) -> RawFinding:
+    kind = Deception(place["kind"])
+    is_mild = is_test_or_document(path) and not is_document(path)  # tests of such text hold it on purpose
+    return RawFinding(
+        rule=f"hidden-text/{kind.value}",
+        category=Category.security,
+        severity=Severity.warning if is_mild else Severity.error,
+        confidence=0.9,
+        path=path,
+        line=place["line"],
+        end_line=place["line"],
+        message=_MESSAGES[kind].format(codes=place["codes"], text=strip_invisible(place["text"])[:_LONGEST_NAME]),
+        layer=Layer.security,
+        help_url=_HELP,
+    )

@@ -1,0 +1,225 @@
+"""Finds what people cannot see in a text and machines obey: "Trojan Source" (Boucher and Anderson, 2021).
+
+The scripts of letters are told by their Unicode names, which never change. Which of them look like Latin ones comes
+from the confusables of Unicode's UTS 39; Greek letters that people use beside Latin ones on purpose (``Δx``, ``μs``)
+are not among them.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Deception(StrEnum):
+    """How a text deceives its readers."""
+
+    direction = "direction"  # it is shown in another order than it has
+    invisible = "invisible"  # a character without a glyph
+    look_alike = "look-alike"  # letters of another script that look like Latin ones
+
+
+@dataclass(frozen=True)
+class HiddenText:
+    """A place in a line that deceives its readers.
+
+    :param column: of its first character, from 0.
+    :param text: the characters.
+    """
+
+    kind: Deception
+    column: int
+    text: str
+
+    @property
+    def codes(self) -> str:
+        """Its characters beyond ASCII, as ``U+202E``: each once, a few."""
+        named = list(dict.fromkeys(f"U+{ord(char):04X}" for char in self.text if not char.isascii()))
+        return ", ".join(named[:_MOST_NAMED]) + (" …" if named[_MOST_NAMED:] else "")
+
+    @property
+    def is_message(self) -> bool:
+        """Whether so many invisible characters stand in a row that they may be a text of their own."""
+        return self.kind is Deception.invisible and len(self.text.strip("\u2800")) >= _LONG
+
+
+_MOST_NAMED = 4
+
+# --- direction ---------------------------------------------------------------------------------------------
+
+_EMBEDDINGS, _OVERRIDES, _ISOLATES = "\u202a\u202b", "\u202d\u202e", "\u2066\u2067\u2068"
+_POP = {"\u202c": _EMBEDDINGS + _OVERRIDES, "\u2069": _ISOLATES}
+_DIRECTS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_ENDS_TOKEN = re.compile(r"[\"'`]|/\*|\*/|//|<!--|-->")
+
+
+def find_turned(text: str, *, is_translation: bool = False, within_token: bool = False) -> HiddenText | None:
+    """The first control character that shows a line, or a part of it, in another order than it has.
+
+    Such a control does harm if it is still open at the end, if it overrides the order of letters, or if it spans the
+    end of a string or a comment.
+
+    :param text: a line, or what a string or comment has of it.
+    :param is_translation: nothing runs it: controls may stay open in a line with letters that are written from right to
+        left.
+    :param within_token: the text is known to be one string or comment, so that quotation marks in it end nothing; one
+        control at the beginning of such letters may stay open, too.
+    """
+    if not _DIRECTS.search(text):
+        return None
+    excused = (is_translation or (within_token and _is_opening(text))) and has_right_to_left(text)
+    opened: list[tuple[int, str]] = []
+    for match in _DIRECTS.finditer(text):
+        at, char = match.start(), match[0]
+        if char not in _POP:
+            if char in _OVERRIDES:
+                return HiddenText(Deception.direction, at, char)
+            opened.append((at, char))
+            continue
+        while opened and (closed := opened.pop()):
+            if closed[1] not in _POP[char]:
+                continue
+            if not (excused or within_token) and _ENDS_TOKEN.search(text, closed[0], at):
+                return HiddenText(Deception.direction, *closed)
+            break
+    return HiddenText(Deception.direction, *opened[0]) if opened and not excused else None
+
+
+def _is_opening(text: str) -> bool:
+    """Whether there is one control only, and behind it, to the end of the string, no letter that goes the other way."""
+    found = list(_DIRECTS.finditer(text))
+    return len(found) == 1 and (
+        not text[: found[0].start()].strip("\"'`brfuR@$") or re.search(r"[A-Za-z0-9]", text[found[0].end() :]) is None
+    )
+
+
+def has_right_to_left(text: str) -> bool:
+    """Whether it has letters that are written from right to left."""
+    return any(unicodedata.bidirectional(char) in ("R", "AL") for char in text if ord(char) > 0x58F)
+
+
+# --- invisible characters ----------------------------------------------------------------------------------
+
+_SELECTORS = "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_JOINERS = "\u200c\u200d\u034f\u115f\u1160\u17b4\u17b5\u180e"
+_MARKS = "\u200e\u200f\u061c"
+_TAGS = "\U000e0000-\U000e007f"
+_OTHERS = "\u00ad\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\ufffb"
+_INVISIBLE = re.compile(f"[{_SELECTORS}{_JOINERS}{_MARKS}{_TAGS}{_OTHERS}]+")
+_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
+_KEYCAP = re.compile("[0-9#*]\ufe0f\u20e3")
+_IS_SELECTOR, _IS_JOINER = re.compile(f"[{_SELECTORS}]"), re.compile(f"[{_JOINERS}]")
+_LONG = 8
+"""So many in a row say something to a machine: the letters of a hidden text."""
+
+
+def find_invisible(line: str) -> Iterator[HiddenText]:
+    """The runs of invisible characters in a line that no writing needs.
+
+    Emoji, Indic, Persian and other scripts, and marks of direction beside their letters need some.
+    """
+    if line.isascii():
+        return
+    known = [match.span() for shape in (_FLAG, _KEYCAP) for match in shape.finditer(line)]
+    for match in _INVISIBLE.finditer(line):
+        if any(start <= match.start() and match.end() <= end for start, end in known):
+            continue
+        if match.end() - match.start() >= _LONG or not _is_needed(line, *match.span()):
+            yield HiddenText(Deception.invisible, match.start(), match[0])
+
+
+def find_hidden_message(line: str) -> HiddenText | None:
+    """The first run of invisible characters that is long enough for a text of its own."""
+    return next((each for each in find_invisible(line) if each.is_message), None)
+
+
+def _is_needed(line: str, start: int, end: int) -> bool:
+    """Whether writing needs a run of invisible characters between its neighbours."""
+    before, after = line[start - 1 : start], line[end : end + 1]
+    beside = [char for char in (before, after) if char and not char.isascii()]
+    run = line[start:end]
+    if run == "\ufeff" and start == 0:
+        return True  # the caller knows whether it is the beginning of the file
+    if all(_IS_SELECTOR.match(char) for char in run):
+        return len(run) == 1 and bool(before) and not before.isascii()
+    if all(char in _MARKS for char in run):
+        return any(map(has_right_to_left, beside)) or has_right_to_left(line)
+    if all(_IS_JOINER.match(char) or _IS_SELECTOR.match(char) for char in run):
+        return any(unicodedata.category(char)[0] in "LMS" for char in beside)
+    if run == "\u200b":
+        return any(unicodedata.category(char) in ("Lo", "Mn", "Mc") for char in beside)  # writing without spaces
+    return run == "\u2800" * len(run) and any("\u2800" <= char <= "\u28ff" for char in beside)
+
+
+# --- letters that look like others -------------------------------------------------------------------------
+
+_ALIKE_ROWS = (
+    ("асеорхуіјѕһԁԛԝӏАВЕКМНОРСТХУІЈЅԌҮ", "aceopxyijshdqwlABEKMHOPCTXYIJSGY"),  # Cyrillic
+    ("οΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "oABEZHIKMNOPTYX"),  # Greek, those that mean nothing beside Latin ones
+    ("օսհցզ", "ouhgq"),  # Armenian
+    ("ᎠᎡᎢᎪᏟᎬᎻᎫᏦᏞᎷᏢᏚᏙᎳᏃ", "DRTACEHJKLMPSVWZ"),  # Cherokee
+)
+_ALIKE = {ord(theirs): latin for other, row in _ALIKE_ROWS for theirs, latin in zip(other, row, strict=True)}
+_LIKE_LATIN = frozenset(map(chr, _ALIKE))
+_LATIN_ALIKE = frozenset(_ALIKE.values())
+_WORD = re.compile(r"[^\W\d][\w$]*")
+_PARTS = re.compile(r"[\d_$]+")
+_SHORTEST = 3  # letters of a word that is taken for another one as a whole
+_STYLED = ("MATHEMATICAL", "FULLWIDTH")
+
+
+def find_alike(line: str, known: Collection[str] = ()) -> Iterator[HiddenText]:
+    """The words of a line that deceive by their letters; what they stand in is for the caller to know.
+
+    Such a word mixes Latin letters with others that look like them, or is as a whole taken for a word of the file.
+
+    :param known: the words of ASCII letters in the file.
+    """
+    if line.isascii():
+        return
+    for match in _WORD.finditer(line):
+        if not match[0].isascii() and (_mixes(match[0]) or _is_double(match[0], known)):
+            yield HiddenText(Deception.look_alike, match.start(), match[0])
+
+
+def list_ascii_words(text: str) -> frozenset[str]:
+    """The words of ASCII letters in a text, which others may be taken for."""
+    return frozenset(word for word in _WORD.findall(text) if word.isascii())
+
+
+def _is_double(word: str, known: Collection[str]) -> bool:
+    plain = unicodedata.normalize("NFKC", word.translate(_ALIKE))
+    return len(word) >= _SHORTEST and plain != word and plain.isascii() and plain in known
+
+
+def _mixes(word: str) -> bool:
+    return any(_mixes_scripts(part) for run in _PARTS.split(word) for part in _split_humps(run))
+
+
+def _split_humps(run: str) -> Iterator[str]:
+    """``getДанные`` is two words."""
+    start = 0
+    for at in range(1, len(run)):
+        if run[at].isupper() and run[at - 1].islower():
+            yield run[start:at]
+            start = at
+    yield run[start:]
+
+
+def _mixes_scripts(part: str) -> bool:
+    latin = [char for char in part if char.isascii()]
+    if not latin:
+        return False
+    other = [char for char in part if not char.isascii() and _find_script(char) != "LATIN"]
+    styled = [char for char in other if _find_script(char) in _STYLED]
+    return bool(other) and (len(styled) == len(other) or _LIKE_LATIN.issuperset(other) or _is_slip(latin, other))
+
+
+def _is_slip(latin: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether one Latin letter stands in a Cyrillic word; two may be an abbreviation before it."""
+    return len(latin) == 1 and latin[0] in _LATIN_ALIKE and all(_find_script(char) == "CYRILLIC" for char in other)
+
+
+def _find_script(char: str) -> str:
+    return unicodedata.name(char, "").partition(" ")[0]

@@ -1,0 +1,112 @@
+"""Hidden text: what deceives its readers is found in every language, and honest writing is left alone."""
+
+import pytest
+
+from agents.syntax.hidden_text import find_hidden_text
+from agents.toolbox import Toolbox
+from domain.review.findings import Severity
+from domain.runs.patches import Areas, ChangedFile, ChangeSet
+from tests.unit.checks.checking import check_files
+from workspace.patches.tree import FileTree
+from workspace.patches.validation import validate
+
+EARLY_RETURN = "/*\u202e } \u2066if (u.admin)\u2069 \u2066 begin admins only */ return true;"
+STRETCHED = 'if (level != "user\u202e \u2066// Check if admin\u2069 \u2066") {}'
+CYRILLIC_A = "\u0430"
+
+DECEIVING = [
+    ("a.js", EARLY_RETURN),
+    ("a.go", f"package a\nfunc f() {{\n\t{STRETCHED}\n}}"),
+    ("a.rs", f"fn main() {{\n    {EARLY_RETURN}\n}}"),
+    ("a.sh", "#!/bin/sh\n# \u202e ok \u2066 rm -rf\u2069 \u2066\necho a"),
+    ("a.yml", 'run: "a\u202e b"'),
+    ("Dockerfile", "RUN echo \u202e a"),
+    ("b.js", "const { timeout,\u3164} = req.query;"),
+    ("a.php", "<?php\n$a = $\u3164;\n"),
+    ("A.java", "class A { boolean is\u200bAdmin; }"),
+    ("a.ts", f"const {CYRILLIC_A}dmin = false;\nif (admin) {{}}"),
+    ("a.kt", f"val {CYRILLIC_A}dmin = 1"),
+    ("a.cs", f"class A {{ int {CYRILLIC_A}dmin; }}"),
+    ("a.py", 'x = eval\n\U0001d41e\U0001d42f\U0001d41a\U0001d425("1")\n'),
+    ("b.py", "scope = 1\n\u0455\u0441\u043e\u0440\u0435 = 2\n"),
+    ("c.py", f'f"{{{CYRILLIC_A}dmin}}"'),
+    ("c.js", 'const s = "' + "\U000e0100" * 40 + '"; eval(decode(s))'),
+    ("d.js", "x = 1 // a\u2028 evil()"),
+    ("README.md", "Hello" + "\U000e0041" * 20),
+]
+HONEST = [
+    ("a.js", 'const rtl = "\u202b\u0642\u0628\u0644";\nconst s = "\u2068{name}\u2069 joined";\nconst z = "\u200b";'),
+    (
+        "b.js",
+        "// C\u0432\u043e\u0439\u0441\u0442\u0432\u0430\nvar Gr\u00f6\u00dfe, get\u0414\u0430\u043d\u043d\u044b\u0435;",
+    ),
+    (
+        "a.py",
+        "\u0394x = 1\n\u03bcs = 2\n\u0394T = 4\n\u0434\u0430\u043d\u043d\u044b\u0435 = 5\nx\u1d62 = 6\n",
+    ),
+    ("b.py", 'e = "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f 1\ufe0f\u20e3"\n'),
+    ("c.py", 'f = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"\n'),
+    ("fa.js", "const \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 = 1"),
+    ("hi.py", "\u0915\u094d\u200d\u0937 = 1\n"),
+    ("a.php", "<?php $a = ['n' => 'Uyghurche, \u202b\u0626\u06c7\u064a\u063a\u06c7\u0631\u0686'];"),
+    ("ar.json", '{"a": "\u202b\u0645\u0631\u062d\u0628\u0627 GitHub", "b": "\u200fGitHub\u200f"}'),
+    ("he.yml", "a: \u202b\u05e9\u05dc\u05d5\u05dd"),
+    ("th.json", '{"a": "\u0e44\u0e17\u0e22\u200b\u0e44\u0e17\u0e22"}'),
+    ("README.md", "\ufeff# Donau\u00addampf \u202b\u0645\u0631\u062d\u0628\u0627"),
+    ("bom.cs", "\ufeffusing System;"),
+]
+
+
+def look_at(path: str, text: str) -> object:
+    added = list(range(1, text.count("\n") + 2))
+    return find_hidden_text({"path": path, "text": text, "added": added})
+
+
+def judge(path: str, text: str) -> set[str]:
+    """The constraints that an agent violates by writing a new file."""
+    change = ChangeSet(files=(ChangedFile(path=path, before=None, after=text.encode()),))
+    found = validate(change, Areas(role="implementer"), FileTree({}, lambda _: b""))
+    return {each.constraint for each in found}
+
+
+@pytest.mark.parametrize(("path", "text"), DECEIVING)
+def test_t_r13_what_deceives_is_found_in_every_language(path: str, text: str) -> None:
+    assert look_at(path, text)
+
+
+@pytest.mark.parametrize(("path", "text"), HONEST)
+def test_t_r13_honest_writing_is_left_alone(path: str, text: str) -> None:
+    assert look_at(path, text) == []
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_t_r13_trojan_source_blocks(toolbox: Toolbox) -> None:
+    text = f"export function f(u) {{\n  {EARLY_RETURN}\n}}\n"
+    result = await check_files(toolbox, {"a.js": (None, text), "tests/a.test.js": (None, text)})
+    found = [(f.path, f.line, f.severity) for f in result.findings if f.rule == "hidden-text/direction"]
+    assert found == [("a.js", 2, Severity.error), ("tests/a.test.js", 2, Severity.warning)]
+    assert all(f.message.isprintable() for f in result.findings)
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_t_r13_only_new_lines_are_looked_at(toolbox: Toolbox) -> None:
+    old = f"x = 1  # \u202e\n{CYRILLIC_A}b = 2\n"
+    result = await check_files(toolbox, {"a.py": (old, f"{old}y = 3\n")})
+    assert [f.rule for f in result.findings if f.rule.startswith("hidden-text/")] == []
+
+
+@pytest.mark.parametrize(("path", "text"), [each for each in DECEIVING if each[0] not in ("b.py", "a.py")])
+def test_t_r13_agents_may_not_write_it(path: str, text: str) -> None:
+    change = ChangeSet(files=(ChangedFile(path=path, before=None, after=text.encode()),))
+    assert "hidden_text" in {
+        each.constraint for each in validate(change, Areas(role="implementer"), FileTree({}, lambda _: b""))
+    }
+
+
+@pytest.mark.parametrize("path", ["fa.js", "hi.py", "ar.json", "he.yml", "th.json", "README.md", "bom.cs", "b.py"])
+def test_agents_may_write_what_people_write(path: str) -> None:
+    text = dict(HONEST)[path]
+    change = ChangeSet(files=(ChangedFile(path=path, before=None, after=text.encode()),))
+    assert "hidden_text" not in {
+        each.constraint for each in validate(change, Areas(role="implementer"), FileTree({}, lambda _: b""))
+    }
