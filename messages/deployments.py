@@ -171,6 +171,8 @@ def _figure(value: float | None) -> str:
 def _explain_next(deployment: Deployment) -> str:
     environment = deployment.environment
     back = f"{inline_code(f'/forge rollback {environment}')} takes it back."
+    if not deployment.previous_sha:
+        back = "Forge deployed nothing here before, so it knows nothing to go back to."
     match deployment.state:
         case DeploymentState.queued | DeploymentState.asking | DeploymentState.preparing:
             return f"{inline_code(f'/forge deploy {environment} cancel')} ends it."
@@ -178,7 +180,8 @@ def _explain_next(deployment: Deployment) -> str:
             return f"{inline_code(f'/forge deploy {environment} hold')} holds it. {back}"
         case DeploymentState.holding:
             go_on = inline_code(f"/forge deploy {environment} go-on")
-            return f"{go_on} lets it go on. {back} If nobody answers in time, it is taken back, too."
+            unanswered = " If nobody answers in time, it is taken back, too." if deployment.previous_sha else ""
+            return f"{go_on} lets it go on. {back}{unanswered}"
         case DeploymentState.rolling_back:
             return ""
         case DeploymentState.failed:

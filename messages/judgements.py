@@ -194,11 +194,6 @@ def refuse_scope(needed: str, held: str) -> str:
     )
 
 
-def already_said(finding: Finding, said: FindingJudgement) -> str:
-    """For a judgement that is there already."""
-    return f"Nothing was changed: about {finding.id}, {escape(describe_judgement(said), 400)}."
-
-
 # --- looking at findings ------------------------------------------------------------------------------------------
 
 

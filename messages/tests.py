@@ -101,6 +101,9 @@ def render_outcome(
     return CheckText(f"{_title(run, came_to)}{_describe_fall(coverage)}", _join(parts), _outputs(run))
 
 
+UNREVIEWED = "All tests: this head has no verdict yet, so its risk is not known."
+
+
 def render_failure(error: ForgeError) -> CheckText:
     """Where Forge itself did not get through."""
     return CheckText(

@@ -75,11 +75,6 @@ def is_included(path: str, paths: Paths) -> bool:
     return matches(path, paths.include) and not permits(path, paths.exclude)
 
 
-def may_be_sent(path: str, settings: ReviewSettings) -> bool:
-    """Whether Forge may send a file's content to a model provider."""
-    return not matches(path, settings.never_send)
-
-
 def asks_for_run(label: str, labels: Labels) -> bool:
     """Whether this label asks for a run; GitHub's labels ignore case."""
     return labels.run is not None and label.casefold() == labels.run.casefold()

@@ -23,9 +23,6 @@ from domain.runs.run import RepositoryRef
 
 T = TypeVar("T")
 Send = Callable[[Request], Awaitable[T]]
-Still = Callable[[], Awaitable[None]]
-"""Raises if a write is not wanted any more."""
-
 CONCURRENT_READS = 20  # GitHub: at most 100 requests at once
 PAGE = 100
 Stop = Callable[[], Awaitable[None]]
@@ -189,7 +186,7 @@ class Client:
         purpose: str,
         body: JsonValue,
         refusals: Collection[int] = (),
-        still: Still = never_stop,
+        still: Stop = never_stop,
     ) -> Response:
         """One write like :meth:`write`, with the whole answer.
 
@@ -226,7 +223,7 @@ class Client:
         return await retry_read(read, self._sleep)
 
     async def _write_in_turn(
-        self, installation_id: int, purpose: str, write: Write, send: Send[T], still: Still = never_stop
+        self, installation_id: int, purpose: str, write: Write, send: Send[T], still: Stop = never_stop
     ) -> T:
         await self._gate.check(installation_id)
         async with self._lanes.turn(installation_id, write):

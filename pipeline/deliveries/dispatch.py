@@ -59,7 +59,6 @@ async def dispatch(services: Services, guid: str, repeats: str | None = None) ->
     is_from_github = row.guid == guid == deliveries.strip_replay_mark(guid)  # not from `forge replay`
     if is_from_github and isinstance(command, ExecuteComment) and _is_too_old(command, row.received_at):
         return await _finish(services, guid, texts.TOO_OLD)
-    # GitHub will not send it again
     journal = WorkflowJournal(services, DBOS.workflow_id or guid, pauses=services.long_pauses)
     context = DeliveryContext(services, journal, guid)
     with bound_contextvars(delivery=guid):

@@ -5,7 +5,7 @@ import pytest
 from domain.config.configuration import Configuration, Labels
 from domain.config.review import Forks, Paths, ReviewSettings
 from domain.github.pull_requests import PullRequest
-from safety.eligibility import asks_for_run, find_exclusion, is_included, may_be_sent, needs_ok, nothing_left
+from safety.eligibility import asks_for_run, find_exclusion, is_included, needs_ok, nothing_left
 
 HERE, FORK = 1, 2
 _PULL = PullRequest(
@@ -103,13 +103,6 @@ def test_path_filters_that_leave_nothing() -> None:
     assert left_out.code == "excluded.paths"
     assert nothing_left(["docs/a.md", "src/a.py"], settings) is None
     assert nothing_left([], settings) is None
-
-
-def test_what_is_never_sent() -> None:
-    settings = ReviewSettings(never_send=("secrets/**", "**/*.pem"))
-    assert not may_be_sent("secrets/deep/a.py", settings)
-    assert not may_be_sent("a.pem", settings)
-    assert may_be_sent("src/secrets.py", settings)
 
 
 def test_labels_are_compared_as_github_does() -> None:
