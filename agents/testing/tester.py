@@ -285,7 +285,7 @@ class Tester:
         await self.tell("Choosing the tests")
         sources = [path for path in paths if path.endswith(".py")]
         texts: Mapping[str, str] = await self._load_texts(head, sources) if len(sources) <= MOST_SOURCES else {}
-        return await select_tests(paths, texts, change.paths, level, {}, self.toolbox.pool)
+        return await select_tests(paths, texts, change.paths, level, self.toolbox.pool)
 
     async def _load_texts(self, head: str, paths: Collection[str]) -> Mapping[str, str]:
         """The contents of text files, up to a total size."""
