@@ -125,6 +125,6 @@ def test_five_thousand_files_take_seconds() -> None:
     sources = {f"p{n % 50}/m{n}.py": f"from p{(n + 1) % 50} import m{n + 1}\n{body}" for n in range(4_900)}
     sources |= {f"tests/test_{n}.py": f"import p{n % 50}.m{n}\n" for n in range(100)}
     started = time.monotonic()
-    found = select(list(sources), sources, ["p20/m70.py"], RiskLevel.medium, {})
+    found = select(list(sources), sources, ["p20/m70.py"], RiskLevel.medium)
     assert set(found.tests) == {f"tests/test_{n}.py" for n in range(71)}
     assert time.monotonic() - started < 60
