@@ -115,6 +115,7 @@ class GateRequest(BaseModel):
     :param on_issue: the run of an issue asks, so its comments are on the issue.
     :param proposed_head: the head of the run's pull request, which shows the check; empty: none yet.
     :param needs_words: whether an approval has to say what to do.
+    :param has_follower: whether an agent works on, which keeps to the conditions of an approval; else they are a note.
     :param task: the key of the stopped agent's task; empty if the whole phase was stopped, or nothing.
     :param findings: the fingerprints of the findings it is about, if it is about findings.
     """
@@ -138,6 +139,7 @@ class GateRequest(BaseModel):
     task: str = ""
     shows: str = ""
     needs_words: bool = False
+    has_follower: bool = True
     findings: tuple[str, ...] = ()
 
     @property

@@ -18,7 +18,8 @@ def confirm_decision(gate: Gate) -> str:
         return f"{_gate_label(gate)} is rejected. {explain_refusal(gate) or ENDS}"
     slice_ = NO_EXTENSION if gate.decision is None else gate.decision.grants
     granted = f" The run may use {slice_.label} more." if slice_.label else ""
-    on = " The conditions apply." if gate.conditions else _describe_choice(gate)
+    kept = " The conditions apply." if gate.request.has_follower else " Your words are kept; no agent follows them."
+    on = kept if gate.conditions else _describe_choice(gate)
     waived = " Nobody else has the role, so the rule about authors was waived." if _is_waived(gate) else ""
     return f"{_gate_label(gate)} is approved; the run continues.{granted}{on}{waived}"
 

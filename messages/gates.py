@@ -28,13 +28,18 @@ def render_title(gate: Gate) -> str:
         case GateState.waiting:
             return f"Waiting until {_when(gate.until)} for a person with the role {gate.request.role}"
         case GateState.approved:
-            return f"Approved by {by}{', with conditions' if gate.conditions else ''}"
+            return f"Approved by {by}{_tell_words(gate)}"
         case GateState.rejected:
             return f"Rejected by {by}"
         case GateState.expired:
             return "Nobody answered in time, which counts as a rejection"
         case GateState.void:
             return "Void: there is nothing left to decide"
+
+
+def _tell_words(gate: Gate) -> str:
+    """What came with an approval."""
+    return (", with conditions" if gate.request.has_follower else ", with a note") if gate.conditions else ""
 
 
 _SAID = {
@@ -146,8 +151,6 @@ def _answer(gate: Gate) -> str:
 
 
 ENDS = "The run ends here."
-_UNDEPLOYED = "Nothing is deployed. `/forge deploy ENV` begins anew."
-_UNHELD = "Forge rolls the deployment back."
 
 
 def explain_refusal(gate: Gate) -> str:
@@ -158,8 +161,10 @@ def explain_refusal(gate: Gate) -> str:
         return "Forge does not ask the model again; the review ends with the results so far."
     if gate.name == "protected_paths" and gate.request.on_issue:
         return "The run continues without changing these files."
+    if gate.name == "deploy_hold":
+        return "Forge rolls the deployment back."
     if gate.request.phase is Phase.deployment:
-        return _UNHELD if gate.name == "deploy_hold" else _UNDEPLOYED
+        return "Nothing is deployed. `/forge deploy ENV` begins anew."
     command = f"/forge reject {gate.name}"
     effect = next((each.effect for each in gate.request.options if each.command.startswith(command)), "")
     return f"The run {effect.removeprefix('it ')}." if effect.startswith("it goes on") else ""
@@ -197,6 +202,7 @@ _VOIDED = {
     "aborted": "a person stopped the run",
     "paused": "a person paused Forge here",
     "access_lost": "Forge lost access to the repository",
+    "taken_back": "the answer was taken back",
     "settled": "its question is already resolved",
     "ended": "another gate ended the run",
 }
@@ -226,7 +232,7 @@ def _who(gate: Gate) -> str:
     )
     passed = f" {inline_code(gate.delegate)} was asked to decide." if gate.delegate else ""
     void = " Closing the issue voids it." if request.on_issue else " A push voids it."
-    if request.phase is Phase.deployment:  # the commit is what it is
+    if gate.request.phase is Phase.deployment:
         void = ""
     return (
         f"**Who decides:** anyone with the role {name_deciders(request)}."

@@ -101,6 +101,9 @@ def render_outcome(
     return CheckText(f"{_title(run, came_to)}{_describe_fall(coverage)}", _join(parts), _outputs(run))
 
 
+UNREVIEWED = "All tests: this head has no verdict yet, so its risk is not known."
+
+
 def render_failure(error: ForgeError) -> CheckText:
     """Where Forge itself did not get through."""
     return CheckText(
@@ -183,7 +186,7 @@ def _explain_not_run(run: TestRun) -> str:
             "report, so Forge does not "
             f"know what it tested. {escape(unproven.report_problem, 160)}"
         )
-    if run.known and not run.has_passed_test:
+    if run.is_only_excused:
         return "every test that concerns this change fails without it, too, so nothing shows whether it works."
     if run.is_all_skipped:
         return f"all tests were skipped ({len(run.cases):,}), so nothing shows whether this change works."
@@ -441,7 +444,7 @@ def _status(command: CommandResult) -> str:
     if command.is_excused:
         ended += (
             ", only because of tests that are flaky or fail without this change"
-            if command.kind in {"test", "retry"}
+            if command.cases
             else ", as it does without this change"
         )
     if command.report_problem:

@@ -46,7 +46,9 @@ def request_destructive(review: Review, configuration: Configuration) -> list[Ga
     ]
     asked = [each for each, _ in found]
     prompt = "This change takes away what others may rely on. Approve only if that is intended and justified."
-    request = build_request("destructive", Phase.review, _digest(asked), prompt, reasons, configuration)
+    request = build_request(
+        "destructive", Phase.review, _digest(asked), prompt, reasons, configuration, has_follower=False
+    )
     needs_words = is_critical(asked)
     options = [each for each in request.options if not needs_words or each.command != "/forge approve destructive"]
     return [
@@ -106,7 +108,9 @@ def request_false_positive(review: Review, configuration: Configuration) -> list
     ]
     asked = [*disputed, *doubted]
     prompt = "Is this giving up in disguise, or is Forge wrong? It needs your reason either way."
-    request = build_request("false_positive", Phase.review, _digest(asked), prompt, reasons, configuration)
+    request = build_request(
+        "false_positive", Phase.review, _digest(asked), prompt, reasons, configuration, has_follower=False
+    )
     return [
         request.model_copy(
             update={

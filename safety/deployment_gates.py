@@ -26,6 +26,7 @@ def request_production(
         configuration,
         options=_options(PRODUCTION, "it is deployed, step by step", "nothing is deployed"),
         shows=shows,
+        has_follower=False,
     )
 
 
@@ -47,6 +48,7 @@ def request_staging(
         configuration,
         options=_options(STAGING, "it is deployed, step by step", "nothing is deployed"),
         shows=shows,
+        has_follower=False,
     )
 
 
@@ -73,6 +75,7 @@ def request_hold(
         role="maintain" if is_production else None,
         options=_options(HOLD, "it goes on with the next step", "it is rolled back; so it is if nobody answers"),
         shows=shows,
+        has_follower=False,
     )
 
 

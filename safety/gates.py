@@ -48,10 +48,16 @@ def list_requests(
     return [
         *asked,
         *_request_human(review, configuration, gates),
-        *request_destructive(review, configuration),
+        *(each for each in request_destructive(review, configuration) if not _is_covered(each, gates)),
         *_request_protected(review, paths, configuration),
         *list_custom(Phase.review, configuration, context),
     ]
+
+
+def _is_covered(request: GateRequest, gates: Sequence[Gate]) -> bool:
+    """Whether more than this was approved already, of which a part is disputed or gone."""
+    approved = [gate for gate in gates if gate.name == request.name and gate.state is GateState.approved]
+    return any(set(request.findings) < set(gate.request.findings) for gate in approved)
 
 
 def apply_answers(review: Review, gates: Sequence[Gate]) -> Review:
@@ -151,18 +157,23 @@ def list_custom(
     context: Mapping[str, Value],
     *about: object,
     known: Sequence[Gate] = (),
+    has_follower: bool = False,
 ) -> list[GateRequest]:
     """Lists the repository's own gates of a phase whose condition is true, or was true when they were asked.
 
     :param context: the values for conditions.
     :param about: the subject of the approval, such as a commit; another subject asks again.
+    :param has_follower: see :class:`GateRequest`.
     :param known: the gates asked before: their answers stay even if the condition is no longer true.
     """
     asked = {(gate.name, gate.request.subject) for gate in known if gate.state is not GateState.void}
     gates = ((name, gate, parse(gate.when or "true")) for name, gate in configuration.gates.items())
     mine = [each for each in gates if each[0] not in STANDARD_GATES and _applies_in(phase, each[1], each[2])]
     judged = [(name, gate, condition.holds(context)) for name, gate, condition in mine]
-    requests = [(_build_custom(name, gate, phase, reason, about), holds) for name, gate, (holds, reason) in judged]
+    requests = [
+        (_build_custom(name, gate, phase, reason, about, has_follower=has_follower), holds)
+        for name, gate, (holds, reason) in judged
+    ]
     return [each for each, holds in requests if holds or (each.name, each.subject) in asked]
 
 
@@ -177,7 +188,10 @@ def _applies_in(phase: Phase, gate: GateSettings, condition: Condition) -> bool:
     return phase in condition.phases if gate.phase == "any" else gate.phase == phase.value
 
 
-def _build_custom(name: str, gate: GateSettings, phase: Phase, reason: Reason, about: Sequence[object]) -> GateRequest:
+def _build_custom(
+    name: str, gate: GateSettings, phase: Phase, reason: Reason, about: Sequence[object], *, has_follower: bool
+) -> GateRequest:
+    rejected = "the run ends, and the check fails" if phase is Phase.review else "the run ends"
     timeout = OWN_TIMEOUT if gate.timeout is None else parse_duration(gate.timeout)
     return GateRequest(
         name=name,
@@ -189,7 +203,8 @@ def _build_custom(name: str, gate: GateSettings, phase: Phase, reason: Reason, a
         not_author=True,
         not_requester=False,
         seconds=timeout.total_seconds(),
-        options=default_options(name, "the run ends, and the check fails" if phase is Phase.review else "the run ends"),
+        options=default_options(name, rejected, has_follower=has_follower),
+        has_follower=has_follower,
         escalate=gate.escalate,
     )
 
@@ -208,7 +223,15 @@ def _request_security(review: Review, configuration: Configuration) -> list[Gate
     )
     prompt = "A critical security finding stops this pull request. Approve only to accept the risk as it is."
     return [
-        build_request("security_findings", Phase.review, _digest_findings(critical), prompt, [reason], configuration)
+        build_request(
+            "security_findings",
+            Phase.review,
+            _digest_findings(critical),
+            prompt,
+            [reason],
+            configuration,
+            has_follower=False,
+        )
     ]
 
 
@@ -220,7 +243,16 @@ def _request_human(review: Review, configuration: Configuration, gates: Sequence
     role = "maintain" if review.risk.level is RiskLevel.critical else None
     prompt = "Forge cannot approve this on its own. Approve if you reviewed the change and it is right."
     return [
-        build_request("human_review", Phase.review, _digest_codes(reasons), prompt, reasons, configuration, role=role)
+        build_request(
+            "human_review",
+            Phase.review,
+            _digest_codes(reasons),
+            prompt,
+            reasons,
+            configuration,
+            role=role,
+            has_follower=False,
+        )
     ]
 
 
@@ -234,7 +266,10 @@ def _request_protected(review: Review, paths: Sequence[str], configuration: Conf
         code="paths.protected", text=f"{len(touched)} protected {noun} changed", value=len(touched), children=children
     )
     prompt = "This changes protected files, which control what runs and who may do what. Approve if that is intended."
-    return [build_request("protected_paths", Phase.review, digest(*touched), prompt, [reason], configuration)]
+    subject = digest(*touched)
+    return [
+        build_request("protected_paths", Phase.review, subject, prompt, [reason], configuration, has_follower=False)
+    ]
 
 
 def _list_critical(review: Review) -> list[Finding]:

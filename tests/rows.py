@@ -1,18 +1,12 @@
 """Rows of the tables, for tests that look back on what happened."""
 
-from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import select
-
 from bot.settings import Settings
-from domain.events import EventType
 from domain.runs.run import RepositoryRef, Run, RunState, Trigger
-from memory.db.engine import Database
 from memory.db.tables.deliveries import DeliveryRow
 from memory.db.tables.gates import GateRow
-from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import SpendRow
 from memory.db.tables.runs import RunRow
 
@@ -141,10 +135,3 @@ def delivery_row(guid: str, repository_id: int = 10, **more: Any) -> DeliveryRow
         "finished_at": NOON,
     }
     return DeliveryRow(guid=guid, **(values | more))
-
-
-async def count_events(database: Database, trace: str) -> dict[EventType, int]:
-    """How often each type of event happened in a run."""
-    async with database.transaction() as session:
-        kinds = await session.scalars(select(EventRow.type).where(EventRow.trace == trace))
-        return Counter(EventType(kind) for kind in kinds)

@@ -41,7 +41,6 @@ def select_tests(request: Any) -> JsonValue:
         request["sources"],
         request["changed"],
         RiskLevel(request["level"]),
-        request["coverage_map"],
     )
     return chosen.model_dump(mode="json")
 
@@ -59,5 +58,5 @@ def prepare() -> None:
     read_junit({"document": base64.b64encode(b"<").decode(), "root": "/w"})
     read_cobertura({"document": base64.b64encode(_COBERTURA).decode(), "root": "/w", "paths": []})
     sources = {"a.py": "import os", "test_a.py": "import a", "b.py": "("}
-    asked = {"paths": list(sources), "sources": sources, "changed": ["a.py"], "level": "low", "coverage_map": {}}
+    asked = {"paths": list(sources), "sources": sources, "changed": ["a.py"], "level": "low"}
     select_tests(asked)

@@ -1,4 +1,4 @@
-"""Selects the tests for a change: by imports, by names, and by earlier coverage.
+"""Selects the tests for a change: by imports and by names.
 
 If nothing is known about a changed file, all tests run: selection saves time, but must not miss a failure.
 """
@@ -65,14 +65,12 @@ def select(
     sources: Mapping[str, str],
     changed: Sequence[str],
     level: RiskLevel,
-    coverage_map: Mapping[str, Collection[str]],
 ) -> Selection:
     """The tests to run for a change.
 
     :param paths: the files of the repository at head.
     :param sources: path → content of its Python files at head.
     :param changed: changed paths, including deleted ones.
-    :param coverage_map: id or path of a test → the files it ran earlier; empty if unknown.
     """
     if level in {RiskLevel.high, RiskLevel.critical}:
         return _select_all(f"the risk of this change is {level.value}")
@@ -83,7 +81,7 @@ def select(
         return _select_all(f"{_cut(configuration)} changed, which concerns all of them")
     if len(sources) > MOST_SOURCES:
         return _select_all(f"the repository has more than {MOST_SOURCES:,} sources to look through")
-    tests = _Tests(paths, sources, relevant, coverage_map)
+    tests = _Tests(paths, sources, relevant)
     chosen: set[str] = set()
     for path in relevant:
         of_file = tests.find_for(path)
@@ -133,7 +131,6 @@ class _Tests:
         paths: Collection[str],
         sources: Mapping[str, str],
         changed: Sequence[str],
-        coverage_map: Mapping[str, Collection[str]],
     ) -> None:
         self.paths = frozenset(paths)
         self.runnable = frozenset(path for path in self.paths if is_runnable(path))
@@ -142,15 +139,11 @@ class _Tests:
         self._by_name: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         for path in self.runnable:
             self._by_name[namesake(path)].add(path)
-        self._covering: defaultdict[str, set[str]] = defaultdict(set)
-        for test, files in coverage_map.items():
-            for file in files:
-                self._covering[file].add(test.partition("::")[0])
 
     def find_for(self, path: str) -> set[str]:
         """The tests that concern a file. If Python tests do, those whose imports are unknown are added."""
         reached = _find_importers([path], self._importers)
-        found = (reached | self._covering[path] | self._find_by_name(path)) & self.runnable
+        found = (reached | self._find_by_name(path)) & self.runnable
         return found | self._unread & self.runnable if any(test.endswith(".py") for test in found) else found
 
     def find_integration(self, changed: Iterable[str]) -> set[str]:

@@ -28,8 +28,10 @@ from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError
 from domain.review.changes import Change
 from domain.review.review import RiskLevel
-from domain.runs.baseline import Baseline, excuse_failures
+from domain.runs.baseline import Baseline, excuse_failures, forget_lines
+from domain.runs.output_lines import count_lines
 from domain.runs.testing import (
+    CHECKS,
     LONGEST_MESSAGE,
     LONGEST_OUTPUT,
     MAX_DETAILED,
@@ -56,7 +58,6 @@ _DETAILS = 1_000  # of a failed test
 
 _MOST_KNOWN = 50  # failed tests of a command that are tried without the change
 _NOT_FOUND = 4  # pytest's exit status if a named test does not exist; it then runs none of the others
-_EXTRA: frozenset[CommandKind] = frozenset({"build", "lint", "typecheck"})
 _NO_RUNNER = (
     "The program of `{}` is not installed. Install it in `commands.setup`, or ask the operator of Forge to name its "
     "folder in FORGE_SANDBOX_TOOLS."
@@ -123,14 +124,14 @@ class Tester:
 
         :param level: the risk of the change, which decides how many tests run.
         """
-        return await self._run(change, level, ())
+        return forget_lines(await self._run(change, level, ()))
 
     async def test_named(self, change: Change, names: Sequence[str]) -> TestRun:
         """The same with named tests only: files, or for pytest also single tests."""
-        return await self._run(change, RiskLevel.low, names)
+        return forget_lines(await self._run(change, RiskLevel.low, names))
 
     async def test_base(self, commit: str) -> TestRun:
-        """All tests of a commit that no change is compared with."""
+        """All tests of a commit that no change is compared with, and what failed commands say without a report."""
         nothing = await self.mirror.change(commit, commit)
         return await self._run(nothing, RiskLevel.high, ())
 
@@ -139,7 +140,7 @@ class Tester:
         try:
             async with check_out(self.mirror, commit, self.toolbox.sandbox) as checkout:
                 files = await self._load_files(commit)
-                detected = files.commands(self.commands, checkout).without(_EXTRA - {"build"})
+                detected = files.commands(self.commands, checkout).without(CHECKS - {"build"})
                 if detected.setups:
                     await self._dependencies.find_cached()
                 await self._dependencies.install(checkout)
@@ -284,7 +285,7 @@ class Tester:
         await self.tell("Choosing the tests")
         sources = [path for path in paths if path.endswith(".py")]
         texts: Mapping[str, str] = await self._load_texts(head, sources) if len(sources) <= MOST_SOURCES else {}
-        return await select_tests(paths, texts, change.paths, level, {}, self.toolbox.pool)
+        return await select_tests(paths, texts, change.paths, level, self.toolbox.pool)
 
     async def _load_texts(self, head: str, paths: Collection[str]) -> Mapping[str, str]:
         """The contents of text files, up to a total size."""
@@ -321,7 +322,7 @@ class _CheckoutRunner:
             if command is None or (command.kind == "coverage" and not has_tested):
                 continue
             result = await self.run_one(command)
-            if command_detection.is_missing(result) and command.kind in _EXTRA and not command.is_configured:
+            if command_detection.is_missing(result) and command.kind in CHECKS and not command.is_configured:
                 self._lacking.append(command.line)
                 continue
             results.append(result)
@@ -353,6 +354,8 @@ class _CheckoutRunner:
         printed = printed.replace(f"{self._checkout.code_inside}/".encode(), b"")  # a temporary folder at level 2
         cases, problem = await self._read_cases(command)
         uncovered = await self._read_coverage(command)
+        is_whole = done.stdout.is_complete and done.stderr.is_complete
+        is_compared = done.status != 0 and not cases and is_whole
         return CommandResult(
             kind=command.kind,
             line=command.line[:_CUT_LINE],
@@ -364,6 +367,7 @@ class _CheckoutRunner:
             writes_report=command.writes_report,
             report_problem=(lacks or problem or uncovered)[:500],
             has_bad_coverage=bool(uncovered),
+            lines=await asyncio.to_thread(_count_lines, printed, command.kind) if is_compared else None,
         )
 
     async def _read_cases(self, command: ProjectCommand) -> tuple[tuple[TestCase, ...], str]:
@@ -410,6 +414,10 @@ _DOING: Mapping[CommandKind, str] = {
 
 def _is_set_up(run: TestRun) -> bool:
     return all(result.is_successful for result in run.commands if result.kind == "setup")
+
+
+def _count_lines(printed: bytes, kind: CommandKind) -> dict[str, int] | None:
+    return count_lines(printed.decode(errors="replace"), is_check=kind in CHECKS)
 
 
 def _end(printed: bytes) -> str:

@@ -56,7 +56,6 @@ async def select_tests(
     sources: Mapping[str, str],
     changed: Sequence[str],
     level: RiskLevel,
-    coverage_map: Mapping[str, Collection[str]],
     pool: WorkerPool,
     seconds: float = _SECONDS,
 ) -> Selection:
@@ -66,7 +65,6 @@ async def select_tests(
         "sources": dict(sources),
         "changed": [*changed],
         "level": level.value,
-        "coverage_map": {test: [*files] for test, files in coverage_map.items()},
     }
     try:
         answer = await pool.call("selection", request, seconds)

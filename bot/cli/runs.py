@@ -18,6 +18,7 @@ from memory.deliveries import deliveries as stored
 from memory.deliveries.deliveries import ReceivedDelivery
 from memory.ledger import ledger
 from memory.runs import runs as known
+from memory.runs.traces import list_trace
 from pipeline.deliveries.intake import Intake
 from pipeline.verdicts.settings import find_mode
 from pipeline.worker.queues import build_client
@@ -34,7 +35,7 @@ async def migrate(settings: Installation) -> None:
 
 
 async def show_runs(settings: Installation, state: RunState | None, limit: int, events_of: str | None) -> None:
-    """Show the latest runs, or the events of one."""
+    """Show the latest runs, or the events of one and of those that belong to it."""
     async with open_database(settings) as database:
         if events_of is not None:
             await _show_events(database, events_of)
@@ -111,14 +112,14 @@ async def _accept(settings: Installation, delivery: ReceivedDelivery) -> None:
 
 
 async def _show_events(database: Database, run_id: str) -> None:
-    found = await ledger.load_events(database, run_id)
+    found = await ledger.load_events(database, *await list_trace(database, run_id))
     if not found and await known.get(database, run_id) is None:
         raise UnknownName(f"There is no run {run_id}.", "`forge runs` lists the latest ones.")
-    table = Table("time", "type", "source", "seconds", "payload", box=None)
+    table = Table("run", "time", "type", "source", "seconds", "payload", box=None)
     for event in found:
         seconds = "" if event.duration is None else f"{event.duration:.2f}"
         pairs = (f"{key}={value}" for key, value in event.payload.items() if value not in (None, ""))
         payload = escape(strip_invisible(" ".join(pairs)))
-        table.add_row(f"{event.time:%H:%M:%S.%f}"[:-3], event.type, event.source, seconds, payload)
+        table.add_row(event.trace[-6:], f"{event.time:%H:%M:%S.%f}"[:-3], event.type, event.source, seconds, payload)
     with output() as console:
         console.print(table)

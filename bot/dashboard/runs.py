@@ -14,6 +14,7 @@ from memory.reports import run_pages
 from memory.reports.run_pages import KeyedPage, ListedRun, Muting, PageKey, RunFilter, TimelineEntry
 from memory.reservations import reservations
 from memory.runs import checkpoints, outbox, waits, work_checkpoints
+from memory.runs.traces import list_trace
 from messages.commands import describe_state, name_state
 from messages.gate_page import describe_deciders
 from messages.run_page import (
@@ -88,7 +89,7 @@ async def show_run(visit: Visit) -> Shown:
     proposed = await outbox.find_proposal(database, run.id) if run.is_of_issue else None
     until = await waits.get_until(database, run.id)
     review, plan = await checkpoints.load_review(database, run), await checkpoints.load_plan(database, run)
-    latest = await run_pages.load_timeline(database, run.id, PageKey(), RECENT)
+    latest = await run_pages.load_timeline(database, await list_trace(database, run.id), PageKey(), RECENT)
     waiting = [each for each in known if each.is_waiting]
     shown = {
         "found": found,
@@ -112,7 +113,8 @@ async def show_run(visit: Visit) -> Shown:
 async def show_timeline(visit: Visit) -> Shown:
     """Everything that happened in a run, paged."""
     found = await load_run(visit)
-    page = await run_pages.load_timeline(visit.database, found.run.id, read_key(visit), EVENTS)
+    traces = await list_trace(visit.database, found.run.id)
+    page = await run_pages.load_timeline(visit.database, traces, read_key(visit), EVENTS)
     shown = {
         "found": found,
         "timeline": _describe(page),

@@ -199,6 +199,7 @@ CommandKind = Literal[
     "retry",  # the failed tests once more
     "coverage",  # writes the coverage report; nothing depends on it
 ]
+CHECKS: frozenset[CommandKind] = frozenset({"build", "lint", "typecheck"})
 _RAN_NOTHING = "\nRan 0 tests in "
 _RAN_TESTS = frozenset({"test", "retry"})
 
@@ -225,7 +226,9 @@ class CommandResult(_Value):
     :param cases: the cases of its report.
     :param writes_report: it must have written a report.
     :param report_problem: why its report could not be read, one sentence.
-    :param is_excused: only flaky tests, or tests that also fail without the change, made it fail.
+    :param is_excused: it failed only as it does without the change, or because of flaky tests.
+    :param lines: what its whole output says, if it failed without a report, see
+        :func:`domain.runs.output_lines.count_lines`; None where that is unknown, or compared already.
     """
 
     kind: CommandKind
@@ -239,6 +242,7 @@ class CommandResult(_Value):
     report_problem: str = Field(default="", max_length=LONGEST_MESSAGE)
     has_bad_coverage: bool = False
     is_excused: bool = False
+    lines: dict[str, int] | None = None
 
     @property
     def is_successful(self) -> bool:
@@ -319,6 +323,11 @@ class TestRun(_Value):
         return not has_run and any(command.is_all_skipped for command in self.test_commands)
 
     @property
+    def is_only_excused(self) -> bool:
+        """Whether every test that ran fails without the change, too, so that nothing is proved."""
+        return any(command.is_excused for command in self.test_commands) and not self.has_passed_test
+
+    @property
     def has_passed_test(self) -> bool:
         """Whether at least one test passed; a command without a report counts as one test."""
         if any(case.outcome is CaseOutcome.passed or case.id in self.flaky for case in self.cases):
@@ -350,7 +359,7 @@ def decide_verdict(run: TestRun) -> SuiteVerdict:
         return SuiteVerdict.passed
     if any(command.is_unproven for command in run.test_commands) or run.is_all_skipped:
         return SuiteVerdict.not_run
-    if run.known and not run.has_passed_test:
+    if run.is_only_excused:
         return SuiteVerdict.not_run
     if all(command.has_no_tests for command in run.test_commands):
         return SuiteVerdict.no_tests

@@ -109,6 +109,14 @@ async def void(database: Database, run_id: str, keep: Sequence[str], why: str, n
         return await close_waiting(session, GateRow.run_id == run_id, GateRow.id.not_in(keep), why=why, now=now)
 
 
+async def take_back(database: Database, ids: Sequence[str], now: datetime) -> None:
+    """Make rejected gates void, because whoever may took the rejection back."""
+    held = update(GateRow).where(GateRow.id.in_(ids), GateRow.state == GateState.rejected.value)
+    async with database.transaction() as session:
+        for row in (await session.scalars(held.values(state=GateRow.state).returning(GateRow))).all():
+            _close(session, row, GateState.void, GateDecision(at=now, via="taken_back"))
+
+
 async def close_waiting(session: AsyncSession, *where: ColumnElement[bool], why: str, now: datetime) -> Sequence[Gate]:
     """Make waiting gates void within a transaction, because what they asked about is gone."""
     held = update(GateRow).where(GateRow.state == GateState.waiting.value, *where).values(state=GateRow.state)

@@ -70,10 +70,10 @@ def record(
     session.info.setdefault(PENDING_EVENTS, []).append(event)
 
 
-async def load_events(database: Database, trace: str) -> Sequence[Event]:
-    """The events of a run, in the order in which they happened."""
+async def load_events(database: Database, *traces: str) -> Sequence[Event]:
+    """The events of some runs, in the order in which they happened."""
     async with database.transaction() as session:
-        rows = await session.scalars(select(EventRow).where(EventRow.trace == trace).order_by(EventRow.id))
+        rows = await session.scalars(select(EventRow).where(EventRow.trace.in_(traces)).order_by(EventRow.id))
         return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
 
 

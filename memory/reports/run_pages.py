@@ -116,18 +116,23 @@ class TimelineEntry:
     turn: AgentTurn | None = None
 
 
-async def load_timeline(database: Database, run_id: str, key: PageKey, limit: int) -> KeyedPage[TimelineEntry]:
-    """A page of what happened in a run.
+async def load_timeline(
+    database: Database, traces: Sequence[str], key: PageKey, limit: int
+) -> KeyedPage[TimelineEntry]:
+    """A page of what happened in runs.
 
+    :param traces: their ids.
     :param key: ids of events.
     """
-    where = [EventRow.trace == run_id, EventRow.type.not_in(_LEFT_OUT)]
+    where = [EventRow.trace.in_(traces), EventRow.type.not_in(_LEFT_OUT)]
     async with database.transaction() as session:
         rows, newer, older = await load_page(session, EventRow, where, key, limit)
         events = [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
         asked = [_question(event) for event in events]
-        turns = await _load_turns(session, run_id, [each for each in asked if each])
-    items = [TimelineEntry(event, turns.get(question)) for event, question in zip(events, asked, strict=True)]
+        turns = await _load_turns(session, traces, [each for each in asked if each])
+    items = [
+        TimelineEntry(event, turns.get((event.trace, question))) for event, question in zip(events, asked, strict=True)
+    ]
     return KeyedPage(items, newer, older)
 
 
@@ -211,8 +216,11 @@ def _question(event: Event) -> str:
     return str(event.payload.get("question", "")) if event.type is EventType.agent_iterated else ""
 
 
-async def _load_turns(session: AsyncSession, run_id: str, questions: Sequence[str]) -> Mapping[str, AgentTurn]:
-    query = select(AnswerRow).where(AnswerRow.run_id == run_id, AnswerRow.question.in_(questions))
+async def _load_turns(
+    session: AsyncSession, traces: Sequence[str], questions: Sequence[str]
+) -> Mapping[tuple[str, str], AgentTurn]:
+    query = select(AnswerRow).where(AnswerRow.run_id.in_(traces), AnswerRow.question.in_(questions))
     return {
-        row.question: model_answers.parse_history_entry(row.value, row.time) for row in await session.scalars(query)
+        (row.run_id, row.question): model_answers.parse_history_entry(row.value, row.time)
+        for row in await session.scalars(query)
     }

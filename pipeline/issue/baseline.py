@@ -19,7 +19,7 @@ from pipeline.run_context import RunContext, run_while_current
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
 
-_VERSION = 1  # of what is measured; a new one measures anew
+_VERSION = 2  # of what is measured; a new one measures anew
 
 
 async def establish_baseline(context: RunContext, issue: IssueRunInput) -> Baseline | RunEnd | None:

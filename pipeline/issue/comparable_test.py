@@ -53,5 +53,5 @@ class ComparableTest:
 
     async def _test(self, level: RiskLevel, base: BaseCoverage | None) -> TestRun:
         is_quick = base is not None and base.is_quick
-        why_all = test_texts.explain_all_tests(base.seconds) if base is not None and is_quick else ""
+        why_all = test_texts.explain_all_tests(base.seconds) if base is not None and is_quick else self.tester.why_all
         return await replace(self.tester, why_all=why_all).test(self.change, level)

@@ -57,7 +57,9 @@ class ConfiguredGates:
             return []
         before = await gates.list_for_run(database, run.id)
         facts = {**await self._load_facts(), **known}
-        requests = list_custom(phase, self.planned.configuration, facts, phase.value, about, known=before)
+        requests = list_custom(
+            phase, self.planned.configuration, facts, phase.value, about, known=before, has_follower=True
+        )
         return [await open_gate(self.context.services, run, each) for each in requests]
 
     async def _load_facts(self) -> Mapping[str, Value]:

@@ -51,6 +51,7 @@ async def find_run_on_head(services: Services, repository: RepositoryRef, number
 class _TestInput(BaseModel):
     configuration: Configuration
     level: RiskLevel
+    why_all: str = ""
     paused_by: str | None
     terms: AvoidanceTerms = AvoidanceTerms()
 
@@ -82,6 +83,7 @@ class HeadTest:
                 head,
                 occasion,
                 is_beside_run=True,
+                why_all=known.why_all,
                 terms=known.terms,
             )
             asks = known.configuration.review.may_ask_model and await self._context.journal.has_patch(_EXPLAINS)
@@ -111,7 +113,8 @@ class HeadTest:
         configuration = (await load_configuration(services, run)).configuration
         paused_by = await permits.find_pauser(services.database, run.repository)
         terms = await load_terms(services.database, run, configuration)
-        return _TestInput(configuration=configuration, level=level, paused_by=paused_by, terms=terms)
+        why_all = test_texts.UNREVIEWED if review is None else ""
+        return _TestInput(configuration=configuration, level=level, why_all=why_all, paused_by=paused_by, terms=terms)
 
     async def _give_up(self, text: CheckText) -> str:
         services, run = self._context.services, self._context.run

@@ -29,6 +29,7 @@ class HeadTester:
     :param attempt: counts the tests of the run's change.
     :param is_beside_run: a person asked for it, see :class:`FailureAnalysis`.
     :param baseline: what fails without the change, if that is known.
+    :param why_all: see :class:`Tester`.
     :param terms: what people asked for, and what happens where coverage is lost.
     """
 
@@ -42,6 +43,7 @@ class HeadTester:
         *,
         is_beside_run: bool = False,
         baseline: Baseline | None = None,
+        why_all: str = "",
         terms: AvoidanceTerms,
     ) -> None:
         self._context = context
@@ -49,6 +51,7 @@ class HeadTester:
         self._head = head
         self._baseline = baseline
         self._terms = terms
+        self._why_all = why_all
         self._check = HeadTestCheck(context.services, context.run, head, occasion)
         self._analysis = FailureAnalysis(context, configuration, attempt, is_beside_run)
 
@@ -115,7 +118,7 @@ class HeadTester:
         mirror = await self._context.fetch_mirror()
         change = await self._context.load_change(mirror, self._head)
         toolbox, commands = self._context.services.toolbox, self._configuration.commands
-        tester = Tester(mirror, toolbox, commands, self._show_progress, baseline=self._baseline)
+        tester = Tester(mirror, toolbox, commands, self._show_progress, baseline=self._baseline, why_all=self._why_all)
         examination = HeadExamination(self._context, tester, change, self._terms)
         if not self._has_own_workflows:
             return await examination.run_tests(BaseCoverages(self._context, self._configuration), level)

@@ -55,6 +55,7 @@ class ReviewGates:
         keep = [gate.id for gate in (*elsewhere, *live) if goes_on]  # a run that ended asks nothing any more
         why = "ended" if ended else "settled"
         await gates.void(self._services.database, self._run.id, keep, why, self._services.clock.now())
+        await gates.take_back(self._services.database, _list_taken_back(review, known), self._services.clock.now())
         every = await show_gates(self._services, self._run)
         verdict = apply_blocking_gates(
             apply_answers(review, every), [gate for gate in every if gate.id in {each.id for each in live}]
@@ -99,6 +100,12 @@ class ReviewGates:
             "run.cost": (await reservations.sum_run(self._services.database, self._run.id)).amount / 1_000_000,
             "run.trigger": self._run.trigger.value,
         }
+
+
+def _list_taken_back(review: Review, known: Sequence[Gate]) -> Sequence[str]:
+    """The ids of the gates that called a finding a violation, which nobody does any more."""
+    judged = [gate for gate in known if gate.name == "false_positive" and gate.state is GateState.rejected]
+    return [gate.id for gate in judged if not {*gate.request.findings} & {*review.judged.confirmed}]
 
 
 def _choose_outcome(live: Sequence[Gate]) -> GatesOutcome:

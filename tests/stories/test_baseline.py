@@ -9,7 +9,17 @@ from agents.llm.scripted import ScriptedModel
 from memory.db.tables.runs import CheckpointRow
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
-from tests.world.issues import DONE, TASK, TEST, IssueScene, last_instructions, open_issue, patches, plan
+from tests.world.issues import (
+    DONE,
+    TASK,
+    TEST,
+    IssueScene,
+    get_pull_request,
+    last_instructions,
+    open_issue,
+    patches,
+    plan,
+)
 from tests.world.verification import FAILED, MEND, get_outcome, propose_diffs
 
 NEEDS = "import nowhere\n\n\ndef test_rates():\n    assert nowhere.rates()\n"
@@ -78,6 +88,43 @@ async def test_what_fails_already_is_not_charged(story_with_model: Story, model:
     assert "**Before any change** 2 tests fail already: " in asked.status
     assert "`tests/test_old.py::test_old`" in asked.status
     assert "does not count against the work on the issue" in asked.status
+
+
+OLD = "print('not ok 1 - old (tests/a.js:3)')\n"
+CONFIGURED = {".github/forge.yml": "commands: {test: 'python3 run_tests.py', typecheck: 'python3 typecheck.py'}\n"}
+MANY = "for n in range(300):\n    print(f'app/m{n}.py:{n}: error: Incompatible types in assignment')\n"
+"""What a type checker says of an older project: more than is kept of an output."""
+SEES = (
+    "import shop.cart, inspect\n"
+    + MANY
+    + ("if 'discount' in inspect.getsource(shop.cart):\n    print('shop/cart.py:2: error: NEW')\nraise SystemExit(1)\n")
+)
+NOT_OK = "print('ok 2 - total' if 'discount' not in open('shop/cart.py').read() else 'not ok 2 - total')\n"
+
+
+@pytest.mark.parametrize(
+    ("tests", "types", "verdict", "says"),
+    [
+        (f"{OLD}{NOT_OK}raise SystemExit(1)\n", "", "action_required", "As before the change, the tests show nothing"),
+        ("", SEES, "failure", "ended with exit status 1"),
+        ("", f"{MANY}raise SystemExit(1)\n", "success", "as it does without this change"),
+    ],
+)
+async def test_what_fails_anew_never_passes_for_what_failed_before(
+    story_with_model: Story, model: ScriptedModel, tests: str, types: str, verdict: str, says: str
+) -> None:
+    """Whether a command without a report failed before, and however much it said then."""
+    asked = await open_unprepared(
+        story_with_model, model, **CONFIGURED, **{"run_tests.py": tests, "typecheck.py": types}
+    )
+    if tests:
+        await asked.comment(asked.alice, "/forge approve help_needed")
+    pull = get_pull_request(asked)
+    story_with_model.pass_over(pull)
+    check = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / test")[0]
+    assert check.conclusion == verdict
+    assert says in (check.summary or "")
+    assert pull.draft is (verdict != "success")
 
 
 async def test_a_base_is_tested_once(story_with_model: Story, model: ScriptedModel) -> None:

@@ -132,6 +132,15 @@ async def test_the_author_can_only_have_others_asked(story: Story) -> None:
     story.pass_over(scene.pull)
 
 
+async def test_a_file_of_a_single_test_goes_with_a_reason_only_too(story: Story) -> None:
+    scene = await _begin(story)
+    [question] = story.questions(scene.pull)
+    assert "The file is deleted with 1 test in it: `test_north`" in question.body
+    assert "needs your reason" in await scene.say(scene.carol, "/forge approve destructive")
+    assert (scene.conclusion, scene.gates) == ("action_required", ["destructive"])
+    story.pass_over(scene.pull)
+
+
 async def test_a_stranger_cannot_have_anybody_asked(story: Story) -> None:
     scene = await _begin(story)
     mallory = story.github.user("mallory")
@@ -155,6 +164,38 @@ async def test_a_confirmed_finding_blocks_until_it_is_mended(story: Story, words
     await scene.alice.push(scene.repository, "work", {"tests/test_north.py": FILES["tests/test_north.py"]})
     await story.settle()
     assert scene.conclusion == "success"
+    story.pass_over(scene.pull)
+
+
+async def test_what_was_approved_stays_approved_where_a_part_of_it_is_disputed(story: Story) -> None:
+    scene = await _begin(story, {"tests/test_north.py": None, "tests/test_south.py": None})
+    first, second = sorted(set(re.findall(r"F-[A-Z2-7]{6}", scene.check.summary or "")))
+    [question] = story.questions(scene.pull)
+    assert "your words are kept with the decision, and no agent follows them" in question.body
+    said = await scene.say(scene.carol, "/forge approve destructive with: they are tested elsewhere")
+    assert "Your words are kept; no agent follows them." in said
+    assert (scene.conclusion, scene.gates) == ("success", [])
+    await scene.say(scene.alice, f"/forge legitimate {second} it is tested elsewhere")
+    assert "destructive" not in scene.gates  # nobody is asked about the first one again
+    await scene.say(scene.bob, f"/forge legitimate {second} she is right")
+    assert (scene.conclusion, scene.gates) == ("success", [])
+    assert first in (scene.check.summary or "")
+    story.pass_over(scene.pull)
+
+
+async def test_a_word_that_was_taken_back_leaves_no_red_gate(story: Story) -> None:
+    scene = await _begin(story)
+    name = scene.finding
+    await scene.say(scene.alice, f"/forge legitimate {name} it is tested elsewhere")
+    await scene.say(scene.carol, "/forge violation they still matter")
+    [gate] = story.github.check_runs(scene.repository, scene.pull.head_sha, "Forge / gate: false_positive")
+    assert gate.conclusion == "failure"
+    await scene.say(scene.carol, f"/forge undismiss {name}")
+    await scene.say(scene.carol, f"/forge legitimate {name} they are tested elsewhere")
+    assert scene.conclusion == "success"
+    gate = story.github.check_runs(scene.repository, scene.pull.head_sha, "Forge / gate: false_positive")[0]
+    assert gate.conclusion == "cancelled"
+    assert "the answer was taken back" in (gate.summary or "")
     story.pass_over(scene.pull)
 
 

@@ -261,3 +261,13 @@ def test_history_tells_all() -> None:
         "| 2026-05-01 12:01 UTC | `D-000001` | `staging` | `1111111` | merge | Rolled back |",
     ]
     assert texts.render_past([]) == ""
+
+
+def test_what_was_never_there_before_is_not_said_to_be_taken_back() -> None:
+    for state in (STATE.healthy, STATE.rolling_out, STATE.holding):
+        first, second = (deployment(state=state, previous_sha=sha) for sha in ("", "b" * 40))
+        said = texts.render_check(texts.DeploymentReport(first)).summary
+        assert "takes it back" not in said
+        assert "taken back" not in said
+        assert "it knows nothing to go back to" in said
+        assert "takes it back" in texts.render_check(texts.DeploymentReport(second)).summary

@@ -66,6 +66,12 @@ def test_classes_of_two_modules_share_a_name_unless_private_or_simulated(tmp_pat
     assert find_homonyms(source) == {"Price": ["shop/a.py", "shop/b.py"]}
 
 
+def test_modules_imported_from_their_package_are_counted_one_by_one(tmp_path: Path) -> None:
+    files = {"shop/door.py": "from shop import bell, till, NAME\n", "shop/bell.py": "", "shop/till.py": ""}
+
+    assert write(tmp_path, files).imports(["shop"])["shop/door.py"] == {"shop", "shop.bell", "shop.till"}
+
+
 def test_an_answer_of_any_json_is_found_but_not_a_list_of_it(tmp_path: Path) -> None:
     text = "def a() -> JsonValue: ...\ndef b() -> JsonValue | None: ...\ndef c() -> list[JsonValue]: ...\n"
 

@@ -41,14 +41,16 @@ class RemovedTests:
             mine = [
                 each for each in self.change.matches.removed if each.path == file.path and id(each) not in uncollected
             ]
-            if file.is_gone and len(mine) > 1:
+            if file.is_gone and mine:
                 excuses = [self._excuse(each) for each in mine]
                 left = [each for each, excuse in zip(mine, excuses, strict=True) if not excuse]
-                names = ", ".join(f"`{each.test.short_name}`" for each in (left or mine)[:3])
+                gone = left or mine
+                count = "1 test" if len(gone) == 1 else f"{len(gone)} tests"
+                names = ", ".join(f"`{each.test.short_name}`" for each in gone[:3])
                 yield Avoidance(
                     kind=AvoidanceKind.test_removed,
                     path=file.path,
-                    what=f"{WHOLE_FILE}{len(left or mine)} tests in it: {names}.",
+                    what=f"{WHOLE_FILE}{count} in it: {names}.",
                     confidence=0.9,
                     name=file.path,
                     excuse="" if left else excuses[0],

@@ -1,7 +1,9 @@
 """Executes the commands that only show something: ``help``, ``status``, ``cost``, ``view``, and ``history`` of runs."""
 
+import itertools
 from collections.abc import Sequence
 
+from domain.deployments.deployment import Deployment
 from domain.money import LimitUse
 from domain.runs.run import Run
 from domain.slash.commands import AboutGate, LookBack, PlainCommand
@@ -11,6 +13,7 @@ from memory.findings import dismissals
 from memory.repositories import permits
 from memory.reservations import reservations
 from memory.runs import checkpoints, recoveries, runs, waits, work_checkpoints
+from memory.runs.traces import find_linked_number
 from messages import checkpoints as checkpoint_texts
 from messages import commands as texts
 from messages import deployments as deployment_texts
@@ -18,6 +21,7 @@ from messages import gates as gate_texts
 from messages import history as history_texts
 from messages import plan as plan_texts
 from messages import recovery as recovery_texts
+from messages.commands import PastRun
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.memories import describe_proposed
@@ -68,9 +72,7 @@ async def _render_status(context: CommandContext) -> str:
     mode = "" if last is None else await _describe_mode(context, last.run)
     remark = "" if last is None else await describe_keeping(database, last.run.id)
     paused_by = await permits.find_pauser(database, repository)
-    deployed = deployment_texts.render_latest(
-        await deployments.list_for_number(database, repository.id, context.number)
-    )
+    deployed = deployment_texts.render_latest(await _list_deployments(context))
     proposed = await describe_proposed(context)
     if deployed and last is None and paused_by is None:
         status = ""
@@ -79,23 +81,33 @@ async def _render_status(context: CommandContext) -> str:
     return "\n\n".join(part for part in (status, deployed, proposed) if part)
 
 
+async def _list_deployments(context: CommandContext, linked: int | None = None) -> Sequence[Deployment]:
+    """:param linked: another number whose deployments belong here, too."""
+    numbers = [context.number, *([] if linked is None else [linked])]
+    found = [await deployments.list_for_number(context.database, context.repository.id, each) for each in numbers]
+    return sorted(itertools.chain(*found), key=lambda each: each.run_id, reverse=True)
+
+
 async def _describe_mode(context: CommandContext, run: Run) -> str:
     mode = await find_mode(context.database, run)
     return checkpoint_texts.describe_mode(mode, is_asked=run.mode is not None)
 
 
 async def _render_history(context: CommandContext) -> str:
-    """Every run, and what the newest one tried and kept."""
+    """Every run, also those of the issue's pull request or the pull request's issue, and what the newest here tried."""
     past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
-    where = (context.repository.id, context.number)
-    deployed = deployment_texts.render_past(await deployments.list_for_number(context.database, *where))
+    linked = await find_linked_number(context.database, past[0].run) if past else None
+    beside: Sequence[PastRun] = ()
+    if linked is not None:
+        beside = await runs.list_for_pull_request(context.database, context.repository.id, linked)
+    deployed = deployment_texts.render_past(await _list_deployments(context, linked))
     if not past:
         return deployed or texts.render_history(past)
     newest = past[0].run.id
     tried, count = await model_answers.load_newest(context.database, newest, history_texts.MOST)
     kept = await work_checkpoints.list_of_run(context.database, newest)
     parts = (
-        texts.render_history(past),
+        texts.render_history(sorted([*past, *beside], key=lambda each: each.run.id, reverse=True)),
         history_texts.render_turns(newest, tried, count),
         checkpoint_texts.render_timeline(newest, kept),
         deployed,

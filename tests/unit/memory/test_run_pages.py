@@ -74,8 +74,8 @@ async def test_a_timeline_is_paged_and_leaves_out_reservations(database: Databas
     for number, kind in enumerate(kinds):
         async with database.transaction() as session:
             ledger.record(session, ALL[0], kind, NOON + timedelta(seconds=number))
-    page = await run_pages.load_timeline(database, ALL[0], PageKey(), 2)
-    rest = await run_pages.load_timeline(database, ALL[0], PageKey(before=page.older), 2)
+    page = await run_pages.load_timeline(database, [ALL[0]], PageKey(), 2)
+    rest = await run_pages.load_timeline(database, [ALL[0]], PageKey(before=page.older), 2)
     shown = [each.event.type for each in (*page.items, *rest.items)]
     assert shown == [EventType.run_completed, EventType.budget_settled, EventType.run_started]
     assert not rest.older

@@ -1,15 +1,16 @@
 """The error-rate breaker through the purse: it trips by stored outcomes, and one trial of all closes it or not."""
 
 import asyncio
+from collections import Counter
 
 from domain.config.limits import Breakers, ErrorRateBreaker
 from domain.events import EventType
 from domain.money import CallOutcome, Limits, Receipt, Refusal, Reservation
 from domain.runs.run import Phase
 from memory.db.engine import Database
+from memory.ledger import ledger
 from memory.reservations.reservations import PhaseBudget
 from tests.clock import MovableClock
-from tests.rows import count_events
 from tests.unit.money.purses import build_run
 
 MODEL = "anthropic:claude-haiku-4-5"
@@ -50,7 +51,7 @@ async def test_a_quarter_of_twenty_calls_trips_it_for_the_provider_in_this_repos
     assert "5 of the last 20 model calls failed" in refused.check.reason.text
     assert await call(purse(database, clock, number=9), "elsewhere", fails=False, model=OTHER) is None
     assert await call(purse(database, clock, repository=8), "elsewhere", fails=False) is None
-    told = await count_events(database, build_run(9).id)
+    told = Counter(each.type for each in await ledger.load_events(database, build_run(9).id))
     assert told[EventType.breaker_tripped] == 1
 
 
@@ -111,7 +112,7 @@ async def test_one_trial_of_all_runs_closes_it(database: Database):
 
     await purse(database, clock, number).settle(reservation, Receipt(outcome=CallOutcome.answered, amount=1))
     assert await call(purse(database, clock, number=30), "again", fails=False) is None
-    told = await count_events(database, build_run(number).id)
+    told = Counter(each.type for each in await ledger.load_events(database, build_run(number).id))
     assert (told[EventType.breaker_trial], told[EventType.breaker_closed]) == (1, 1)
 
 

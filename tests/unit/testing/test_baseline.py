@@ -4,8 +4,9 @@ import pytest
 
 from agents.coding.baseline import render_baseline
 from domain.runs.baseline import Baseline, build_baseline, excuse_failures
+from domain.runs.output_lines import count_lines
 from domain.runs.testing import (
-    LONGEST_OUTPUT,
+    CHECKS,
     CaseOutcome,
     CommandResult,
     Framework,
@@ -23,7 +24,12 @@ MAKE = {"framework": Framework.other, "line": "make test"}
 
 
 def lint(status: int, output: str = "", kind: str = "lint") -> CommandResult:
-    return command(status, kind=kind, line="ruff check .", framework=Framework.other, output=output)
+    lines = count_lines(output, is_check=kind in CHECKS) if status else None
+    return command(status, kind=kind, line="ruff check .", framework=Framework.other, output=output[:500], lines=lines)
+
+
+def suite(output: str) -> CommandResult:
+    return lint(1, output, kind="test")
 
 
 def base_of(*commands: CommandResult) -> Baseline:
@@ -61,7 +67,29 @@ def test_where_all_that_ran_failed_before_nothing_is_proven() -> None:
         (lint(1, "a.py:3: E1 x\na.py:4: E2\nFound 2 errors"), lint(1, "a.py:9: E1 x\nFound 1 error"), True),
         (lint(2, "make: *** broken", kind="test"), lint(2, "make: *** broken", kind="test"), True),
         (lint(1), lint(1), True),  # it says nothing at all
-        (lint(1, "x" * LONGEST_OUTPUT), lint(1, "y" * LONGEST_OUTPUT), True),  # nobody knows what it said first
+        (suite(""), suite(""), False),  # so nobody knows what its tests say
+        (suite("not ok 1 - old (a.js:3)"), suite("not ok 1 - old (a.js:3)\nnot ok 2 - new"), False),
+        (suite("not ok 1 - old\nok 2 - login"), suite("ok 1 - added\nnot ok 2 - old\nok 3 - login"), False),
+        (suite("ok 1 - added\nnot ok 2 - old\n# fail 1"), suite("not ok 1 - old\n# fail 1"), True),  # it moved
+        (suite("FAILED cart::total"), suite("FAILED cart::total\nFAILED cart::rates"), False),
+        (suite("12 failed in 3.2s"), suite("13 failed in 3.1s"), False),
+        (suite("12 failed in 3.2s at 12:01:07"), suite("11 failed in 9 s at 12:03:11"), True),
+        (suite("Tests:  1 failed, 2 total"), suite("Tests:  2 failed, 2 total"), False),
+        (suite("0x7f3a /tmp/x1/a broken"), suite("0x7f3b /tmp/y2/a broken"), True),
+        (suite("Expected: 3, was: 4"), suite("Expected: 3, was: 5"), False),
+        (
+            lint(1, "a.ts(3,5): error TS1: x\nFound 2 errors in 2 files."),
+            lint(1, "a.ts(9,5): error TS1: x\nFound 1 error in 1 file."),
+            True,
+        ),
+        (lint(1, "a.py:3: E1 x\n  3 | old code"), lint(1, "a.py:3: E1 x\n  2 | new beside it\n  3 | old code"), True),
+        (lint(1, "a.py:3: E1 x (83 > 79)"), lint(1, "a.py:3: E1 x (91 > 79)"), True),  # the same one
+        (lint(1, "a.py:3: E1 x"), lint(1, "a.py:3: E1 x\nerror: linking failed"), False),
+        (
+            lint(1, "error[E1]: bad\n --> src/a.rs:3:1\nerror: aborting due to 2 previous errors; 1 warning emitted"),
+            lint(1, "error[E1]: bad\n --> src/a.rs:7:1\nerror: aborting due to 1 previous error"),
+            True,
+        ),
     ],
 )
 def test_a_check_that_failed_before_is_excused_if_it_says_nothing_new(
@@ -168,3 +196,31 @@ def test_where_a_test_passes_now_the_others_count_again() -> None:
     assert [each.id for each in after.failures] == ["c"]
     assert decide_verdict(after) is SuiteVerdict.failed
     assert decide_verdict(excuse_failures(run(command(0, case("b"))), base)) is SuiteVerdict.passed
+
+
+def test_old_mistakes_are_excused_however_many_there_are_and_one_more_is_not() -> None:
+    old = "\n".join(f"app/m{number}.py:{number}: error: Incompatible types in assignment" for number in range(500))
+    moved = old.replace(":", ":1", 1)
+    assert len(old) > 8_000
+    base = base_of(lint(1, f"{old}\nFound 500 errors", kind="typecheck"), command(0, GOOD))
+    for said, expected in (
+        (f"{moved}\nFound 500 errors", SuiteVerdict.passed),
+        (f"app/new.py:2: error: eval\n{moved}\nFound 501 errors", SuiteVerdict.failed),
+    ):
+        after = excuse_failures(run(lint(1, said, kind="typecheck"), command(0, GOOD)), base)
+        assert decide_verdict(after) is expected
+        assert all(each.lines is None for each in after.commands)  # nobody needs them any more
+
+
+def test_where_nobody_knows_all_that_was_said_nothing_is_excused() -> None:
+    known, unknown = lint(1, "a.py:3: E1 x"), lint(1, "a.py:3: E1 x").model_copy(update={"lines": None})
+    assert count_lines("\n".join(f"a{each}.py:1: x" for each in range(20_001)), is_check=True) is None
+    for before, after in ((known, unknown), (unknown, known)):
+        head = excuse_failures(run(after, command(0, GOOD)), base_of(before, command(0, GOOD)))
+        assert decide_verdict(head) is SuiteVerdict.failed
+
+
+def test_where_every_command_is_merely_excused_nothing_is_proved() -> None:
+    after = excuse_failures(run(suite("not ok 1 - old")), base_of(suite("not ok 1 - old")))
+    assert after.commands[0].is_excused
+    assert decide_verdict(after) is SuiteVerdict.not_run

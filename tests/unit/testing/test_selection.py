@@ -44,10 +44,8 @@ CART, MONEY, MAIL = "tests/unit/test_cart.py", "tests/unit/test_money.py", "test
 BROKEN = "tests/unit/test_broken.py"  # its imports cannot be told
 
 
-def select_tests(
-    *changed: str, level: RiskLevel = RiskLevel.low, covered: dict[str, list[str]] | None = None
-) -> Selection:
-    return select(PATHS, SOURCES, changed, level, covered or {})
+def select_tests(*changed: str, level: RiskLevel = RiskLevel.low) -> Selection:
+    return select(PATHS, SOURCES, changed, level)
 
 
 @pytest.mark.parametrize(
@@ -107,15 +105,10 @@ def test_medium_risk_runs_related_integration_tests_too() -> None:
     assert found == {CART, MONEY, BROKEN, "tests/integration/test_shop.py", "tests/e2e/test_pages.py"}
 
 
-def test_what_was_covered_earlier_counts() -> None:
-    covered = {f"{MONEY}::test_x": ["templates/page.html"], "tests/gone.py::t": ["templates/page.html"]}
-    assert set(select_tests("templates/page.html", covered=covered).tests) == {MONEY, BROKEN}
-
-
 def test_a_deleted_module_is_tested_by_what_still_imports_it() -> None:
     paths = [path for path in PATHS if path != "src/shop/money.py"]
     sources = {path: text for path, text in SOURCES.items() if path in paths}
-    assert CART in select(paths, sources, ["src/shop/money.py"], RiskLevel.low, {}).tests
+    assert CART in select(paths, sources, ["src/shop/money.py"], RiskLevel.low).tests
 
 
 @pytest.mark.parametrize(
@@ -123,7 +116,7 @@ def test_a_deleted_module_is_tested_by_what_still_imports_it() -> None:
 )
 def test_sources_that_cannot_be_parsed_are_survived(text: str) -> None:
     sources = {"a.py": "", "test_a.py": "import a", "test_b.py": text}
-    assert set(select(list(sources), sources, ["a.py"], RiskLevel.low, {}).tests) >= {"test_a.py"}
+    assert set(select(list(sources), sources, ["a.py"], RiskLevel.low).tests) >= {"test_a.py"}
 
 
 @pytest.mark.deep
@@ -132,6 +125,6 @@ def test_five_thousand_files_take_seconds() -> None:
     sources = {f"p{n % 50}/m{n}.py": f"from p{(n + 1) % 50} import m{n + 1}\n{body}" for n in range(4_900)}
     sources |= {f"tests/test_{n}.py": f"import p{n % 50}.m{n}\n" for n in range(100)}
     started = time.monotonic()
-    found = select(list(sources), sources, ["p20/m70.py"], RiskLevel.medium, {})
+    found = select(list(sources), sources, ["p20/m70.py"], RiskLevel.medium)
     assert set(found.tests) == {f"tests/test_{n}.py" for n in range(71)}
     assert time.monotonic() - started < 60

@@ -1,0 +1,74 @@
+"""What a command said, line by line, so that two of its runs can be compared however much they said.
+
+Only what plainly varies is left out of a line: times, addresses, temporary folders, positions in files. How many
+failures a line counts is kept as a number, so that fewer of them are no news.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from domain.text.escaping import strip_invisible
+
+_MOST = 20_000  # different lines that are kept
+_BAD = r"(?:errors?|fail(?:s|ed|ures?|ing)?|problems?|issues?|warnings?|violations?)\b"
+_COUNTED = re.compile(
+    rf"\b(?P<before>\d{{1,9}})(?=\s{{1,3}}(?:\w{{1,30}}\s{{1,3}}){{0,2}}{_BAD})"
+    rf"|(?P<word>\b{_BAD}\s{{0,3}}[:=]?\s{{0,3}})(?P<after>\d{{1,9}})\b(?![:,(]\d)",
+    re.IGNORECASE,
+)
+_VARYING = re.compile(
+    r"""
+      \b0x[0-9a-f]+\b
+    | \b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?
+    | \b\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?\b
+    | \b\d{1,9}(?:\.\d{1,9})?\ ?(?:ns|µs|us|ms|s|secs?|seconds?|m|min|minutes?)\b
+    | (?<=/tmp/)[^/\s:'"]+
+    | (?<=[\w)\]"'])[:(]\d+(?:[:,]\ ?\d+)?  # a place in a file
+    | \b(?:line|column)\ \d+
+    | ^\s*\d+(?=:\d+\s|\s?[|│])             # before a message, or the code around
+    | (?<=^ok\ )\d+ | (?<=^not\ ok\ )\d+    # the order of tests in TAP
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
+_PLURAL = re.compile(r"s\b")
+_NAMES_A_PLACE = re.compile(r"[:(]\d+")
+_HEADLINE = re.compile(
+    r"[^\w\s]{0,4}\s?(?:\w{1,30}[ :]\s?)?(?:fatal|error|fail|panic|exception|traceback)", re.IGNORECASE
+)
+
+
+def count_lines(output: str, *, is_check: bool) -> dict[str, int] | None:
+    """The digests of the lines of an output → how often each is there; None if there are too many.
+
+    :param output: all of it.
+    :param is_check: whether it comes from a build, a linter or a type checker. They show the code around a mistake and
+        sum up, so that only lines count that name a place or begin with an error; all lines if there is none.
+    """
+    lines = [line.rstrip() for line in strip_invisible(output).splitlines() if line.strip()]
+    counted = Counter[str]()
+    for said, times in _read(_choose_mistakes(lines) or lines if is_check else lines, is_check):
+        counted[hashlib.sha256(said.encode(errors="replace")).hexdigest()[:16]] += times
+        if len(counted) > _MOST:
+            return None
+    return dict(counted)
+
+
+def _choose_mistakes(lines: Sequence[str]) -> list[str]:
+    placed = [line for line in lines if _NAMES_A_PLACE.search(line)]
+    headlines = (line for line in lines if not _NAMES_A_PLACE.search(line) and _HEADLINE.match(line))
+    return [*placed, *(part for line in headlines for part in line.split("; "))]
+
+
+def _read(lines: Iterable[str], is_check: bool) -> Iterator[tuple[str, int]]:
+    """What each line says, and how often: as often as it counts failures, once if it counts none."""
+    for line in lines:
+        counts = [int(found["before"] or found["after"]) for found in _COUNTED.finditer(line)]
+        said = _VARYING.sub("", _COUNTED.sub(lambda found: f"{found['word'] or ''}#", line)).strip()
+        said = _NUMBER.sub("#", said) if is_check else said
+        if not counts:
+            yield said, 1
+        for index, count in enumerate(counts):
+            yield f"{index} {_PLURAL.sub('', said)}", count
