@@ -23,6 +23,7 @@ from pipeline.context import Services
 from pipeline.durable.steps import PAUSES, Durable, run_durable_step
 from pipeline.maintenance.redelivery import Redelivery
 from pipeline.worker.engine import WorkflowEngine
+from pipeline.worker.lease import ProcessLease
 from pipeline.worker.settings import EngineSettings
 from workspace.sandbox.worker_pool import WorkerPool
 
@@ -77,11 +78,12 @@ async def forge(
         database = Database(settings.database_url, busy_seconds=patience.worker)
         stack.push_async_callback(database.close)
         metrics = Metrics(database.bus, database)
-        host = build_host(settings, database, clock)
+        lease = ProcessLease(database, clock, settings.slot)
+        host = build_host(settings, database, clock, lease)
         stack.push_async_callback(host.aclose)
         services = patience.apply_to(await build_services(settings, database, host, clock, stack, pool))
         services = replace(services, pauses=pauses, durable=durable, models=models or settings.models)
-        workflows = WorkflowEngine(services, engine, _build_engine_settings(settings, patience))
+        workflows = WorkflowEngine(services, engine, _build_engine_settings(settings, patience), lease)
         await workflows.start()
         stack.push_async_callback(workflows.stop)
         opened = open_doors(settings, database, clock, metrics, patience=patience.door, body_seconds=patience.body)

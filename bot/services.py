@@ -2,7 +2,6 @@
 
 import asyncio
 from contextlib import AsyncExitStack
-from functools import partial
 
 from agents.toolbox import Toolbox
 from bot.deploy_access import load_deploy_access
@@ -18,18 +17,23 @@ from domain.text.redaction import PROCESS_REDACTOR
 from memory.db.engine import Database
 from memory.process import halts
 from pipeline.context import Services
+from pipeline.worker.lease import ProcessLease
 from workspace.dependency_cache import DependencyCache
 from workspace.mirror import Mirrors
 from workspace.sandbox.worker_pool import WorkerPool
 from workspace.temporary import remove_tree
 
 
-def build_host(settings: Settings, database: Database, clock: Clock) -> GitHubHost:
+def build_host(settings: Settings, database: Database, clock: Clock, lease: ProcessLease) -> GitHubHost:
+    async def stop() -> None:
+        await halts.require_none(database)
+        await lease.require()
+
     return GitHubHost(
         settings.github,
         clock,
         StoredLimits(database),
-        stop=partial(halts.require_none, database),
+        stop=stop,
         budget=StoredBudget(database, clock),
     )
 

@@ -35,17 +35,18 @@ class WorkflowEngine:
     """DBOS in this process. Only one at a time, because DBOS keeps its state in globals.
 
     :param engine: an engine on the database of ``services``.
+    :param lease: of this process, not yet taken.
     """
 
-    def __init__(self, services: Services, engine: Engine, settings: EngineSettings) -> None:
+    def __init__(self, services: Services, engine: Engine, settings: EngineSettings, lease: ProcessLease) -> None:
         self._services = services
         self._engine = engine
         self._settings = settings
-        self._lease = ProcessLease(services, settings.executor_id)
+        self._lease = lease
         self.displaced = self._lease.displaced
         self._tasks: list[asyncio.Task[None]] = []
         self._active = 0  # workflows that run now
-        self._sweeps = Sweeps(services, settings.executor_id)
+        self._sweeps = Sweeps(services, lease.holder)
 
     async def start(self) -> None:
         """Take the lease, launch DBOS on the running event loop, and start the sweeps.
@@ -53,23 +54,25 @@ class WorkflowEngine:
         :raises ConfigurationError: another live process has this executor id.
         """
         await self._lease.take()
-        await asyncio.to_thread(prepare_queues, self._engine, self._settings)
-        DBOS(config=self._config())
-        for workflow, work in WORK.items():
-            self._register(workflow, work)
-        DBOS.launch()
-        often = [(each, _SECOND) for each in self._sweeps.every_second]
-        rest = [(each, self._settings.heartbeat) for each in (self.renew, *self._sweeps.every_heartbeat)]
-        self._tasks = [asyncio.create_task(self._repeat(sweep, pause)) for sweep, pause in (*often, *rest)]
+        self._tasks = [self._keep(self._lease.renew)]  # a start on a busy machine may take longer than a lease
+        try:
+            await asyncio.to_thread(prepare_queues, self._engine, self._settings)
+            DBOS(config=self._config())
+            for workflow, work in WORK.items():
+                self._register(workflow, work)
+            DBOS.launch()
+        except BaseException:
+            await self._stop_sweeps()
+            raise
+        self._tasks += [self._keep(each, _SECOND) for each in self._sweeps.every_second]
+        self._tasks += [self._keep(each) for each in self._sweeps.every_heartbeat]
 
     async def stop(self, grace: float = 10) -> None:
         """Stop taking work, give running steps ``grace`` seconds, and release the lease.
 
         Unfinished work continues at the next start.
         """
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._stop_sweeps()
         await self._sweeps.stop()
         wait = int(grace) if self._active else 0
         await asyncio.to_thread(DBOS.destroy, destroy_registry=True, workflow_completion_timeout_sec=wait)
@@ -129,6 +132,18 @@ class WorkflowEngine:
                     return await restart_workflow(error, DBOS.workflow_id or "", workflow, *arguments)
 
         DBOS.workflow(name=workflow.name, max_recovery_attempts=_RECOVERIES)(execute)
+
+    async def _stop_sweeps(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _keep(self, sweep: Sweep, pause: float | None = None) -> asyncio.Task[None]:
+        """Repeat a sweep in the background.
+
+        :param pause: seconds in between; by default a heartbeat.
+        """
+        return asyncio.create_task(self._repeat(sweep, self._settings.heartbeat if pause is None else pause))
 
     async def _repeat(self, sweep: Sweep, pause: float) -> None:
         """Repeat a sweep; a failure is logged and does not end it.

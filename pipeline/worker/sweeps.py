@@ -11,6 +11,7 @@ from dbos._error import DBOSNonExistentWorkflowError  # not exported
 
 from memory.gates import gates
 from memory.process import executors, halts
+from memory.process.executors import Holder
 from memory.runs import waits
 from pipeline.automation.workflow import enqueue_due_checks
 from pipeline.context import Services
@@ -31,12 +32,14 @@ Sweep = Callable[[], Awaitable[None]]
 class Sweeps:
     """The sweeps of one process.
 
+    :param holder: this process, as its lease names it.
     :ivar parked: workflows that started here and wait without a place in a queue.
     """
 
-    def __init__(self, services: Services, executor_id: str) -> None:
+    def __init__(self, services: Services, holder: Holder) -> None:
         self._services = services
-        self._executor_id = executor_id
+        self._holder = holder
+        self._executor_id = holder.executor_id
         self._retention = Retention(services)
         self._detectors = DetectorSweep(services)
         self._reflections = ReflectionSweep(services)
@@ -97,11 +100,14 @@ class Sweeps:
         self._queued_gates = {gate.id for gate, _ in answered}
 
     async def _adopt_work(self) -> None:
-        """Queue the work of processes whose lease ran out."""
-        lapsed = await executors.list_lapsed(self._services.database, self._executor_id, self._services.clock.now())
-        for executor_id in lapsed:
-            await asyncio.to_thread(recovery.requeue_work, executor_id)
-            await executors.forget(self._services.database, executor_id, self._services.clock.now())
+        """Queue the work of processes whose lease ran out. Who left nothing behind may take its own up again."""
+        database, now = self._services.database, self._services.clock.now()
+        for executor_id in await executors.list_lapsed(database, self._executor_id, now):
+            if await asyncio.to_thread(recovery.has_work, executor_id):
+                if await executors.adopt(database, executor_id, self._holder, now):
+                    await asyncio.to_thread(recovery.requeue_work, executor_id)
+            else:
+                await executors.forget(database, executor_id, now)
 
     async def _requeue_idle(self) -> None:
         """Queue again what this process started and does not work on any more, because the database failed."""
