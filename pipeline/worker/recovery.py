@@ -43,6 +43,14 @@ def count_in_flight(workflow: Workflow, most: int) -> int:
     return len(found)
 
 
+def has_queued() -> bool:
+    """Whether work waits in any queue."""
+    found = _get_dbos_instance()._sys_db.list_workflows(  # pyright: ignore[reportPrivateUsage]
+        status=["ENQUEUED"], limit=1, load_input=False, load_output=False
+    )
+    return bool(found)
+
+
 def list_active() -> Sequence[str]:
     """Workflows that run in this process."""
     return _get_dbos_instance()._active_workflows_set.activeList()  # pyright: ignore[reportPrivateUsage]

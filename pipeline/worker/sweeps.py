@@ -15,6 +15,7 @@ from memory.process.executors import Holder
 from memory.runs import waits
 from pipeline.automation.workflow import enqueue_due_checks
 from pipeline.context import Services
+from pipeline.durable.bell import ring_all
 from pipeline.durable.journal import WAKE
 from pipeline.durable.queues import enqueue_resume
 from pipeline.learning.consolidation import ConsolidationSweep
@@ -87,7 +88,7 @@ class Sweeps:
             return
         for workflow_id in left - await waits.filter_waiting(self._services.database, sorted(left), now):
             self.parked.discard(workflow_id)  # first: it may park again at once
-            await asyncio.to_thread(recovery.requeue, self._executor_id, workflow_id)
+            await self._requeue(workflow_id)
             await waits.remove_due(self._services.database, workflow_id, now)
 
     async def _answer_gates(self) -> None:
@@ -106,6 +107,7 @@ class Sweeps:
             if await asyncio.to_thread(recovery.has_work, executor_id):
                 if await executors.adopt(database, executor_id, self._holder, now):
                     await asyncio.to_thread(recovery.requeue_work, executor_id)
+                    ring_all()
             else:
                 await executors.forget(database, executor_id, now)
 
@@ -114,5 +116,9 @@ class Sweeps:
         idle = await asyncio.to_thread(recovery.list_idle, self._executor_id)
         for workflow_id in (idle & self._idle) - self.parked:  # idle twice: not just leaving the queue
             log.info("workflow.queued_again", workflow=workflow_id)
-            await asyncio.to_thread(recovery.requeue, self._executor_id, workflow_id)
+            await self._requeue(workflow_id)
         self._idle = idle
+
+    async def _requeue(self, workflow_id: str) -> None:
+        await asyncio.to_thread(recovery.requeue, self._executor_id, workflow_id)
+        ring_all()  # nobody says in which queue it is
