@@ -22,7 +22,7 @@ from tests.invariants import find_violations
 from tests.resting import find_unfinished
 from tests.stories.driver import SECRET
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 120.0  # seconds
 _COMMAND = [sys.executable, "-c", "from bot.__main__ import main; main()", "serve"]
 
 
