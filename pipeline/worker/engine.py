@@ -53,7 +53,7 @@ class WorkflowEngine:
         self.displaced = self._lease.displaced
         self._tasks: list[asyncio.Task[None]] = []
         self._active = 0  # workflows that run now
-        self._sweeps = Sweeps(services, lease.holder)
+        self._sweeps = Sweeps(services, lease)
         self._alarms = QueueAlarms(QUEUES)
         self._lookout = Lookout(services.database, services.clock, lambda: self._active > 0, self._find_queued)
         self._hearing = AsyncExitStack()  # what it hears of the bell, here and in other processes

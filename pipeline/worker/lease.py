@@ -34,11 +34,22 @@ class ProcessLease:
         self._clock = clock
         self.holder = Holder(executor_id, new_id(), socket.gethostname(), os.getpid())
         self._renewed: datetime | None = None
+        self._back_since: datetime | None = None  # when it was taken up again after it had run out
         self.displaced = asyncio.Event()
 
     @property
     def is_lost(self) -> bool:
         return self.displaced.is_set()
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the leases of others that ran out say something about these others.
+
+        Not right after this one ran out, too: the database was away, say, and they are about to renew theirs.
+        """
+        now = self._clock.now()
+        is_fresh = self._renewed is not None and now - self._renewed < LEASE
+        return is_fresh and (self._back_since is None or now - self._back_since >= LEASE)
 
     async def take(self) -> None:
         """:raises ConfigurationError: another live process holds it."""
@@ -78,6 +89,7 @@ class ProcessLease:
             return
         self._renewed = now
         if before is not None and now - before > LEASE:
+            self._back_since = now
             log.info("lease.taken_up_again", executor=self.holder.executor_id, after=(now - before).total_seconds())
 
     async def require(self) -> None:

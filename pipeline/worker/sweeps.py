@@ -11,7 +11,6 @@ from dbos._error import DBOSNonExistentWorkflowError  # not exported
 
 from memory.gates import gates
 from memory.process import executors, halts
-from memory.process.executors import Holder
 from memory.runs import waits
 from pipeline.automation.workflow import enqueue_due_checks
 from pipeline.context import Services
@@ -24,6 +23,7 @@ from pipeline.maintenance.detectors import DetectorSweep
 from pipeline.maintenance.notices.sweep import NoticeSweep
 from pipeline.maintenance.retention import Retention
 from pipeline.worker import recovery
+from pipeline.worker.lease import ProcessLease
 
 log = structlog.get_logger(__name__)
 
@@ -33,14 +33,14 @@ Sweep = Callable[[], Awaitable[None]]
 class Sweeps:
     """The sweeps of one process.
 
-    :param holder: this process, as its lease names it.
+    :param lease: of this process.
     :ivar parked: workflows that started here and wait without a place in a queue.
     """
 
-    def __init__(self, services: Services, holder: Holder) -> None:
+    def __init__(self, services: Services, lease: ProcessLease) -> None:
         self._services = services
-        self._holder = holder
-        self._executor_id = holder.executor_id
+        self._lease = lease
+        self._executor_id = lease.holder.executor_id
         self._retention = Retention(services)
         self._detectors = DetectorSweep(services)
         self._reflections = ReflectionSweep(services)
@@ -102,10 +102,12 @@ class Sweeps:
 
     async def _adopt_work(self) -> None:
         """Queue the work of processes whose lease ran out. Who left nothing behind may take its own up again."""
+        if not self._lease.is_steady:
+            return
         database, now = self._services.database, self._services.clock.now()
         for executor_id in await executors.list_lapsed(database, self._executor_id, now):
             if await asyncio.to_thread(recovery.has_work, executor_id):
-                if await executors.adopt(database, executor_id, self._holder, now):
+                if await executors.adopt(database, executor_id, self._lease.holder, now):
                     await asyncio.to_thread(recovery.requeue_work, executor_id)
                     ring_all()
             else:

@@ -20,7 +20,13 @@ async def test_it_is_taken_up_again_after_a_pause(database: Database) -> None:
     for minutes in (1, 60 * 24):  # a busy minute; a laptop that slept
         clock.move(minutes=minutes)
         await lease.renew()
+        assert not lease.is_steady
         await lease.require()
+        assert not lease.is_steady  # those who stood still together do not take each other's work
+        clock.move(seconds=29)
+        await lease.renew()
+        clock.move(seconds=2)
+        assert lease.is_steady
     assert not lease.displaced.is_set()
     assert await executors.list_others(database, "b", clock.now()) == [lease.holder]
 
