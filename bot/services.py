@@ -1,6 +1,7 @@
 """Builds the parts that workflows use, from the settings."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from agents.toolbox import Toolbox
@@ -17,17 +18,20 @@ from domain.text.redaction import PROCESS_REDACTOR
 from memory.db.engine import Database
 from memory.process import halts
 from pipeline.context import Services
-from pipeline.worker.lease import ProcessLease
 from workspace.dependency_cache import DependencyCache
 from workspace.mirror import Mirrors
 from workspace.sandbox.worker_pool import WorkerPool
 from workspace.temporary import remove_tree
 
 
-def build_host(settings: Settings, database: Database, clock: Clock, lease: ProcessLease) -> GitHubHost:
+def build_host(
+    settings: Settings, database: Database, clock: Clock, require_lease: Callable[[], Awaitable[None]]
+) -> GitHubHost:
+    """:param require_lease: raises if another process has taken over the work of this one."""
+
     async def stop() -> None:
         await halts.require_none(database)
-        await lease.require()
+        await require_lease()
 
     return GitHubHost(
         settings.github,

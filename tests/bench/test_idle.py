@@ -1,4 +1,4 @@
-"""What a whole Forge takes to which nothing happens (bars: 1 % of a core, 200 MB), against one that looks all the time."""
+"""What a whole Forge takes to which nothing happens (bars: 1 % of a core, 200 MB), against one that keeps looking."""
 
 import asyncio
 from collections.abc import Callable

@@ -166,8 +166,8 @@ async def start_process(
     url = create_database(backend, folder).replace(":@", f":{password}@")
     async with Simulator(folder / "github", webhook_secret=SECRET) as github:
         forge = ForgeProcess(github, url, folder, more)
-        await forge.start()
         try:
+            await forge.start()
             yield forge
             await forge.settle()
             assert not await find_violations(github, forge.database)

@@ -1,6 +1,7 @@
 """T-D3: a process stands still for longer than its lease, in the middle of a run, and goes on."""
 
 import asyncio
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -12,7 +13,7 @@ from messages import review as review_texts
 from simulator.faults import Moment, RequestInfo
 from simulator.state import PullRequest
 from tests.databases import Backend
-from tests.threats.serving import ForgeProcess, start_process
+from tests.threats.serving import PATIENCE, ForgeProcess, start_process
 
 pytestmark = pytest.mark.deep  # a lease is half a minute
 
@@ -30,10 +31,10 @@ async def test_t_d3_a_frozen_process_that_nobody_replaced_goes_on(backend: Backe
 
 async def test_t_d3_a_frozen_process_whose_work_another_took_writes_nothing_more(tmp_path: Path) -> None:
     async with start_process("postgresql", tmp_path) as first:
-        pull = await freeze_in_the_middle(first)
         other = ForgeProcess(first.github, first.url_of_database, tmp_path, {"FORGE_EXECUTOR_ID": "other"})
-        await other.start()
+        pull = await freeze_in_the_middle(first)
         try:
+            await other.start()
             await other.settle()
             assert conclude(first, pull) == "success"
             writes: list[str] = []
@@ -47,6 +48,8 @@ async def test_t_d3_a_frozen_process_whose_work_another_took_writes_nothing_more
             await other.settle()
             assert writes == []
         finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(first.pid, signal.SIGCONT)
             await other.stop()
             await other.database.close()
 
@@ -67,7 +70,7 @@ async def freeze_in_the_middle(forge: ForgeProcess) -> PullRequest:
     forge.github.grant(repository, alice, "write")
     await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await asyncio.wait_for(frozen.wait(), 60)
+    await asyncio.wait_for(frozen.wait(), PATIENCE)
     await asyncio.sleep(LEASE.total_seconds() + 2)
     return pull
 
