@@ -62,6 +62,7 @@ class Lookout:
         return self._is_stale or self._database.find_log() != self._log
 
     async def _glance(self, now: float) -> None:
-        self._glanced, self._is_stale, self._log = now, False, self._database.find_log()
+        log = self._database.find_log()  # first: what is written meanwhile is looked at next time
         await self._find_queued()
         self._next = await outlook.find_next(self._database, self._clock.now())
+        self._glanced, self._is_stale, self._log = now, False, log

@@ -12,8 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+import structlog
 from dbos import DBOS, _dbos
-from dbos._queue import queue_worker_thread  # not exported
+from dbos._queue import Queue, queue_worker_thread  # not exported
+
+log = structlog.get_logger(__name__)
 
 SELDOM = 30.0
 """Seconds between two looks into a queue for which nobody rang."""
@@ -83,7 +86,7 @@ class QueueAlarms:
 
     def _keep_queues(self, stop: threading.Event, dbos: DBOS) -> None:
         """Run a worker for each queue until the end; DBOS calls this in a thread of its own."""
-        queues = [each for each in dbos._sys_db.list_queues() if each.name in self._names]
+        queues = self._load_queues(stop, dbos)
         workers: list[threading.Thread] = []
         for queue in queues:
             alarm = QueueAlarm(lambda name=queue.name: dbos._active_workflows_set.count_for_queue(name) > 0)
@@ -98,6 +101,15 @@ class QueueAlarms:
             alarm.set()
         for thread in workers:
             thread.join(_ENDING)
+
+    def _load_queues(self, stop: threading.Event, dbos: DBOS) -> Sequence[Queue]:
+        while not stop.is_set():
+            try:
+                return [each for each in dbos._sys_db.list_queues() if each.name in self._names]
+            except Exception as error:  # the database is away
+                log.warning("queues.not_loaded", error=str(error))
+                stop.wait(1.0)
+        return []
 
 
 def _do_nothing(_stop: threading.Event, _dbos: DBOS) -> None:
