@@ -1,7 +1,7 @@
 """DBOS looks into a queue that was rung for, or whose work goes on here, and leaves the others alone."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from pipeline.worker.queue_alarms import QueueAlarm
@@ -33,7 +33,7 @@ class Looks:
 
 
 @contextmanager
-def looking() -> Iterator[Looks]:
+def looking() -> Generator[Looks]:
     looks = Looks()
     looks.thread.start()
     yield looks
