@@ -23,7 +23,7 @@ from pipeline.context import Services
 from pipeline.durable.steps import PAUSES, Durable, run_durable_step
 from pipeline.maintenance.redelivery import Redelivery
 from pipeline.worker.engine import WorkflowEngine
-from pipeline.worker.settings import EngineSettings
+from pipeline.worker.lease import ProcessLease
 from workspace.sandbox.worker_pool import WorkerPool
 
 log = structlog.get_logger(__name__)
@@ -77,11 +77,13 @@ async def forge(
         database = Database(settings.database_url, busy_seconds=patience.worker)
         stack.push_async_callback(database.close)
         metrics = Metrics(database.bus, database)
-        host = build_host(settings, database, clock)
+        lease = ProcessLease(database, clock, settings.slot)
+        host = build_host(settings, database, clock, lease.require)
         stack.push_async_callback(host.aclose)
         services = patience.apply_to(await build_services(settings, database, host, clock, stack, pool))
         services = replace(services, pauses=pauses, durable=durable, models=models or settings.models)
-        workflows = WorkflowEngine(services, engine, _build_engine_settings(settings, patience))
+        taking_part = patience.build_engine_settings(settings.slot, settings.queue_polling, settings.concurrent_runs)
+        workflows = WorkflowEngine(services, engine, taking_part, lease)
         await workflows.start()
         stack.push_async_callback(workflows.stop)
         opened = open_doors(settings, database, clock, metrics, patience=patience.door, body_seconds=patience.body)
@@ -96,12 +98,3 @@ async def forge(
         )
         entrance = await stack.enter_async_context(opened) if door else None
         yield Forge(settings, services, workflows, entrance, redelivery, metrics)
-
-
-def _build_engine_settings(settings: Settings, patience: Patience) -> EngineSettings:
-    return EngineSettings(
-        settings.slot,
-        polling=settings.queue_polling,
-        concurrent_runs=settings.concurrent_runs,
-        heartbeat=patience.heartbeat,
-    )

@@ -22,8 +22,10 @@ from bot.webhook import MAX_BODY
 from domain.errors import DatabaseUnavailable
 from domain.ids import new_id
 from domain.ports import Clock
+from memory.db.announcements import Announcer
 from memory.db.engine import Database, sync_engine
 from memory.process import doors
+from pipeline.durable.bell import BELL
 from pipeline.worker.queues import prepare_tables
 
 log = structlog.get_logger(__name__)
@@ -90,6 +92,9 @@ async def serve_door(settings: DoorSettings, clock: Clock | None = None) -> Asyn
         await asyncio.to_thread(prepare_tables, engine)
         database = Database(settings.database_url)
         stack.push_async_callback(database.close)
+        announcer = Announcer(engine)
+        await stack.enter_async_context(announcer.run())
+        stack.enter_context(BELL.listen(announcer.tell))
         metrics = Metrics(database.bus, database)
         opened = await stack.enter_async_context(open_doors(settings, database, clock, metrics))
         presence = DoorPresence(database, clock)

@@ -8,7 +8,7 @@ from memory.db.engine import BUSY_SECONDS
 from pipeline.context import PROGRESS_DELAY, SETTLING, Services
 from pipeline.deliveries.intake import PATIENCE
 from pipeline.durable.steps import LAG, STUBBORN
-from pipeline.worker.settings import HEARTBEAT
+from pipeline.worker.settings import HEARTBEAT, EngineSettings
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,9 @@ class Patience:
             stubbornness=self.stubborn,
             progress_delay=self.telling,
         )
+
+    def build_engine_settings(self, slot: str, polling: float, concurrent_runs: int) -> EngineSettings:
+        return EngineSettings(slot, polling=polling, concurrent_runs=concurrent_runs, heartbeat=self.heartbeat)
 
 
 USUAL = Patience()

@@ -1,8 +1,8 @@
 """Builds the parts that workflows use, from the settings."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from functools import partial
 
 from agents.toolbox import Toolbox
 from bot.deploy_access import load_deploy_access
@@ -24,12 +24,20 @@ from workspace.sandbox.worker_pool import WorkerPool
 from workspace.temporary import remove_tree
 
 
-def build_host(settings: Settings, database: Database, clock: Clock) -> GitHubHost:
+def build_host(
+    settings: Settings, database: Database, clock: Clock, require_lease: Callable[[], Awaitable[None]]
+) -> GitHubHost:
+    """:param require_lease: raises if another process has taken over the work of this one."""
+
+    async def stop() -> None:
+        await halts.require_none(database)
+        await require_lease()
+
     return GitHubHost(
         settings.github,
         clock,
         StoredLimits(database),
-        stop=partial(halts.require_none, database),
+        stop=stop,
         budget=StoredBudget(database, clock),
     )
 

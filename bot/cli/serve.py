@@ -77,7 +77,7 @@ def _warn_unusable(running: process.Forge) -> None:
 
 
 async def _wait_for_end(stopped: asyncio.Event, workflows: WorkflowEngine, *others: asyncio.Event) -> None:
-    """Wait for the signal to stop; exit at once if another process may have taken over this one's work.
+    """Wait for the signal to stop; exit at once if another process has taken over this one's work.
 
     :param others: further events that end the process.
     """
@@ -88,6 +88,6 @@ async def _wait_for_end(stopped: asyncio.Event, workflows: WorkflowEngine, *othe
     for task in waiting:
         task.cancel()
     if workflows.displaced.is_set() and not stopped.is_set():
-        log.error("displaced", why="The lease ran out, so another process may have taken over. Start this one again.")
+        log.error("displaced", why="Another process has taken over this one's work. Start this one again.")
         os._exit(os.EX_TEMPFAIL)
     log.info("stopping")

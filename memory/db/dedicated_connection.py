@@ -32,8 +32,7 @@ class DedicatedConnection:
     """
 
     def __init__(self, engine: Engine, statement: str, seconds: float) -> None:
-        _, named = engine.dialect.create_connect_args(engine.url)
-        self._arguments: dict[str, Any] = {**named, **build_postgresql_arguments(seconds), "client_encoding": "utf8"}
+        self._arguments = build_arguments(engine, seconds)
         self._statement = statement.encode()
         self._open: psycopg.AsyncConnection | None = None
 
@@ -63,6 +62,15 @@ class DedicatedConnection:
         if self._open is not None:
             await self._open.close()
             self._open = None
+
+
+def build_arguments(engine: Engine, seconds: float) -> dict[str, Any]:
+    """How psycopg connects to the database of an engine.
+
+    :param seconds: how long PostgreSQL may take to answer the network.
+    """
+    _, named = engine.dialect.create_connect_args(engine.url)
+    return {**named, **build_postgresql_arguments(seconds), "client_encoding": "utf8"}
 
 
 class _Answer:

@@ -1,6 +1,7 @@
 """Opens the database, SQLite or PostgreSQL, and turns its failures into Forge's errors."""
 
 import asyncio
+import os
 import sqlite3
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
@@ -263,6 +264,16 @@ class Database:
     def dialect(self) -> str:
         """``sqlite`` or ``postgresql``."""
         return self._engine.dialect.name
+
+    def find_log(self) -> tuple[int, int] | None:
+        """What changes whenever a process writes to an SQLite database; None if there is nothing that cheap to ask."""
+        if self.dialect != "sqlite":
+            return None
+        try:
+            found = os.stat(f"{self._sync.url.database}-wal")  # noqa: PTH116  # each second
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
 
     async def close(self) -> None:
         await asyncio.to_thread(self._threads.shutdown)

@@ -28,6 +28,8 @@ _EVENTS = {
     GateState.expired: EventType.gate_expired,
     GateState.void: EventType.gate_voided,
 }
+ANSWERED = tuple(state.value for state in _EVENTS if state is not GateState.void)
+"""The states of gates whose runs go on."""
 
 
 async def ask(database: Database, run: Run, request: GateRequest, now: datetime) -> Gate:
@@ -234,7 +236,7 @@ async def list_answered(database: Database) -> Sequence[tuple[Gate, Run]]:
         .where(
             RunRow.state == RunState.waiting.value,
             RunRow.reason == ReasonCode.gate.value,
-            GateRow.state.in_([state.value for state in _EVENTS if state is not GateState.void]),
+            GateRow.state.in_(ANSWERED),
         )
     )
     async with database.transaction() as session:

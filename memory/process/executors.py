@@ -49,6 +49,35 @@ async def take(database: Database, holder: Holder, now: datetime, *, force: bool
         return Holder(row.id, row.instance, row.host, row.pid)
 
 
+async def renew(database: Database, holder: Holder, now: datetime) -> bool:
+    """Renew a lease, also one that ran out meanwhile; False if another process has it, or the id was forgotten."""
+    own = update(ExecutorRow).where(ExecutorRow.id == holder.executor_id, ExecutorRow.instance == holder.instance)
+    async with database.transaction() as session:
+        renewed = await session.execute(own.values(lease_until=now + LEASE).returning(ExecutorRow.id))
+        return renewed.first() is not None
+
+
+async def adopt(database: Database, executor_id: str, adopter: Holder, now: datetime) -> bool:
+    """Take a lease that ran out away from its process, before its work is taken over; whether it had run out.
+
+    It stays free for a process that starts under this id. The one that had it cannot renew it, and ends.
+
+    :param adopter: who takes the work over.
+    """
+    lapsed = update(ExecutorRow).where(ExecutorRow.id == executor_id, ExecutorRow.lease_until <= now)
+    values = {"instance": adopter.instance, "host": adopter.host, "pid": adopter.pid}
+    async with database.transaction() as session:
+        adopted = await session.execute(lapsed.values(**values).returning(ExecutorRow.id))
+        return adopted.first() is not None
+
+
+async def find(database: Database, executor_id: str) -> Holder | None:
+    """The process that has or had a lease last."""
+    async with database.transaction() as session:
+        row = await session.get(ExecutorRow, executor_id)
+        return None if row is None else Holder(row.id, row.instance, row.host, row.pid)
+
+
 async def release(database: Database, holder: Holder, now: datetime) -> None:
     """Give the lease back at a clean stop."""
     async with database.transaction() as session:

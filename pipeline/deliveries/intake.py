@@ -13,6 +13,7 @@ from memory.db.engine import Connection, Engine
 from memory.deliveries.deliveries import ReceivedDelivery
 from memory.deliveries.queue_rows import note_queue_rows
 from memory.deliveries.storage import DeliveryStorage, open_storages
+from pipeline.durable.bell import BELL
 from pipeline.durable.workflows import DELIVERY
 
 log = structlog.get_logger(__name__)
@@ -104,6 +105,7 @@ class Intake:
             except Exception as error:
                 await self._refuse(storage, waiting, error)
             else:
+                BELL.ring(DELIVERY.queue)
                 for caller, was_new in zip(waiting, new, strict=True):
                     if not caller.answer.done():
                         caller.answer.set_result(was_new)

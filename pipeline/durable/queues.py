@@ -5,6 +5,7 @@ from functools import partial
 from dbos import DBOS
 
 from domain.runs.run import Run, RunState, Trigger
+from pipeline.durable.bell import BELL
 from pipeline.durable.steps import call_dbos
 from pipeline.durable.workflows import DEPLOY, RUN, Workflow
 
@@ -17,6 +18,7 @@ async def enqueue(workflow: Workflow, *arguments: object, **key: str | int) -> N
     """
     options = workflow.build_options(**key)
     await call_dbos(partial(DBOS.enqueue_workflow_with_options_async, options, *arguments))
+    BELL.ring(workflow.queue)
 
 
 async def enqueue_run(run: Run) -> None:

@@ -6,6 +6,7 @@ from contextvars import Context
 import structlog
 from dbos import DBOS
 
+from pipeline.durable.bell import BELL
 from pipeline.durable.workflows import Workflow
 
 _RESTARTED = "/anew"  # ends the ids of restarted workflows; stored
@@ -31,6 +32,7 @@ async def restart_workflow(error: Exception, workflow_id: str, workflow: Workflo
     options = workflow.build_options_as(f"{workflow_id}{_RESTARTED}", partition)
     enqueued = DBOS.enqueue_workflow_with_options_async(options, *arguments)
     await asyncio.get_running_loop().create_task(enqueued, context=Context())  # outside the journal
+    BELL.ring(workflow.queue)
     return "begun anew"
 
 

@@ -13,6 +13,7 @@ TESTS = "tests"  # its own: tests take long, and must not delay anything else
 HEARINGS = "hearings"  # its own: a model takes its time, and must not delay anything else
 LEARNING = "learning"
 FEEDBACKS = "feedbacks"  # its own: it may wait for GitHub, and must not delay anything else
+QUEUES = (DELIVERIES, RUNS, DEPLOYMENTS, TESTS, HEARINGS, LEARNING, FEEDBACKS)
 
 _PULL_REQUEST = "{repository}#{number}"
 _REPOSITORY = "{repository}"

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from functools import wraps
 from typing import Any
 
@@ -12,14 +13,19 @@ from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer
 from dbos._error import DBOSUnexpectedStepError  # not exported
 
 from domain.errors import DatabaseUnavailable, ForgeError
+from memory.db.announcements import Announcer, listen
 from memory.db.engine import Engine, is_outage
 from pipeline.context import Services
+from pipeline.durable.bell import BELL
 from pipeline.durable.journal import Parked
 from pipeline.durable.restart import restart_workflow
 from pipeline.durable.steps import make_interruption
-from pipeline.durable.workflows import APP_VERSION, RUN, Workflow
+from pipeline.durable.workflows import APP_VERSION, QUEUES, RUN, Workflow
+from pipeline.worker import recovery
 from pipeline.worker.lease import ProcessLease
+from pipeline.worker.lookout import Lookout
 from pipeline.worker.precedence import give_way
+from pipeline.worker.queue_alarms import QueueAlarms
 from pipeline.worker.queues import prepare_queues
 from pipeline.worker.settings import EngineSettings
 from pipeline.worker.sweeps import Sweep, Sweeps
@@ -28,6 +34,7 @@ from pipeline.worker.workflows import WORK, Work
 log = structlog.get_logger(__name__)
 
 _SECOND = 1.0
+_NEVER = 24 * 3600.0  # seconds: Forge has no schedules in DBOS
 _RECOVERIES = 1_000_000  # our own rules end work, never a count of restarts
 
 
@@ -35,17 +42,21 @@ class WorkflowEngine:
     """DBOS in this process. Only one at a time, because DBOS keeps its state in globals.
 
     :param engine: an engine on the database of ``services``.
+    :param lease: of this process, not yet taken.
     """
 
-    def __init__(self, services: Services, engine: Engine, settings: EngineSettings) -> None:
+    def __init__(self, services: Services, engine: Engine, settings: EngineSettings, lease: ProcessLease) -> None:
         self._services = services
         self._engine = engine
         self._settings = settings
-        self._lease = ProcessLease(services, settings.executor_id)
+        self._lease = lease
         self.displaced = self._lease.displaced
         self._tasks: list[asyncio.Task[None]] = []
         self._active = 0  # workflows that run now
-        self._sweeps = Sweeps(services, settings.executor_id)
+        self._sweeps = Sweeps(services, lease)
+        self._alarms = QueueAlarms(QUEUES)
+        self._lookout = Lookout(services.database, services.clock, lambda: self._active > 0, self._find_queued)
+        self._hearing = AsyncExitStack()  # what it hears of the bell, here and in other processes
 
     async def start(self) -> None:
         """Take the lease, launch DBOS on the running event loop, and start the sweeps.
@@ -53,23 +64,32 @@ class WorkflowEngine:
         :raises ConfigurationError: another live process has this executor id.
         """
         await self._lease.take()
-        await asyncio.to_thread(prepare_queues, self._engine, self._settings)
-        DBOS(config=self._config())
-        for workflow, work in WORK.items():
-            self._register(workflow, work)
-        DBOS.launch()
-        often = [(each, _SECOND) for each in self._sweeps.every_second]
-        rest = [(each, self._settings.heartbeat) for each in (self.renew, *self._sweeps.every_heartbeat)]
-        self._tasks = [asyncio.create_task(self._repeat(sweep, pause)) for sweep, pause in (*often, *rest)]
+        self._tasks = [self._keep(self._lease.renew)]  # a start on a busy machine may take longer than a lease
+        try:
+            await asyncio.to_thread(prepare_queues, self._engine, self._settings)
+            DBOS(config=self._config())
+            for workflow, work in WORK.items():
+                self._register(workflow, work)
+            self._alarms.install()
+            DBOS.launch()
+        except BaseException:
+            await self._stop_sweeps()
+            raise
+        self._hearing.enter_context(BELL.listen(self._hear))
+        if self._engine.dialect.name == "postgresql":
+            announcer = Announcer(self._engine)
+            self._hearing.enter_context(BELL.listen(announcer.tell))
+            await self._hearing.enter_async_context(announcer.run())
+            await self._hearing.enter_async_context(listen(self._engine, self._hear, self._alarms.ring_all))
+        self._tasks += [asyncio.create_task(self._look_out()), *map(self._keep, self._sweeps.every_heartbeat)]
 
     async def stop(self, grace: float = 10) -> None:
         """Stop taking work, give running steps ``grace`` seconds, and release the lease.
 
         Unfinished work continues at the next start.
         """
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._stop_sweeps()
+        await self._hearing.aclose()
         await self._sweeps.stop()
         wait = int(grace) if self._active else 0
         await asyncio.to_thread(DBOS.destroy, destroy_registry=True, workflow_completion_timeout_sec=wait)
@@ -88,8 +108,8 @@ class WorkflowEngine:
         await self._lease.renew()
 
     @contextlib.contextmanager
-    def _track_execution(self) -> Generator[None]:
-        """Around a workflow: an outage of the database interrupts it, so that the outage is never its outcome."""
+    def _track_execution(self, workflow: Workflow) -> Generator[None]:
+        """Around an execution: an outage of the database interrupts it, so that the outage is never its outcome."""
         self._active += 1
         try:
             yield
@@ -102,6 +122,7 @@ class WorkflowEngine:
             raise
         finally:
             self._active -= 1
+            BELL.ring(workflow.queue)  # the next of its partition may go on, here or elsewhere
 
     def _config(self) -> DBOSConfig:
         return {
@@ -111,14 +132,16 @@ class WorkflowEngine:
             "serializer": DBOSPortableJSONSerializer(),
             "application_version": APP_VERSION,
             "executor_id": self._settings.executor_id,
-            "notification_listener_polling_interval_sec": self._settings.polling,
+            "notification_listener_polling_interval_sec": _SECOND,
+            "notification_coalesce_sec": _SECOND,
+            "scheduler_polling_interval_sec": _NEVER,
             "log_level": "ERROR",
         }
 
     def _register(self, workflow: Workflow, work: Work) -> None:
         @wraps(work)
         async def execute(*arguments: Any) -> str:
-            with self._track_execution():
+            with self._track_execution(workflow):
                 if workflow is RUN:
                     await give_way()
                 try:
@@ -130,16 +153,44 @@ class WorkflowEngine:
 
         DBOS.workflow(name=workflow.name, max_recovery_attempts=_RECOVERIES)(execute)
 
-    async def _repeat(self, sweep: Sweep, pause: float) -> None:
-        """Repeat a sweep; a failure is logged and does not end it.
+    async def _stop_sweeps(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-        :param pause: seconds in between.
-        """
+    def _hear(self, queue: str) -> None:
+        self._alarms.ring(queue)
+        self._lookout.wake()
+
+    async def _find_queued(self) -> None:
+        if await asyncio.to_thread(recovery.has_queued):
+            self._alarms.ring_all()
+
+    def _keep(self, sweep: Sweep) -> asyncio.Task[None]:
+        """Repeat a sweep with each heartbeat in the background."""
+        return asyncio.create_task(self._repeat(sweep))
+
+    async def _repeat(self, sweep: Sweep) -> None:
         while True:
-            try:
-                await sweep()
-            except ForgeError as error:
-                log.warning("sweep.failed", sweep=sweep.__name__, error=str(error))
-            except Exception:
-                log.exception("sweep.failed", sweep=sweep.__name__)
-            await asyncio.sleep(pause)
+            await self._attempt(sweep)
+            await asyncio.sleep(self._settings.heartbeat)
+
+    async def _look_out(self) -> None:
+        """Make the sweeps of every second, those seconds in which something may have happened."""
+        while True:
+            await self._attempt(self._look)
+            await asyncio.sleep(_SECOND)
+
+    async def _look(self) -> None:
+        if await self._lookout.is_time():
+            for sweep in self._sweeps.every_second:
+                await self._attempt(sweep)
+
+    async def _attempt(self, sweep: Sweep) -> None:
+        """A failure is logged, and ends nothing."""
+        try:
+            await sweep()
+        except ForgeError as error:
+            log.warning("sweep.failed", sweep=sweep.__name__, error=str(error))
+        except Exception:
+            log.exception("sweep.failed", sweep=sweep.__name__)

@@ -3,50 +3,72 @@
 import asyncio
 import os
 import socket
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
 from domain.errors import ConfigurationError
 from domain.ids import new_id
+from domain.ports import Clock
+from memory.db.engine import Database
 from memory.process import executors
 from memory.process.executors import LEASE, Holder
-from pipeline.context import Services
 
 log = structlog.get_logger(__name__)
+
+_SURE = LEASE / 2  # so long after a renewal nobody else has it, even if their clock is ahead by as much
 
 
 class ProcessLease:
     """The lease of this process.
 
-    :ivar displaced: set once another process may have taken over this one's work, for example because this one was
-        frozen. Then this one must end at once, as if killed.
+    It may run out, because the machine was busy, slept or stopped this process. Then it is taken up again, unless
+    another process has taken over the work meanwhile.
+
+    :param executor_id: stable, and unique for each process slot.
+    :ivar displaced: set once another process has taken over. Then this one must end at once, as if killed.
     """
 
-    def __init__(self, services: Services, executor_id: str) -> None:
-        self._services = services
-        self._holder = Holder(executor_id, new_id(), socket.gethostname(), os.getpid())
+    def __init__(self, database: Database, clock: Clock, executor_id: str) -> None:
+        self._database = database
+        self._clock = clock
+        self.holder = Holder(executor_id, new_id(), socket.gethostname(), os.getpid())
         self._renewed: datetime | None = None
-        self.is_lost = False
+        self._back_since: datetime | None = None  # when it was taken up again after it had run out
         self.displaced = asyncio.Event()
+
+    @property
+    def is_lost(self) -> bool:
+        return self.displaced.is_set()
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the leases of others that ran out say something about these others.
+
+        Not right after this one ran out, too: the database was away, say, and they are about to renew theirs.
+        """
+        now = self._clock.now()
+        is_fresh = self._renewed is not None and now - self._renewed < LEASE
+        return is_fresh and (self._back_since is None or now - self._back_since >= LEASE)
 
     async def take(self) -> None:
         """:raises ConfigurationError: another live process holds it."""
-        database, now = self._services.database, self._services.clock.now()
-        other = await executors.take(database, self._holder, now)
+        database, now = self._database, self._clock.now()
+        other = await executors.take(database, self.holder, now)
         if other is not None and _is_dead(other):
-            other = await executors.take(database, self._holder, now, force=True)
+            other = await executors.take(database, self.holder, now, force=True)
         if other is not None:
             raise ConfigurationError(
                 f"FORGE_EXECUTOR_ID {other.executor_id} is in use by process {other.pid} on {other.host}.",
                 "Give each process its own, or wait half a minute if that process has just died.",
             )
+        self._renewed = now
         if database.dialect == "sqlite":
             await self._warn_of_others(now)
 
     async def _warn_of_others(self, now: datetime) -> None:
         """Tell the operator of other processes on a database that is for one."""
-        others = await executors.list_others(self._services.database, self._holder.executor_id, now)
+        others = await executors.list_others(self._database, self.holder.executor_id, now)
         pids = [other.pid for other in others if not _is_dead(other)]
         if pids:
             log.warning(
@@ -61,17 +83,36 @@ class ProcessLease:
 
         :raises DatabaseUnavailable: it does not.
         """
-        now = self._services.clock.now()
-        lapsed = self._renewed is not None and now - self._renewed > LEASE
-        other = await executors.take(self._services.database, self._holder, now)
-        self._renewed, self.is_lost = now, other is not None
-        if lapsed or self.is_lost:
-            self.displaced.set()
-        if other is not None:
-            log.error("lease.lost", executor=self._holder.executor_id, to_pid=other.pid, to_host=other.host)
+        now, before = self._clock.now(), self._renewed
+        if not await executors.renew(self._database, self.holder, now):
+            await self._give_up()
+            return
+        self._renewed = now
+        if before is not None and now - before > LEASE:
+            self._back_since = now
+            log.info("lease.taken_up_again", executor=self.holder.executor_id, after=(now - before).total_seconds())
+
+    async def require(self) -> None:
+        """Call this right before an effect that must not happen twice.
+
+        A process that stood still in the middle of a step does not know for how long.
+
+        :raises asyncio.CancelledError: another process has taken over; as if this one had died here.
+        :raises DatabaseUnavailable: nobody can say.
+        """
+        if self._renewed is None or not timedelta(0) <= self._clock.now() - self._renewed < _SURE:
+            await self.renew()
+        if self.is_lost:
+            raise asyncio.CancelledError
+
+    async def _give_up(self) -> None:
+        other = await executors.find(self._database, self.holder.executor_id)
+        to = {} if other is None else {"to_pid": other.pid, "to_host": other.host}
+        log.error("lease.lost", executor=self.holder.executor_id, **to)
+        self.displaced.set()
 
     async def release(self) -> None:
-        await executors.release(self._services.database, self._holder, self._services.clock.now())
+        await executors.release(self._database, self.holder, self._clock.now())
 
 
 def _is_dead(other: Holder) -> bool:

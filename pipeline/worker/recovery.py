@@ -13,11 +13,21 @@ def requeue_work(executor_id: str) -> None:
     DBOS._recover_pending_workflows([executor_id])  # pyright: ignore[reportPrivateUsage]
 
 
+def has_work(executor_id: str) -> bool:
+    """Whether an executor began workflows that are not over."""
+    return bool(_list_begun(executor_id))
+
+
 def list_idle(executor_id: str) -> frozenset[str]:
     """Workflows the executor began which do not run in this process."""
-    dbos = _get_dbos_instance()
-    began = dbos._sys_db.get_pending_workflows(executor_id, APP_VERSION)  # pyright: ignore[reportPrivateUsage]
-    return frozenset(workflow.workflow_id for workflow in began).difference(list_active())
+    return frozenset(_list_begun(executor_id)).difference(list_active())
+
+
+def _list_begun(executor_id: str) -> Sequence[str]:
+    began = _get_dbos_instance()._sys_db.get_pending_workflows(  # pyright: ignore[reportPrivateUsage]
+        executor_id, APP_VERSION
+    )
+    return [workflow.workflow_id for workflow in began]
 
 
 def count_in_flight(workflow: Workflow, most: int) -> int:
@@ -31,6 +41,14 @@ def count_in_flight(workflow: Workflow, most: int) -> int:
         load_output=False,
     )
     return len(found)
+
+
+def has_queued() -> bool:
+    """Whether work waits in any queue."""
+    found = _get_dbos_instance()._sys_db.list_workflows(  # pyright: ignore[reportPrivateUsage]
+        status=["ENQUEUED"], limit=1, load_input=False, load_output=False
+    )
+    return bool(found)
 
 
 def list_active() -> Sequence[str]:

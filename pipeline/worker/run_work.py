@@ -27,6 +27,7 @@ async def work_on_run(services: Services, run_id: str, asks_again: bool = False)
     if run is None:
         return UNKNOWN
     journal = WorkflowJournal(services, workflow_id)
+    services.toolbox.pool.wake()
     try:
         if await journal.step("is it over", _is_over, services, run, asks_again):
             return "over"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-HEARTBEAT = 5.0  # seconds
+HEARTBEAT = 10.0  # seconds; a third of the lease
 
 
 @dataclass(frozen=True)
@@ -10,7 +10,7 @@ class EngineSettings:
     """How a process takes part in the work.
 
     :param executor_id: stable, and unique for each process slot.
-    :param polling: seconds between two polls of the queues for deliveries and runs; others are polled less often.
+    :param polling: seconds between two polls of a queue while there is work; else a bell is rung.
     :param concurrent_runs: runs that this process works on at the same time.
     :param heartbeat: seconds between two sweeps; a fraction of the lease.
     """

@@ -14,6 +14,7 @@ from memory.process import executors, halts
 from memory.runs import waits
 from pipeline.automation.workflow import enqueue_due_checks
 from pipeline.context import Services
+from pipeline.durable.bell import ring_all
 from pipeline.durable.journal import WAKE
 from pipeline.durable.queues import enqueue_resume
 from pipeline.learning.consolidation import ConsolidationSweep
@@ -22,6 +23,7 @@ from pipeline.maintenance.detectors import DetectorSweep
 from pipeline.maintenance.notices.sweep import NoticeSweep
 from pipeline.maintenance.retention import Retention
 from pipeline.worker import recovery
+from pipeline.worker.lease import ProcessLease
 
 log = structlog.get_logger(__name__)
 
@@ -31,12 +33,14 @@ Sweep = Callable[[], Awaitable[None]]
 class Sweeps:
     """The sweeps of one process.
 
+    :param lease: of this process.
     :ivar parked: workflows that started here and wait without a place in a queue.
     """
 
-    def __init__(self, services: Services, executor_id: str) -> None:
+    def __init__(self, services: Services, lease: ProcessLease) -> None:
         self._services = services
-        self._executor_id = executor_id
+        self._lease = lease
+        self._executor_id = lease.holder.executor_id
         self._retention = Retention(services)
         self._detectors = DetectorSweep(services)
         self._reflections = ReflectionSweep(services)
@@ -84,7 +88,7 @@ class Sweeps:
             return
         for workflow_id in left - await waits.filter_waiting(self._services.database, sorted(left), now):
             self.parked.discard(workflow_id)  # first: it may park again at once
-            await asyncio.to_thread(recovery.requeue, self._executor_id, workflow_id)
+            await self._requeue(workflow_id)
             await waits.remove_due(self._services.database, workflow_id, now)
 
     async def _answer_gates(self) -> None:
@@ -97,16 +101,26 @@ class Sweeps:
         self._queued_gates = {gate.id for gate, _ in answered}
 
     async def _adopt_work(self) -> None:
-        """Queue the work of processes whose lease ran out."""
-        lapsed = await executors.list_lapsed(self._services.database, self._executor_id, self._services.clock.now())
-        for executor_id in lapsed:
-            await asyncio.to_thread(recovery.requeue_work, executor_id)
-            await executors.forget(self._services.database, executor_id, self._services.clock.now())
+        """Queue the work of processes whose lease ran out. Who left nothing behind may take its own up again."""
+        if not self._lease.is_steady:
+            return
+        database, now = self._services.database, self._services.clock.now()
+        for executor_id in await executors.list_lapsed(database, self._executor_id, now):
+            if await asyncio.to_thread(recovery.has_work, executor_id):
+                if await executors.adopt(database, executor_id, self._lease.holder, now):
+                    await asyncio.to_thread(recovery.requeue_work, executor_id)
+                    ring_all()
+            else:
+                await executors.forget(database, executor_id, now)
 
     async def _requeue_idle(self) -> None:
         """Queue again what this process started and does not work on any more, because the database failed."""
         idle = await asyncio.to_thread(recovery.list_idle, self._executor_id)
         for workflow_id in (idle & self._idle) - self.parked:  # idle twice: not just leaving the queue
             log.info("workflow.queued_again", workflow=workflow_id)
-            await asyncio.to_thread(recovery.requeue, self._executor_id, workflow_id)
+            await self._requeue(workflow_id)
         self._idle = idle
+
+    async def _requeue(self, workflow_id: str) -> None:
+        await asyncio.to_thread(recovery.requeue, self._executor_id, workflow_id)
+        ring_all()  # nobody says in which queue it is

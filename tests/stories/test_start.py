@@ -99,7 +99,7 @@ async def test_a_second_process_on_sqlite_is_told_of_the_first(tmp_path: Path) -
         first = Holder("first:3000", "an instance", socket.gethostname(), os.getppid())
         await executors.take(services.database, first, services.clock.now())
         with capture_logs() as logs:
-            second = ProcessLease(services, "second:3001")
+            second = ProcessLease(services.database, services.clock, "second:3001")
             await second.take()
             await second.release()
         assert [(each["event"], each["pids"]) for each in logs] == [("sqlite.shared", [os.getppid()])]

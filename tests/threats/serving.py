@@ -22,7 +22,7 @@ from tests.invariants import find_violations
 from tests.resting import find_unfinished
 from tests.stories.driver import SECRET
 
-PATIENCE = 60.0  # seconds
+PATIENCE = 120.0  # seconds
 _COMMAND = [sys.executable, "-c", "from bot.__main__ import main; main()", "serve"]
 
 
@@ -166,8 +166,8 @@ async def start_process(
     url = create_database(backend, folder).replace(":@", f":{password}@")
     async with Simulator(folder / "github", webhook_secret=SECRET) as github:
         forge = ForgeProcess(github, url, folder, more)
-        await forge.start()
         try:
+            await forge.start()
             yield forge
             await forge.settle()
             assert not await find_violations(github, forge.database)

@@ -11,9 +11,10 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from pydantic import JsonValue
 
@@ -23,6 +24,8 @@ from workspace.sandbox.worker import ANSWER, BOOT, OUT_OF_TIME, PATIENCE, REQUES
 from workspace.temporary import temporary_folder
 
 _MEGABYTE = 1 << 20
+REST = 60.0
+"""Seconds after which workers that nobody used end. They take a second to start, most of it while a run still reads."""
 _GRACE = 2.0  # seconds that a worker may take to end a child that took too long
 
 
@@ -41,11 +44,15 @@ class WorkerLimits:
 
 
 class WorkerPool:
-    """A fixed number of warm workers; an async context manager.
+    """Warm workers, at most a fixed number; an async context manager.
+
+    They start with it, which proves that they can, and end where nobody has used them for a while: each keeps 50 MB.
+    The next call, or :meth:`wake`, starts them again.
 
     :param module: name of a module that offers ``workspace.sandbox.worker.Jobs``.
     :param size: number of worker processes.
     :param user: account the workers drop to when Forge is root.
+    :param rest: seconds after which unused workers end.
     :param unconfined: why they stay at level 1; None to confine them at level 2 if the kernel can.
     """
 
@@ -57,6 +64,7 @@ class WorkerPool:
         user: str = "nobody",
         unconfined: str | None = None,
         limits: WorkerLimits = WorkerLimits(),
+        rest: float = REST,
     ) -> None:
         self.size = size
         self._unconfined = unconfined
@@ -68,6 +76,9 @@ class WorkerPool:
         self._idle: asyncio.Queue[_Worker] = asyncio.Queue()
         self._alive: set[_Worker] = set()
         self._replacing: set[asyncio.Task[None]] = set()
+        self._rest = rest
+        self._resting = 0  # workers that ended for want of work
+        self._end: asyncio.TimerHandle | None = None  # of those that nobody uses
         self._folder = ""
         self._stack = contextlib.ExitStack()
 
@@ -83,9 +94,12 @@ class WorkerPool:
         except BaseException:
             await self.__aexit__()
             raise
+        self._plan_rest()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self._end is not None:
+            self._end.cancel()
         for task in self._replacing:
             task.cancel()
         await asyncio.gather(*self._replacing, return_exceptions=True)
@@ -99,6 +113,13 @@ class WorkerPool:
         """The sandbox level of the workers."""
         return LANDLOCK if self.why_not is None else LIMITS
 
+    def wake(self) -> None:
+        """Start the workers that rest: they will be called in a moment."""
+        while self._resting:
+            self._resting -= 1
+            self._run(self._start_again(0.1))
+        self._plan_rest()
+
     async def call(self, job: str, request: JsonValue, seconds: float) -> JsonValue:
         """Have a worker do a job.
 
@@ -108,6 +129,7 @@ class WorkerPool:
         message = json.dumps({"job": job, "request": request}).encode()
         if len(message) > self._limits.message:
             raise ToolError("The input was too large for one piece.")
+        self.wake()
         worker = await self._idle_worker()
         healthy = False
         try:
@@ -123,6 +145,7 @@ class WorkerPool:
                 self._idle.put_nowait(worker)
             else:
                 self._replace(worker)
+            self._plan_rest()
         if "ended" in answer:
             raise _timeout_error(seconds) if answer["ended"] == OUT_OF_TIME else _crash_error()
         if "error" in answer:
@@ -140,15 +163,37 @@ class WorkerPool:
                 return worker
             self._replace(worker)
 
-    def _replace(self, worker: "_Worker") -> None:
-        task = asyncio.create_task(self._renew(worker))
-        self._replacing.add(task)
-        task.add_done_callback(self._replacing.discard)
+    def _plan_rest(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+        self._end = asyncio.get_running_loop().call_later(self._rest, self._end_unused)
 
-    async def _renew(self, worker: "_Worker") -> None:
+    def _end_unused(self) -> None:
+        """End the workers if none is in use."""
+        if self._idle.qsize() < self.size:
+            return  # the end of a call plans it again
+        while not self._idle.empty():
+            self._run(self._end_one(self._idle.get_nowait()))
+            self._resting += 1
+
+    def _replace(self, worker: "_Worker") -> None:
+        self._run(self._renew(worker))
+
+    def _run(self, task: Coroutine[Any, Any, None]) -> None:
+        running = asyncio.create_task(task)
+        self._replacing.add(running)
+        running.add_done_callback(self._replacing.discard)
+
+    async def _end_one(self, worker: "_Worker") -> None:
         await worker.kill()
         self._alive.discard(worker)
-        pause = 0.1
+
+    async def _renew(self, worker: "_Worker") -> None:
+        await self._end_one(worker)
+        await self._start_again(0.1)
+
+    async def _start_again(self, pause: float) -> None:
+        """:param pause: seconds before a start that failed is repeated; longer each time."""
         while True:
             try:
                 await self._add()

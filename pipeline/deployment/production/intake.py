@@ -16,6 +16,7 @@ from memory.db.engine import Connection, Database
 from memory.deployments import feedback_tokens, problems
 from memory.deployments.feedback_tokens import FeedbackToken
 from memory.deployments.problems import RecordedReport
+from pipeline.durable.bell import BELL
 from pipeline.durable.workflows import FEEDBACK, HOLD
 
 PATIENCE = 3.0
@@ -83,7 +84,9 @@ class FeedbackIntake:
             self._enqueue(connection, token.repository_id, recorded)
             return recorded
 
-        return await self._run(store)
+        recorded = await self._run(store)
+        BELL.ring(FEEDBACK.queue)
+        return recorded
 
     def _enqueue(self, connection: Connection, repository_id: int, recorded: RecordedReport) -> None:
         key: dict[str, str | int] = {"problem": recorded.problem_id, "repository": repository_id}

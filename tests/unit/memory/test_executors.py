@@ -40,3 +40,21 @@ async def test_in_the_end_it_is_dropped_unless_it_came_back(database: Database) 
     for each in ("a", "c"):
         await executors.forget(database, each, later)
     assert await executors.list_lapsed(database, "b", later + LEASE) == ["c"]
+
+
+async def test_a_lease_that_ran_out_is_renewed_unless_it_was_adopted(database: Database) -> None:
+    b = Holder("b", "other", "host", 2)
+    await executors.take(database, A, NOW)
+    assert not await executors.adopt(database, "a", b, NOW)  # it counts still
+    assert await executors.renew(database, A, LATE)
+    much_later = LATE + LEASE
+    assert await executors.adopt(database, "a", b, much_later)
+    assert not await executors.renew(database, A, much_later)
+    assert await executors.find(database, "a") == Holder("a", "other", "host", 2)
+    assert await executors.take(database, Holder("a", "again", "host", 3), much_later) is None
+
+
+async def test_a_lease_that_was_forgotten_is_not_renewed(database: Database) -> None:
+    await executors.take(database, A, NOW)
+    await executors.forget(database, "a", LATE + TAKEOVER_PERIOD)
+    assert not await executors.renew(database, A, LATE + TAKEOVER_PERIOD)

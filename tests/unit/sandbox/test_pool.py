@@ -211,3 +211,12 @@ def _is_running(pid: int) -> bool:
         return ") Z" not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return False
+
+
+async def test_workers_that_nobody_uses_end_and_start_again_with_the_next_call() -> None:
+    async with WorkerPool(MODULE, size=2, rest=0.3) as pool:
+        before = await workers(pool)
+        async with asyncio.timeout(60):
+            while any(Path(f"/proc/{pid}").exists() for pid in before):  # noqa: ASYNC110  # they are other processes
+                await asyncio.sleep(0.05)
+        assert (await workers(pool)).isdisjoint(before)
