@@ -37,7 +37,7 @@ GATE_SHOWN = "shown"
 NOT_COVERED = "ignored: this installation does not cover the repository any more"
 
 NOT_PROPOSED = "no run of Forge's proposed it"
-PAUSED = "ignored: Forge is paused"
+IGNORED_PAUSED = "ignored: Forge is paused"
 HEAD_MOVED = "the head moved meanwhile"
 BRANCH_OF_PERSON = "the branch is a person's"
 OTHER_RUN = "another run took over"

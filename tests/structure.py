@@ -130,7 +130,7 @@ def _import_names(tree: ast.Module, modules: frozenset[str]) -> Iterator[str]:
             named = (f"{node.module}.{alias.name}" for alias in node.names)
             yield from (name if name in modules else node.module for name in named)
         elif isinstance(node, ast.Import):
-            yield from ((alias.name, "") for alias in node.names)
+            yield from (alias.name for alias in node.names)
 
 
 def is_participle(name: str) -> bool:

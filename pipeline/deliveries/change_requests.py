@@ -36,7 +36,7 @@ async def _find_run(context: DeliveryContext, command: ChangesRequested, seen: E
     if run is None:
         return texts.NOT_PROPOSED
     if await permits.find_pauser(services.database, command.repository) is not None:
-        return texts.PAUSED
+        return texts.IGNORED_PAUSED
     actor = await load_actor(services, command.repository, command.number, command.sender, seen, judges=False)
     refused = await _find_refusal(context, command, actor) or _find_obstacle(command, actor.pull_request, run)
     if refused is not None:

@@ -516,7 +516,7 @@ class _Code:
     async def versions(self, files: Iterable[FileChange]) -> dict[str, FileVersions]:
         return self._contents
 
-    async def read(self, tree: str, paths: Sequence[str]) -> dict[str, bytes]:
+    async def read(self, tree: str, paths: Sequence[str], most: int = 0) -> dict[str, bytes]:
         return {}
 
     async def packages(self, tree: str) -> tuple[str, ...]:

@@ -86,8 +86,8 @@ def _report_transient(
 def _request_transient(file: TransientFile, *, known_forms: bool) -> JsonValue:
     added: list[JsonValue] = [[line, file.lines[line - 1]] for line in file.added]
     headers = _find_key_headers(file.lines, file.added)
-    wanted = {"path": file.path, "added": added, "removed": list(file.known), "headers": headers}
-    return [{**wanted, "known_forms": known_forms}]
+    known: list[JsonValue] = list(file.known)
+    return [{"path": file.path, "added": added, "removed": known, "headers": headers, "known_forms": known_forms}]
 
 
 def _group_files(files: Sequence[CheckedFile]) -> list[list[CheckedFile]]:
