@@ -50,6 +50,13 @@ class Stage:
     def head(self) -> str:
         return self.pull.head_sha
 
+    def take_permissions(self, **left: str | None) -> None:
+        """Leave the App less than it asked for, also with the tokens it has: None for nothing of that kind."""
+        for held in (self.installation.permissions, *(token.permissions for token in self.sim.world.tokens.values())):
+            for name, level in left.items():
+                held.pop(name, None)
+                held |= {} if level is None else {name: level}
+
     def count_requests(self, ending: str) -> int:
         return sum(request.path.endswith(ending) for request in self.sim.requests)
 

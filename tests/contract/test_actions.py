@@ -120,8 +120,7 @@ async def test_refusals_are_errors_of_the_domain(stage: Stage, status: int, erro
 async def test_without_the_permission_nothing_is_read(stage: Stage) -> None:
     run = _ran(stage)
     await stage.host.pull_request(stage.repository, 1)
-    for token in stage.sim.world.tokens.values():
-        del token.permissions["actions"]
+    stage.take_permissions(actions=None)
     for read in (_runs(stage), _jobs(stage, run), _log(stage, run)):
         with pytest.raises(Forbidden):
             await read

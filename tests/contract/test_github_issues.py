@@ -72,8 +72,7 @@ async def test_what_is_not_there_or_hidden(stage: Stage) -> None:
         with pytest.raises(NotFound):
             await ask(stage.repository, 99)
     issue = await stage.ann.open_issue(stage.shelf, "Slow")
-    for token in stage.sim.world.tokens.values():
-        del token.permissions["issues"]
+    stage.take_permissions(issues=None)
     for ask in (stage.host.issue, stage.host.issue_comments):
         with pytest.raises(Forbidden):
             await ask(stage.repository, issue.number)

@@ -115,6 +115,8 @@ async def work(stage: Stage, tmp_path: Path) -> AsyncGenerator[Work]:
     authorization = await stage.host.git_credentials(stage.repository)
     mirror = await mirrors.mirror(stage.shelf.id, stage.host.clone_url(stage.repository), authorization)
     await mirror.fetch(head, head, ISSUE)
+    while ISSUE not in stage.shelf.issues:
+        await stage.ann.open_issue(stage.shelf, "Add lines")
     yield Work(stage, services, mirror, await admit_run(database, stage.repository, head, "one"))
     await database.close()
 
@@ -333,7 +335,7 @@ async def test_what_github_does_not_take_is_said_with_advice(work: Work) -> None
     await work.push(await work.commit("one\n"))
     for token in work.stage.sim.world.tokens.values():
         token.permissions["pull_requests"] = "read"
-    with pytest.raises(NotProposed, match="permission") as caught:
+    with pytest.raises(NotProposed, match="The App needs") as caught:
         await work.open()
     assert "the App may open them" in caught.value.advice
     assert work.count_pulls() == 0

@@ -190,9 +190,11 @@ async def test_what_a_line_hides_from_the_model_is_not_read(story_with_model: St
     sly = {"a.lua": f"x = 1;{' ' * 2000}evil()\n", "b.lua": "const { a, \u3164 } = q; run([a, \u3164])\n"}
     pull, head = await open_pull_request(story_with_model, repository, alice, sly)
     check = story_with_model.check(repository, head)
-    assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 1 file")
+    assert (check.conclusion, check.title) == ("failure", "Changes requested: 1 finding to fix")
     assert "const { a, <U+3164> } = q" in model.calls[0].content
-    assert story_with_model.reviews(pull) == []
+    assert "a.lua" in check.summary  # which is still named as read by nobody
+    [review] = story_with_model.reviews(pull)
+    assert "U+3164" in review.comments[0].body
 
 
 async def test_t_r13_what_is_masked_or_removed_hides_nothing(story_with_model: Story, model: ScriptedModel) -> None:

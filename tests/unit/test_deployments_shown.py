@@ -269,5 +269,5 @@ def test_what_was_never_there_before_is_not_said_to_be_taken_back() -> None:
         said = texts.render_check(texts.DeploymentReport(first)).summary
         assert "takes it back" not in said
         assert "taken back" not in said
-        assert "it knows nothing to go back to" in said
+        assert "Forge knows nothing that it could go back to." in said
         assert "takes it back" in texts.render_check(texts.DeploymentReport(second)).summary

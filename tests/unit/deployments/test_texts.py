@@ -100,7 +100,7 @@ def test_a_title_fits_and_a_summary_too(state: DeploymentState) -> None:
     ],
 )
 def test_only_commands_that_do_something_are_offered(state: DeploymentState, offered: list[str]) -> None:
-    summary = render_check(DeploymentReport(deployment(10, state))).summary
+    summary = render_check(DeploymentReport(deployment(10, state, previous_sha="b" * 40))).summary
     assert [part for part in summary.split("`") if part.startswith("/forge")] == offered
 
 

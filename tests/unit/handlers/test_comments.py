@@ -121,11 +121,17 @@ def test_threads_that_mean_nothing(payload: dict[str, Any], reason: str) -> None
     assert _reason("pull_request_review_thread", payload) == reason
 
 
-@pytest.mark.parametrize("missing", ["comment", "issue", "repository", "installation", "sender"])
+@pytest.mark.parametrize("missing", ["comment", "issue", "repository", "installation"])
 def test_a_payload_without_what_is_needed(missing: str) -> None:
     payload = issue_comment("/forge status")
     del payload[missing]
     assert _reason("issue_comment", payload) == "incomplete_payload"
+
+
+def test_what_nobody_sent_is_no_persons_word() -> None:
+    payload = issue_comment("/forge status")
+    del payload["sender"]
+    assert _reason("issue_comment", payload) == "sent_by_an_app"
 
 
 def test_a_stranger_may_speak_for_nobody_else() -> None:

@@ -245,7 +245,7 @@ asyncio.run(main())
     assert prefix == str(hidden / "venv")
     assert problems == "[]"
     assert rules == (
-        "['ruff/S602', 'hadolint/DL3011', 'oxlint/no-eval', 'ruff/F401', 'shell/curl-pipe', "
+        "['hadolint/DL3011', 'oxlint/no-eval', 'ruff/F401', 'ruff/S602', 'shell/curl-pipe', "
         "'zizmor/excessive-permissions', 'zizmor/unpinned-uses']"
     )
 
