@@ -121,7 +121,7 @@ async def play_gate(stage: DemoDriver, cast: Cast, settings: Settings) -> Promis
     await stage.write(author.login, pull, f"/forge approve {name}")
     refusal = await stage.wait_for_reply(lambda: [each for each in github.comments(pull) if "Refused" in each.body])
 
-    stage.step("A maintainer accepts the risk in the browser, on a condition")
+    stage.step("A maintainer accepts the risk in the browser, with a note")
     await stage.write(cast.maintainer.login, pull, f"/forge approve {name} with: {project.GATE_CONDITION}")
     receipt = await stage.wait_for_reply(lambda: [each for each in github.comments(pull) if "is approved" in each.body])
     verdict = await stage.wait_for_check(repository, head, "success")
@@ -132,10 +132,10 @@ async def play_gate(stage: DemoDriver, cast: Cast, settings: Settings) -> Promis
     return {
         "The gate waited for a person.": waited,
         "The author was refused at the gate.": "needs the role maintain" in refusal,
-        "The maintainer's approval was recorded.": "The conditions apply" in receipt,
+        "The maintainer's approval was recorded.": "Your words are kept" in receipt,
         "The run continued after the gate.": verdict.conclusion == "success",
-        "The condition is in the summary.": project.GATE_CONDITION in (verdict.summary or ""),
-        "The audit shows who approved it, and on which condition.": cast.maintainer.login in told
+        "The note is in the summary.": project.GATE_CONDITION in (verdict.summary or ""),
+        "The audit shows who approved it, and with which note.": cast.maintainer.login in told
         and project.GATE_CONDITION.split()[0] in told,
     }
 
