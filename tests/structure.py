@@ -35,7 +35,7 @@ MOST_ROOMS = 20
 MOST_IMPORTS = 22
 """Modules of ours that one file imports, or imports names from."""
 
-IMPORTING_MORE: Mapping[str, int] = {"pipeline/deliveries/commands/show.py": 29, "simulator/server.py": 27}
+IMPORTING_MORE: Mapping[str, int] = {"pipeline/deliveries/commands/show.py": 30, "simulator/server.py": 27}
 """Files that still import more, and from how many."""
 
 MOST_PARTICIPLES = 14
