@@ -118,10 +118,10 @@ async def test_refusals_are_errors_of_the_domain(stage: Stage, status: int, erro
 
 
 async def test_without_the_permission_nothing_is_read(stage: Stage) -> None:
-    run, stage.shelf.private = _ran(stage), True  # what is public may be read with any token
+    run = _ran(stage)
     await stage.host.pull_request(stage.repository, 1)
-    for token in stage.sim.world.tokens.values():
-        del token.permissions["actions"]
+    for holder in (stage.installation, *stage.sim.world.tokens.values()):  # a refused token is asked for anew
+        del holder.permissions["actions"]
     for read in (_runs(stage), _jobs(stage, run), _log(stage, run)):
         with pytest.raises(Forbidden):
             await read
