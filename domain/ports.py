@@ -147,6 +147,10 @@ class Merging(Protocol):
         """
         ...
 
+    async def requires_signatures(self, repository: RepositoryRef, branch: str) -> bool:
+        """Whether a branch, which need not exist, is known to take no unsigned commits from the App."""
+        ...
+
     async def objections(self, repository: RepositoryRef, number: int) -> Collection[str]:
         """The logins of those whose newest review with an opinion requests changes and was not dismissed."""
         ...

@@ -27,9 +27,23 @@ class InstallationAccount(BaseModel):
 class InstallationShown(BaseModel):
     """A place where the App is installed."""
 
+    id: int | None = None
     permissions: dict[str, str] = {}
     account: InstallationAccount | None = None
     suspended_at: str | None = None
+
+
+class InstalledRepository(BaseModel):
+    id: int
+    name: str
+    owner: InstallationAccount
+
+
+class InstalledRepositories(BaseModel):
+    """A page of the repositories that one installation covers."""
+
+    total_count: int
+    repositories: tuple[InstalledRepository, ...]
 
 
 class AttemptShown(BaseModel):
