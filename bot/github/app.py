@@ -22,7 +22,7 @@ class GitHubApp(GitHubConversation):
         """
         purpose = "ask GitHub about the App"
         app = parse(AppShown, await self._client.get_as_app("app", purpose), purpose)
-        return app.slug, [*find_missing(needed, app.permissions)]
+        return app.name, [*find_missing(needed, app.permissions)]
 
     async def installation_permissions(self, installation_id: int) -> Mapping[str, str]:
         purpose = f"ask GitHub about installation {installation_id}"

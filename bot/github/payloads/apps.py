@@ -8,8 +8,14 @@ from domain.github.deliveries import DeliveryAttempt
 
 
 class AppShown(BaseModel):
-    slug: str
+    html_url: str = ""
+    slug: str | None = None
     permissions: dict[str, Literal["none", "read", "write", "admin"]] = {}
+
+    @property
+    def name(self) -> str:
+        """Its slug, which GitHub may leave out; its page ends with it."""
+        return self.slug or self.html_url.rstrip("/").rpartition("/")[2]
 
 
 class HookShown(BaseModel):
