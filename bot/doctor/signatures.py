@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from bot.doctor.diagnosis import Diagnosis, ok, warn
 from bot.github.host import GitHubHost
+from domain.errors import CodeHostError
 from domain.github.branches import make_branch_name
 from messages.pushes import UNSIGNED
 
@@ -15,12 +16,12 @@ _BRANCH = make_branch_name(1, "a change")
 
 
 async def check_signatures(host: GitHubHost) -> Diagnosis:
-    """Ask for the rules of the branches that Forge would push to, in some of the repositories.
-
-    :raises CodeHostError: GitHub did not answer this.
-    """
-    repositories, more = await host.sample_repositories(_INSTALLATIONS, _REPOSITORIES)
-    refuse = await asyncio.gather(*(host.requires_signatures(each, _BRANCH) for each in repositories))
+    """Ask for the rules of the branches that Forge would push to, in some of the repositories."""
+    try:
+        repositories, more = await host.sample_repositories(_INSTALLATIONS, _REPOSITORIES)
+        refuse = await asyncio.gather(*(host.requires_signatures(each, _BRANCH) for each in repositories))
+    except CodeHostError as error:
+        return warn(_PART, f"not signed, and which repositories want that is not known: {error.message}", UNSIGNED)
     refusing = [each.full_name for each, refuses in zip(repositories, refuse, strict=True) if refuses]
     return describe_signatures(refusing, len(repositories), more=more)
 

@@ -58,11 +58,9 @@ class WorkflowResults:
         if not failed:
             return ran
         why_not = await self._run_again(failed)
-        return (
-            None
-            if why_not is None
-            else ran.model_copy(update={"selection": f"{ran.selection} {why_not}"[:_LONGEST_SELECTION]})
-        )
+        if why_not is None:
+            return None
+        return ran.model_copy(update={"selection": f"{ran.selection} {why_not}"[:_LONGEST_SELECTION]})
 
     async def _read(self, found: Sequence[WorkflowRun]) -> TestRun | None:
         host, repository = self.context.services.host, self.context.run.repository
