@@ -23,8 +23,8 @@ log = structlog.get_logger(__name__)
 
 _GAP_S = 5.0
 """The least time between two checkpoints."""
-_LONGEST_S = 20.0
-"""How long a checkpoint may take, with its pause. A slower one is none: nothing of it is called valid."""
+_PAUSE_S, _LONGEST_S = 10.0, 20.0
+"""How long the pause may take, and a whole checkpoint. A slower one is none: nothing of it is called valid."""
 _PER_HOUR = 120
 _SPARING_S = 60.0
 """The least time between two checkpoints once half of those of an hour are made, so that they never run out."""
@@ -125,7 +125,7 @@ class WorkKeeper:
         return ""
 
     async def _keep(self, cause: CheckpointCause, said: str | None, began: float) -> None:
-        async with self._control.pause() as paused_seconds:
+        async with self._control.pause(_PAUSE_S) as paused_seconds:
             found = await self._work.read()
         if found.has_given_up:
             return
