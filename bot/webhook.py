@@ -35,6 +35,7 @@ BODY_SECONDS = 5.0  # with the time to store it, well under the 10 after which G
 _EVENT = "X-GitHub-Event"
 _GUID = "X-GitHub-Delivery"
 _SIGNATURE = "X-Hub-Signature-256"
+_INCOMPLETE = frozenset({"incomplete_payload", "repositories_not_told"})  # reasons, of what GitHub signed
 _SHAPE = re.compile(r"sha256=[0-9a-f]{64}")
 
 
@@ -104,6 +105,8 @@ class Door:
         self._verify(body, signature)
         payload = _parse(body, request.content_type)
         wanted = await self._translate(event, payload, len(body))
+        if isinstance(wanted, Ignored) and wanted.reason in _INCOMPLETE:
+            log.warning("webhook.incomplete", guid=guid, github_event=event, action=_action(payload), why=wanted.reason)
         received_at = self._clock.now()
         pushed = None if isinstance(payload, Ignored) else find_push(event, payload, received_at)
         once = None if isinstance(wanted, Ignored) else make_dedup_key(wanted, body)

@@ -50,6 +50,7 @@ class EventType(StrEnum):
     guard_tripped = "guard.tripped"
     ladder_changed = "ladder.changed"
     ladder_acted = "ladder.acted"  # an automatic action, with the level and the rule that allowed it
+    ladder_refused = "ladder.refused"  # GitHub did not take an automatic action
     ladder_announced = "ladder.announced"  # an announced automatic action, which people can stop
     ladder_stopped = "ladder.stopped"  # a person stopped it
     feedback_dismissed = "feedback.dismissed"

@@ -147,6 +147,10 @@ class Merging(Protocol):
         """
         ...
 
+    async def requires_signatures(self, repository: RepositoryRef, branch: str) -> bool:
+        """Whether a branch, which need not exist, is known to take no unsigned commits from the App."""
+        ...
+
     async def objections(self, repository: RepositoryRef, number: int) -> Collection[str]:
         """The logins of those whose newest review with an opinion requests changes and was not dismissed."""
         ...
@@ -252,16 +256,24 @@ class PullRequests(Protocol):
 
 
 class Actions(Protocol):
-    """What the repository's own workflows did. The rules of ``CodeHost`` hold."""
+    """What the repository's own workflows did, and once more. The rules of ``CodeHost`` hold."""
 
     async def workflow_runs(self, repository: RepositoryRef, head_sha: str) -> Sequence[WorkflowRun]:
         """All workflow runs on a head, newest first, each in its newest attempt."""
         ...
 
-    async def jobs(self, repository: RepositoryRef, run_id: int) -> Sequence[Job]:
+    async def jobs(self, repository: RepositoryRef, run_id: int, *, every: bool = False) -> Sequence[Job]:
         """All jobs of the newest attempt of a workflow run.
 
+        :param every: those of its earlier attempts, too.
         :raises NotFound: there is no such run (any more).
+        """
+        ...
+
+    async def rerun_failed_jobs(self, repository: RepositoryRef, run_id: int) -> None:
+        """Begin another attempt of a completed workflow run, with its failed jobs and those that need them.
+
+        :raises Forbidden: the run goes on, is too old, or the App may not.
         """
         ...
 

@@ -31,7 +31,7 @@ class _Event(View):
     action: str
     installation: _Installed
     sender: AccountView
-    repositories: tuple[_Added, ...] = ()
+    repositories: tuple[_Added, ...] | None = None
     repositories_added: tuple[_Added, ...] = ()
     repositories_removed: tuple[_Removed, ...] = ()
 
@@ -39,6 +39,8 @@ class _Event(View):
 def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
     event = _Event.model_validate(payload)
+    if event.action == "created" and event.repositories is None:
+        return Ignored(reason="repositories_not_told")
     if event.action == "created" and event.repositories:
         return _welcome(event, event.repositories)
     if event.action == "unsuspend":

@@ -201,6 +201,14 @@ def render_changes(changes: Sequence[Mapping[str, object]]) -> str:
     return "\n\n".join(lines)
 
 
+def report_refusal(why: str | None) -> str:
+    """The paragraph of a check's summary on an automatic fix that GitHub did not take.
+
+    :param why: GitHub's words, and what they mean; None if it took it, or there was none.
+    """
+    return "" if why is None else f"**GitHub did not take an automatic fix of this head:** {escape(why, 800)}"
+
+
 def _number(value: object) -> int:
     return int(str(value))
 

@@ -151,7 +151,7 @@ def _success_title(run: TestRun) -> str:
     if run.is_unconcerned:
         return "Passed: no test concerns this change"
     if not run.cases:
-        return "Tests passed (no report)"
+        return f"Tests passed (no report{f', {len(run.flaky)} flaky' if run.flaky else ''})"
     ran = [case for case in run.cases if case.id in run.flaky or case.outcome is CaseOutcome.passed]
     skipped = sum(case.outcome is CaseOutcome.skipped for case in run.cases)
     parts = [
@@ -244,7 +244,7 @@ def _next(
         case SuiteVerdict.passed if run.known:
             return "nothing for this change. The tests below already fail without it; fix them separately."
         case SuiteVerdict.passed if run.flaky:
-            return "nothing for this change. The flaky tests below fail now and then."
+            return "nothing for this change. The flaky ones below fail now and then."
         case SuiteVerdict.passed:
             return "nothing." if not _has_uncovered(run) else "nothing has to be done. No test runs the lines below."
 

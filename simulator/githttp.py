@@ -21,6 +21,7 @@ PATH = re.compile(r"/([^/]+/[^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-rec
 _DENIED = {401: "Invalid username or token.", 403: "Write access to repository not granted.", 404: "Not found."}
 # GitHub refuses an App without the `workflows` permission that touches its workflows.
 _HOOK = """#!/bin/sh
+set -f
 commands=$(cat)
 for ref in $SIMULATOR_PROTECTED; do
     if echo "$commands" | grep -q " $ref$"; then
@@ -160,14 +161,15 @@ def _environment(request: web.Request, repository: Repository, rest: str, caller
         "REMOTE_ADDR": request.remote or "",
         # What is protected changes by pull requests alone.
         "SIMULATOR_PROTECTED": _list_refs(repository, lambda rule: not rule.signed),
-        "SIMULATOR_SIGNED": _list_refs(repository, lambda rule: rule.signed),
+        "SIMULATOR_SIGNED": _list_refs(repository, lambda rule: rule.signed and not rule.bypassed),
         "SIMULATOR_MAY_WRITE_WORKFLOWS": "1" if workflows else "",
     }
 
 
 def _list_refs(repository: Repository, has: Callable[[BranchRules], bool]) -> str:
-    """The branches with such a rule."""
-    return " ".join(f"refs/heads/{name}" for name, rules in repository.rules.items() if any(map(has, rules)))
+    """The branches with such a rule, as patterns of `grep`."""
+    found = (name.replace("*", ".*") for name, rules in repository.rules.items() if any(map(has, rules)))
+    return " ".join(f"refs/heads/{name}" for name in found)
 
 
 async def _backend(

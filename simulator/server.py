@@ -367,17 +367,21 @@ class Simulator:
         ruleset: bool = False,
         dismisses_stale: bool = False,
         signed: bool = False,
+        bypassed: bool = False,
     ) -> BranchRules:
         """Ask for checks (by name, or name and the only App that counts) and approvals before a merge.
 
         Args:
             methods: with a ruleset, the ways of merging it leaves.
             ruleset: a ruleset instead of branch protection; a branch may have both.
+            branch: a name or, with a ruleset, a pattern such as `forge/*`.
             signed: a push of commits without verified signatures is refused, and nothing else is.
+            bypassed: Apps need not keep to it.
             dismisses_stale: a push dismisses the approvals of before; otherwise GitHub goes on counting them.
         """
         named = dict(checks) if isinstance(checks, Mapping) else dict.fromkeys(checks)
         rules = BranchRules(self.world.next_id(), ruleset, named, approvals, set(methods), dismisses_stale, signed)
+        rules.bypassed = bypassed
         repository.rules.setdefault(branch, []).append(rules)
         return rules
 

@@ -419,6 +419,7 @@ class BranchRules:
     methods: set[str] = field(default_factory=set[str])  # ways of merging; empty: all
     dismisses_stale: bool = False  # approvals are dismissed when something is pushed
     signed: bool = False  # commits must have verified signatures, and may be pushed then; of nobody's here are signed
+    bypassed: bool = False  # by Apps
 
 
 @dataclass(eq=False)
@@ -443,7 +444,7 @@ class Repository:
     statuses: list[CommitStatus] = field(default_factory=list[CommitStatus])
     activities: list[Activity] = field(default_factory=list[Activity])
     lists_activities: bool = True  # old Enterprise Servers have no such list
-    rules: dict[str, list[BranchRules]] = field(default_factory=dict[str, list[BranchRules]])  # by branch
+    rules: dict[str, list[BranchRules]] = field(default_factory=dict[str, list[BranchRules]])  # by pattern of branches
     merge_methods: set[str] = field(default_factory=lambda: {"merge", "squash"})
     drafts: bool = True  # private repositories without a paid plan have none
     dependency_graph: bool = True

@@ -10,6 +10,7 @@ from datetime import timedelta
 from aiohttp import web
 
 from simulator import check_runs
+from simulator.errors import Refusal
 from simulator.events import Actor, emit
 from simulator.faults import RequestInfo
 from simulator.http import Api, cut
@@ -21,6 +22,8 @@ Jobs = Mapping[str, tuple[str | None, str]]
 
 STORAGE = "/storage"
 _LINK_LASTS = timedelta(minutes=1)
+_RERUN_LASTS = timedelta(days=30)
+_GOOD = frozenset({"success", "neutral", "skipped"})
 _WORST_FIRST = ("failure", "timed_out", "cancelled", "action_required", "stale", "success", "neutral", "skipped")
 
 
@@ -62,10 +65,31 @@ def begin(
 
 def rerun(world: World, made: WorkflowRun, jobs: Jobs) -> None:
     """The same run once more: another attempt with jobs of its own."""
+    _begin_attempt(world, made)
+    advance(world, made, jobs, None)
+
+
+def rerun_failed(world: World, made: WorkflowRun) -> None:
+    """Another attempt, in which the jobs that succeeded keep their result, and the others wait for `advance`.
+
+    :raises Refusal: in GitHub's words.
+    """
+    if made.status != "completed":
+        raise Refusal(403, "The workflow run containing this job is already running")
+    if world.now() - made.created_at > _RERUN_LASTS:
+        raise Refusal(403, "Unable to retry this workflow run because it was created over a month ago")
+    newest = [job for job in made.jobs if job.attempt == made.run_attempt]
+    kept = [job for job in newest if job.check.conclusion in _GOOD]
+    if len(kept) == len(newest):
+        raise Refusal(403, "This workflow run cannot be retried")
+    made.jobs += [WorkflowJob(job.check, made.run_attempt + 1, job.log) for job in kept]
+    _begin_attempt(world, made)
+
+
+def _begin_attempt(world: World, made: WorkflowRun) -> None:
     made.run_attempt += 1
     made.status, made.conclusion = "queued", None
     announce(world, made, "requested")
-    advance(world, made, jobs, None)
 
 
 def advance(world: World, made: WorkflowRun, jobs: Jobs, conclusion: str | None) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from domain.github.workflow_runs import TESTING_EVENTS, Job, WorkflowRun
-from domain.runs.testing import LONGEST_OUTPUT, LONGEST_RUN, CommandResult, TestRun
+from domain.runs.testing import LONGEST_ID, LONGEST_OUTPUT, LONGEST_RUN, CommandResult, TestRun
 from domain.text.escaping import strip_invisible
 
 MOST_LOG = 64_000
@@ -45,14 +45,34 @@ def wants_log(job: Job) -> bool:
     return job.is_completed and job.conclusion not in _GOOD
 
 
+def find_failed_once(runs: Iterable[WorkflowRun]) -> tuple[WorkflowRun, ...]:
+    """The runs of a head that failed in their first attempt, so that nobody knows whether they fail again."""
+    return tuple(run for run in find_relevant_runs(runs) if run.conclusion in _BAD and run.attempt == 1)
+
+
+def find_flaky_jobs(newest: Sequence[Job], every: Sequence[Job]) -> tuple[str, ...]:
+    """The names of the jobs that failed in one attempt of a run and succeeded in its newest, on the same head.
+
+    :param newest: the jobs of its newest attempt.
+    :param every: those of all its attempts.
+    """
+    failed = {job.name for job in every if job.conclusion in _BAD}
+    unproven = {job.name for job in newest if job.conclusion != "success"}
+    return tuple(dict.fromkeys(job.name for job in newest if job.name in failed - unproven))
+
+
 def build_test_run(
-    runs: Iterable[WorkflowRun], jobs: Mapping[int, Sequence[Job]], logs: Mapping[int, str]
+    runs: Iterable[WorkflowRun],
+    jobs: Mapping[int, Sequence[Job]],
+    logs: Mapping[int, str],
+    flaky: Mapping[int, Sequence[str]] | None = None,
 ) -> TestRun | None:
     """The test run of a head; None while a relevant run is not completed, or if there is none.
 
     :param runs: all of the head, each in its newest attempt.
     :param jobs: id of each relevant run → its jobs.
     :param logs: id of a job → the end of its log; a missing one could not be read.
+    :param flaky: id of a run → the names of its jobs that failed before.
     """
     counted = find_relevant_runs(runs)
     found = [job for run in counted for job in jobs.get(run.id, ())]
@@ -61,7 +81,8 @@ def build_test_run(
     commands = [command for run in counted for command in _commands(run, jobs.get(run.id, ()), logs)]
     failed = any(one.conclusion in _BAD for one in (*counted, *found))
     why_not = "" if failed else _explain_not_run(counted, found)
-    return TestRun(commands=tuple(commands), selection=_SELECTION, not_run=why_not[:_LONGEST_REASON])
+    names = tuple(_name(run, job)[:LONGEST_ID] for run in counted for job in (flaky or {}).get(run.id, ()))
+    return TestRun(commands=tuple(commands), flaky=names, selection=_SELECTION, not_run=why_not[:_LONGEST_REASON])
 
 
 def _explain_not_run(counted: Sequence[WorkflowRun], jobs: Sequence[Job]) -> str:
@@ -87,11 +108,15 @@ def _commands(run: WorkflowRun, jobs: Sequence[Job], logs: Mapping[int, str]) ->
 def _command(run: WorkflowRun, job: Job, log: str | None) -> CommandResult:
     return CommandResult(
         kind="test",
-        line=f"{run.name} / {job.name}"[:_LONGEST_LINE],
+        line=_name(run, job.name),
         exit_status=0 if job.conclusion in _GOOD else 1,
         output=_describe_without_log(job) if log is None else trim_log(log),
         seconds=_seconds(job),
     )
+
+
+def _name(run: WorkflowRun, job: str) -> str:
+    return f"{run.name} / {job}"[:_LONGEST_LINE]
 
 
 def _describe_without_log(job: Job) -> str:

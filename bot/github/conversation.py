@@ -315,7 +315,7 @@ class GitHubConversation(Conversation):
         if self._bot is None:
             purpose = "find the App's own account"
             app = parse(AppShown, await self._client.get_as_app("app", purpose), purpose)
-            address = f"users/{quote_segment(f'{app.slug}[bot]')}"
+            address = f"users/{quote_segment(f'{app.name}[bot]')}"
             data = await self._client.get(repository.installation_id, address, purpose)
             self._bot = parse(AccountShown, data, purpose)
         return self._bot

@@ -8,7 +8,15 @@ from pydantic import JsonValue
 from bot.github.client import never_stop, quote_segment, repository_path, require_same
 from bot.github.conversation import GitHubConversation
 from bot.github.errors import bad_answer, error_message, quote, to_error
-from bot.github.payloads.merging import MergeAnswer, MergeSettings, ProtectedBranch, RuleShown, RunResult, StatusResult
+from bot.github.payloads.merging import (
+    MergeAnswer,
+    MergeSettings,
+    ProtectedBranch,
+    RulesetShown,
+    RuleShown,
+    RunResult,
+    StatusResult,
+)
 from bot.github.payloads.parsing import parse, parse_all
 from bot.github.payloads.pulls import LineShown, PullShown, ReviewShown
 from bot.github.transport import Answer
@@ -182,6 +190,22 @@ class GitHubMerging(GitHubConversation, Merging):
             return [] if "upgrade to " in error.message.lower() else None
         except NotFound:
             return None
+
+    async def requires_signatures(self, repository: RepositoryRef, branch: str) -> bool:
+        """Branch protection tells this to administrators alone, so only rulesets are read."""
+        rules = await self._rules(repository, branch) or []
+        asking = {rule.ruleset_id for rule in rules if rule.type == "required_signatures"}
+        return any([await self._binds_pushes(repository, each) for each in asking if each is not None])
+
+    async def _binds_pushes(self, repository: RepositoryRef, ruleset_id: int) -> bool:
+        """Whether a ruleset is known to bind the App, too."""
+        purpose = f"read ruleset {ruleset_id} of {repository.full_name}"
+        address = f"{repository_path(repository)}/rulesets/{ruleset_id}"
+        try:
+            shown = parse(RulesetShown, await self._client.get(repository.installation_id, address, purpose), purpose)
+        except (Forbidden, NotFound):
+            return False
+        return shown.binds_pushes
 
     async def _merge(
         self,

@@ -60,11 +60,18 @@ class GitHubActions(GitHubConversation, Actions):
                 newest[one.id] = one
         return [newest[one].to_domain() for one in sorted(newest, reverse=True)]
 
-    async def jobs(self, repository: RepositoryRef, run_id: int) -> Sequence[Job]:
+    async def jobs(self, repository: RepositoryRef, run_id: int, *, every: bool = False) -> Sequence[Job]:
         purpose = f"read the jobs of workflow run {run_id} of {repository.full_name}"
         address = f"{repository_path(repository)}/actions/runs/{run_id}/jobs"
-        items = await self._client.items(repository.installation_id, address, purpose, {"filter": "latest"}, key="jobs")
+        query = {"filter": "all" if every else "latest"}
+        items = await self._client.items(repository.installation_id, address, purpose, query, key="jobs")
         return [one.to_domain() for one in parse_all(_JobShown, items, purpose)]
+
+    async def rerun_failed_jobs(self, repository: RepositoryRef, run_id: int) -> None:
+        """GitHub takes it for thirty days after a run began, and not while the run goes on."""
+        purpose = f"run the failed jobs of workflow run {run_id} of {repository.full_name} once more"
+        address = f"{repository_path(repository)}/actions/runs/{run_id}/rerun-failed-jobs"
+        await self._client.write(repository.installation_id, "POST", address, purpose, {})
 
     async def job_log(self, repository: RepositoryRef, job_id: int, most: int) -> str | None:
         """GitHub keeps logs on another host, for 90 days or as long as the repository sets."""

@@ -219,6 +219,17 @@ async def list_actions(database: Database, run_id: str) -> Sequence[Mapping[str,
         return await _load_events(session, run_id, EventType.ladder_acted)
 
 
+async def record_refusal(database: Database, run: Run, why: str, now: datetime) -> None:
+    """Record that GitHub did not take an automatic fix of the head of this run."""
+    await _record_once(database, run, EventType.ladder_refused, now, {"why": why})
+
+
+async def find_refusal(database: Database, run_id: str) -> str | None:
+    """Why GitHub did not take an automatic fix of the head of a run, if it refused one."""
+    async with database.transaction() as session:
+        return next((str(each["why"]) for each in await _load_events(session, run_id, EventType.ladder_refused)), None)
+
+
 async def _record_once(
     database: Database, run: Run, kind: EventType, now: datetime, told: dict[str, Any]
 ) -> dict[str, Any]:

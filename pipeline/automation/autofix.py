@@ -17,6 +17,7 @@ from pipeline.automation.preconditions import Preconditions, load_preconditions
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from pipeline.publishing import pull_requests
+from pipeline.verdicts.update import update_verdict
 from safety.allowed_actions import Action, ActionDecision, allows
 from safety.autofix import apply_fixes, select_fixable
 from workspace.commits import CannotCommit
@@ -74,6 +75,9 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
     if not isinstance(result, Pushed):
         why = explain_refused_push(result.said) if isinstance(result, PushRejected) else "The branch moved meanwhile."
         log.warning("auto_fix.not_pushed", run=run.id, error=why)
+        if isinstance(result, PushRejected):
+            await automation_level.record_refusal(services.database, run, why, services.clock.now())
+            await update_verdict(services, run.repository, run.number, "auto_fix refused")
         return False
     told = made.model_dump(mode="json", exclude={"branch"})
     await automation_level.record_action(services.database, run, Action.auto_fix.value, services.clock.now(), told)

@@ -9,6 +9,7 @@ from domain.review.review import RiskLevel
 from domain.runs.baseline import Baseline
 from memory.ledger import ledger
 from messages import tests as test_texts
+from pipeline.automation.level import load_level
 from pipeline.issue.avoidance import AvoidanceTerms
 from pipeline.issue.base_coverages import BaseCoverages
 from pipeline.issue.comparable_test import ComparedRun
@@ -52,6 +53,7 @@ class HeadTester:
         self._baseline = baseline
         self._terms = terms
         self._why_all = why_all
+        self._is_asked = is_beside_run
         self._check = HeadTestCheck(context.services, context.run, head, occasion)
         self._analysis = FailureAnalysis(context, configuration, attempt, is_beside_run)
 
@@ -122,7 +124,9 @@ class HeadTester:
         examination = HeadExamination(self._context, tester, change, self._terms)
         if not self._has_own_workflows:
             return await examination.run_tests(BaseCoverages(self._context, self._configuration), level)
-        ran = await WorkflowResults(self._context, self._check).load()
+        repository, bounds = self._context.run.repository.id, self._configuration.ladder
+        automation = await load_level(self._context.services, repository, bounds)
+        ran = await WorkflowResults(self._context, self._check, automation, self._is_asked).load()
         return None if ran is None else await examination.build_result(ComparedRun(ran))
 
     async def _show_progress(self, doing: str) -> None:

@@ -68,8 +68,9 @@ async def _show_verdict(services: Services, run: Run, now: Review, cause: str) -
     if now.decision is not Decision.approve:
         await withdraw_approvals(services, run, all_of_them=True)
     level = automation_texts.render_changes(await automation_level.list_changes(services.database, run.id))
+    refused = automation_texts.report_refusal(await automation_level.find_refusal(services.database, run.id))
     asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
-    sections = "\n\n".join(part for part in (level, asked) if part)
+    sections = "\n\n".join(part for part in (level, refused, asked) if part)
     welcome = await load_welcome(services, run)
     text = review_texts.render_outcome(now, inline, 0, gates=sections, welcome=welcome)
     await run_check.conclude_again(services, run, cause, now.conclusion, text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 from simulator.json import pulls as pull_json
 from simulator.json import repositories as repository_json
 from simulator.state import BranchRules, CommitStatus, Json, Repository, World, timestamp
@@ -34,9 +36,25 @@ def _protection(repository: Repository, name: str) -> Json:
 
 def rules(repository: Repository, name: str) -> list[Json]:
     """The active rules of all rulesets for the branch."""
-    rulesets = [rule for rule in repository.rules.get(name, []) if rule.ruleset]
+    found = [rule for pattern, rules in repository.rules.items() if fnmatchcase(name, pattern) for rule in rules]
+    rulesets = [rule for rule in found if rule.ruleset]
     source = {"ruleset_source_type": "Repository", "ruleset_source": repository.full_name}
     return [{**one, **source, "ruleset_id": rule.id} for rule in rulesets for one in _of_ruleset(rule)]
+
+
+def ruleset(repository: Repository, pattern: str, rule: BranchRules) -> Json:
+    """One ruleset, as an App sees it."""
+    return {
+        "id": rule.id,
+        "name": f"rules for {pattern}",
+        "target": "branch",
+        "source_type": "Repository",
+        "source": repository.full_name,
+        "enforcement": "active",
+        "current_user_can_bypass": "always" if rule.bypassed else "never",
+        "conditions": {"ref_name": {"include": [f"refs/heads/{pattern}"], "exclude": []}},
+        "rules": _of_ruleset(rule),
+    }
 
 
 def _of_ruleset(rule: BranchRules) -> list[Json]:

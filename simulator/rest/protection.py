@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator import branch_protection
-from simulator.errors import Refusal
+from simulator.errors import Refusal, not_found
 from simulator.http import Answer, Call, Route
 from simulator.json import protection as protection_json
 from simulator.state import Repository
@@ -32,6 +32,15 @@ def list_rules(call: Call) -> Answer:
     """The branch need not exist."""
     repository = call.repository("metadata:read")
     return call.page(protection_json.rules(repository, call.params["branch"]), dict)
+
+
+def show_ruleset(call: Call) -> Answer:
+    repository = call.repository("metadata:read")
+    rulesets = ((pattern, rule) for pattern, rules in repository.rules.items() for rule in rules if rule.ruleset)
+    found = next(((pattern, rule) for pattern, rule in rulesets if rule.id == call.number("id")), None)
+    if found is None:
+        raise not_found()
+    return Answer(200, protection_json.ruleset(repository, *found))
 
 
 def create_status(call: Call) -> Answer:
@@ -68,6 +77,7 @@ ROUTES = [
     Route("GET", f"{_REPO}/branches", list_branches),
     Route("GET", f"{_REPO}/branches/{{branch+}}", show_branch),
     Route("GET", f"{_REPO}/rules/branches/{{branch+}}", list_rules),
+    Route("GET", f"{_REPO}/rulesets/{{id}}", show_ruleset),
     Route("POST", f"{_REPO}/statuses/{{sha}}", create_status),
     Route("GET", f"{_REPO}/commits/{{ref+}}/statuses", list_statuses),
     Route("GET", f"{_REPO}/commits/{{ref+}}/status", show_combined_status),

@@ -70,6 +70,11 @@ def cancel_run(call: Call) -> Answer:
     return Answer(202, {})
 
 
+def rerun_failed_jobs(call: Call) -> Answer:
+    workflows.rerun_failed(call.world, _run(call, "actions:write"))
+    return Answer(201, {})
+
+
 def show_run(call: Call) -> Answer:
     return Answer(200, check_json.workflow_run(call.world, _run(call)))
 
@@ -110,6 +115,7 @@ ROUTES = [
     Route("GET", f"{_REPO}/actions/runs/{{id}}", show_run),
     Route("GET", f"{_REPO}/actions/runs/{{id}}/jobs", list_jobs),
     Route("POST", f"{_REPO}/actions/runs/{{id}}/cancel", cancel_run),
+    Route("POST", f"{_REPO}/actions/runs/{{id}}/rerun-failed-jobs", rerun_failed_jobs),
     Route("GET", f"{_REPO}/actions/workflows/{{workflow}}/runs", list_runs_of_workflow),
     Route("POST", f"{_REPO}/actions/workflows/{{workflow}}/dispatches", dispatch),
     Route("GET", f"{_REPO}/actions/jobs/{{id}}", show_job),

@@ -253,3 +253,28 @@ async def test_the_jobs_of_a_workflow_are_checks_of_its_head(stage: Stage) -> No
     results = await stage.host.check_results(stage.repository, stage.head)
     assert {result.name for result in results} == {"test"}
     assert {result.app_id for result in results} == {stage.sim.world.other_app("github-actions").id}
+
+
+# --- once more ---------------------------------------------------------------------------------------------
+
+
+async def test_failed_jobs_run_once_more(stage: Stage) -> None:
+    jobs = {"lint": ("success", ""), "test": ("failure", "1 failed\n")}
+    run = stage.sim.run_workflow(stage.shelf, stage.head, "CI", jobs)
+    await stage.host.rerun_failed_jobs(stage.repository, run.id)
+    assert [(each.attempt, each.is_completed) for each in await _runs(stage)] == [(2, False)]
+    with pytest.raises(Forbidden, match="already running"):
+        await stage.host.rerun_failed_jobs(stage.repository, run.id)
+    stage.sim.advance_workflow(run, {"test": ("success", "")})
+    assert {(job.name, job.conclusion) for job in await _jobs(stage, run)} == {("lint", "success"), ("test", "success")}
+    every = await stage.host.jobs(stage.repository, run.id, every=True)
+    assert [job.conclusion for job in every if job.name == "test"] == ["failure", "success"]
+    with pytest.raises(Forbidden, match="cannot be retried"):
+        await stage.host.rerun_failed_jobs(stage.repository, run.id)
+
+
+async def test_what_is_too_old_runs_no_more(stage: Stage) -> None:
+    run = _ran(stage)
+    stage.clock.advance(days=31)
+    with pytest.raises(Forbidden, match="over a month ago"):
+        await stage.host.rerun_failed_jobs(stage.repository, run.id)

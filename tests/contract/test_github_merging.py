@@ -230,6 +230,19 @@ async def test_required_checks_come_from_protection_and_rulesets(stage: Stage) -
     ]
 
 
+async def test_signatures_count_where_a_ruleset_is_known_to_bind_the_app(stage: Stage) -> None:
+    async def asks(branch: str) -> bool:
+        return await stage.host.requires_signatures(stage.repository, branch)
+
+    rules = stage.sim.protect(stage.shelf, "forge/*", ruleset=True, signed=True)
+    assert (await asks("forge/1-new"), await asks("main")) == (True, False)
+    fault = stage.sim.faults.add(kind="before", path="/rulesets/", status=403, message="No", times=None)
+    assert not await asks("forge/1-new")  # the push will tell
+    fault.times = 0
+    rules.bypassed = True
+    assert not await asks("forge/1-new")
+
+
 async def test_a_branch_with_a_slash_and_one_that_is_not_there(stage: Stage) -> None:
     await stage.ann.push(stage.shelf, "release/1.x", {"b.py": "x\n"}, base="main")
     stage.sim.protect(stage.shelf, "release/1.x", ["build"], ruleset=True)

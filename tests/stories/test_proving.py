@@ -469,8 +469,12 @@ async def test_workflows_of_the_repository_test_it(story_with_model: Story, mode
     pull = get_pull_request(asked)
     first = pull.head_sha
     log = "FAILED tests/test_cart.py::test_discount - assert 15.0 == 5\n##[error]Process completed with exit code 1.\n"
-    story_with_model.github.run_workflow(asked.repository, first, "CI", {"test": ("failure", log)})
+    ran = story_with_model.github.run_workflow(asked.repository, first, "CI", {"test": ("failure", log)})
     await story_with_model.settle()
+    assert get_check(story_with_model, asked, first).status != "completed"  # it is run once more
+    story_with_model.github.advance_workflow(ran, {"test": ("failure", log)})
+    await story_with_model.settle()
+    assert ran.run_attempt == 2
     told = next(call.content for call in model.calls if FAILED in call.content)
     assert "assert 15.0 == 5" in told
     assert get_check(story_with_model, asked, first).title == "1 command failed"

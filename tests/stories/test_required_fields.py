@@ -16,7 +16,7 @@ BROKEN = "def main():\n    return missing\n"
 
 
 _ABOUT_WHAT_MAY_BE_MISSING = {
-    "installation created": "action_not_used",  # which repositories
+    "installation created": "repositories_not_told",  # which repositories
     "issues labeled": "incomplete_payload",  # which label
     "pull_request labeled": "incomplete_payload",
     "pull_request_review_thread resolved": "sent_by_an_app",  # who; it counts as nobody, as an App does

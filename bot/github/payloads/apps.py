@@ -8,8 +8,14 @@ from domain.github.deliveries import DeliveryAttempt
 
 
 class AppShown(BaseModel):
-    slug: str
+    html_url: str = ""
+    slug: str | None = None
     permissions: dict[str, Literal["none", "read", "write", "admin"]] = {}
+
+    @property
+    def name(self) -> str:
+        """Its slug, which GitHub may leave out; its page ends with it."""
+        return self.slug or self.html_url.rstrip("/").rpartition("/")[2]
 
 
 class HookShown(BaseModel):
@@ -27,9 +33,23 @@ class InstallationAccount(BaseModel):
 class InstallationShown(BaseModel):
     """A place where the App is installed."""
 
+    id: int | None = None
     permissions: dict[str, str] = {}
     account: InstallationAccount | None = None
     suspended_at: str | None = None
+
+
+class InstalledRepository(BaseModel):
+    id: int
+    name: str
+    owner: InstallationAccount
+
+
+class InstalledRepositories(BaseModel):
+    """A page of the repositories that one installation covers."""
+
+    total_count: int
+    repositories: tuple[InstalledRepository, ...]
 
 
 class AttemptShown(BaseModel):

@@ -82,6 +82,7 @@ class RuleShown(BaseModel):
     """An active rule of a ruleset, with what concerns checks and merge methods."""
 
     type: str
+    ruleset_id: int | None = None
     parameters: _RuleParameters | None = None
 
     def list_checks(self) -> list[RequiredCheck] | None:
@@ -99,6 +100,16 @@ class RuleShown(BaseModel):
             return way is not MergeMethod.merge
         allowed = self.parameters.allowed_merge_methods if self.parameters else None
         return allowed is None or way.value in allowed
+
+
+class RulesetShown(BaseModel):
+    """A ruleset, with whether it binds whoever asks; some answers leave that out."""
+
+    current_user_can_bypass: str | None = None
+
+    @property
+    def binds_pushes(self) -> bool:
+        return self.current_user_can_bypass in {"never", "pull_requests_only"}
 
 
 class RunResult(BaseModel):

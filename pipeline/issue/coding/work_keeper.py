@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 _GAP_S = 5.0
 """The least time between two checkpoints."""
-_PAUSE_S, _LONGEST_S = 5.0, 20.0
+_PAUSE_S, _LONGEST_S = 10.0, 20.0
 """How long the pause may take, and a whole checkpoint. A slower one is none: nothing of it is called valid."""
 _PER_HOUR = 120
 _SPARING_S = 60.0

@@ -5,7 +5,15 @@ from typing import Any
 
 import pytest
 
-from agents.testing.actions import MOST_LOG, build_test_run, find_relevant_runs, trim_log, wants_log
+from agents.testing.actions import (
+    MOST_LOG,
+    build_test_run,
+    find_failed_once,
+    find_flaky_jobs,
+    find_relevant_runs,
+    trim_log,
+    wants_log,
+)
 from domain.github.workflow_runs import Job, WorkflowRun
 from domain.runs.testing import LONGEST_OUTPUT, LONGEST_RUN, SuiteVerdict, TestRun, decide_verdict
 
@@ -223,3 +231,30 @@ def test_a_job_without_a_log_says_what_is_known() -> None:
     )
     assert run_output(conclusion="timed_out") == "It ended as timed_out. GitHub has no log of it."
     assert run_output(conclusion="success") == ""
+
+
+# --- run once more -----------------------------------------------------------------------------------------
+
+
+def test_only_what_failed_in_its_first_attempt_is_run_once_more() -> None:
+    others = [_run(number, end, path=f"{end}.yml") for number, end in enumerate(("success", "cancelled", None), 5)]
+    assert find_failed_once([_run(1, "failure"), *others]) == (_run(1, "failure"),)
+    assert find_failed_once([_run(1, "failure", attempt=2), *others]) == ()
+    assert find_failed_once([_run(1, "startup_failure")]) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "flaky"),
+    [
+        ("failure", ["success"], True),
+        ("timed_out", ["success"], True),
+        ("failure", ["failure"], False),
+        ("failure", ["skipped"], False),
+        ("failure", ["success", "failure"], False),
+        ("cancelled", ["success"], False),
+        ("success", ["success"], False),
+    ],
+)
+def test_a_job_that_failed_and_passed_is_flaky(before: str, now: list[str], flaky: bool) -> None:
+    newest = [_job(20 + number, end) for number, end in enumerate(now)]
+    assert find_flaky_jobs(newest, [_job(11, before), *newest]) == (("test",) if flaky else ())
