@@ -30,7 +30,7 @@ class Doubt(StrEnum):
 
 
 @dataclass(frozen=True)
-class Part:
+class Contribution:
     """A commit that somebody wrote.
 
     :param doubt: why its authors may not be all.
@@ -71,7 +71,7 @@ class Authorship:
 
     opener: int
     commits: tuple[Commit, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Contribution, ...] = ()
     accepted: tuple[HeadApproval, ...] = ()
 
     def includes(self, account: int) -> bool:
@@ -119,7 +119,7 @@ class Authorship:
 
 def find_parts(
     commits: Sequence[Commit], pushes: Sequence[Push], fork: Collection[int] | None = None
-) -> tuple[Part, ...]:
+) -> tuple[Contribution, ...]:
     """Attribute each commit to whoever pushed it first.
 
     A commit that no known push brought counts for the accounts GitHub links with it. In the repository itself anybody
@@ -132,7 +132,7 @@ def find_parts(
     of_forge = {push.after for push in pushes if push.by is Pusher.forge}
     known = [push for push in pushes if push.by is not Pusher.app or push.after not in of_forge]  # else it is Forge
     brought = [(push, _find_history(parents, push.after) - _find_history(parents, push.before)) for push in known]
-    parts: list[Part] = []
+    parts: list[Contribution] = []
     for commit in commits:
         if commit.is_clean_merge:
             continue
@@ -141,16 +141,16 @@ def find_parts(
             parts.append(_attribute(commit, found))
         else:
             owners = commit.accounts | frozenset(fork or ())
-            parts.append(Part(commit.sha, owners, Doubt.unknown if fork is None else None))
+            parts.append(Contribution(commit.sha, owners, Doubt.unknown if fork is None else None))
     return tuple(parts)
 
 
-def _attribute(commit: Commit, pushes: Sequence[Push]) -> Part:
+def _attribute(commit: Commit, pushes: Sequence[Push]) -> Contribution:
     """The part of whoever pushed a commit first; GitHub tells no parts of a second."""
     earliest = min(push.at.replace(microsecond=0) for push in pushes)
     first = [push for push in pushes if push.at.replace(microsecond=0) == earliest]
     people = frozenset(push.by_id for push in first if push.by is not Pusher.app and push.by_id)
-    return Part(commit.sha, people, Doubt.app if any(push.by is Pusher.app for push in first) else None)
+    return Contribution(commit.sha, people, Doubt.app if any(push.by is Pusher.app for push in first) else None)
 
 
 def _find_history(parents: Mapping[str, tuple[str, ...]], head: str) -> set[str]:

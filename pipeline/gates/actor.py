@@ -31,7 +31,7 @@ from safety.authorization import (
     needs_authorship,
     refuse_role,
 )
-from safety.authorship import Authorship, Doubt, HeadApproval, Part, find_parts
+from safety.authorship import Authorship, Doubt, HeadApproval, Contribution, find_parts
 from workspace.merges import is_clean_merge
 
 _MOST_MERGES = 50  # that are made again for a comparison; others count as made by hand
@@ -228,7 +228,7 @@ async def _load_commits(services: Services, repository: RepositoryRef, pull_requ
 
 async def _load_parts(
     services: Services, repository: RepositoryRef, pull_request: PullRequest, commits: Sequence[Commit]
-) -> tuple[Part, ...]:
+) -> tuple[Contribution, ...]:
     heads = [commit.sha for commit in commits]
     is_fork = pull_request.is_from_fork(repository.id)
     owners = [pull_request.author_id, *filter(None, [pull_request.head_owner_id])] if is_fork else None
@@ -239,7 +239,7 @@ async def _load_parts(
         told = await services.host.pushes_to(repository, pull_request.head_ref)
         parts = find_parts(commits, [*known, *(push for push in told if push.after in set(heads))], owners)
     if len(commits) >= MOST_COMMITS or pull_request.head_sha not in heads:  # GitHub did not list all
-        return (*parts, Part(pull_request.head_sha, frozenset(), Doubt.unknown))
+        return (*parts, Contribution(pull_request.head_sha, frozenset(), Doubt.unknown))
     return parts
 
 
