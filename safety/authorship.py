@@ -82,6 +82,11 @@ class Authorship:
         return bool(mine - self._find_accepted(account)) if mine else False
 
     @property
+    def authors(self) -> frozenset[int]:
+        """Everybody who is known to have written part of it, accepted or not."""
+        return frozenset({self.opener}).union(*(part.authors for part in self.parts))
+
+    @property
     def doubt(self) -> Doubt | None:
         """Why its authors may not be all, as far as nobody has accepted that."""
         accepted = self._find_accepted(None)

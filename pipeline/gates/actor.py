@@ -31,7 +31,7 @@ from safety.authorization import (
     needs_authorship,
     refuse_role,
 )
-from safety.authorship import Authorship, Doubt, HeadApproval, Contribution, find_parts
+from safety.authorship import Authorship, Contribution, Doubt, HeadApproval, find_parts
 from workspace.merges import is_clean_merge
 
 _MOST_MERGES = 50  # that are made again for a comparison; others count as made by hand
