@@ -45,7 +45,7 @@ class Contribution:
 class Standing:
     """What an account may do about a change.
 
-    :param is_author: it wrote part of what nobody else has accepted.
+    :param is_author: it wrote part of what nobody else has accepted, or may have, where it is alone with the role.
     :param is_left: it may decide all the same, as too few others have the role.
     :param doubt: why it takes a second person; None if it does not.
     """
@@ -105,9 +105,10 @@ class Authorship:
         everybody = {account, *others}
         free = {who for who in everybody if not self.includes(who)}
         needed = min(len(everybody), 1 if free and self.doubt is None else 2)
-        is_author, is_left = account not in free, len(free) < needed
+        is_author = account not in free or (len(everybody) == 1 and self.doubt is not None)
+        is_left = is_author and len(free - {account}) < needed
         doubt = (self.doubt or Doubt.shared) if needed > 1 else None
-        return Standing(is_author, is_author and is_left, doubt)
+        return Standing(is_author, is_left, doubt)
 
     def _find_accepted(self, account: int | None) -> set[str]:
         """The commits of the heads that somebody else than this account accepted."""
@@ -123,7 +124,10 @@ class Authorship:
 
 
 def find_parts(
-    commits: Sequence[Commit], pushes: Sequence[Push], fork: Collection[int] | None = None
+    commits: Sequence[Commit],
+    pushes: Sequence[Push],
+    fork: Collection[int] | None = None,
+    trusted: Collection[int] = (),
 ) -> tuple[Contribution, ...]:
     """Attribute each commit to whoever pushed it first.
 
@@ -132,6 +136,7 @@ def find_parts(
 
     :param pushes: those whose heads are among the commits.
     :param fork: the opener and the fork's owner, if the head is in a fork; else None.
+    :param trusted: Apps that nobody makes push what they like.
     """
     parents = {commit.sha: commit.parents for commit in commits}
     of_forge = {push.after for push in pushes if push.by is Pusher.forge}
@@ -143,19 +148,20 @@ def find_parts(
             continue
         found = [push for push, shas in brought if commit.sha in shas]
         if found:
-            parts.append(_attribute(commit, found))
+            parts.append(_attribute(commit, found, trusted))
         else:
             owners = commit.accounts | frozenset(fork or ())
             parts.append(Contribution(commit.sha, owners, Doubt.unknown if fork is None else None))
     return tuple(parts)
 
 
-def _attribute(commit: Commit, pushes: Sequence[Push]) -> Contribution:
+def _attribute(commit: Commit, pushes: Sequence[Push], trusted: Collection[int]) -> Contribution:
     """The part of whoever pushed a commit first; GitHub tells no parts of a second."""
     earliest = min(push.at.replace(microsecond=0) for push in pushes)
     first = [push for push in pushes if push.at.replace(microsecond=0) == earliest]
-    people = frozenset(push.by_id for push in first if push.by is not Pusher.app and push.by_id)
-    return Contribution(commit.sha, people, Doubt.app if any(push.by is Pusher.app for push in first) else None)
+    unsure = {push.by_id for push in first if push.by is Pusher.app and push.by_id not in trusted}
+    known = frozenset(push.by_id for push in first) - unsure - {0}
+    return Contribution(commit.sha, known, Doubt.app if unsure else None)
 
 
 def _find_history(parents: Mapping[str, tuple[str, ...]], head: str) -> set[str]:
