@@ -86,7 +86,7 @@ def test_what_forge_pushed_is_that_of_who_asked_for_it() -> None:
 
 
 def test_what_a_trusted_app_pushed_takes_one_who_is_no_author() -> None:
-    """Nobody makes it push what they like; what somebody else pushed onto that is theirs, or anybody's if an App did."""
+    """Nobody makes it push what they like; what else was pushed is that person's, or anybody's if an App did."""
     commits, by_bot = _line("a", "b"), _push("a", 99, kind=Pusher.app)
     alone = Authorship(99, tuple(commits[:1]), find_parts(commits[:1], [by_bot], trusted=[99]))
     assert (alone.authors, alone.doubt) == ({99}, None)
