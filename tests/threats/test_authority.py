@@ -18,6 +18,7 @@ from simulator.events import Actor
 from simulator.gitstore import Commit
 from simulator.state import PullRequest, Repository
 from tests.databases import Backend
+from tests.rows import run_row
 from tests.stories.driver import Story, run_forge
 from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, GateScene, open_scene
 from tests.threats.conftest import SWIFT
@@ -349,6 +350,33 @@ async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(story: Story) -> No
     [answer] = story.thread_answers(pull, comment)
     assert "is not for the author of the change" in answer.body
     assert story.check(repository, pull.head_sha).conclusion == "failure"
+
+
+async def test_t_p14_made_up_runs_do_not_raise_the_level(story: Story) -> None:
+    """Alice pushes harmless lines, a puppet opens them, and she merges them: that is no opinion of others."""
+    repository, alice = story.repository({"README.md": "# Shop\n"})
+    carol, rex = story.github.user("carol"), story.github.user("rex")
+    for who, role in ((alice, "maintain"), (carol, "maintain"), (rex, "read")):
+        story.github.grant(repository, who, role)
+    async with story.forge.services.database.transaction() as session:  # as if there were many of them
+        session.add_all(
+            run_row(f"made-up-{number}", repository.id, admitted_by=f"made up {number}", number=1000 + number)
+            for number in range(60)
+        )
+    for number, merger in enumerate((alice, alice, carol)):
+        await alice.push(repository, f"line-{number}", {f"docs/{number}.md": "A line.\n"}, base="main")
+        pull = await rex.open_pull_request(repository, f"line-{number}")
+        await story.settle()
+        await merger.merge(pull)
+        await story.settle()
+        story.pass_over(pull)
+    facts = await automation_level.load_facts(story.forge.services.database, repository.id)
+    assert (len(facts.runs), list(facts.decisions)) == (63, [])
+    await carol.comment(pull, "/forge level")
+    await story.settle()
+    answer = story.answers(pull)[-1].body
+    assert "Automation level **1**" in answer
+    assert "0 people decided, at least 2 needed" in answer
 
 
 # --- what is merged unasked -------------------------------------------------------------------------------------------
