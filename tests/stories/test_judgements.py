@@ -353,8 +353,10 @@ async def test_the_author_lifts_nothing_that_was_said_against_the_change(story: 
 async def test_who_pushed_before_a_puppet_opened_it_judges_nothing(story: Story) -> None:
     repository, alice = story.repository(FILES)
     bob, carol, rex = (story.github.user(name) for name in ("bob", "carol", "rex"))
-    for who, role in ((alice, "maintain"), (bob, "write"), (carol, "maintain"), (rex, "read")):
-        story.github.grant(repository, who, role)
+    for who in (alice, carol):
+        story.github.grant(repository, who, "maintain")
+    story.github.grant(repository, bob, "write")
+    story.github.grant(repository, rex, "read")
     await alice.push(repository, "work", {"tests/test_north.py": None}, base="main")
     pull = await rex.open_pull_request(repository, "work", "main", title="Tidy up")
     await story.settle()

@@ -356,8 +356,9 @@ async def test_t_p14_made_up_runs_do_not_raise_the_level(story: Story) -> None:
     """Alice pushes harmless lines, a puppet opens them, and she merges them: that is no opinion of others."""
     repository, alice = story.repository({"README.md": "# Shop\n"})
     carol, rex = story.github.user("carol"), story.github.user("rex")
-    for who, role in ((alice, "maintain"), (carol, "maintain"), (rex, "read")):
-        story.github.grant(repository, who, role)
+    for who in (alice, carol):
+        story.github.grant(repository, who, "maintain")
+    story.github.grant(repository, rex, "read")
     async with story.forge.services.database.transaction() as session:  # as if there were many of them
         session.add_all(
             run_row(f"made-up-{number}", repository.id, admitted_by=f"made up {number}", number=1000 + number)
@@ -370,6 +371,7 @@ async def test_t_p14_made_up_runs_do_not_raise_the_level(story: Story) -> None:
         await merger.merge(pull)
         await story.settle()
         story.pass_over(pull)
+    [*_, pull] = story.github.world.all_pulls()
     facts = await automation_level.load_facts(story.forge.services.database, repository.id)
     assert (len(facts.runs), list(facts.decisions)) == (63, [])
     await carol.comment(pull, "/forge level")
