@@ -30,7 +30,7 @@ class Doubt(StrEnum):
 
 
 @dataclass(frozen=True)
-class Part:
+class Contribution:
     """A commit that somebody wrote.
 
     :param doubt: why its authors may not be all.
@@ -45,7 +45,7 @@ class Part:
 class Standing:
     """What an account may do about a change.
 
-    :param is_author: it wrote part of what nobody else has accepted.
+    :param is_author: it wrote part of what nobody else has accepted, or may have, where it is alone with the role.
     :param is_left: it may decide all the same, as too few others have the role.
     :param doubt: why it takes a second person; None if it does not.
     """
@@ -71,7 +71,7 @@ class Authorship:
 
     opener: int
     commits: tuple[Commit, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[Contribution, ...] = ()
     accepted: tuple[HeadApproval, ...] = ()
 
     def includes(self, account: int) -> bool:
@@ -80,6 +80,11 @@ class Authorship:
             return True
         mine = {part.sha for part in self.parts if account in part.authors}
         return bool(mine - self._find_accepted(account)) if mine else False
+
+    @property
+    def authors(self) -> frozenset[int]:
+        """Everybody who is known to have written part of it, accepted or not."""
+        return frozenset({self.opener}).union(*(part.authors for part in self.parts))
 
     @property
     def doubt(self) -> Doubt | None:
@@ -100,9 +105,10 @@ class Authorship:
         everybody = {account, *others}
         free = {who for who in everybody if not self.includes(who)}
         needed = min(len(everybody), 1 if free and self.doubt is None else 2)
-        is_author, is_left = account not in free, len(free) < needed
+        is_author = account not in free or (len(everybody) == 1 and self.doubt is not None)
+        is_left = is_author and len(free - {account}) < needed
         doubt = (self.doubt or Doubt.shared) if needed > 1 else None
-        return Standing(is_author, is_author and is_left, doubt)
+        return Standing(is_author, is_left, doubt)
 
     def _find_accepted(self, account: int | None) -> set[str]:
         """The commits of the heads that somebody else than this account accepted."""
@@ -118,8 +124,11 @@ class Authorship:
 
 
 def find_parts(
-    commits: Sequence[Commit], pushes: Sequence[Push], fork: Collection[int] | None = None
-) -> tuple[Part, ...]:
+    commits: Sequence[Commit],
+    pushes: Sequence[Push],
+    fork: Collection[int] | None = None,
+    trusted: Collection[int] = (),
+) -> tuple[Contribution, ...]:
     """Attribute each commit to whoever pushed it first.
 
     A commit that no known push brought counts for the accounts GitHub links with it. In the repository itself anybody
@@ -127,30 +136,32 @@ def find_parts(
 
     :param pushes: those whose heads are among the commits.
     :param fork: the opener and the fork's owner, if the head is in a fork; else None.
+    :param trusted: Apps that nobody makes push what they like.
     """
     parents = {commit.sha: commit.parents for commit in commits}
     of_forge = {push.after for push in pushes if push.by is Pusher.forge}
     known = [push for push in pushes if push.by is not Pusher.app or push.after not in of_forge]  # else it is Forge
     brought = [(push, _find_history(parents, push.after) - _find_history(parents, push.before)) for push in known]
-    parts: list[Part] = []
+    parts: list[Contribution] = []
     for commit in commits:
         if commit.is_clean_merge:
             continue
         found = [push for push, shas in brought if commit.sha in shas]
         if found:
-            parts.append(_attribute(commit, found))
+            parts.append(_attribute(commit, found, trusted))
         else:
             owners = commit.accounts | frozenset(fork or ())
-            parts.append(Part(commit.sha, owners, Doubt.unknown if fork is None else None))
+            parts.append(Contribution(commit.sha, owners, Doubt.unknown if fork is None else None))
     return tuple(parts)
 
 
-def _attribute(commit: Commit, pushes: Sequence[Push]) -> Part:
+def _attribute(commit: Commit, pushes: Sequence[Push], trusted: Collection[int]) -> Contribution:
     """The part of whoever pushed a commit first; GitHub tells no parts of a second."""
     earliest = min(push.at.replace(microsecond=0) for push in pushes)
     first = [push for push in pushes if push.at.replace(microsecond=0) == earliest]
-    people = frozenset(push.by_id for push in first if push.by is not Pusher.app and push.by_id)
-    return Part(commit.sha, people, Doubt.app if any(push.by is Pusher.app for push in first) else None)
+    unsure = {push.by_id for push in first if push.by is Pusher.app and push.by_id not in trusted}
+    known = frozenset(push.by_id for push in first) - unsure - {0}
+    return Contribution(commit.sha, known, Doubt.app if unsure else None)
 
 
 def _find_history(parents: Mapping[str, tuple[str, ...]], head: str) -> set[str]:

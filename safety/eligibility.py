@@ -38,7 +38,7 @@ def find_exclusion(
             code=DRAFT,
             text="This is a draft. Forge reviews it once it is ready, or right away with `review.drafts: true`.",
         )
-    if pull_request.author_is_bot and not _is_listed(pull_request.author_login, settings.bots):
+    if pull_request.author_is_bot and not is_listed(pull_request.author_login, settings.bots):
         return Reason(
             code="excluded.bot",
             text="A bot opened this, and `review.bots` in `.github/forge.yml` does not name it.",
@@ -84,7 +84,7 @@ def _is_fork(pull_request: PullRequest, repository_id: int | None) -> bool:
     return repository_id is not None and pull_request.is_from_fork(repository_id)
 
 
-def _is_listed(login: str, bots: Iterable[str]) -> bool:
+def is_listed(login: str, bots: Iterable[str]) -> bool:
     """Matches bots with or without ``[bot]``, a suffix that no person can have."""
     name = login.casefold().removesuffix(_BOT)
     return any(bot.casefold().removesuffix(_BOT) == name for bot in bots)

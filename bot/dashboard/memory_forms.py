@@ -50,6 +50,7 @@ async def add(visit: Visit) -> Shown:
         tags=_read_tags(visit),
         scope=Scope.organisation if configured.organisation else Scope.repository,
         pinned=True,
+        taught_by=visit.sender.id,
     )
     mistakes = _list_mistakes(memory)
     if mistakes:
@@ -81,6 +82,7 @@ async def correct(visit: Visit) -> Shown:
     changed = _to_one_line(typed)
     if changed == memory:
         return SeeOther(visit.address("memories", memory.short_id, done="same"))
+    changed = changed.model_copy(update={"taught_by": visit.sender.id})
     if not await remember.correct(visit.database, visit.repository, memory, changed, visit.sender, visit.now):
         return await render_memory(visit, memory, mistakes=[_ARCHIVED], typed=typed)
     return SeeOther(visit.address("memories", memory.short_id, done="changed"))

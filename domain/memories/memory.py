@@ -88,6 +88,7 @@ class Memory(BaseModel):
     :param confidence: from 0 to 1, as of ``used_at``; see :func:`confidence`.
     :param source: the event it came from, for people.
     :param pinned: a person wrote it: it does not decay.
+    :param taught_by: the account that alone vouches for it; 0 if that is nobody, or several.
     :param used_at: its last use, or its creation.
     """
 
@@ -105,6 +106,7 @@ class Memory(BaseModel):
     origin: Origin
     source: str
     pinned: bool = False
+    taught_by: int = 0
     created_at: datetime
     used_at: datetime
     archived_at: datetime | None = None
@@ -140,6 +142,7 @@ def create_memory(
     tags: Sequence[str] = (),
     scope: Scope = Scope.repository,
     pinned: bool = False,
+    taught_by: int = 0,
 ) -> Memory:
     """Creates a memory with the initial confidence of its origin."""
     return Memory(
@@ -155,6 +158,7 @@ def create_memory(
         origin=origin,
         source=source,
         pinned=pinned,
+        taught_by=taught_by,
         created_at=now,
         used_at=now,
     )

@@ -284,6 +284,7 @@ def _build_memory(
         now,
         context=f"{finding.category.value} findings of {finding.rule}",
         tags=(finding.rule, finding.category.value, finding.path),
+        taught_by=sender.id,
     )
 
 

@@ -194,6 +194,7 @@ async def change_within(session: AsyncSession, memory: Memory, changed: Memory) 
         return None
     before, after = _describe(memories.from_row(row)), _describe(changed)
     row.content, row.context, row.tags = changed.content, changed.context, [*changed.tags]
+    row.taught_by = changed.taught_by
     await vectors.drop(session, memory)
     return {"before": before, "after": after}
 

@@ -89,6 +89,8 @@ async def _merge(session: AsyncSession, dialect: str, change: ArchivedMemory, in
     one, other = await session.get(MemoryRow, into), await session.get(MemoryRow, change.id)
     if one is not None and other is not None:
         one.tags = list(dict.fromkeys([*one.tags, *other.tags]))[:MOST_TAGS]
+        if other.taught_by != one.taught_by:
+            one.taught_by = 0
 
 
 async def report(database: Database, repository_id: int, night: str, plan: ConsolidationPlan, now: datetime) -> None:

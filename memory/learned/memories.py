@@ -43,6 +43,7 @@ def from_row(row: MemoryRow | Row[Any]) -> Memory:
         origin=Origin(row.origin),
         source=row.source,
         pinned=row.pinned,
+        taught_by=row.taught_by,
         created_at=row.created_at,
         used_at=row.used_at or row.created_at,
         archived_at=row.archived_at,

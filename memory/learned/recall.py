@@ -31,6 +31,7 @@ class RecallQuery:
     :param tags: rules and paths; a memory with one of these tags is found, whatever its text.
     :param organisation: whether the repository takes part in what its organisation learned.
     :param kind: None: any.
+    :param not_by: what these accounts alone taught is left out.
     """
 
     repository: RepositoryRef
@@ -38,6 +39,7 @@ class RecallQuery:
     tags: tuple[str, ...] = ()
     organisation: bool = False
     kind: MemoryKind | None = None
+    not_by: frozenset[int] = frozenset()
     limit: int = 10
 
 
@@ -60,6 +62,8 @@ async def recall(
             rankings.append(ranking.rank_by_worth(near))
         scores = ranking.fuse_rankings(rankings)
         query = select(MemoryRow).where(MemoryRow.id.in_(scores.keys()), MemoryRow.archived_at.is_(None), seen)
+        if asked.not_by:
+            query = query.where(MemoryRow.taught_by.not_in(asked.not_by))
         if asked.kind is not None:
             query = query.where(MemoryRow.kind == asked.kind.value)
         found = [RecalledMemory(from_row(row), scores[row.id]) for row in connection.execute(query)]

@@ -48,6 +48,8 @@ async def learn(
             if deciding.is_same_text(row.content, memory.content):
                 if is_source_unique and row.source == memory.source:
                     return memories.from_row(row), True
+                if row.taught_by != by.id:
+                    row.taught_by = 0
                 await memories.record_use_within(session, database.dialect, [row.id], Use.confirmed, cause, now)
                 return memories.from_row(row), False
         trace = await ledger.find_trace(session, repository, number)

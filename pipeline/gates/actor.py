@@ -22,6 +22,7 @@ from memory.repositories import permits
 from memory.runs import runs
 from pipeline import consistent_reads
 from pipeline.checkout import fetch_commits
+from pipeline.config import loading
 from pipeline.context import Services
 from safety.authorization import (
     AuthorizationFacts,
@@ -31,10 +32,12 @@ from safety.authorization import (
     needs_authorship,
     refuse_role,
 )
-from safety.authorship import Authorship, Doubt, HeadApproval, Part, find_parts
+from safety.authorship import Authorship, Contribution, Doubt, HeadApproval, find_parts
+from safety.eligibility import is_listed
 from workspace.merges import is_clean_merge
 
 _MOST_MERGES = 50  # that are made again for a comparison; others count as made by hand
+_WORKFLOWS = "github-actions[bot]"  # as which the jobs of GitHub Actions push
 _WHOLE_HEAD_GATE = "human_review"  # asked where nothing blocks, so who approves there accepts the whole head
 
 
@@ -228,19 +231,31 @@ async def _load_commits(services: Services, repository: RepositoryRef, pull_requ
 
 async def _load_parts(
     services: Services, repository: RepositoryRef, pull_request: PullRequest, commits: Sequence[Commit]
-) -> tuple[Part, ...]:
+) -> tuple[Contribution, ...]:
     heads = [commit.sha for commit in commits]
     is_fork = pull_request.is_from_fork(repository.id)
     owners = [pull_request.author_id, *filter(None, [pull_request.head_owner_id])] if is_fork else None
+    trusted = [pull_request.author_id] if await _is_trusted_app(services, repository, pull_request) else []
     homes = {repository.id, *filter(None, [pull_request.head_repository_id])}
     known = await pushes.load(services.database, homes, heads)
-    parts = find_parts(commits, known, owners)
+    parts = find_parts(commits, known, owners, trusted)
     if any(part.doubt is Doubt.unknown for part in parts):  # the App came later, or a delivery was lost
         told = await services.host.pushes_to(repository, pull_request.head_ref)
-        parts = find_parts(commits, [*known, *(push for push in told if push.after in set(heads))], owners)
+        parts = find_parts(commits, [*known, *(push for push in told if push.after in set(heads))], owners, trusted)
     if len(commits) >= MOST_COMMITS or pull_request.head_sha not in heads:  # GitHub did not list all
-        return (*parts, Part(pull_request.head_sha, frozenset(), Doubt.unknown))
+        return (*parts, Contribution(pull_request.head_sha, frozenset(), Doubt.unknown))
     return parts
+
+
+async def _is_trusted_app(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> bool:
+    """Whether an App opened it that the repository lets open pull requests as it does a person.
+
+    What runs in a workflow is never one: whoever may push may make it push anything.
+    """
+    if not pull_request.author_is_bot or pull_request.author_login.casefold() == _WORKFLOWS:
+        return False
+    loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
+    return is_listed(pull_request.author_login, loaded.configuration.review.bots)
 
 
 async def _load_approvals(

@@ -1,7 +1,7 @@
 """Recalls memories when an agent begins a task, and records which of them helped."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agents.llm.context import PromptContext
 from agents.llm.embedding import embed
@@ -12,9 +12,10 @@ from domain.ports import ModelBudget
 from domain.runs.run import Phase, Run
 from domain.text.redaction import redact_outgoing
 from memory.learned import memories, recall, vectors
-from memory.learned.recall import RecallQuery
+from memory.learned.recall import RecalledMemory, RecallQuery
 from memory.learned.vectors import Vector
 from pipeline.context import Services
+from pipeline.gates.actor import load_authorship
 from pipeline.run_context import RunContext
 
 
@@ -47,7 +48,10 @@ class MemoryRecall:
     async def load_lessons(self, budget: ModelBudget) -> Sequence[Memory]:
         """The memories, the most fitting first; none where the repository keeps no memory.
 
+        A review gets none that only an author of the change taught, as long as somebody else may teach.
+
         :param budget: pays for vectors.
+        :raises CodeHostError: if GitHub does not say who wrote the change.
         """
         if not self._memory.enabled:
             return ()
@@ -57,9 +61,26 @@ class MemoryRecall:
             return recalled
         query = RecallQuery(run.repository, self._topic.text, self._topic.tags, organisation=self._memory.organisation)
         now = self._context.now()
-        found = await recall.recall(database, query, now, await self._embed_query(budget))
+        vector = await self._embed_query(budget)
+        found = await recall.recall(database, query, now, vector)
+        authors = await self._find_teaching_authors(found)
+        if authors:
+            found = await recall.recall(database, replace(query, not_by=authors), now, vector)
         await recall.note(database, run.id, self._phase, self._task, found, now)
         return tuple(each.memory for each in found)
+
+    async def _find_teaching_authors(self, found: Sequence[RecalledMemory]) -> frozenset[int]:
+        """The authors of the reviewed change, if one of them alone taught something of this and is not alone here."""
+        teachers = {each.memory.taught_by for each in found} - {0}
+        if not teachers or self._phase is not Phase.review:
+            return frozenset()
+        services, run = self._context.services, self._context.run
+        pull_request = await services.host.pull_request(run.repository, run.number)
+        authors = (await load_authorship(services, run.repository, pull_request, ())).authors
+        if not teachers & authors:
+            return frozenset()
+        others = set(await services.host.accounts_with(run.repository, "write")) - authors
+        return authors if others else frozenset()
 
     async def _embed_query(self, budget: ModelBudget) -> Vector | None:
         """The query as a vector, once all memories have theirs; None where no model makes vectors."""

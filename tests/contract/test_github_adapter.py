@@ -9,6 +9,7 @@ from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unproce
 from domain.github.checks import Annotation, Button, CheckRun
 from domain.github.importance import look_on
 from domain.github.pull_requests import DraftReview, InlineComment
+from domain.github.pushes import Pusher
 from domain.review.review import Conclusion
 from tests.contract.stage import CODE, Stage
 
@@ -300,3 +301,35 @@ async def test_a_secondary_limit_is_waited_out(stage: Stage, status: int, retry_
 async def test_reads_survive_a_cut_connection(stage: Stage) -> None:
     stage.sim.faults.add(kind="reset", path="/pulls/1", times=2)
     assert (await stage.host.pull_request(stage.repository, 1)).number == 1
+
+
+async def test_who_pushed_what_a_pull_request_consists_of(stage: Stage) -> None:
+    """GitHub names who moved the branch; of a commit only whom it links with its addresses, and its parents."""
+    bob = stage.sim.user("bob")
+    stage.sim.grant(stage.shelf, bob, "write")
+    first = stage.head
+    second = await bob.push(stage.shelf, "topic", {"b.py": "x = 1\n"})
+    await bob.push(stage.shelf, "main", {"c.py": "y = 1\n"})
+    base = stage.shelf.git.branch("main") or ""
+    merge = await bob.update_branch(stage.pull)
+    listed = await stage.host.pull_commits(stage.repository, stage.pull.number)
+    assert [(commit.sha, commit.parents[-1]) for commit in listed][1:] == [(second, first), (merge, base)]
+    assert listed[-1].parents == (second, base)
+    assert stage.ann.id in listed[0].accounts
+    told = await stage.host.pushes_to(stage.repository, "topic")
+    assert [(push.after, push.before, push.by_id, push.by) for push in told] == [
+        (merge, second, bob.id, Pusher.person),
+        (second, first, bob.id, Pusher.person),
+        (first, "", stage.ann.id, Pusher.person),
+    ]
+    assert await stage.host.pushes_to(stage.repository, "other") == []
+
+
+async def test_what_was_overwritten_has_nothing_before_it(stage: Stage) -> None:
+    await stage.ann.reset_branch(stage.shelf, "topic", stage.shelf.git.branch("main") or "")
+    assert (await stage.host.pushes_to(stage.repository, "topic"))[0].before == ""
+
+
+async def test_a_github_that_keeps_no_list_of_pushes_tells_none(stage: Stage) -> None:
+    stage.shelf.lists_activities = False
+    assert await stage.host.pushes_to(stage.repository, "topic") == ()

@@ -185,13 +185,14 @@ async def test_vectors_of_the_version_before_are_as_new_ones(backend: Backend, t
     url = create_database(backend, tmp_path, migrated=False)
     engine = sync_engine(url)
     migrations.upgrade(engine, "0015")
+    there = [each["name"] for each in inspect(engine).get_columns("memories")]
     memories = [build_memory(f"Prices are whole cents {number}.") for number in range(3)]
     made = [[math.sin(place) for place in range(length)] for length in (2, 9, 600)]
     with begin(engine) as connection:
         for memory, numbers in zip(memories, made, strict=True):
             row = to_row(memory)
-            values = {column.name: getattr(row, column.name) for column in MemoryRow.__table__.columns}
-            connection.execute(insert(MemoryRow).values(values))
+            values = {name: getattr(row, name) for name in there}
+            connection.execute(insert(MemoryRow.__table__).values(values))
             length = math.hypot(*numbers)
             vector = array("f", [number / length for number in numbers]).tobytes()
             known = {"repository_id": SHOP.id, "memory_id": memory.id, "model": "ours", "vector": vector}

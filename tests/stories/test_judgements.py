@@ -350,6 +350,27 @@ async def test_the_author_lifts_nothing_that_was_said_against_the_change(story: 
     story.pass_over(scene.pull)
 
 
+async def test_who_pushed_before_a_puppet_opened_it_judges_nothing(story: Story) -> None:
+    repository, alice = story.repository(FILES)
+    bob, carol, rex = (story.github.user(name) for name in ("bob", "carol", "rex"))
+    for who in (alice, carol):
+        story.github.grant(repository, who, "maintain")
+    story.github.grant(repository, bob, "write")
+    story.github.grant(repository, rex, "read")
+    await alice.push(repository, "work", {"tests/test_north.py": None}, base="main")
+    pull = await rex.open_pull_request(repository, "work", "main", title="Tidy up")
+    await story.settle()
+    scene = Scene(story, repository, alice, bob, carol, pull)
+    name = scene.finding
+    for said in (f"violation {name} no", f"whitelist {name} repository fine"):
+        assert "author of the change" in await scene.say(alice, f"/forge {said}")
+    assert "You cannot decide it yourself" in await scene.say(alice, f"/forge legitimate {name} fine")
+    assert (scene.conclusion, scene.gates) == ("action_required", ["false_positive"])
+    assert "is kept as a false alarm" in await scene.say(bob, f"/forge legitimate {name} it moved elsewhere")
+    assert scene.conclusion == "success"
+    story.pass_over(pull)
+
+
 async def test_what_is_judged_in_one_pull_request_counts_in_no_other(story: Story) -> None:
     """A puppet proposes the same first, so that its author may judge it there."""
     scene = await _begin(story)

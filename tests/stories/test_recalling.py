@@ -63,6 +63,31 @@ async def test_a_memory_leads_to_a_finding_that_names_it(story_with_model: Story
     assert found.confidence == 0.8
 
 
+@pytest.mark.parametrize("teacher", ["author", "other", "both", "only one"])
+async def test_what_an_author_taught_does_not_go_into_the_review_of_it(
+    story_with_model: Story, model: ScriptedModel, teacher: str
+) -> None:
+    """Alice pushed it and bob opened it; what carol taught or said as well is told, and all where alice is alone."""
+    story = story_with_model
+    repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    carol, bob = story.github.user("carol"), story.github.user("bob")
+    story.github.grant(repository, bob, "read")
+    if teacher != "only one":
+        story.github.grant(repository, carol, "write")
+    issue = await bob.open_issue(repository, "Totals", "They are 0.")
+    for who in {"other": [carol], "both": [alice, carol]}.get(teacher, [alice]):
+        await who.comment(issue, "/forge remember Totals of nothing are 0.")
+        await story.settle()
+    story.pass_over(issue)
+    find_division(model)
+    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
+    pull = await bob.open_pull_request(repository, "feature", title="Add totals")
+    await story.settle()
+    story.pass_over(pull)
+    asked = next(call.content for call in model.calls if "total(prices" in call.content)
+    assert ("Totals of nothing are 0." in asked) is (teacher != "author")
+
+
 async def test_a_dismissed_finding_makes_its_memory_doubtful(story_with_model: Story, model: ScriptedModel) -> None:
     repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
     carol = story_with_model.github.user("carol")

@@ -12,12 +12,13 @@ from memory.learned import memories
 from memory.repositories import automation_level, permits
 from messages import review as review_texts
 from pipeline.durable.steps import Call, run_durable_step
-from simulator import User, branches
+from simulator import User, branches, pull_requests
 from simulator.errors import Refusal
 from simulator.events import Actor
 from simulator.gitstore import Commit
 from simulator.state import PullRequest, Repository
 from tests.databases import Backend
+from tests.rows import run_row
 from tests.stories.driver import Story, run_forge
 from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW, GateScene, open_scene
 from tests.threats.conftest import SWIFT
@@ -245,15 +246,20 @@ async def test_t_p14_the_button_update_branch_makes_nobody_an_author(story: Stor
     assert story.gate_outcomes(scene.pull)
 
 
+async def push_as_app(scene: GateScene, slug: str, files: dict[str, str]) -> None:
+    """An App pushes to the pull request, which is looked at."""
+    world = scene.told.github.world
+    app = world.other_app(slug)
+    commits = [Commit("Change", files)]
+    scene.head = branches.commit_files(world, scene.repository, Actor(app.bot, app), "feature", commits)
+    await scene.told.settle()
+
+
 async def test_t_p14_what_an_app_pushed_takes_two_people(story: Story) -> None:
     """Whoever started the job that pushed may be any of them."""
     scene = await open_scene(story, {"note.md": "A note.\n"})
     mia = scene.add_user("mia", "maintain")
-    world = story.github.world
-    app = world.other_app("github-actions")
-    commits = [Commit("Change", CHANGED)]
-    scene.head = branches.commit_files(world, scene.repository, Actor(app.bot, app), "feature", commits)
-    await story.settle()
+    await push_as_app(scene, "github-actions", CHANGED)
     answer = await scene.comment(mia, APPROVE)
     assert "takes two people, because an App pushed part of the change" in answer
     assert "takes two people" in await scene.comment(mia, APPROVE)
@@ -261,6 +267,44 @@ async def test_t_p14_what_an_app_pushed_takes_two_people(story: Story) -> None:
     assert "is approved" in await scene.comment(scene.carol, APPROVE)
     assert story.gate_outcomes(scene.pull)
     assert scene.conclusion == "success"
+
+
+async def test_t_p14_who_is_alone_with_the_role_decides_on_what_an_app_pushed_by_a_waiver(story: Story) -> None:
+    """It may be theirs, as nobody knows who made the App push it, and nobody else is left."""
+    scene = await open_scene(story, {"note.md": "A note.\n"})
+    await push_as_app(scene, "github-actions", CHANGED)
+    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    [gate] = [each for each in await scene.list_gates() if each.decision is not None]
+    assert gate.decision is not None
+    assert gate.decision.waived
+    assert story.gate_outcomes(scene.pull)
+
+
+@pytest.mark.parametrize("slug", ["renovate", "github-actions"])
+async def test_t_p14_a_listed_bot_takes_one_person_and_a_workflow_two(story: Story, slug: str) -> None:
+    """Nobody makes Renovate push what they like; whoever may push makes a workflow do so."""
+    repository, alice = story.repository(
+        {"README.md": "# Shop\n", CI: WORKFLOW, ".github/forge.yml": "review: {bots: [renovate, github-actions]}\n"}
+    )
+    carol, mia = story.github.user("carol"), story.github.user("mia")
+    for who in (carol, mia):
+        story.github.grant(repository, who, "maintain")
+    world = story.github.world
+    app = world.other_app(slug)
+    by = Actor(app.bot, app)
+    await alice.reset_branch(repository, "feature", repository.git.branch("main") or "")
+    head = branches.commit_files(world, repository, by, "feature", [Commit("Update", CHANGED)])
+    pull = pull_requests.open_pull(
+        world, repository, by, head_repository=repository, head="feature", base="main", title="Update"
+    )
+    await story.settle()
+    scene = GateScene(story, repository, alice, carol, pull, head)
+    answer = await scene.comment(mia, APPROVE)
+    if slug == "github-actions":
+        assert "takes two people, because an App pushed part of the change" in answer
+        answer = await scene.comment(carol, APPROVE)
+    assert "is approved" in answer
+    assert story.gate_outcomes(pull)
 
 
 @pytest.mark.parametrize("is_listed", [True, False], ids=["listed", "unlisted"])
@@ -306,6 +350,35 @@ async def test_t_p14_who_pushed_to_a_change_does_not_dismiss(story: Story) -> No
     [answer] = story.thread_answers(pull, comment)
     assert "is not for the author of the change" in answer.body
     assert story.check(repository, pull.head_sha).conclusion == "failure"
+
+
+async def test_t_p14_made_up_runs_do_not_raise_the_level(story: Story) -> None:
+    """Alice pushes harmless lines, a puppet opens them, and she merges them: that is no opinion of others."""
+    repository, alice = story.repository({"README.md": "# Shop\n"})
+    carol, rex = story.github.user("carol"), story.github.user("rex")
+    for who in (alice, carol):
+        story.github.grant(repository, who, "maintain")
+    story.github.grant(repository, rex, "read")
+    async with story.forge.services.database.transaction() as session:  # as if there were many of them
+        session.add_all(
+            run_row(f"made-up-{number}", repository.id, admitted_by=f"made up {number}", number=1000 + number)
+            for number in range(60)
+        )
+    for number, merger in enumerate((alice, alice, carol)):
+        await alice.push(repository, f"line-{number}", {f"docs/{number}.md": "A line.\n"}, base="main")
+        pull = await rex.open_pull_request(repository, f"line-{number}")
+        await story.settle()
+        await merger.merge(pull)
+        await story.settle()
+        story.pass_over(pull)
+    [*_, pull] = story.github.world.all_pulls()
+    facts = await automation_level.load_facts(story.forge.services.database, repository.id)
+    assert (len(facts.runs), list(facts.decisions)) == (63, [])
+    await carol.comment(pull, "/forge level")
+    await story.settle()
+    answer = story.answers(pull)[-1].body
+    assert "Automation level **1**" in answer
+    assert "0 people decided, at least 2 needed" in answer
 
 
 # --- what is merged unasked -------------------------------------------------------------------------------------------

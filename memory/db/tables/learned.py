@@ -36,6 +36,7 @@ class MemoryRow(TableRow):
     created_at: Mapped[datetime]
     origin: Mapped[str] = mapped_column(server_default="person")
     pinned: Mapped[bool] = mapped_column(server_default=false())
+    taught_by: Mapped[int] = mapped_column(server_default="0")
     last_accessed: Mapped[datetime]
     access_count: Mapped[int]
     used_at: Mapped[datetime | None]

@@ -81,6 +81,7 @@ def _build_memory(context: CommandContext, text: str, cause: str, scope: Scope) 
         tags=tuple(dict.fromkeys(_TAG.findall(text)))[:_MAX_TAGS],
         scope=scope,
         pinned=True,
+        taught_by=context.sender.id,
     )
 
 

@@ -4,15 +4,17 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
 from domain.errors import DatabaseUnavailable
+from domain.github.pushes import Push, Pusher
+from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, Engine, begin, sync_engine
-from memory.deliveries import deliveries
+from memory.deliveries import deliveries, pushes
 from memory.deliveries.deliveries import ReceivedDelivery
 from pipeline.deliveries.intake import Intake
 from pipeline.durable.workflows import DELIVERY
@@ -88,6 +90,23 @@ async def test_what_a_delivery_said_is_stored_to_the_letter(database: Database, 
     assert (wanted.received_at, wanted.event, wanted.action) == (WANTED.received_at, "pull_request", "opened")
     assert (ignored.command, ignored.outcome, ignored.reason) == (None, "ignored", "unknown_event")
     assert ignored.finished_at == IGNORED.received_at
+
+
+async def test_who_pushed_is_stored_with_the_delivery(database: Database, url: str) -> None:
+    """Also of an event that asks for nothing; the first of a head by an account stays."""
+    where = RepositoryRef(installation_id=1, id=7, owner="octo-org", name="shop")
+    first = Push("a" * 40, "b" * 40, 3_000_000_000, Pusher.person, IGNORED.received_at)
+    later = replace(first, before="", at=first.at + timedelta(hours=1))
+    by_app = replace(first, by_id=2, by=Pusher.app)
+    async with open_intake(url) as (intake, _):
+        for guid, pushed in (("one", [first, by_app]), ("two", [later])):
+            group = [
+                replace(IGNORED, guid=f"{guid} {number}", push=pushes.build_row(where.id, each))
+                for number, each in enumerate(pushed)
+            ]
+            assert all(await asyncio.gather(*map(intake.accept, group)))
+    found = await pushes.load(database, {where.id}, [first.after])
+    assert sorted(found, key=lambda push: push.by_id) == [by_app, first]
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)

@@ -85,6 +85,20 @@ def test_what_forge_pushed_is_that_of_who_asked_for_it() -> None:
     assert (_writers(unasked), unasked.doubt) == ({BOB}, None)
 
 
+def test_what_a_trusted_app_pushed_takes_one_who_is_no_author() -> None:
+    """Nobody makes it push what they like; what else was pushed is that person's, or anybody's if an App did."""
+    commits, by_bot = _line("a", "b"), _push("a", 99, kind=Pusher.app)
+    alone = Authorship(99, tuple(commits[:1]), find_parts(commits[:1], [by_bot], trusted=[99]))
+    assert (alone.authors, alone.doubt) == ({99}, None)
+    assert alone.find_standing(MIA, {BOB}) == FREE
+    for push, writers, doubt in (
+        (_push("b", MIA, "a", 1), {MIA}, None),
+        (_push("b", 98, "a", 1, Pusher.app), set[int](), Doubt.app),
+    ):
+        wrote = Authorship(99, tuple(commits), find_parts(commits, [by_bot, push], trusted=[99]))
+        assert (_writers(wrote), wrote.doubt) == (writers, doubt)
+
+
 FREE, AUTHOR = Standing(is_author=False), Standing(is_author=True)
 SHARED = Standing(is_author=True, is_left=True, doubt=Doubt.shared)
 
@@ -110,7 +124,7 @@ SHARED = Standing(is_author=True, is_left=True, doubt=Doubt.shared)
             {BOB, MIA, CAROL},
             {BOB: Standing(is_author=True, doubt=Doubt.app), MIA: Standing(is_author=False, doubt=Doubt.app)},
         ),
-        ([_push("c", 99, kind=Pusher.app)], {MIA}, {MIA: FREE}),
+        ([_push("c", 99, kind=Pusher.app)], {MIA}, {MIA: Standing(is_author=True, is_left=True)}),
     ],
 )
 def test_who_may_decide(pushes: list[Push], with_the_role: set[int], standings: dict[int, Standing]) -> None:
