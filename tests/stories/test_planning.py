@@ -265,7 +265,9 @@ async def test_halted_while_it_searches(story_with_model: Story, model: Scripted
 
     await halt.resume(story_with_model.forge.settings)
     await story_with_model.settle()
-    assert (await asked.run()).state == "finished"
+    assert (await asked.run()).state == "completed"
+    assert "planned this issue" in asked.status
+    assert any("Carts get a discount" in each.body for each in story_with_model.answers(asked.issue))
     assert len(model.calls) == 2
 
 
