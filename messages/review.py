@@ -319,9 +319,13 @@ def _next(review: Review) -> str:
 
 
 def _reader(review: Review) -> str:
-    """Who could have read it; nothing where a model was asked, because why that did not is said with each file."""
+    """Who could have read it; nothing where a model was asked, as why that did not is said with each file.
+
+    Nor where nobody would have read the files, such as those that say they are generated: that is said with each, too.
+    """
     asked = any(layer.layer is Layer.model and layer.tools for layer in review.layers) or review.read_by_model
-    if asked or any(each.by_model for each in review.not_looked_at):
+    skipped = {each.path for each in review.not_looked_at}
+    if asked or skipped.issuperset(review.unread.paths) or any(each.by_model for each in review.not_looked_at):
         return ""
     return (
         " Forge reads such files if a model is set up, or a linter whose `paths` end in their "

@@ -11,6 +11,7 @@ from domain.errors import Superseded
 from domain.review.changes import Change
 from domain.runs.run import Run
 from memory.db.engine import Database
+from memory.process import halts
 from memory.reservations import reservations
 from memory.runs import runs
 from pipeline.checkout import fetch_mirror, load_change
@@ -70,16 +71,20 @@ class RunContext:
         return await fetch_mirror(self.services, self.run)
 
 
-async def run_while_current(services: Services, run: Run, work: Awaitable[T]) -> T:
-    """The answer of ``work``, which is stopped soon after the run is superseded.
+async def run_while_current(services: Services, run: Run, work: Awaitable[T], *, ends_at_halt: bool = True) -> T:
+    """The answer of ``work``, which is stopped soon after the run is superseded, or the operator halts Forge.
 
-    :raises Superseded: if it was.
+    :param ends_at_halt: it can be done again after a halt.
+    :raises Superseded: it was superseded.
+    :raises Halted: Forge was halted while it worked.
     """
     task = asyncio.ensure_future(work)
     try:
         while not (await asyncio.wait({task}, timeout=_POLL_SECONDS))[0]:
             if not await runs.is_current(services.database, run):
                 raise make_superseded(run)
+            if ends_at_halt:
+                await halts.require_none(services.database)
         return task.result()
     finally:
         task.cancel()

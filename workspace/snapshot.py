@@ -6,25 +6,22 @@ not blobs had to be fetched.
 
 import asyncio
 import copy
+import json
 import re
-import tempfile
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
 
 from domain.errors import CodeAccessError
 from workspace.diff import LINK, MODULE, REGULAR, to_printable
-from workspace.git import MEGABYTE, GitOutput, TooLarge
+from workspace.git import MEGABYTE, GitOutput
 from workspace.history import History
+from workspace.line_search import BINARY_WITHIN, BOOT
 from workspace.objects import Objects
 
-_BINARY_WITHIN = 8_000  # bytes in which git also looks for a NUL
-# git searches, not Python: as a process of its own it has limits on time and memory, which end a pattern that takes too
-# long, and no worker needs the contents. Every option is fixed here, the pattern follows -e, and -P is never used,
-# because it backtracks.
-_GREP = ("grep", "--threads=1", "-I", "--no-textconv", "--no-color", "--no-recurse-submodules", "--no-ext-grep")
 _ANY = range(-64, 256)
-_EXHAUSTED = re.compile(r"memory", re.IGNORECASE)
 _SIMPLER = "Use a simpler pattern, a fixed text (fixed=true), or a narrower glob."
 
 
@@ -113,8 +110,9 @@ class Snapshot:
         self.files = files
         self.bounds = bounds
         self._objects = objects
-        self._git = copy.copy(objects.git)
-        self._git.memory = bounds.memory
+        self._searcher = copy.copy(objects.git)  # runs a process that runs git, within the same limits
+        self._searcher.program = sys.executable
+        self._searcher.memory = bounds.memory
         self._not_to_be_had: set[str] = set()
         self._one_at_a_time = asyncio.Lock()  # tools run at the same time, but only one of them fetches or searches
 
@@ -146,7 +144,7 @@ class Snapshot:
             most = f"{self.bounds.file_bytes:,} bytes"
             raise CannotRead(f"{path} has {most} or more, which is too large to be read or searched. Do without it.")
         content = (await self._contents([file]))[path]
-        if b"\0" in content[:_BINARY_WITHIN]:
+        if b"\0" in content[:BINARY_WITHIN]:
             raise CannotRead(f"{path} is a binary file and holds no text to read. Do without it.")
         return content
 
@@ -155,21 +153,22 @@ class Snapshot:
     ) -> SearchResult:
         """The lines that match in text files.
 
-        :param pattern: an extended regular expression (POSIX, as ``grep -E``), matched byte by byte within a line.
+        :param pattern: a regular expression of Rust, matched within a line.
         :param paths: of ``files``; only these are searched.
         :param fixed: the pattern is the text itself.
-        :param ignore_case: of the letters A to Z.
+        :param ignore_case: of letters.
         :raises CannotRead: the pattern is invalid or takes too long, or there is too much to search.
         :raises CodeAccessError: the files could not be fetched.
         """
         files = [self.files[path] for path in sorted(paths) if not self.files[path].obstacle]
         sizes = await self._searchable(files)
         within = [file for file in files if file.blob in sizes]
-        options = (*_options(fixed, ignore_case), "-e", pattern)
-        counts = {file.path: int(rest) for file, rest in await self._grep(within, "--count", *options)}
-        lines = await self._lines(_select_shown(within, counts, sizes, self.bounds), options)
+        flags = "(?i)" if ignore_case else ""
+        matches = await self._find(within, flags + (re.escape(pattern) if fixed else pattern))
+        lines = _select_lines(matches, sizes, self.bounds)
         contents = await self._contents([self.files[path] for path in lines])
-        return _without_phantoms(SearchResult(counts, lines, contents, len(files) - len(within)))
+        counts = {match.file.path: match.lines for match in matches}
+        return SearchResult(counts, lines, contents, len(files) - len(within))
 
     async def _searchable(self, files: Sequence[SnapshotFile]) -> dict[str, int]:
         """Fetch the blobs that a search may read. Returns their sizes."""
@@ -197,76 +196,51 @@ class Snapshot:
             raise CodeAccessError("Some files could not be read from the repository.")
         return {file.path: contents[file.blob] for file in files}
 
-    async def _lines(self, files: Sequence[SnapshotFile], options: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """Path → numbers of the first lines that match."""
-        each = f"--max-count={self.bounds.matches_each}"
-        found: dict[str, tuple[int, ...]] = {}
-        for file, rest in islice(await self._grep(files, "--line-number", each, *options), self.bounds.matches):
-            found[file.path] = (*found.get(file.path, ()), int(rest.partition(b":")[0]))
-        return found
+    async def _find(self, files: Sequence[SnapshotFile], pattern: str) -> "list[_FileMatch]":
+        """The files with matching lines, in order.
 
-    async def _grep(self, files: Sequence[SnapshotFile], *options: str) -> list[tuple[SnapshotFile, bytes]]:
-        """What git grep prints about each file, line by line.
-
-        git sees the files under numbers, in a temporary tree: no name can be taken for an option or confuse the output,
-        no attribute applies, and nothing outside that tree can be found.
+        :raises CannotRead: the pattern is invalid, or the search takes too long or too much memory.
         """
         if not files:
             return []
-        with tempfile.TemporaryDirectory(prefix="forge-") as objects:
-            environment = {
-                "GIT_OBJECT_DIRECTORY": objects,
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES": f"{self._git.repository}/objects",
-            }
-            made = await self._git.run("mktree", "--missing", stdin=_number_blobs(files), environment=environment)
-            tree = made.stdout.decode().strip()
-            done = await self._search(*_GREP, *options, tree, "--", environment=environment)
-        printed = (line.split(b":", 2) for line in done.stdout.split(b"\n")[:-1])
-        return [(files[int(number)], rest) for _, number, rest in printed]
-
-    async def _search(self, *arguments: str, environment: Mapping[str, str]) -> GitOutput:
-        """Run a search.
-
-        :raises CannotRead: it takes too long, prints too much, or fails; see :func:`_result`.
-        """
+        paths = [str(Path(entry).absolute()) for entry in sys.path]
+        settings = {"git": self._objects.git.program, "pattern": pattern, "each": self.bounds.matches_each}
+        arguments = ("-I", "-S", "-c", BOOT, json.dumps(paths), json.dumps(settings))
+        blobs = "".join(f"{file.blob}\n" for file in files).encode()
         seconds = self.bounds.seconds
         try:
             async with self._one_at_a_time, asyncio.timeout(seconds):
-                done = await self._git.run(*arguments, environment=environment, expect=_ANY, seconds=2 * seconds)
+                done = await self._searcher.run(*arguments, stdin=blobs, expect=_ANY, seconds=2 * seconds)
         except TimeoutError:
             raise CannotRead(f"The search took longer than {seconds:g} seconds and was ended. {_SIMPLER}") from None
-        except TooLarge:
-            raise CannotRead(f"The search printed too much. {_SIMPLER}") from None
-        return _result(done)
+        return [_FileMatch(files[place], count, tuple(numbers)) for place, count, numbers in _read_found(done)]
 
 
-def _without_phantoms(found: SearchResult) -> SearchResult:
-    """Without the line after the last one, which git reports if a pattern matches the empty text (``^$``)."""
-    lines = {path: tuple(n for n in found.lines[path] if n <= _length(text)) for path, text in found.contents.items()}
-    counts = {path: n - len(found.lines.get(path, ())) + len(lines.get(path, ())) for path, n in found.counts.items()}
-    counts = {path: number for path, number in counts.items() if number}
-    return replace(found, counts=counts, lines={path: numbers for path, numbers in lines.items() if numbers})
+class _FileMatch(NamedTuple):
+    """A file with matching lines.
 
-
-def _length(content: bytes) -> int:
-    """The number of lines."""
-    return content.count(b"\n") + (content[-1:] not in {b"", b"\n"})
-
-
-def _result(done: GitOutput) -> GitOutput:
-    """The output of a search that ended.
-
-    :raises CannotRead: git did not understand the pattern, or the search took too much memory.
+    :param lines: how many lines match.
+    :param numbers: of the first ones.
     """
-    if done.code in {0, 1}:
-        return done
-    fatal = next((line for line in done.stderr.splitlines() if line.startswith("fatal: ")), "")
-    if done.code < 0 or _EXHAUSTED.search(fatal):
+
+    file: SnapshotFile
+    lines: int
+    numbers: tuple[int, ...]
+
+
+def _read_found(done: GitOutput) -> list[tuple[int, int, list[int]]]:
+    """What a search printed.
+
+    :raises CannotRead: the engine does not take the pattern, or the search took too much memory.
+    """
+    if done.code < 0 or "MemoryError" in done.stderr:
         raise CannotRead(f"The search took too much memory. {_SIMPLER}")
-    if fatal.startswith("fatal: -e option, "):
-        reason = fatal.rpartition("': ")[2]
-        raise CannotRead(f"grep -E does not understand the pattern ({reason}). Search a fixed text with fixed=true.")
-    raise CodeAccessError(f"git grep failed ({fatal[:300] or f'exit code {done.code}'}).")
+    if done.code:
+        raise CodeAccessError(f"A search failed ({done.stderr[-300:] or f'exit code {done.code}'}).")
+    printed = json.loads(done.stdout)
+    if mistake := printed.get("mistake"):
+        raise CannotRead(f"The search does not take the pattern ({mistake}). {_SIMPLER}")
+    return printed["found"]
 
 
 def _parse_entries(listed: bytes) -> dict[str, SnapshotFile]:
@@ -282,25 +256,15 @@ def _entry(line: bytes) -> SnapshotFile:
     return SnapshotFile(path, mode, blob, has_odd_name=path.encode() != name)
 
 
-def _options(fixed: bool, ignore_case: bool) -> tuple[str, ...]:
-    return ("--fixed-strings" if fixed else "--extended-regexp", *(["--ignore-case"] if ignore_case else []))
-
-
-def _number_blobs(files: Iterable[SnapshotFile]) -> bytes:
-    """Input for ``mktree``: each blob under its number."""
-    return b"".join(b"100644 blob %s\t%06d\n" % (file.blob.encode(), i) for i, file in enumerate(files))
-
-
-def _select_shown(
-    files: Iterable[SnapshotFile], counts: Mapping[str, int], sizes: Mapping[str, int], bounds: SnapshotBounds
-) -> list[SnapshotFile]:
-    """The files whose matching lines are named, in order and as far as the bounds allow."""
-    shown: list[SnapshotFile] = []
-    lines = size = 0
-    for file in files:
-        if file.path not in counts or lines >= bounds.matches or size + sizes[file.blob] > bounds.shown_bytes:
-            continue
-        shown.append(file)
-        lines += min(counts[file.path], bounds.matches_each)
-        size += sizes[file.blob]
-    return shown
+def _select_lines(
+    matches: Iterable[_FileMatch], sizes: Mapping[str, int], bounds: SnapshotBounds
+) -> dict[str, tuple[int, ...]]:
+    """Path → numbers of the lines that are named, in order and as far as the bounds allow."""
+    lines: dict[str, tuple[int, ...]] = {}
+    room, size = bounds.matches, bounds.shown_bytes
+    for file, _, numbers in matches:
+        if room and sizes[file.blob] <= size:
+            lines[file.path] = numbers[:room]
+            room -= len(lines[file.path])
+            size -= sizes[file.blob]
+    return lines

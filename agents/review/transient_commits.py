@@ -1,5 +1,7 @@
 """Adds to a review the credentials where its checks do not look: in passing commits, and in files that nobody reads."""
 
+from collections.abc import Sequence
+
 from agents.review.checks.run import search_commits
 from agents.review.layers import CheckedChange
 from agents.toolbox import Toolbox
@@ -16,8 +18,9 @@ from workspace.transient_commits import list_transient, list_unreviewed
 async def add_transient_commits(
     checked: CheckedChange, code: Objects, toolbox: Toolbox, configuration: Configuration, author: PullRequestAuthor
 ) -> CheckedChange:
-    """The result, with the credentials that a commit added and a later one removed, and with those of a known form in
-    files that are not reviewed because they are generated, vendored or the like.
+    """The result, with the credentials that a commit added and a later one removed.
+
+    And with those of :func:`add_unreviewed`.
 
     :raises CodeAccessError: if the commits cannot be read.
     """
@@ -25,18 +28,33 @@ async def add_transient_commits(
     files, is_all = await list_transient(code, checked.merge_base, checked.head_sha)
     kept = [file for file in files if is_included(file.path, configuration.review.paths)]
     found, problem = await search_commits(kept, toolbox, origin)
+    missing = [] if is_all else ["Not all commits were searched for credentials that a later one took away."]
+    noted = _note(checked.model_copy(update={"in_passing": found}), [*filter(None, [problem]), *missing])
+    return await add_unreviewed(noted, code, toolbox, author)
+
+
+async def add_unreviewed(
+    checked: CheckedChange, code: Objects, toolbox: Toolbox, author: PullRequestAuthor
+) -> CheckedChange:
+    """The result, with the credentials of a known form in files that are not reviewed because they are generated,
+    vendored or the like.
+
+    :raises CodeAccessError: if the files cannot be read.
+    """
     unread, are_all = await list_unreviewed(code, checked.merge_base, checked.head_sha, checked.touched)
-    beside, problem_beside = await search_commits(unread, toolbox, origin, known_forms=True)
-    notes = [each for each in dict.fromkeys((problem, problem_beside)) if each]
-    if not are_all:
-        notes.append("Not all unreviewed files were searched for credentials: they are too many or too large.")
-    if not is_all:
-        notes.append("Not all commits were searched for credentials that a later one took away.")
+    found, problem = await search_commits(unread, toolbox, find_origin(author.from_fork), known_forms=True)
+    missing = "Not all unreviewed files were searched for credentials: they are too many or too large."
+    noted = _note(checked, [*filter(None, [problem]), *([] if are_all else [missing])])
+    findings = tuple(sorted((*noted.findings, *map(redact_finding, found)), key=lambda finding: finding.sort_key))
+    return noted.model_copy(update={"findings": findings})
+
+
+def _note(checked: CheckedChange, notes: Sequence[str]) -> CheckedChange:
+    """The result, with what its security checks could not do."""
     layers = [
-        layer.model_copy(update={"note": " ".join([*filter(None, [layer.note]), *notes]) or None})
+        layer.model_copy(update={"note": " ".join(dict.fromkeys([*filter(None, [layer.note]), *notes])) or None})
         if layer.layer is Layer.security
         else layer
         for layer in checked.layers
     ]
-    findings = tuple(sorted((*checked.findings, *map(redact_finding, beside)), key=lambda finding: finding.sort_key))
-    return checked.model_copy(update={"findings": findings, "in_passing": found, "layers": tuple(layers)})
+    return checked.model_copy(update={"layers": tuple(layers)})

@@ -8,6 +8,7 @@ from typing import Literal
 
 from agents.review import reviewer
 from agents.review.layers import ModelPart, apply_path_filters
+from agents.review.transient_commits import add_unreviewed
 from agents.toolbox import Toolbox
 from bot.cli import sarif
 from bot.cli.fix import correct
@@ -88,7 +89,9 @@ async def _review_code(code: LocalRepository, toolbox: Toolbox) -> tuple[Review,
     loaded = parsing.load_from_checkout(config_file)
     settings = loaded.configuration
     kept = apply_path_filters(change, settings)
-    checked = await reviewer.check(kept, code, toolbox, settings, PullRequestAuthor(), _no_dependencies, trusted=True)
+    author = PullRequestAuthor()
+    checked = await reviewer.check(kept, code, toolbox, settings, author, _no_dependencies, trusted=True)
+    checked = await add_unreviewed(checked, code, toolbox, author)
     result = reviewer.build_review(checked, ModelPart(report=LayerReport(layer=Layer.model, note=_NO_MODEL)))
     named = tuple(f.model_copy(update={"id": make_finding_id(f.fingerprint)}) for f in result.findings)
     timed = result.model_copy(update={"findings": named, "seconds": time.perf_counter() - started})

@@ -1,5 +1,6 @@
 """Checks which level of the sandbox works here, and which attacks it refuses."""
 
+import os
 from collections.abc import Sequence
 
 from bot.doctor.diagnosis import Diagnosis, fail, ok
@@ -8,7 +9,7 @@ from safety.containment import ADVICE as NO_SANDBOX
 from safety.containment import CODE
 from workspace.sandbox.probes import ATTACKS
 from workspace.sandbox.probing import Wanted, probe, select_levels
-from workspace.sandbox.sandbox import SandboxLevel
+from workspace.sandbox.sandbox import SandboxLevel, find_groups
 
 
 async def check_sandbox(user: str, wanted: Wanted) -> Diagnosis:
@@ -30,6 +31,8 @@ def judge_levels(levels: Sequence[SandboxLevel], wanted: Wanted, more: str = "")
         return fail("sandbox", error.message, error.advice or "See docs/security.md.")
     refused = sum(attack.refused is True for attack in best.attacks)
     state = f"level {best.level} ({best.name}) is used and refuses {refused} of {len(ATTACKS)} attacks{more}"
+    if os.geteuid() == 0 and not find_groups():
+        state += "; no group of their own keeps runs apart, as the groups 61184 to 65519 do not exist in this container"
     if best.level < CODE:
         return fail("sandbox", f"{state}, so pull requests from forks are not checked", NO_SANDBOX)
     return ok("sandbox", state)

@@ -268,9 +268,15 @@ SHAPES: tuple[CredentialShape, ...] = (
 
 # --- values assigned to a telling name -----------------------------------------------------
 
+_KEYED = ("api", "auth", "access", "account", "private", "client", "service", "secret", "db", "encryption", "signing")
 ASSIGNED = _shape(
     "password",
-    "pass pwd secret key token",
+    " ".join(
+        [
+            "password passwd passphrase pwd secret token",
+            *(f"{word}{sign}key" for word in _KEYED for sign in ("", "_", "-")),
+        ]
+    ),
     r"(?P<name>(?i:pass(?:word|wd|phrase)|pwd|secret|(?:api|auth|access|account|private|client|service|secret|db|encryption|"
     r"signing)[_-]?key|(?<![a-z])token|[_-]token|(?-i:[a-z]Token)))"
     r"[\"'`\]]{0,2}\s{0,4}(?::=|=>|[:=])\s{0,4}"
@@ -356,8 +362,14 @@ NAMED = (
     ),
 )
 """Every form of a value assigned to a name, or compared with it, that a review searches."""
+NAMED_UNQUOTED = tuple(expression for expression in NAMED if "quote" not in expression.groupindex)
 _NAME_OF_ONE = re.compile(_NAMED)
-NAMED_HINTS = ("key", "pass", "pwd", "secret", "contrase")
+_KEYS = ("api", "auth", "service", "account", "db", "database", "priv", "private", "client")
+NAMED_HINTS = (
+    *("password", "passwd", "passphrase", "db_pass", "dbpass", "database_pass", "databasepass", "key_pass", "keypass"),
+    *("pwd", "secret", "contrase", *(f"{word}{sign}key" for word in _KEYS for sign in ("", "_"))),
+)
+"""Lower-case texts, one of which is in every such name."""
 
 _NOT_THE_VALUE = (
     "name|names|rule|rules|ref|refs|id|ids|path|file|folder|dir|field|fields|policy|url|uri|arn|type|hint"

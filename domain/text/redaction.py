@@ -8,7 +8,7 @@ import base64
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
@@ -20,6 +20,7 @@ from domain.text.credential_shapes import (
     ASSIGNED,
     NAMED,
     NAMED_HINTS,
+    NAMED_UNQUOTED,
     PRIVATE_KEY,
     SHAPES,
     CredentialShape,
@@ -39,6 +40,11 @@ AnyFinding = TypeVar("AnyFinding", bound=RawFinding)
 
 _WRAPPED = 16  # length from which values are also found with white space inside
 _MOST_PASSING = 200
+_PIECE = 1 << 15  # characters that one expression looks through at a time
+_SEAM = 1_000  # characters before a piece that it looks through again: more than a name with its value
+_BECOMES = re.compile("[:=]")
+_QUOTE = re.compile("[\"'`]")
+_AROUND_VALUE = re.compile("[:=\"'`]")
 
 
 class Redactor:
@@ -50,7 +56,7 @@ class Redactor:
     def __init__(self, known: Collection[str] = ()) -> None:
         self._known: dict[str, None] = {}
         self._passing: OrderedDict[str, tuple[str, ...]] = OrderedDict()
-        self._forms: tuple[str, ...] = ()
+        self._forms: tuple[tuple[str, str], ...] = ()  # each with its lower case
         self.learn(*known)
 
     def learn(self, *secrets: str) -> None:
@@ -83,7 +89,7 @@ class Redactor:
     def _arrange(self) -> None:
         """Sorts the longest first: a whole key before its lines."""
         every = dict.fromkeys(form for forms in (self._known, *self._passing.values()) for form in forms)
-        self._forms = tuple(sorted(every, key=len, reverse=True))
+        self._forms = tuple((form, form.lower()) for form in sorted(every, key=len, reverse=True))
 
 
 PROCESS_REDACTOR = Redactor()
@@ -167,19 +173,19 @@ def _in_base64(data: bytes) -> Iterator[str]:
             yield inner.translate(str.maketrans("+/", "-_"))
 
 
-def _without_known(text: str, forms: Iterable[str]) -> str:
-    forms = tuple(forms)
+def _without_known(text: str, forms: Sequence[tuple[str, str]]) -> str:
+    """:param forms: the longest first, each with its lower case."""
     if not forms:
         return text
     low = text.lower()
-    for form in forms:
-        if form.lower() in low:
+    for form, lower in forms:
+        if lower in low:
             mask = make_mask(_KNOWN) + "\n" * form.count("\n")
             text = re.sub(re.escape(form), lambda _, mask=mask: mask, text, flags=re.IGNORECASE)
     squeezed = "".join(text.split())
     if len(squeezed) == len(text):
         return text
-    wrapped = [flat for form in forms if len(flat := "".join(form.split())) >= _WRAPPED and flat in squeezed]
+    wrapped = [flat for form, _ in forms if len(flat := "".join(form.split())) >= _WRAPPED and flat in squeezed]
     return _without_wrapped(text, squeezed, wrapped) if wrapped else text
 
 
@@ -212,13 +218,37 @@ def _occurrences(form: str, text: str) -> Iterator[int]:
 
 
 def _without_shapes(text: str) -> str:
-    low = text.lower()
-    if "private key" in low:
+    """Masks a piece at a time: while an expression runs, no other thread of this process does.
+
+    A piece ends with a line if possible, and the end of the one before is looked at again with it.
+    """
+    if "private key" in text.lower():
         text = PRIVATE_KEY.sub(_mask_key, text)
+    masked: list[str] = []
+    piece, at = "", 0
+    while at < len(text):
+        end = _find_cut(text, at + _PIECE // 2, at + _PIECE)
+        piece, at = _mask_piece(piece + text[at:end]), end
+        seam = _find_cut(piece, len(piece) - 2 * _SEAM, len(piece) - _SEAM) if at < len(text) else len(piece)
+        masked.append(piece[:seam])
+        piece = piece[seam:]
+    return "".join(masked)
+
+
+def _find_cut(text: str, first: int, last: int) -> int:
+    """Where a text is cut: after the last line in a range, or the last word; at its end if it has neither."""
+    if last >= len(text):
+        return len(text)
+    first, last = max(first, 0), max(last, 0)
+    return text.rfind("\n", first, last) + 1 or text.rfind(" ", first, last) + 1 or last
+
+
+def _mask_piece(text: str) -> str:
+    low = text.lower()
     for shape in SHAPES:
         if any(hint in low for hint in shape.hints):
             text = shape.expression.sub(_ShapeMask(shape), text)
-    if any(hint in low for hint in ASSIGNED.hints):
+    if any(hint in low for hint in ASSIGNED.hints) and _BECOMES.search(text):
         text = ASSIGNED.expression.sub(_mask_assigned, text)
     if any(hint in low for hint in NAMED_HINTS):
         text = "\n".join(_without_named(line) for line in text.split("\n"))
@@ -227,8 +257,8 @@ def _without_shapes(text: str) -> str:
 
 def _without_named(line: str) -> str:
     low = line.lower()
-    if any(hint in low for hint in NAMED_HINTS) and find_credential_name(line):
-        for expression in NAMED:
+    if any(hint in low for hint in NAMED_HINTS) and _AROUND_VALUE.search(line) and find_credential_name(line):
+        for expression in NAMED if _QUOTE.search(line) else NAMED_UNQUOTED:
             line = expression.sub(_mask_named, line)
     return line
 

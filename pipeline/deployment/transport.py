@@ -62,7 +62,9 @@ class DeployTransport:
         return await self._run_workflow(environment.workflow, inputs)
 
     async def _run_command(self, sha: str, inputs: dict[str, str]) -> CommandOutcome:
-        return await run_while_current(self.context.services, self.context.run, self._execute(sha, inputs))
+        # A rollout that is under way comes to its end during a halt: half of one is worse.
+        work = self._execute(sha, inputs)
+        return await run_while_current(self.context.services, self.context.run, work, ends_at_halt=False)
 
     async def _execute(self, sha: str, inputs: dict[str, str]) -> CommandOutcome:
         services, run = self.context.services, self.context.run

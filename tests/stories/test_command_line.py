@@ -188,6 +188,17 @@ def _read(terminal: int) -> str:
     return told.decode()
 
 
+def test_a_credential_in_a_file_that_is_not_reviewed(repository: Path, reviewed: Reviewed) -> None:
+    """As on GitHub: what is certain by its form is found in minified code, too; what is only named so is not."""
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    (repository / "app.min.js").write_text(f"const t='{token}';\n")
+    (repository / "other.min.js").write_text("const password='Xk29fjQw81zz';\n")
+    told = reviewed(repository).told
+    assert re.search(r"^app\.min\.js:1: (error|critical) \S*github-token", told, re.MULTILINE), told
+    assert "other.min.js:1" not in told
+    assert token not in told
+
+
 def test_what_is_staged(repository: Path, reviewed: Reviewed) -> None:
     (repository / "app.py").write_text("import os\n")
     subprocess.run(["git", "add", "app.py"], cwd=repository, check=True)

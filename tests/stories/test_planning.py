@@ -10,6 +10,7 @@ from inline_snapshot import snapshot
 
 from agents.llm.models import Models
 from agents.llm.scripted import Fails, Says, ScriptedModel, Stalls, Uses
+from bot.cli import halt
 from memory.gates import gates
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
@@ -237,21 +238,49 @@ async def test_cancelled_while_it_waits(mode: str, story_with_model: Story, mode
 async def test_cancelled_while_it_searches(story_with_model: Story, model: ScriptedModel) -> None:
     """What a model has Forge search ends with the run, however slow the patterns of one message are."""
     asked = await open_issue(story_with_model, **{"deep.txt": "a" * 30_000 + "\n"})
-    slow = f"(a|aa)*(a|aa)*(a|aa)*b{os.getpid()}"
+    slow = f"{_SLOW}{os.getpid()}"
     model.when("Discounts", Uses([("grep", {"pattern": slow})] * 30), plan())
     await asked.alice.comment(asked.issue, "/forge plan")
-    for _ in range(600):
-        if _is_searched(slow):
-            break
-        await asyncio.sleep(0.1)
-    else:
-        pytest.fail("it never searched")
+    await _wait_until_searched(slow)
     async with asyncio.timeout(45):
         await asked.comment(asked.alice, "/forge cancel")
     assert "stopped" in asked.status
     assert (await asked.run()).reason == "aborted"
     assert not _is_searched(slow)
     assert len(model.calls) == 1
+
+
+async def test_halted_while_it_searches(story_with_model: Story, model: ScriptedModel) -> None:
+    """A halt ends it as soon as a cancellation does; it is done again when the operator lets Forge go on."""
+    asked = await open_issue(story_with_model, **{"deep.txt": "a" * 30_000 + "\n"})
+    slow = f"{_SLOW}{os.getpid()}x"
+    model.when("Discounts", Uses([("grep", {"pattern": slow})]), plan())
+    await asked.alice.comment(asked.issue, "/forge plan")
+    await _wait_until_searched(slow)
+    await halt.halt(story_with_model.forge.settings, "prices look wrong")
+    await story_with_model.settle()
+    assert not _is_searched(slow)
+    run = await asked.run()
+    assert (run.state, run.reason) == ("waiting", "halted")
+
+    await halt.resume(story_with_model.forge.settings)
+    await story_with_model.settle()
+    assert (await asked.run()).state == "completed"
+    assert "planned this issue" in asked.status
+    assert any("Carts get a discount" in each.body for each in story_with_model.answers(asked.issue))
+    assert len(model.calls) == 2
+
+
+_SLOW = "([a-z]{1,140}){1,140}b"
+"""A pattern that takes an engine of linear time a millisecond for each letter."""
+
+
+async def _wait_until_searched(pattern: str) -> None:
+    for _ in range(600):
+        if _is_searched(pattern):
+            return
+        await asyncio.sleep(0.1)
+    pytest.fail("it never searched")
 
 
 def _is_searched(pattern: str) -> bool:

@@ -52,6 +52,11 @@ class Capture(asyncio.Protocol):
         stack.callback(transport.close)
         return writing
 
+    @property
+    def total(self) -> int:
+        """Bytes printed so far."""
+        return self._total
+
     def data_received(self, data: bytes) -> None:
         self._total += len(data)
         room = self._half - len(self._head)

@@ -28,7 +28,7 @@ from workspace.sandbox import bubblewrap, registry_proxy
 from workspace.sandbox.launcher import BOOT, SYSTEM, choose_reserve, explain_excess
 from workspace.sandbox.output import Capture, Output, wait_for_end
 from workspace.sandbox.registry_proxy import Address, Forwarder
-from workspace.sandbox.suspension import ProgramControl
+from workspace.sandbox.suspension import ProgramControl, measure_work
 from workspace.temporary import temporary_folder
 
 LIMITS = 1
@@ -41,6 +41,8 @@ _GROUPS = range(61_184, 65_520)
 _MEGABYTE = 1 << 20
 PATIENCE = 10
 """How much longer than its processor time a tool of ours may take on a busy machine."""
+_IDLE = 30.0
+"""Seconds after which a tool of ours that does nothing is stopped: it waits for what never comes."""
 _OUT_OF_TIME = (-signal.SIGXCPU, 128 + signal.SIGXCPU)  # level 1, and the others, which have a process around it
 _LOOK = 0.2  # seconds between two checks of what a program writes; more if a check takes long
 # dash and busybox call the process limit -p, bash calls it -u.
@@ -130,6 +132,7 @@ class SandboxCommand:
         the others every account of the machine can read them in the list of processes.
     :param proxy: the only address it may reach, at ``registry_proxy.INSIDE``. Level 3 only.
     :param control: pauses it while it runs.
+    :param idle_seconds: it is stopped when it neither worked nor printed anything for so long; None if it may wait.
     """
 
     argv: tuple[str, ...]
@@ -148,14 +151,15 @@ class SandboxCommand:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     proxy: Address | None = None
     control: ProgramControl | None = None
+    idle_seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class Completed:
     """How a program ended.
 
-    ``status`` is None if it was stopped: at its time limit, for printing far too much, or for what it wrote; the last
-    line of ``stderr`` says so in the last case.
+    ``status`` is None if it was stopped: at its time limit, for printing far too much, for what it wrote, or for doing
+    nothing; the last line of ``stderr`` says so in the last two cases.
     """
 
     status: int | None
@@ -167,9 +171,12 @@ class Completed:
 class Sandbox:
     """Starts programs at a given level. Made once per process by ``workspace.sandbox.probing.make_sandbox``."""
 
-    def __init__(self, levels: Sequence[SandboxLevel], account: UnixAccount | None) -> None:
+    def __init__(
+        self, levels: Sequence[SandboxLevel], account: UnixAccount | None, groups: Sequence[int] | None = None
+    ) -> None:
         self.levels = tuple(levels)
         self.account = account
+        self._groups = find_groups() if groups is None else groups
 
     def strongest(self) -> SandboxLevel:
         """The highest level that works here."""
@@ -202,9 +209,10 @@ class Sandbox:
         """A temporary folder that only Forge and what runs in it can enter.
 
         As root, it belongs to a group that nothing else has. So programs of one account cannot reach each other's
-        folders, whose names they may know.
+        folders, whose names they may know. Where this machine lends no groups, it belongs to the account's own.
         """
-        with self._close_folder("files", _choose_group()) as path:
+        own = 0 if self.account is None else self.account.gid
+        with self._close_folder("files", secrets.choice(self._groups) if self._groups else own) as path:
             yield path
 
     @contextlib.contextmanager
@@ -223,10 +231,14 @@ class Sandbox:
         :raises ToolError: as :meth:`run`, and if it did not finish.
         """
         seconds = command.seconds
-        patient = replace(command, seconds=PATIENCE * seconds, processor_seconds=seconds)
+        idle = _IDLE if command.idle_seconds is None else command.idle_seconds
+        patient = replace(command, seconds=PATIENCE * seconds, processor_seconds=seconds, idle_seconds=idle)
         done = await self.run(patient, level)
+        name = Path(command.argv[0]).name
+        if done.status is None and done.stderr.data.endswith(_explain_idle(idle).encode() + b".\n"):
+            raise ToolError(f"{name} {_explain_idle(idle).removeprefix('it ')} and was stopped.")
         if done.stdout.is_complete and (done.status is None or done.status in _OUT_OF_TIME):
-            raise ToolError(f"{Path(command.argv[0]).name} did not finish within {seconds:g} seconds and was stopped.")
+            raise ToolError(f"{name} did not finish within {seconds:g} seconds and was stopped.")
         return done
 
     async def try_level(self, command: SandboxCommand, level: int) -> Completed:
@@ -238,7 +250,10 @@ class Sandbox:
             started = time.monotonic()
             process = await self._spawn(start, command, pipes)
             reserve = choose_reserve(str(command.folder))
-            watching = asyncio.create_task(_stop_when_full(process.pid, command, reserve))
+            watching = [
+                asyncio.create_task(_stop_when_full(process.pid, command, reserve)),
+                asyncio.create_task(_stop_when_idle(process.pid, command, outputs, level)),
+            ]
             control = command.control or ProgramControl()
             control.attach(process.pid)
             try:
@@ -246,15 +261,16 @@ class Sandbox:
                     status = await wait_for_end(process, outputs, command.seconds)
             finally:
                 control.detach()
-                why_full = watching.result() if watching.done() else ""
-                watching.cancel()
+                why = next((each.result() for each in watching if each.done()), "")
+                for each in watching:
+                    each.cancel()
                 _kill_group(process.pid)
                 await process.wait()
             done = Completed(status, outputs[0].output(), outputs[1].output(), time.monotonic() - started)
             if start.forwarder and start.forwarder.trouble:
                 done = _append_line(done, start.forwarder.trouble)
-            why_full = why_full or await _explain_excess(command, reserve)
-            return replace(_append_line(done, f"Stopped: {why_full}."), status=None) if why_full else done
+            why = why or await _explain_excess(command, reserve)
+            return replace(_append_line(done, f"Stopped: {why}."), status=None) if why else done
 
     def _start(self, command: SandboxCommand, level: int, stack: contextlib.ExitStack) -> "_Start":
         if command.writable and level == LIMITS:
@@ -337,8 +353,17 @@ class Sandbox:
                 os.close(pipe)
 
 
-def _choose_group() -> int:
-    return secrets.choice(_GROUPS)
+def find_groups(mapped: str | None = None) -> Sequence[int]:
+    """The groups for folders; none where a user namespace does not have them, as in some containers.
+
+    :param mapped: the content of ``/proc/self/gid_map``: first group inside, outside, and how many, in each line.
+    """
+    try:
+        lines = (Path("/proc/self/gid_map").read_text() if mapped is None else mapped).splitlines()
+    except OSError:
+        return _GROUPS  # no Linux, so no namespace
+    ranges = [(int(first), int(first) + int(count)) for first, _, count in map(str.split, lines)]
+    return [group for group in _GROUPS if any(first <= group < end for first, end in ranges)]
 
 
 def _find_group(folder: Path, account: UnixAccount | None) -> int:
@@ -420,6 +445,28 @@ async def _stop_when_full(group: int, command: SandboxCommand, reserve: int) -> 
             _kill_group(group)
             return why
         pause = max(_LOOK, time.monotonic() - started)
+
+
+async def _stop_when_idle(group: int, command: SandboxCommand, outputs: Sequence[Capture], level: int) -> str:
+    """Kill a group of processes that does nothing for too long, and tell so. Never returns before that."""
+    longest = command.idle_seconds
+    if longest is None or not Path("/proc/self/stat").exists():
+        return await asyncio.get_running_loop().create_future()
+    seen: object = None
+    since = time.monotonic()
+    while time.monotonic() - since < longest:
+        await asyncio.sleep(longest / 10)
+        # The launcher of level 2 looks after the program all the time.
+        done = await asyncio.to_thread(measure_work, group, counts_itself=level != LANDLOCK)
+        now = (done, [output.total for output in outputs])
+        if now != seen:
+            seen, since = now, time.monotonic()
+    _kill_group(group)
+    return _explain_idle(longest)
+
+
+def _explain_idle(seconds: float) -> str:
+    return f"it did nothing for {seconds:g} seconds"
 
 
 async def _explain_excess(command: SandboxCommand, reserve: int) -> str:

@@ -1,4 +1,4 @@
-"""Pauses a program that runs in the sandbox, with everything it started, and lets it go on.
+"""Pauses a program that runs in the sandbox, with everything it started, lets it go on, and measures what it does.
 
 The kernel stops the processes (SIGSTOP), so no program can refuse, and none that is stopped can wake another.
 """
@@ -57,6 +57,16 @@ class ProgramControl:
                 with suppress(ProcessLookupError):
                     signal.pidfd_send_signal(process, signal.SIGCONT)
                 os.close(process)
+
+
+def measure_work(launcher: int, *, counts_itself: bool) -> tuple[tuple[int, int], ...]:
+    """What the processes below a launcher have done: the number of each, and its processor time in ticks.
+
+    :param counts_itself: it became the program, or only waits for it.
+    """
+    processes = [*([launcher] if counts_itself else []), *sorted(_list_below(launcher, _list_parents()))]
+    fields = ((process, _read_fields(f"/proc/{process}/stat")) for process in processes)
+    return tuple((process, int(each[11]) + int(each[12])) for process, each in fields if each)
 
 
 async def _run_to_end(work: Callable[[int, dict[int, int]], bool], launcher: int, told: dict[int, int]) -> bool:

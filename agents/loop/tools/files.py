@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.loop.tools.grep_patterns import to_extended
+from agents.loop.tools.grep_patterns import to_linear
 from agents.loop.tools.tool import LONGEST_ANSWER, Tool, ToolMistake
 from domain import globs
 from domain.text.escaping import strip_invisible
@@ -69,7 +69,7 @@ def make_file_tools(snapshot: Snapshot | Current, *, never_send: Sequence[str], 
     offered: tuple[tuple[str, str, type[BaseModel], Callable[[_Files, Any], Awaitable[str]]], ...] = (
         ("read_file", "Shows numbered lines of a text file.", ReadFile, _Files.read_file),
         ("glob", "Lists the files whose path matches a pattern.", Glob, _Files.glob),
-        ("grep", "Finds lines in text files, by an extended regular expression (grep -E).", Grep, _Files.grep),
+        ("grep", "Finds lines in text files, by a regular expression without look-around.", Grep, _Files.grep),
     )
     return tuple(Tool(name, text, takes, _redact_answers(files, call, redact)) for name, text, takes, call in offered)
 
@@ -188,7 +188,7 @@ def _check_pattern(arguments: Grep) -> str:
         raise ToolMistake("The pattern holds a line break or a NUL. A search looks at one line at a time.")
     if any("\ud800" <= character <= "\udfff" for character in pattern):
         raise ToolMistake("The pattern is not UTF-8.")
-    return pattern if arguments.fixed else to_extended(pattern)
+    return pattern if arguments.fixed else to_linear(pattern)
 
 
 def _explain_no_match(pattern: str) -> str:

@@ -1,7 +1,7 @@
-"""Translates regular expressions of models to those of ``grep -E``, or says what ``grep -E`` does not know.
+"""Translates regular expressions of models to those of the search, or says what the search does not know.
 
-grep would read ``\\d`` as a d, and ``[\\w.]`` as a backslash, a w and a dot: it would silently find nothing.
-Backreferences are refused because they make matching take exponential time.
+They are Rust's (https://docs.rs/regex), with the letters and digits of ASCII, and signs that stand for themselves as in
+``grep -E``: a brace that bounds nothing, and in brackets ``[``, ``&`` and ``~``.
 """
 
 import re
@@ -22,17 +22,21 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _LARGEST = 20_000
-_MEMBER = re.compile(r"\[:\w+:\]|\\.|\[(?=[.:=])|.", re.DOTALL)
-_OUTSIDE = {"d": "[0-9]", "D": "[^0-9]", "t": "\t", "r": "\r", "'": "'", "`": "`"}
-_AS_THEY_ARE = frozenset("wWsSbB")
-_INSIDE = {"d": "0-9", "w": "[:alnum:]_", "s": "[:space:]", "t": "\t", "r": "\r"}
-_PLACED = frozenset({"]", "[", r"\]", r"\[", r"\^", r"\-"})  # members whose meaning depends on their place
+_MEMBER = re.compile(r"\[:\w+:\]|\\.|.", re.DOTALL)
+_CLASSES = {"d": "0-9", "w": "0-9A-Za-z_", "s": r"\t\n\v\f\r "}
+_ESCAPES = {
+    **{letter: f"[{members}]" for letter, members in _CLASSES.items()},
+    **{letter.upper(): f"[^{members}]" for letter, members in _CLASSES.items()},
+    "t": r"\t",
+    "r": r"\r",
+}
+_PLACES = {"b": r"(?-u:\b)", "B": r"\B"}
 
 
-def to_extended(pattern: str) -> str:
-    """The expression in the syntax of ``grep -E``. ``$`` also matches before the carriage return of a CRLF.
+def to_linear(pattern: str) -> str:
+    """The expression in the syntax of the search. ``$`` also matches before the carriage return of a CRLF.
 
-    :raises ToolMistake: it holds something that ``grep -E`` cannot express.
+    :raises ToolMistake: it holds something that the search does not know.
     """
     tokens = list(_TOKEN.finditer(pattern))
     if _measure(tokens) > _LARGEST:
@@ -41,10 +45,7 @@ def to_extended(pattern: str) -> str:
 
 
 def _measure(tokens: Iterable[re.Match[str]]) -> int:
-    """How many characters a pattern has with everything written out that a bound repeats.
-
-    The C library writes it out, and fails in ways of its own where that needs more memory than there is.
-    """
+    """How many characters a pattern has with everything written out that a bound repeats, as the engine does."""
     sizes, last = [0], 0  # of the groups that are open, and of what a bound would repeat
     for token in tokens:
         if token["bound"] is not None:
@@ -64,51 +65,31 @@ def _measure(tokens: Iterable[re.Match[str]]) -> int:
 
 def _translate(token: re.Match[str]) -> str:
     if token["escape"] is not None:
-        return _escape(token["escape"])
+        return _PLACES.get(token["escape"]) or _escape(token["escape"])
     if token["members"] is not None:
-        return _bracket(token["negated"], token["members"])
-    if token["group"] is not None:
-        return _group(token["group"])
+        return f"[{token['negated']}{''.join(map(_member, _MEMBER.findall(token['members'])))}]"
+    if token["group"] is not None and token["group"] != "(?:":
+        raise _unknown(token["group"])
     if token["brace"] is not None:
         return r"\{"
+    if token["bound"] is not None:
+        return token["bound"].replace("{,", "{0,")
     return "\r?$" if token["end"] is not None else token[0]
 
 
 def _escape(character: str) -> str:
-    if character in _OUTSIDE:
-        return _OUTSIDE[character]
-    if character.isascii() and character.isalnum() and character not in _AS_THEY_ARE:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isascii() and character.isalnum():
         raise _unknown(f"\\{character}")
-    return f"\\{character}"
-
-
-def _group(opening: str) -> str:
-    if opening != "(?:":
-        raise _unknown(opening)
-    return "("
-
-
-def _bracket(negated: str, members: str) -> str:
-    """A POSIX bracket expression. A backslash is no escape in it, so special members move to where they are plain."""
-    parts = _MEMBER.findall(members)
-    placed = {part[-1] for part in parts if part in _PLACED}
-    first, opening, caret, dash = (sign if sign in placed else "" for sign in "][^-")
-    ordinary = "".join(_member(part) for part in parts if part not in _PLACED)
-    body = first + ordinary + opening + caret + dash
-    if negated or not body.startswith("^"):
-        return f"[{negated}{body}]"
-    return r"\^" if body == "^" else "[-^]"
+    return f"\\{character}" if character.isascii() else character
 
 
 def _member(text: str) -> str:
-    if len(text) != 2 or text[0] != "\\":
-        return text
-    character = text[1]
-    if character in _INSIDE:
-        return _INSIDE[character]
-    if character.isascii() and character.isalnum():
-        raise _unknown(f"[{text}]")
-    return character
+    """A member of a bracket expression."""
+    if len(text) == 2:
+        return _escape(text[1])
+    return f"\\{text}" if text in {"[", "]", "&", "~", "^"} else text
 
 
 def _unknown(what: str) -> ToolMistake:

@@ -48,7 +48,8 @@ async def work_in_shadow(
     try:
         async with services.open_gateway(client.fetch_response, bounds) as gateway:
             task = DelegatedTask(context, configuration, told, draft, gateway, built)
-            done = await run_while_current(services, context.run, _Work(task, key).run())
+            work = _Work(task, key).run()  # a halt ends it at its next call of a model
+            done = await run_while_current(services, context.run, work, ends_at_halt=False)
     except BrokenCheckpoint as error:
         done = ExternalWork(key=told.key, problem=str(error))
     except (CodeAccessError, ToolError, OSError) as error:

@@ -165,3 +165,39 @@ def test_a_new_key_whose_first_line_every_key_of_its_kind_has() -> None:
     on_one_line = [(1, f'KEY = "{BEGIN}\\n{same}\\n{new}"')]
     assert scan("a.py", on_one_line, [f'KEY = "{BEGIN}\\n{same}\\n{old}"']) != []
     assert scan("a.py", on_one_line, [f'KEY = b"{BEGIN}\\n{same}\\n{new}"']) == []
+
+
+_PASSWORD = "Xk29fjQw" + "81zz"
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("requirements.txt", f"--index-url https://deploy:{_PASSWORD}@pypi.corp-internal.net/simple"),
+        ("deploy/constraints.txt", f"--extra-index-url https://deploy:{_PASSWORD}@pypi.corp-internal.net/simple"),
+        (".netrc", f"machine pypi.corp-internal.net login deploy password {_PASSWORD}"),
+        ("build/_netrc", f"  password {_PASSWORD}"),
+        ("settings.xml", f"      <password>{_PASSWORD}</password>"),
+        ("ci/maven.XML", f"<passphrase> {_PASSWORD} </passphrase>"),
+    ],
+)
+def test_a_password_where_its_file_says_that_it_is_one(path: str, line: str) -> None:
+    assert [hit.line for hit in scan(path, [(3, line)], [])] == [3]
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("requirements.txt", "--index-url https://pypi.corp-internal.net/simple"),
+        ("requirements.txt", "--index-url https://${USER}:${PASSWORD}@pypi.corp-internal.net/simple"),
+        ("README.txt", f"--index-url https://deploy:{_PASSWORD}@pypi.corp-internal.net/simple"),
+        ("tests/requirements.txt", f"--index-url https://deploy:{_PASSWORD}@pypi.corp-internal.net/simple"),
+        (".netrc", "machine pypi.corp-internal.net login deploy password $PASSWORD"),
+        ("notes.cfg", f"the password {_PASSWORD.lower()} is old"),
+        ("settings.xml", "<password>${env.DEPLOY_PASSWORD_2}</password>"),
+        ("settings.xml", "<password>{COQLCE6DU6GtcS5P=}</password>"),
+        ("src/test/resources/settings.xml", f"<password>{_PASSWORD}</password>"),
+    ],
+)
+def test_what_stands_for_a_password_or_explains_one(path: str, line: str) -> None:
+    assert scan(path, [(3, line)], []) == []

@@ -387,3 +387,31 @@ def test_time_grows_with_the_length(piece: str) -> None:
 @given(st.lists(st.sampled_from(HARD), min_size=1, max_size=6))
 def test_time_grows_with_the_length_of_a_mixture(pieces: list[str]) -> None:
     assert _measure_growth(redact_outgoing, "".join(pieces), 20_000) < 40
+
+
+# --- long texts ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("between", ["\n", " ", "x"])
+def test_a_secret_is_found_wherever_a_long_text_is_cut(between: str) -> None:
+    """It is looked through in pieces, of 32,768 characters and a little."""
+    token, line = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", 'password =\n  "gT5#kk2!xQ9z"'
+    for place in range(31_000, 34_000, 37):
+        text = "word ".ljust(place, between[-1]) + f" {token} {line}" + " and more words" * 4_000
+        redacted = redact(text)
+        assert token not in redacted
+        assert "gT5#" not in redacted
+        assert redacted.count("\n") == text.count("\n")
+
+
+def test_a_long_text_without_secrets_stays() -> None:
+    text = "".join(f"{number}: an ordinary line about keys, tokens = {number} and secrets\n" for number in range(9_000))
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize("told", ["key=", "password", "api_key", "my_secret", "auth key = "])
+def test_names_without_values_take_no_time(told: str) -> None:
+    text = told * (2_000_000 // len(told))
+    began = time.process_time()
+    assert redact(text) == text
+    assert time.process_time() - began < 1.5

@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from workspace.sandbox.sandbox import (
     SandboxCommand,
     SandboxLevel,
     find_account,
+    find_groups,
     tool_path,
 )
 
@@ -156,6 +158,47 @@ async def test_a_tool_of_ours_is_stopped_by_its_processor_time_alone(sandbox: Sa
                 endless = SandboxCommand(("/bin/sh", "-c", "while :; do :; done"), folder, seconds=1)
                 with pytest.raises(ToolError, match=r"sh did not finish within 1 seconds"):
                     await sandbox.run_tool(endless, level.level)
+
+
+async def test_a_tool_of_ours_that_does_nothing_is_stopped_long_before_the_clock(sandbox: Sandbox) -> None:
+    """At each level: one that sleeps is stopped and named, one that works in silence or prints now and then goes on."""
+    working = "for i in 1 2 3 4; do n=0; while [ $n -lt 200000 ]; do n=$((n+1)); done; sleep 0.9; done; echo done"
+    printing = "for i in 1 2 3 4; do sleep 0.9; echo $i; done; echo done"
+    for level in [each.level for each in sandbox.levels if each.works]:
+        with sandbox.folder() as folder:
+            for script in (working, printing):
+                busy = SandboxCommand(("/bin/sh", "-c", script), folder, seconds=20, idle_seconds=3)
+                assert text(await sandbox.run_tool(busy, level)).endswith("done")
+            sleeping = SandboxCommand(("/bin/sh", "-c", "echo begun; sleep 90"), folder, seconds=20, idle_seconds=1)
+            began = time.monotonic()
+            with pytest.raises(ToolError, match=r"sh did nothing for 1 seconds"):
+                await sandbox.run_tool(sleeping, level)
+            assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize(
+    ("mapped", "number"),
+    [
+        ("         0          0 4294967295\n", 4336),
+        ("0 1000 1\n", 0),
+        ("0 1000 1\n1 100000 65536\n", 4336),
+        ("0 1000 1\n1 100000 50000\n", 0),
+        ("0 1000 1\n1 100000 62000\n", 817),
+    ],
+)
+async def test_only_groups_that_the_namespace_has_are_lent(mapped: str, number: int) -> None:
+    assert len(find_groups(mapped)) == number
+
+
+@needs_root
+async def test_without_groups_to_lend_programs_run_all_the_same(sandbox: Sandbox) -> None:
+    bare = Sandbox(sandbox.levels, sandbox.account, groups=[])
+    for level in [each.level for each in sandbox.levels if each.works]:
+        assert text(await shell(bare, "cat file.txt", level)) == "content"
+    with bare.folder() as folder:
+        assert bare.account is not None
+        assert folder.stat().st_gid == bare.account.gid
+        assert folder.stat().st_mode & 0o007 == 0
 
 
 async def test_a_child_that_keeps_the_pipes_does_not_hold_us(sandbox: Sandbox) -> None:

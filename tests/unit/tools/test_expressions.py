@@ -1,10 +1,10 @@
-"""An expression finds with git grep what Python's finds, or is refused."""
+"""An expression finds in a search what Python's finds, or is refused."""
 
 import re
 
 import pytest
 
-from agents.loop.tools.grep_patterns import to_extended
+from agents.loop.tools.grep_patterns import to_linear
 from agents.loop.tools.tool import ToolMistake, ToolOutcome
 from tests.unit.tools.conftest import Opened
 from tests.unit.workspace.remotes import Author
@@ -18,6 +18,7 @@ PATTERNS = (
     r"return {", r"\t", r"[\t]", r"\[\d\]", r"[\[\]]", r"[\]]", r"[]]", r"[^\]]$", r"\\", r"[\\]", r"[\^]", r"[\^-]",
     r"^[-\d]", r"[a\-c]", r"[\^\[]", r"\`", r"it\'s", r"<div.*?>", r"a{2}", r"a\{2\}", r"^$", r"\$\d", r"[a-c]\d",
     r"\S", r"[\[.]", r"[^^]", r"[-^]", r"^\W", r"\.", r"[\d.]+$", r"x|y", r"(a|b)\d", r"\"a\"", r"a\-?",
+    r"[\s\S]x", r"[x&~]$", r"[1[]1", r"\w{1,}-", r"a{,3}$",
 )  # fmt: skip
 
 
@@ -27,8 +28,8 @@ async def test_the_same_lines_are_found(author: Author, opened: Opened) -> None:
         outcome = await call("grep", pattern=pattern)
         wanted = {i for i, line in enumerate(LINES, 1) if re.search(pattern, line)}
         assert wanted, pattern
-        assert list_lines(outcome, "a") == wanted, (pattern, to_extended(pattern))
-        assert list_lines(outcome, "crlf") >= wanted, (pattern, to_extended(pattern))
+        assert list_lines(outcome, "a") == wanted, (pattern, to_linear(pattern))
+        assert list_lines(outcome, "crlf") >= wanted, (pattern, to_linear(pattern))
 
 
 def list_lines(outcome: ToolOutcome, file: str) -> set[int]:
@@ -40,13 +41,12 @@ def list_lines(outcome: ToolOutcome, file: str) -> set[int]:
 )
 def test_what_cannot_be_said_is_refused(pattern: str) -> None:
     with pytest.raises(ToolMistake, match="does not know"):
-        to_extended(pattern)
+        to_linear(pattern)
 
 
 def test_what_repeats_what_repeats_is_refused_before_it_is_written_out() -> None:
-    """The C library would need gigabytes for it, and fails in ways of its own."""
     for pattern in (r"((a{1,100}){1,100}){1,100}b", r"(?:a{2000}){2000}"):
         with pytest.raises(ToolMistake, match="too often"):
-            to_extended(pattern)
+            to_linear(pattern)
     for pattern in (r"(\d{1,3}\.){3}\d{1,3}", r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", r".{0,200}x.{0,200}"):
-        assert to_extended(pattern)
+        assert to_linear(pattern)

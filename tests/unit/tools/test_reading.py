@@ -184,7 +184,15 @@ async def test_a_hostile_pattern_ends_in_time(author: Author, opened: Opened, pa
 
 
 @pytest.mark.parametrize(
-    ("pattern", "says"), [("(", "Unmatched"), ("[", "fixed=true"), ("a\nb", "line"), ("", "least")]
+    ("pattern", "says"),
+    [
+        ("(", "unclosed group"),
+        ("[", "fixed=true"),
+        ("(a)\\1", "no look-around"),
+        ("a{1000}{20}\\W{1000}", "too"),
+        ("a\nb", "line"),
+        ("", "least"),
+    ],
 )
 async def test_a_pattern_that_is_none(author: Author, opened: Opened, pattern: str, says: str) -> None:
     call = await opened(author.commit(FILES))
