@@ -47,7 +47,10 @@ def render_paused(by: str) -> CheckText:
 
 def render_excluded(reason: str, problem: str | None = None, *, is_required: bool = False) -> CheckText:
     """:param is_required: the base branch requires the check, so it does not pass unread."""
-    asked = "**Next:** a branch to which this could be merged requires the check: write `/forge review` to have it reviewed (role triage)."
+    asked = (
+        "**Next:** a branch to which this could be merged requires the check: write `/forge review` to have it "
+        "reviewed (role triage)."
+    )
     parts = [reason, "Forge checked nothing on this head.", *([asked] if is_required else []), *_warning(problem)]
     return CheckText("Not reviewed", "\n\n".join(parts))
 
