@@ -151,6 +151,10 @@ class Merging(Protocol):
         """Whether a branch, which need not exist, is known to take no unsigned commits from the App."""
         ...
 
+    async def protected_branches(self, repository: RepositoryRef) -> Sequence[str]:
+        """The names of the branches to which branch protection or a ruleset applies."""
+        ...
+
     async def objections(self, repository: RepositoryRef, number: int) -> Collection[str]:
         """The logins of those whose newest review with an opinion requests changes and was not dismissed."""
         ...

@@ -11,13 +11,14 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from domain.text.escaping import strip_invisible
+from domain.text.hidden_characters import fold_alike
 
 PREFIX = "/forge"
 MOST_READ = 16_000  # characters of a comment; text after them never commands
 
 _MARKDOWN = MarkdownIt("commonmark").enable("strikethrough")
 _STARTS = re.compile(rf"{PREFIX}(?=[ \t]|$)", re.IGNORECASE)
-_NEARLY_STARTS = re.compile(rf"\s*{PREFIX}(?:[\s:_\u2013\u2014-]+\S|[^\x00-\x7f])", re.IGNORECASE)
+_NEARLY_STARTS = re.compile(rf"\s*{PREFIX}(?:[\s:,/_\u2013\u2014-]+\S|[^\x00-\x7f])", re.IGNORECASE)
 _STARTS_RAW = re.compile(rf"[ ]{{0,3}}{PREFIX}", re.IGNORECASE)
 _DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?")
 _TAG = re.compile(r"""<(/?)([a-z][a-z0-9-]*)(?=[\s/>])(?:[^<>"']|"[^"]*"|'[^']*')*>""", re.IGNORECASE)
@@ -43,7 +44,7 @@ def is_exact(line: str) -> bool:
 
 def unify(text: str) -> str:
     """The text as it looks to people: plain blanks, slashes and letters, and nothing that cannot be seen."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", strip_invisible(text))
+    return text if text.isascii() else fold_alike(unicodedata.normalize("NFKC", strip_invisible(text)))
 
 
 def find_command_lines(body: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ _NEAR = 0.6  # how similar a verb must be to suggest it
 
 _LINE = re.compile(r"\S+[ \t]*(?P<verb>\S*)[ \t]*(?P<rest>.*)", re.DOTALL)
 
-_NEAR_PREFIX = re.compile(r"/forge[\s:_\u2013\u2014-]*", re.IGNORECASE)
+_NEAR_PREFIX = re.compile(r"/forge[\s:,/_\u2013\u2014-]*", re.IGNORECASE)
 _OTHER_SCRIPT = re.compile(r"/forge[^\x00-\x7f]{1,20}", re.IGNORECASE)
 
 _TEXTS = frozenset({"reason", "conditions", "justification", "text"})

@@ -47,23 +47,12 @@ def render_paused(by: str) -> CheckText:
 
 def render_excluded(reason: str, problem: str | None = None, *, is_required: bool = False) -> CheckText:
     """:param is_required: the base branch requires the check, so it does not pass unread."""
-    asked = "**Next:** this branch requires the check: write `/forge review` to have it reviewed (role triage)."
+    asked = (
+        "**Next:** a branch to which this could be merged requires the check: write `/forge review` to have it "
+        "reviewed (role triage)."
+    )
     parts = [reason, "Forge checked nothing on this head.", *([asked] if is_required else []), *_warning(problem)]
     return CheckText("Not reviewed", "\n\n".join(parts))
-
-
-def render_only_for(base: str, own_name: str, own: CheckText) -> CheckText:
-    """For a verdict that would pass, under the name that other branches require, too.
-
-    :param own_name: of the check that has the verdict.
-    """
-    branch, name = inline_code(base), inline_code(own_name)
-    why = (
-        f"{branch} has changes of its own, which this review did not look at: with this head they would go into any "
-        f"branch to which the pull request is moved. So the verdict stands in {name}.\n\n**Next:** somebody who may "
-        f"change the rules of {branch} requires {name} there instead of {inline_code(CHECK_NAME)}."
-    )
-    return CheckText(f"Reviewed for {escape(base)} only", f"{why}\n\n{own.summary}", own.text)
 
 
 def render_merge_group(number: int, head_sha: str, review: Review | None, *, is_excluded: bool = False) -> CheckText:

@@ -74,7 +74,15 @@ def apply_answers(review: Review, gates: Sequence[Gate]) -> Review:
         reasons.append(_explain_approval(gate))
     findings = [finding for finding in review.findings if finding.fingerprint not in accepted]
     counting = raise_confirmed(findings, review.judged)
-    verdict = decide(counting, review.risk, review.layers, review.not_looked_at, review.in_history, review.unread)
+    verdict = decide(
+        counting,
+        review.risk,
+        review.layers,
+        review.not_looked_at,
+        review.in_history,
+        review.unread,
+        review.held_for,
+    )
     decision = verdict.decision
     base = _summarise_rest(review) if accepted and decision is Decision.approve else verdict.reasons
     gate = approved.get(("human_review", _digest_codes(verdict.reasons)))
@@ -240,7 +248,7 @@ def _request_human(review: Review, configuration: Configuration, gates: Sequence
     if base.decision is not Decision.require_human:
         return []
     reasons = [reason for reason in base.reasons if not reason.code.startswith("gate.")]
-    role = "maintain" if review.risk.level is RiskLevel.critical else None
+    role = "maintain" if review.risk.level is RiskLevel.critical or review.held_for else None
     prompt = "Forge cannot approve this on its own. Approve if you reviewed the change and it is right."
     return [
         build_request(

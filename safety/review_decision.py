@@ -47,15 +47,17 @@ def decide(
     not_looked_at: Sequence[SkippedFile],
     in_history: Sequence[Finding] = (),
     unread: Unread = NOTHING_UNREAD,
+    held_for: str = "",
 ) -> ReviewDecision:
     """Decides the review. Failed, missing or unread parts never count as an approval.
 
     :param layers: every layer that was required or ran.
     :param in_history: credentials of earlier heads that nobody has confirmed as revoked.
     :param unread: unread source, and the repository's setting for it.
+    :param held_for: the base branch, where a check that passes would pass for its own changes elsewhere, too.
     """
     changes = _find_blocking(findings)
-    human = (*_find_exposed(in_history), *_find_human(risk, layers, not_looked_at))
+    human = (*_find_held(held_for), *_find_exposed(in_history), *_find_human(risk, layers, not_looked_at))
     nobody = _find_unread(unread, findings, layers, not_looked_at)
     if changes:
         return ReviewDecision(Decision.request_changes, (*changes, *human, *nobody))
@@ -87,6 +89,17 @@ def _find_blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
     noun = "finding" if len(blocking) == 1 else "findings"
     text = f"{len(blocking)} {noun} of severity error or above"
     return (Reason(code="findings.blocking", text=text, value=len(blocking), threshold=1, children=children),)
+
+
+def _find_held(base: str) -> tuple[Reason, ...]:
+    """A person answers for what a head would bring elsewhere, as GitHub ties a check to the head alone."""
+    if not base:
+        return ()
+    text = (
+        f"{base} has changes of its own, which this review did not look at: the check counts for this head wherever "
+        "the pull request is moved, so whoever approves answers for them, too"
+    )
+    return (Reason(code="base.shared", text=text),)
 
 
 def _find_exposed(in_history: Sequence[Finding]) -> tuple[Reason, ...]:

@@ -46,7 +46,13 @@ def with_dismissals(
     history = (*review.in_history, *review.in_history_dismissed)
     in_history = tuple(finding for finding in history if finding.fingerprint not in dismissed)
     verdict = decide(
-        raise_confirmed(findings, judged), risk, review.layers, review.not_looked_at, in_history, review.unread
+        raise_confirmed(findings, judged),
+        risk,
+        review.layers,
+        review.not_looked_at,
+        in_history,
+        review.unread,
+        review.held_for,
     )
     return review.model_copy(
         update={

@@ -45,6 +45,7 @@ class CheckedChange(BaseModel):
     claim_terms: ClaimTerms = ClaimTerms()
     lost_checks: LostChecks = NOTHING_LOST
     only_for: str = ""  # see domain.review.review.Review
+    is_shared: bool = False  # likewise
 
     def weigh_findings(self, model: "ModelPart") -> tuple[Finding, ...]:
         """The findings of layers 1 and 2; what the model found elsewhere is only shown."""

@@ -119,7 +119,8 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
     touched = checked.touched or touch_by_name(checked.paths)
     read = {*checked.read_by, *model.read}
     nobody = Unread(paths=list_unread(touched, read), then=checked.if_unread)
-    verdict = decide(findings, risk, layers, not_looked_at, unread=nobody)
+    held_for = checked.only_for if checked.is_shared else ""
+    verdict = decide(findings, risk, layers, not_looked_at, unread=nobody, held_for=held_for)
     return Review(
         merge_base=checked.merge_base,
         head_sha=checked.head_sha,
@@ -132,6 +133,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
         read_by=checked.read_by,
         read_by_model=model.read,
         only_for=checked.only_for,
+        is_shared=checked.is_shared,
         unread=nobody,
         is_all_read=is_all_read(checked.touched, read),
         changed=checked.paths,

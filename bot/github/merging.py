@@ -11,6 +11,7 @@ from bot.github.errors import bad_answer, error_message, quote, to_error
 from bot.github.payloads.merging import (
     MergeAnswer,
     MergeSettings,
+    NamedBranch,
     ProtectedBranch,
     RulesetShown,
     RuleShown,
@@ -154,6 +155,12 @@ class GitHubMerging(GitHubConversation, Merging):
                 return None
             found |= {(check.name, check.app_id): check for check in checks}
         return list(found.values())
+
+    async def protected_branches(self, repository: RepositoryRef) -> Sequence[str]:
+        purpose = f"list the protected branches of {repository.full_name}"
+        address = f"{repository_path(repository)}/branches"
+        items = await self._client.items(repository.installation_id, address, purpose, {"protected": "true"})
+        return [branch.name for branch in parse_all(NamedBranch, items, purpose)]
 
     async def check_results(self, repository: RepositoryRef, head_sha: str) -> Sequence[ReportedCheck]:
         """With ``filter=latest`` GitHub gives the newest run of each name in each check suite."""

@@ -100,7 +100,7 @@ class ReviewSettings(Section):
     unread: IfUnread = Field(
         default=IfUnread.neutral,
         description="The result of a change without findings that has source which neither a linter of its "
-        "language nor a model read. `neutral`: the check is neutral and names it; where the branch requires the check, "
+        "language nor a model read. `neutral`: the check is neutral and names it; where a branch requires the check, "
         "a person is asked, because GitHub would let neutral pass. `ask`: a person is asked. `approve`: the check "
         "succeeds and names it. Forge never approves, fixes or merges it unasked.",
     )

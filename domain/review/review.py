@@ -168,6 +168,12 @@ class Review(BaseModel):
     conclusion: Conclusion
     seconds: float
     only_for: str = ""  # the base branch, where a merge into the default branch would bring in more than was reviewed
+    is_shared: bool = False  # its check has the name that the default branch may require, too
+
+    @property
+    def held_for(self) -> str:
+        """The base branch, where a check that passes would pass for changes that were not reviewed; or empty."""
+        return self.only_for if self.is_shared else ""
 
     @property
     def fingerprints(self) -> list[str]:

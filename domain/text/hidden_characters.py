@@ -183,6 +183,11 @@ def find_alike(line: str, known: Collection[str] = ()) -> Iterator[HiddenText]:
             yield HiddenText(Deception.look_alike, match.start(), match[0])
 
 
+def fold_alike(text: str) -> str:
+    """The text with the Latin letters that its letters look like."""
+    return text.translate(_ALIKE)
+
+
 def list_ascii_words(text: str) -> frozenset[str]:
     """The words of ASCII letters in a text, which others may be taken for."""
     return frozenset(word for word in _WORD.findall(text) if word.isascii())

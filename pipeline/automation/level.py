@@ -163,8 +163,7 @@ async def _learn_from_merge(services: Services, command: EndPullRequest, live: P
         return
     if review.decision in {Decision.approve, Decision.request_changes}:
         approved = review.decision is Decision.approve
-        wrote = await load_authorship(services, command.repository, live, ())
-        says_nothing = wrote.doubt is not None or wrote.includes(command.sender.id)
+        says_nothing = await _may_have_written(services, command, live)
         has_no_weight = approved and review.risk.level is RiskLevel.low  # as anybody can make many of them
         await automation_level.record_decision(
             services.database,
@@ -174,6 +173,18 @@ async def _learn_from_merge(services: Services, command: EndPullRequest, live: P
             services.clock.now(),
             own=says_nothing or has_no_weight,
         )
+
+
+async def _may_have_written(services: Services, command: EndPullRequest, live: PullRequest) -> bool:
+    """Whether those who merged a change may be among its authors, also because GitHub does not say who these are."""
+    try:
+        wrote = await load_authorship(services, command.repository, live, ())
+    except RateLimited:
+        raise
+    except CodeHostError as error:
+        log.warning("ladder.authors_unknown", repository=command.repository.id, number=live.number, error=str(error))
+        return True
+    return wrote.doubt is not None or wrote.includes(command.sender.id)
 
 
 async def _learn_from_revert(services: Services, command: EndPullRequest, number: int, live: PullRequest) -> None:

@@ -2,10 +2,11 @@
 
 from typing import Any, cast
 
+import structlog
 from pydantic import BaseModel, model_validator
 
 from domain.commands import Repeat, ReviewPullRequest
-from domain.errors import NotFound
+from domain.errors import CodeAccessError, NotFound
 from domain.github.pull_requests import PullRequest
 from domain.github.pushes import Push, Pusher
 from domain.github.seen import EventSnapshot, is_edited
@@ -22,6 +23,8 @@ from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import find_base, has_same_merge_base
 from pipeline.context import Services
 from safety.required_checks import check_name
+
+log = structlog.get_logger(__name__)
 
 
 class FencedPullRequest(BaseModel):
@@ -172,7 +175,12 @@ async def _choose_base(services: Services, repository: RepositoryRef, pull_reque
     last = await _find_run_on_head(services, repository, pull_request)
     if last is None:
         return base
-    return last.base_sha if await has_same_merge_base(services, last, base) else base
+    try:
+        is_same = await has_same_merge_base(services, last, base)
+    except CodeAccessError as error:  # the run itself says what is wrong with the code
+        log.warning("base.not_compared", repository=repository.id, number=pull_request.number, error=str(error))
+        is_same = False
+    return last.base_sha if is_same else base
 
 
 async def _choose_check_name(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> str:

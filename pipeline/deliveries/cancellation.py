@@ -29,6 +29,8 @@ log = structlog.get_logger(__name__)
 
 _STALE_AFTER = timedelta(days=14)  # GitHub ends a check that nobody completed by then
 
+_DEPLOYED_FIRST = "merges are deployed before Forge learns from them"  # the name of a patch: in journals
+
 AnyEnd = EndPullRequest | EndIssue | EndInstallation | ResumeInstallation
 
 
@@ -83,8 +85,12 @@ class Cancellation:
             ended = await self._end(command.repository, command.number, ReasonCode.closed, fence)
         live = await self._load_ended(command) if look is None else look.pull_request
         if live is not None and not live.is_open:
+            is_deployed = await self._journal.has_patch(_DEPLOYED_FIRST)
+            if is_deployed:  # whatever GitHub does not say for what follows
+                await self._deploy(command, live)
             await self._journal.step("learn from it", learn_from_end, self._services, command, live)
-            await self._deploy(command, live)
+            if not is_deployed:
+                await self._deploy(command, live)
         await wake_owner(self._services, self._journal, command.repository, command.number, self._context.guid)
         if live is not None:
             await self._journal.step("read the thumbs", record_thumbs, self._services, command.repository, live)

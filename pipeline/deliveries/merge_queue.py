@@ -10,7 +10,7 @@ from messages import deliveries as texts
 from messages import review as review_texts
 from pipeline.context import Services
 from pipeline.deliveries.context import DeliveryContext
-from pipeline.publishing import checks, run_check
+from pipeline.publishing import checks
 from pipeline.publishing.required_checks import requires_check
 
 
@@ -29,8 +29,6 @@ async def _report(context: DeliveryContext, command: ReportMergeGroup) -> str:
     text = review_texts.render_merge_group(number, live.head_sha, review, is_excluded=is_excluded)
     name = review_texts.CHECK_NAME if last is None else last.check_name
     conclusion = await _conclude(services, last, review)
-    if review is not None and review.only_for and name == review_texts.CHECK_NAME:
-        conclusion, text = run_check.hold_for_base(review.only_for, conclusion, text)
     await checks.report(services, command.repository, context.guid, command.head_sha, name, conclusion, text)
     return texts.describe_report(conclusion)
 

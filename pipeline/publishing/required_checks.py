@@ -1,20 +1,37 @@
-"""Asks GitHub which checks a branch requires before a merge."""
+"""Asks GitHub whether a branch requires a check before a merge."""
 
 from domain.errors import Forbidden, NotFound
 from domain.runs.run import Run
 from pipeline.context import Services
 from safety.required_checks import is_required
 
+_MOST_ASKED = 20  # branches, in one reading
+
 
 async def requires_check(services: Services, run: Run) -> bool:
-    """Whether the base branch of a run requires the run's check. What GitHub does not say counts as required.
+    """Whether any branch requires the run's check, since its pull request may be moved there and merged at once.
+
+    What GitHub does not say counts as required, and so does what more branches have than are asked.
 
     :raises CodeHostError: GitHub does not answer.
     """
-    if not run.base_ref:  # admitted by an earlier version
+    if not run.base_ref or await _is_required(services, run, run.base_ref):  # empty: admitted by an earlier version
         return True
     try:
-        required = await services.host.required_checks(run.repository, run.base_ref)
+        guarded = set(await services.host.protected_branches(run.repository)) - {run.base_ref}
+    except (Forbidden, NotFound):
+        return True
+    if len(guarded) > _MOST_ASKED:
+        return True
+    for branch in sorted(guarded):
+        if await _is_required(services, run, branch):
+            return True
+    return False
+
+
+async def _is_required(services: Services, run: Run, branch: str) -> bool:
+    try:
+        required = await services.host.required_checks(run.repository, branch)
     except (Forbidden, NotFound):  # the App may not read that, or the branch is gone
         required = None
     return is_required(run.check_name, required)

@@ -8,7 +8,7 @@ from domain.errors import ForgeError, Superseded
 from domain.github.checks import Annotation, Button, CheckRun, CheckRunRef
 from domain.review.findings import Finding, Severity
 from domain.review.review import Conclusion
-from domain.runs.run import REVIEW_CHECK, ReasonCode, Run, RunState
+from domain.runs.run import ReasonCode, Run, RunState
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from memory.runs import checkpoints, outbox, runs
@@ -18,7 +18,6 @@ from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.publishing.checks import complete_check, ensure_check, update_check
 from pipeline.publishing.publisher import NO_ID, PostLater, post_progress_once
-from safety.required_checks import name_own_check
 
 CONCLUDED = "concluded"
 _CREATION = "queued"
@@ -74,23 +73,9 @@ async def _complete(
     text: CheckText,
     annotations: tuple[Annotation, ...] = (),
 ) -> None:
-    """Complete the run's check. What holds for one base only does not pass under the name that others require, too."""
-    review = await checkpoints.load_review(services.database, run) if run.check_name == REVIEW_CHECK else None
-    if review is not None and review.only_for:
-        own = _build_check(run, "completed", text, conclusion, annotations).model_copy(
-            update={"name": redact_outgoing(name_own_check(review.only_for)), "external_id": f"{run.id}:base"}
-        )
-        await complete_check(services, run, "own check", f"{step} for its base", own)
-        conclusion, text = hold_for_base(review.only_for, conclusion, text)
+    """Complete the run's check."""
     check = _build_check(run, "completed", text, conclusion, annotations)
     await complete_check(services, run, _CREATION, step, check)
-
-
-def hold_for_base(base: str, conclusion: Conclusion, text: CheckText) -> tuple[Conclusion, CheckText]:
-    """What a verdict that holds for one base is under the name that several branches may require."""
-    if conclusion not in _PASSING:
-        return conclusion, text
-    return Conclusion.action_required, review_texts.render_only_for(base, name_own_check(base), text)
 
 
 async def close(services: Services, run: Run) -> None:

@@ -2,13 +2,28 @@
 
 import structlog
 
-from domain.commands import AnyCommand, ExecuteComment, LabelledIssue, ReviewCheckedHead, ReviewPullRequest
+from domain.commands import (
+    AnyCommand,
+    ChangesRequested,
+    DecideGate,
+    EndIssue,
+    EndPullRequest,
+    ExecuteComment,
+    LabelledIssue,
+    ReadRemark,
+    ReadReply,
+    RecordThread,
+    ReportMergeGroup,
+    ReviewCheckedHead,
+    ReviewPullRequest,
+)
 from domain.errors import Forbidden, ForgeError
 from domain.gates import digest
 from domain.github.checks import CheckRun
 from domain.review.review import Conclusion
 from domain.runs.run import REVIEW_CHECK, RepositoryRef
 from domain.text.redaction import redact_outgoing
+from memory.gates import gates
 from memory.runs import runs
 from messages import deliveries as texts
 from messages.review import CheckText
@@ -22,6 +37,8 @@ async def tell(
     services: Services, guid: str, command: AnyCommand, error: ForgeError, *, is_repeated: bool = False
 ) -> None:
     """Tell those who caused a delivery that it fails, once: on its head, else below its number, else in the log only.
+
+    The head of a merge queue gets its check once Forge gives up, as the queue drops what has a failing one.
 
     :param is_repeated: Forge goes on trying.
     """
@@ -37,13 +54,37 @@ async def tell(
                     return
             elif await _show(services, guid, repository, head, text):
                 return
+        case ReportMergeGroup() if not is_repeated:
+            await _show(services, guid, command.repository, command.head_sha, text)
         case _:
             pass
+    place = await _find_place(services, command)
+    if place is not None:
+        await say_below(services, *place, error, guid, is_repeated=is_repeated)
+
+
+async def _find_place(services: Services, command: AnyCommand) -> tuple[RepositoryRef, int] | None:
+    """The pull request or issue that a command is about; None if it names none."""
     match command:
-        case ReviewPullRequest() | LabelledIssue() | ExecuteComment():
-            await say_below(services, command.repository, command.number, error, guid)
+        case (
+            ReviewPullRequest()
+            | EndPullRequest()
+            | EndIssue()
+            | LabelledIssue()
+            | ReportMergeGroup()
+            | ExecuteComment()
+            | RecordThread()
+            | ChangesRequested()
+            | ReadReply()
+            | ReadRemark()
+        ):
+            return command.repository, command.number
+        case DecideGate():
+            gate = await gates.get(services.database, command.gate_id)
+            is_here = gate is not None and gate.repository.id == command.repository.id
+            return (command.repository, gate.number) if gate is not None and is_here else None
         case _:
-            pass
+            return None
 
 
 async def withdraw(services: Services, guid: str, command: AnyCommand) -> None:
@@ -62,13 +103,21 @@ async def withdraw(services: Services, guid: str, command: AnyCommand) -> None:
 
 
 async def say_below(
-    services: Services, repository: RepositoryRef, number: int, error: ForgeError, occasion: str = ""
+    services: Services,
+    repository: RepositoryRef,
+    number: int,
+    error: ForgeError,
+    occasion: str = "",
+    *,
+    is_repeated: bool = False,
 ) -> None:
     """Comment below a pull request or issue, once for each occasion; what the App may not do, once for ever."""
     named = error.advice or error.message if isinstance(error, Forbidden) else occasion
     key = f"{repository.id}-{number}-trouble-{digest(named)[:16]}"
     try:
-        await comments.answer_below(services, repository, number, key, texts.render_trouble(error).summary)
+        await comments.answer_below(
+            services, repository, number, key, texts.render_trouble(error, is_repeated=is_repeated).summary
+        )
     except ForgeError as unsaid:
         log.warning("trouble.unsaid", repository=repository.full_name, number=number, error=str(unsaid))
 

@@ -5,7 +5,7 @@ from functools import partial
 from agents.review import reviewer, transient_commits
 from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
 from domain.review.review import Review
-from domain.runs.run import Run
+from domain.runs.run import REVIEW_CHECK, Run
 from memory.findings import dismissals, findings
 from memory.runs import checkpoints, runs
 from pipeline.checkout import fetch_mirror, load_change
@@ -59,7 +59,7 @@ class ReviewAnalysis:
         checked = await transient_commits.add_transient_commits(
             checked, mirror, services.toolbox, configuration, author
         )
-        return checked.model_copy(update={"only_for": only_for})
+        return checked.model_copy(update={"only_for": only_for, "is_shared": run.check_name == REVIEW_CHECK})
 
     async def has_leaked(self) -> bool:
         """Whether an earlier head had a credential for which nobody answered: no filter of paths covers that."""

@@ -81,10 +81,11 @@ class ReviewRun(RunWorkflow):
         nothing = nothing_left(checked.paths, settings.configuration.review)
         if nothing is None or list_protected(checked.paths, settings.configuration):
             return None  # the filter does not cover files that decide who may do what
+        if checked.only_for and checked.is_shared:
+            return None  # nor what the base branch holds
         if await self._journal.step("look into the history", self._analysis.has_leaked):
             return None
-        kind = NotReviewedKind.excluded if checked.only_for else NotReviewedKind.filtered
-        return NotReviewed(kind=kind, why=nothing.text)
+        return NotReviewed(kind=NotReviewedKind.filtered, why=nothing.text)
 
     async def _end_unreviewed(self, end: NotReviewed, settings: RunSettings) -> str:
         step, state, reason = _UNREVIEWED[end.kind]

@@ -22,6 +22,8 @@ def list_branches(call: Call) -> Answer:
     repository = call.repository("contents:read")
     refs = repository.git.refs().items()
     branches = [(name.removeprefix("refs/heads/"), sha) for name, sha in refs]
+    if (wanted := call.query.get("protected")) is not None:
+        branches = [(name, sha) for name, sha in branches if bool(repository.rules.get(name)) is (wanted == "true")]
     return call.page(
         branches,
         lambda item: {"name": item[0], "commit": {"sha": item[1]}, "protected": bool(repository.rules.get(item[0]))},

@@ -251,6 +251,15 @@ async def test_a_branch_with_a_slash_and_one_that_is_not_there(stage: Stage) -> 
         await stage.host.required_checks(stage.repository, "release/2.x")
 
 
+async def test_branches_that_anything_protects(stage: Stage) -> None:
+    assert await stage.host.protected_branches(stage.repository) == []
+    for branch in ("release/1.x", "kept", "free"):
+        await stage.ann.push(stage.shelf, branch, {"b.py": f"{branch}\n"}, base="main")
+    stage.sim.protect(stage.shelf, "release/1.x", ["build"], ruleset=True)
+    stage.sim.protect(stage.shelf, "kept", approvals=1)
+    assert sorted(await stage.host.protected_branches(stage.repository)) == ["kept", "release/1.x"]
+
+
 async def test_rules_that_github_does_not_tell_are_unknown(stage: Stage) -> None:
     fault = stage.sim.faults.add(kind="before", path="/rules/branches", status=403, message="No", times=None)
     assert await stage.host.required_checks(stage.repository, "main") is None

@@ -38,6 +38,17 @@ async def test_it_is_deployed_step_by_step(story: Story, service: ToyService) ->
     assert (run.state, run.reason, run.trigger) == ("completed", ReasonCode.deployed, "deployment")
 
 
+async def test_a_merge_is_deployed_whatever_github_does_not_say_about_its_commits(
+    story: Story, service: ToyService
+) -> None:
+    story.github.faults.add(kind="before", method="GET", path=r"/pulls/\d+/commits", status=404, times=None)
+    scene, _, after = await deploy(story, service, more="")
+    await scene.run_on()
+    assert (await scene.get_latest()).state is DeploymentState.healthy
+    assert service.history[-1] == (after, 100)
+    story.pass_over(scene.pull)
+
+
 async def test_what_is_unhealthy_goes_back_by_itself(story: Story, service: ToyService) -> None:
     scene, before, after = await deploy(story, service)
     service.error_rates[after] = 0.9

@@ -7,6 +7,7 @@ from inline_snapshot import snapshot
 
 from simulator.server import PERMISSIONS
 from tests.stories.driver import Story
+from tests.stories.gate_scenes import open_scene
 from tests.world.replies import bodies, mask
 
 APP = "def main():\n    return 1\n"
@@ -77,3 +78,57 @@ async def test_an_answer_that_stays_unreadable_leaves_a_check(story: Story) -> N
 
 Forge did not approve this head.\
 """)
+
+
+async def test_a_merge_queue_that_cannot_be_answered_is_told_so(story: Story) -> None:
+    """Its head fails at once instead of waiting for its time to run out."""
+    repository, alice = story.repository({"app.py": APP})
+    story.github.protect(repository, "main", ["Forge / review"])
+    await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    story.github.faults.add(kind="before", status=200, method="GET", path=r"/pulls/\d+$", times=None)
+    queued = story.github.queue_for_merge(pull)
+    await story.settle()
+    [check] = story.github.check_runs(repository, queued, "Forge / review")
+    assert (check.conclusion, check.title) == ("action_required", "Forge cannot begin its review")
+    [said] = bodies(story.answers(pull))
+    assert said.startswith("**Forge cannot work here.** Could not read pull request")
+    assert "Nothing yet: Forge tries again" in said
+
+
+async def test_a_merge_queue_that_is_answered_late_is(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
+    await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    story.github.faults.add(kind="before", status=200, method="GET", path=r"/pulls/\d+$", times=3)
+    queued = story.github.queue_for_merge(pull)
+    await story.settle()
+    [check] = story.github.check_runs(repository, queued, "Forge / review")
+    assert check.conclusion == "success"
+    assert len(story.answers(pull)) == 1
+
+
+async def test_a_button_that_shows_nothing_is_told_below(story: Story) -> None:
+    scene = await open_scene(story)
+    assert story.gates(scene.pull) == ["protected_paths"]
+    story.github.faults.add(kind="before", status=422, method="PATCH", path="/check-runs/", times=None)
+    await scene.press(scene.carol, "view", "protected_paths")
+    [said] = bodies(story.answers(scene.pull))
+    assert said.startswith("**Forge cannot work here.** Could not update")
+
+
+async def test_code_that_cannot_be_fetched_leaves_a_run_that_says_so(story: Story) -> None:
+    """Whether the base only moved on cannot be known then; the run exists all the same, and has a check."""
+    repository, alice = story.repository({"app.py": APP})
+    head = await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    await alice.push(repository, "main", {"other.py": "B = 1\n"})
+    story.github.faults.add(kind="before", path="git-upload-pack|info/refs", status=404, times=None)
+    await alice.comment(pull, "/forge review full")
+    await story.settle()
+    assert len(await story.runs()) == 2
+    assert story.check(repository, head).conclusion == "action_required"
+    assert story.answers(pull)

@@ -15,7 +15,7 @@ from pipeline.durable.steps import Call, run_durable_step
 from simulator import User, branches, pull_requests
 from simulator.errors import Refusal
 from simulator.events import Actor
-from simulator.gitstore import Commit
+from simulator.gitstore import Commit, FileContent
 from simulator.state import PullRequest, Repository
 from tests.databases import Backend
 from tests.rows import run_row
@@ -96,28 +96,80 @@ async def test_t_p13_bases_at_the_same_commit_are_told_apart(story: Story) -> No
 async def test_t_p13_a_verdict_for_a_branch_that_requires_the_check_is_not_the_default_branchs(story: Story) -> None:
     """Both branches ask for the same name: what only the other one holds is not merged by a retarget at once."""
     repository, alice = story.repository({"README.md": "# Shop\n", CI: WORKFLOW})
+    carol = story.github.user("carol")
+    for who in (alice, carol):
+        story.github.grant(repository, who, "maintain")
     await alice.push(repository, "release", HOSTILE, base="main")
     for branch in ("main", "release"):
         story.github.protect(repository, branch, [review_texts.CHECK_NAME])
     head = await alice.push(repository, "tip", {"note.md": "A note.\n"}, base="release")
     pull = await alice.open_pull_request(repository, "tip", base="release")
     await story.settle()
-    check = story.check(repository, head)
-    assert (check.conclusion, check.title) == ("action_required", "Reviewed for release only")
-    assert "requires `Forge / review: release` there instead of `Forge / review`" in (check.summary or "")
-    assert story.check(repository, head, "release").conclusion == "success"
+    assert story.check(repository, head).conclusion == "action_required"
+    assert "release has changes of its own" in (story.check(repository, head).summary or "")
+    assert story.gates(pull) == ["human_review"]
     story.github.hold_deliveries()
     await alice.edit_base(pull, "main")
     with pytest.raises(Refusal, match='Required status check "Forge / review" is failing'):
         await alice.merge(pull)
     await alice.edit_base(pull, "release")
     story.github.release_deliveries()
-    repository.rules["release"].clear()
-    story.github.protect(repository, "release", ["Forge / review: release"])
-    await alice.comment(pull, "/forge review full")
     await story.settle()
+
+
+@pytest.mark.parametrize("files", [{"note.md": "A note.\n"}, {"docs/note.md": "A note.\n"}], ids=["read", "left out"])
+async def test_a_maintainer_lets_a_change_into_a_branch_with_changes_of_its_own(
+    story: Story, files: dict[str, FileContent]
+) -> None:
+    """A ruleset on `release/*` cannot name a check for each branch: somebody has to answer for what is not reviewed."""
+    filters = "review: {paths: {exclude: ['docs/**']}}\n"
+    repository, alice = story.repository({"README.md": "# Shop\n", ".github/forge.yml": filters})
+    carol = story.github.user("carol")
+    for who in (alice, carol):
+        story.github.grant(repository, who, "maintain")
+    await alice.push(repository, "release/1.x", {"fix.md": "A fix.\n"}, base="main")
+    for branch in ("main", "release/1.x"):
+        story.github.protect(repository, branch, [review_texts.CHECK_NAME], ruleset=True)
+    head = await alice.push(repository, "tip", files, base="release/1.x")
+    pull = await alice.open_pull_request(repository, "tip", base="release/1.x")
+    await story.settle()
+    assert story.gates(pull) == ["human_review"]
+    for who in (alice, carol):
+        assert story.check(repository, head).conclusion == "action_required"
+        story.clock.move(seconds=5)
+        await who.comment(pull, "/forge approve human_review")
+        await story.settle()
+    assert story.gate_outcomes(pull) == ["human_review: Approved by carol"]
+    assert story.check(repository, head).conclusion == "success"
+    queued = story.github.queue_for_merge(pull)
+    await story.settle()
+    [check] = story.github.check_runs(repository, queued, review_texts.CHECK_NAME)
+    assert check.conclusion == "success"
     story.pass_over(pull)
     await alice.merge(pull)
+    await story.settle()
+
+
+@pytest.mark.parametrize("is_of_app", [False, True], ids=["unread source", "left out"])
+async def test_t_p13_what_nobody_read_is_not_moved_to_a_branch_that_requires_the_check(
+    story: Story, is_of_app: bool
+) -> None:
+    """`main` requires nothing, `release` does: neutral for the one would pass for the other at once."""
+    repository, alice = story.repository({"app.py": APP})
+    await alice.reset_branch(repository, "release", repository.git.branch("main") or "")
+    story.github.protect(repository, "release", [review_texts.CHECK_NAME], ruleset=True)
+    head = await alice.push(repository, "feature", {"run.rb": "system(gets)\n"}, base="main")
+    robot = User(story.github.world, story.github.world.other_app("github-actions").bot)
+    pull = await (robot if is_of_app else alice).open_pull_request(repository, "feature")
+    await story.settle()
+    assert story.check(repository, head).conclusion == "action_required"
+    assert story.gates(pull) == ([] if is_of_app else ["human_review"])
+    story.github.hold_deliveries()
+    await alice.edit_base(pull, "release")
+    with pytest.raises(Refusal, match="is failing"):
+        await alice.merge(pull)
+    await alice.edit_base(pull, "main")
+    story.github.release_deliveries()
     await story.settle()
 
 

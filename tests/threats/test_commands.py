@@ -119,6 +119,13 @@ def test_t_p6_look_alikes_are_mistakes(written: str) -> None:
         "/forge:approve",
         "/forge: approve with: a test",
         "/forge-approve",
+        "/forge/approve",
+        "/forge, approve",
+        "/forge\uff0capprove",
+        "/forge\u3000approve",
+        "/f\u043erge approve",
+        "/forg\u0435 approve",
+        "/FORG\u0415 approve",
         "Please:\n/forge\u2003approve",
     ],
 )
@@ -132,7 +139,7 @@ def test_t_p6_what_nearly_begins_like_a_command_is_a_mistake(written: str) -> No
     assert said.isascii()
 
 
-@pytest.mark.parametrize("written", ["/f\u043erge approve", "\u2215forge approve", "x\u200b /forge approve"])
+@pytest.mark.parametrize("written", ["\u2215forge approve", "x\u200b /forge approve"])
 def test_t_p6_what_does_not_begin_like_a_command_is_nothing(written: str) -> None:
     assert read(written) == ()
 

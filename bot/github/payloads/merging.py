@@ -73,6 +73,12 @@ class ProtectedBranch(BaseModel):
         return self.protection.required_status_checks.to_domain()
 
 
+class NamedBranch(BaseModel):
+    """A branch in a list of branches."""
+
+    name: str
+
+
 class _RuleParameters(BaseModel):
     required_status_checks: tuple[_StatusCheck, ...] | None = None
     allowed_merge_methods: tuple[str, ...] | None = None
