@@ -19,7 +19,7 @@ from domain.text.hidden_characters import (
     list_ascii_words,
 )
 from domain.text.places import (
-    Place,
+    LinePart,
     PlaceKind,
     find_in_document_code,
     find_in_program,
@@ -91,10 +91,10 @@ class _Code:
             at = [*columns, *(at for at, char in enumerate(line) if char in _DIRECTIONS)]
             found = {self._find_place(number, line, column) for column in at}
             places = sorted((place for place in found if place), key=lambda place: place.start)
-            places = [Place(place.kind, max(place.start - cut, 0), place.end - cut) for place in places]
+            places = [LinePart(place.kind, max(place.start - cut, 0), place.end - cut) for place in places]
         return find_in_program(shown, self._words, places)
 
-    def _find_place(self, number: int, line: str, column: int) -> Place | None:
+    def _find_place(self, number: int, line: str, column: int) -> LinePart | None:
         """The part of a string or comment on a line that holds a column; None if it is code."""
         if self._root is None:
             self._root = SgRoot(self._text, self._language or "").root()
@@ -109,7 +109,7 @@ class _Code:
         where = found.range()
         start = where.start.column if where.start.line == number - 1 else 0
         end = where.end.column if where.end.line == number - 1 else len(line)
-        return Place(_find_kind(found.kind()), start, end)
+        return LinePart(_find_kind(found.kind()), start, end)
 
     def _walk_down(self, root: SgNode, place: tuple[int, int]) -> Iterator[SgNode]:
         """The nodes that hold a place, from the root to the leaf."""

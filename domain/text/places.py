@@ -29,7 +29,7 @@ class PlaceKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Place:
+class LinePart:
     """A part of a line that is no code, from a column to another, which is not part of it."""
 
     kind: PlaceKind
@@ -61,7 +61,7 @@ _QUOTES = re.compile(r"^[A-Za-z@$]{0,3}[\"'`]+|[\"'`]+$")
 _LONGEST_NAME, _SHORTEST = 60, 3
 
 
-def list_places(path: str, line: str, *, is_script: bool = False) -> Sequence[Place]:
+def list_places(path: str, line: str, *, is_script: bool = False) -> Sequence[LinePart]:
     """The parts of a line that are no code, in their order.
 
     :param is_script: the line is in a script of a page.
@@ -71,7 +71,7 @@ def list_places(path: str, line: str, *, is_script: bool = False) -> Sequence[Pl
         return _list_in_markup(line)
     shape = _WITH_HASH if name.suffix[1:] in _HASH or name.name in _HASH_NAMES else _WITH_SLASHES
     found = [
-        Place(PlaceKind(match.lastgroup), *match.span())
+        LinePart(PlaceKind(match.lastgroup), *match.span())
         for match in shape.finditer(line)
         if match.lastgroup is not None
     ]
@@ -81,18 +81,18 @@ def list_places(path: str, line: str, *, is_script: bool = False) -> Sequence[Pl
     return _fill(found, line, PlaceKind.setting, key.end() if key else 0, [(place.start, place.end) for place in found])
 
 
-def _list_in_markup(line: str) -> Sequence[Place]:
+def _list_in_markup(line: str) -> Sequence[LinePart]:
     parts = [(match.lastgroup, *match.span()) for match in _IN_MARKUP.finditer(line)]
-    places = [Place(PlaceKind(kind), start, end) for kind, start, end in parts if kind and kind != "code"]
+    places = [LinePart(PlaceKind(kind), start, end) for kind, start, end in parts if kind and kind != "code"]
     return _fill(places, line, PlaceKind.prose, 0, [(start, end) for _, start, end in parts])
 
 
 def _fill(
-    places: Sequence[Place], line: str, kind: PlaceKind, first: int, taken: Sequence[tuple[int, int]]
-) -> Sequence[Place]:
+    places: Sequence[LinePart], line: str, kind: PlaceKind, first: int, taken: Sequence[tuple[int, int]]
+) -> Sequence[LinePart]:
     """The places, and one of a kind for each gap between what is taken, from a column on."""
     edges = [first, *(max(edge, first) for part in taken for edge in part), len(line)]
-    gaps = [Place(kind, start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if end > start]
+    gaps = [LinePart(kind, start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if end > start]
     return sorted([*places, *gaps], key=lambda place: place.start)
 
 
@@ -134,10 +134,10 @@ def find_in_document_code(line: str, known: Collection[str], *, is_fenced: bool)
     return None
 
 
-def find_in_program(line: str, known: Collection[str], places: Sequence[Place]) -> HiddenText | None:
+def find_in_program(line: str, known: Collection[str], places: Sequence[LinePart]) -> HiddenText | None:
     """The first deception on a line of a program, whose parts are known."""
 
-    def find_place(column: int) -> Place | None:
+    def find_place(column: int) -> LinePart | None:
         return next((place for place in places if place.start <= column < place.end), None)
 
     suspects = (*find_invisible(line), *find_alike(line, known))
@@ -146,7 +146,7 @@ def find_in_program(line: str, known: Collection[str], places: Sequence[Place]) 
     return min(found, key=lambda each: each.column, default=None)
 
 
-def _find_turned(line: str, places: Sequence[Place]) -> Iterator[HiddenText]:
+def _find_turned(line: str, places: Sequence[LinePart]) -> Iterator[HiddenText]:
     if find_turned(line) is None:
         return
     at = 0
@@ -162,14 +162,14 @@ def _find_turned(line: str, places: Sequence[Place]) -> Iterator[HiddenText]:
         at = place.end
 
 
-def find_turned_in(line: str, place: Place) -> HiddenText | None:
+def find_turned_in(line: str, place: LinePart) -> HiddenText | None:
     """The first control of direction that does harm in a part of a line that is no code."""
     text = line[place.start : place.end]
     found = find_turned(text, is_translation=place.kind is PlaceKind.prose, within_token=True)
     return found and HiddenText(Deception.direction, place.start + found.column, found.text)
 
 
-def is_harmful(line: str, suspect: HiddenText, place: Place | None, known: Collection[str]) -> bool:
+def is_harmful(line: str, suspect: HiddenText, place: LinePart | None, known: Collection[str]) -> bool:
     """Whether invisible characters, or a look-alike word, deceive where they stand.
 
     In a string they do if programs compare it or put a value there: a short name of ASCII letters otherwise.
