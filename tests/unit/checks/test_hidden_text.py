@@ -166,7 +166,7 @@ def test_agents_may_edit_lines_that_held_it_and_add_none() -> None:
 @pytest.mark.asyncio(loop_scope="session")
 async def test_t_r13_neither_an_odd_byte_nor_size_hides_it(toolbox: Toolbox) -> None:
     text = f"export function f(u) {{\n  {EARLY_RETURN}\n}}\n"
-    large = "// a line of a long file\n" * 45_000
+    large = f"// {'x' * 1_100_000}\n"
     versions = {"a.js": (None, b"// caf\xe9\n" + text.encode()), "b.js": (large, large + text)}
     result = await check_files(toolbox, versions)  # type: ignore[arg-type]
     found = {f.path for f in result.findings if f.rule == "hidden-text/direction"}
