@@ -41,9 +41,23 @@ _TEXT_SUFFIXES = """
     yml yaml toml ini cfg conf properties env tf hcl proto graphql cmake mk gemspec ipynb
 """
 _TEXT_FILES = "dockerfile makefile gnumakefile jenkinsfile rakefile gemfile vagrantfile procfile"
+_PROSE_SUFFIXES = "txt text tex srt vtt strings xlf xliff resx arb ftl mo log"
+_VALUE_SUFFIXES = "json json5 jsonc yml yaml toml ini cfg conf properties env plist css scss less ipynb"
+_TRANSLATION_FOLDERS = """
+    locale locales _locales lang langs language languages i18n l10n translation translations intl nls messages
+"""
+_LANGUAGE_CODES = """
+    aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo
+    es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu iw ja jv ka
+    kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl
+    nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw
+    ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
+"""
 _DOCUMENTS, _DOCUMENT_NAMES = frozenset(_DOCUMENT_SUFFIXES.split()), frozenset(_DOCUMENT_FILES.split())
 _DATA = frozenset(_DATA_SUFFIXES.split())
 _TEXT, _TEXT_NAMES = frozenset(_TEXT_SUFFIXES.split()), frozenset(_TEXT_FILES.split())
+_PROSE, _VALUES = frozenset(_PROSE_SUFFIXES.split()), frozenset(_VALUE_SUFFIXES.split())
+_FOR_TRANSLATIONS, _LANGUAGE_NAMES = frozenset(_TRANSLATION_FOLDERS.split()), frozenset(_LANGUAGE_CODES.split())
 _READ_BY_PEOPLE = re.compile(
     r"^(readme|license|licence|copying|notices?|authors|contributors|maintainers|changelog|changes|history|news|thanks|"
     r"credits|acknowledge?ments|third[-_]?party|todo|robots|humans|security)([-_.].*)?$"
@@ -112,6 +126,24 @@ def is_document(path: str) -> bool:
         in_documents = not _DOCUMENT_FOLDERS.isdisjoint(name.parts[:-1]) and not _DECIDES.search(name.stem)
         return in_documents or _READ_BY_PEOPLE.search(name.stem) is not None
     return name.suffix[1:] in _DOCUMENTS or name.name in _DOCUMENT_NAMES
+
+
+def holds_prose(path: str) -> bool:
+    """Whether it is known to hold what people read, beside documents: plain text, mere data, or translations."""
+    name = PurePosixPath(path.lower())
+    if is_manifest(path) or ".github" in name.parts:
+        return False
+    if name.suffix[1:] in _PROSE or is_data(path):
+        return True
+    named = name.stem.split(".")[-1].replace("_", "-").split("-")[0]
+    is_placed = not _FOR_TRANSLATIONS.isdisjoint(name.parts[:-1])
+    return name.suffix[1:] in _VALUES and (is_placed or named in _LANGUAGE_NAMES)
+
+
+def holds_values(path: str) -> bool:
+    """Whether it is a list of settings or data, whose values need no quotation marks."""
+    name = PurePosixPath(path.lower())
+    return name.suffix[1:] in _VALUES or name.name.startswith(".env")
 
 
 def tells_terms(path: str) -> bool:

@@ -41,7 +41,9 @@ def _repeats_below(new: Sequence[str], old: Sequence[str], after: Sequence[str])
 
 
 def _is_copy(part: Sequence[str], beside: Sequence[str], was: Sequence[str]) -> bool:
-    return list(part) == list(beside) and list(part) != list(was) and any(line.strip() for line in part)
+    """Whether lines repeat those beside them, however they are indented; what was replaced may have done so, too."""
+    bare = [line.strip() for line in part]
+    return bare == [line.strip() for line in beside] and bare != [line.strip() for line in was] and any(bare)
 
 
 def _strip_returns(lines: Sequence[str]) -> list[str]:

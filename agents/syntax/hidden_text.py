@@ -1,6 +1,7 @@
-"""Finds added text that deceives who reads it: in code by the syntax tree, elsewhere line by line."""
+"""Finds added text that deceives who reads it: by the syntax tree, or by quotes and comments without a parser."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -8,9 +9,8 @@ from ast_grep_py import SgNode, SgRoot
 from pydantic import JsonValue
 
 from agents.syntax.languages import DATA, find_language
-from domain.paths import is_document
+from domain.paths import holds_prose, is_document
 from domain.text.hidden_characters import (
-    Deception,
     HiddenText,
     find_alike,
     find_hidden_message,
@@ -18,105 +18,129 @@ from domain.text.hidden_characters import (
     find_turned,
     list_ascii_words,
 )
+from domain.text.places import (
+    LinePart,
+    PlaceKind,
+    find_in_document_code,
+    find_in_program,
+    list_fenced_lines,
+    list_places,
+    list_script_lines,
+)
 
 _TEXT = re.compile(r"comment|string|char|text|heredoc|regex|template_literal|line_str|quasi|shebang")
+_COMMENT, _PROSE = re.compile(r"comment|shebang"), re.compile(r"^(jsx_)?text$")
 _CODE_IN_TEXT = re.compile(r"^(interpolation|interpolated_expression|template_substitution|command_substitution)$")
 
 
 def find_hidden_text(request: Any) -> JsonValue:
     """The places on added lines of a file where people read something else than machines.
 
-    :param request: ``path``, ``text`` at head, and the numbers of ``added`` lines.
+    :param request: ``path``, ``text`` at head, the numbers of ``added`` lines, and whether the text ``is_whole``: of a
+        large file the other lines are empty, so that it is not parsed.
     """
     path, text = request["path"], request["text"]
     lines = text.split("\n")
-    odd = [(number, lines[number - 1]) for number in request["added"] if not lines[number - 1].isascii()]
+    odd = [(n, lines[n - 1]) for n in request["added"] if n <= len(lines) and not lines[n - 1].isascii()]
     return [
         {"line": number, "kind": found.kind.value, "codes": found.codes, "text": found.text}
-        for number, found in _find(path, text, odd)
+        for number, found in _find(path, text, odd, is_whole=request.get("is_whole", True))
     ]
 
 
-def _find(path: str, text: str, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, HiddenText]]:
-    language = find_language(path)
+def _find(path: str, text: str, odd: Sequence[tuple[int, str]], *, is_whole: bool) -> Iterator[tuple[int, HiddenText]]:
+    if not odd:
+        return
+    language = find_language(path) if is_whole else None
     if is_document(path):
-        found = ((number, find_hidden_message(line)) for number, line in lines)
-    elif language is None or language in DATA:
-        found = ((number, _find_in_data(line)) for number, line in lines)
+        known, fenced = list_ascii_words(text), list_fenced_lines(text.split("\n"))
+        found = (
+            (number, find_hidden_message(line) or find_in_document_code(line, known, is_fenced=number in fenced))
+            for number, line in odd
+        )
+    elif holds_prose(path):
+        found = ((number, find_turned(line, is_translation=True) or find_hidden_message(line)) for number, line in odd)
     else:
-        code = _Code(text, language)
-        found = ((number, code.find(number, line)) for number, line in lines)
+        code = _Code(path, text, None if language in DATA else language)
+        found = ((number, code.find(number, line)) for number, line in odd)
     yield from ((number, each) for number, each in found if each is not None)
 
 
-def _find_in_data(line: str) -> HiddenText | None:
-    return find_turned(line, is_translation=True) or find_hidden_message(line)
-
-
 class _Code:
-    """A program, by its syntax tree; it is parsed when the first suspicion comes up."""
+    """A program; it is parsed when the first suspicion comes up, if there is a parser."""
 
-    def __init__(self, text: str, language: str) -> None:
-        self._text, self._language = text, language
+    def __init__(self, path: str, text: str, language: str | None) -> None:
+        self._path, self._text, self._language = path, text, language
         self._root: SgNode | None = None
-        self._words: frozenset[str] | None = None
+        self._words = list_ascii_words(text)
+        self._scripts = list_script_lines(text.split("\n")) if language is None else frozenset[int]()
+        self._children: dict[tuple[int, int], tuple[Sequence[SgNode], Sequence[tuple[int, int]]]] = {}
 
     def find(self, number: int, line: str) -> HiddenText | None:
         """The first deception on a line."""
-        if self._words is None:
-            self._words = list_ascii_words(self._text)
-        suspects = [*find_invisible(line), *find_alike(line, self._words)]
         shown = line.removeprefix("\ufeff") if number == 1 else line
-        found = [each for each in suspects if each.column >= len(line) - len(shown) and self._is_harmful(number, each)]
-        if turned := self._find_turned(number, line):
-            found.append(turned)
-        return min(found, key=lambda each: each.column, default=None)
-
-    def _is_harmful(self, number: int, suspect: HiddenText) -> bool:
-        if suspect.kind is Deception.invisible and suspect.is_message:
-            return True
-        return self._find_text(number, suspect.column) is None
-
-    def _find_turned(self, number: int, line: str) -> HiddenText | None:
-        """A control of direction in code, or one that does harm in its string or comment."""
-        if find_turned(line) is None:
+        cut = len(line) - len(shown)
+        columns = [
+            each.column for each in (*find_invisible(line), *find_alike(line, self._words)) if each.column >= cut
+        ]
+        if not columns and find_turned(line) is None:
             return None
-        at = 0
-        while (found := find_turned(line[at:])) is not None:
-            at += found.column
-            node = self._find_text(number, at)
-            if node is None:
-                return HiddenText(Deception.direction, at, found.text)
-            place = node.range()
-            start = place.start.column if place.start.line == number - 1 else 0
-            end = place.end.column if place.end.line == number - 1 else len(line)
-            if inside := find_turned(line[start:end], within_token=True):
-                return HiddenText(Deception.direction, start + inside.column, inside.text)
-            at = end
-        return None
+        if self._language is None:
+            places = list_places(self._path, shown, is_script=number in self._scripts)
+        else:
+            at = [*columns, *(at for at, char in enumerate(line) if char in _DIRECTIONS)]
+            found = {self._find_place(number, line, column) for column in at}
+            places = sorted((place for place in found if place), key=lambda place: place.start)
+            places = [LinePart(place.kind, max(place.start - cut, 0), place.end - cut) for place in places]
+        return find_in_program(shown, self._words, places)
 
-    def _find_text(self, number: int, column: int) -> SgNode | None:
-        """The string or comment that holds a place; None if it is code."""
+    def _find_place(self, number: int, line: str, column: int) -> LinePart | None:
+        """The part of a string or comment on a line that holds a column; None if it is code."""
         if self._root is None:
-            self._root = SgRoot(self._text, self._language).root()
+            self._root = SgRoot(self._text, self._language or "").root()
         found: SgNode | None = None
-        for node in _walk_down(self._root, number - 1, column):
+        for node in self._walk_down(self._root, (number - 1, column)):
             if _CODE_IN_TEXT.match(node.kind()):
                 found = None
             elif _TEXT.search(node.kind()) and found is None:
                 found = node
-        return found
+        if found is None:
+            return None
+        where = found.range()
+        start = where.start.column if where.start.line == number - 1 else 0
+        end = where.end.column if where.end.line == number - 1 else len(line)
+        return LinePart(_find_kind(found.kind()), start, end)
+
+    def _walk_down(self, root: SgNode, place: tuple[int, int]) -> Iterator[SgNode]:
+        """The nodes that hold a place, from the root to the leaf."""
+        node: SgNode | None = root
+        depth = 0
+        while node is not None:
+            yield node
+            children, starts = self._list_children(node, depth)
+            depth += 1
+            before = bisect_right(starts, place)
+            node = next((child for child in reversed(children[:before][-2:]) if _holds(child, place)), None)
+
+    def _list_children(self, node: SgNode, depth: int) -> tuple[Sequence[SgNode], Sequence[tuple[int, int]]]:
+        """The children with where they start, asked once: a file may have many suspect lines."""
+        key = (depth, node.range().start.index)
+        if key not in self._children:
+            children = node.children()
+            starts = [(place.start.line, place.start.column) for place in (child.range() for child in children)]
+            self._children[key] = (children, starts)
+        return self._children[key]
 
 
-def _walk_down(root: SgNode, line: int, column: int) -> Iterator[SgNode]:
-    """The nodes that hold a place, from the root to the leaf."""
-    here: list[SgNode] = [root]
-    while here:
-        node = here.pop()
-        yield node
-        here = [child for child in node.children() if _holds(child, line, column)][:1]
+_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def _holds(node: SgNode, line: int, column: int) -> bool:
-    place = node.range()
-    return (place.start.line, place.start.column) <= (line, column) < (place.end.line, place.end.column)
+def _find_kind(node: str) -> PlaceKind:
+    if _COMMENT.search(node):
+        return PlaceKind.comment
+    return PlaceKind.prose if _PROSE.match(node) else PlaceKind.string
+
+
+def _holds(node: SgNode, place: tuple[int, int]) -> bool:
+    end = node.range().end
+    return place < (end.line, end.column)

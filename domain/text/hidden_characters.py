@@ -129,6 +129,11 @@ def find_invisible(line: str) -> Iterator[HiddenText]:
             yield HiddenText(Deception.invisible, match.start(), match[0])
 
 
+def drop_invisible(text: str) -> str:
+    """A text without its invisible characters."""
+    return _INVISIBLE.sub("", text)
+
+
 def find_hidden_message(line: str) -> HiddenText | None:
     """The first run of invisible characters that is long enough for a text of its own."""
     return next((each for each in find_invisible(line) if each.is_message), None)
@@ -157,13 +162,19 @@ def _is_needed(line: str, start: int, end: int) -> bool:
 _ALIKE_ROWS = (
     ("асеорхуіјѕһԁԛԝӏАВЕКМНОРСТХУІЈЅԌҮ", "aceopxyijshdqwlABEKMHOPCTXYIJSGY"),  # Cyrillic
     ("οΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "oABEZHIKMNOPTYX"),  # Greek, those that mean nothing beside Latin ones
+    ("\u03c5\u03bd", "uv"),  # Greek letters of formulas: they deceive in longer words only
+    ("\u0131\u0251\u0261", "iag"),  # Latin letters of their own: they deceive as a word of the file only
     ("օսհցզ", "ouhgq"),  # Armenian
     ("ᎠᎡᎢᎪᏟᎬᎻᎫᏦᏞᎷᏢᏚᏙᎳᏃ", "DRTACEHJKLMPSVWZ"),  # Cherokee
 )
 _ALIKE = {ord(theirs): latin for other, row in _ALIKE_ROWS for theirs, latin in zip(other, row, strict=True)}
 _LIKE_LATIN = frozenset(map(chr, _ALIKE))
 _LATIN_ALIKE = frozenset(_ALIKE.values())
-_WORD = re.compile(r"[^\W\d][\w$]*")
+_OF_FORMULAS = frozenset("\u03c5\u03bd")
+_LONG_WORD = 4  # letters: formulas have shorter ones, as a frequency with its index
+_MARKS_ON_LETTERS = "\u0300-\u036f"
+_WORD = re.compile(rf"[^\W\d][\w${_MARKS_ON_LETTERS}]*")
+_MARK_ON_LETTER = re.compile(f"[{_MARKS_ON_LETTERS}]")
 _PARTS = re.compile(r"[\d_$]+")
 _SHORTEST = 3  # letters of a word that is taken for another one as a whole
 _STYLED = ("MATHEMATICAL", "FULLWIDTH")
@@ -193,9 +204,20 @@ def list_ascii_words(text: str) -> frozenset[str]:
     return frozenset(word for word in _WORD.findall(text) if word.isascii())
 
 
+def to_plain(word: str) -> str:
+    """A word as it is read: look-alikes become Latin letters, and combining marks are dropped."""
+    return unicodedata.normalize("NFKC", _MARK_ON_LETTER.sub("", word).translate(_ALIKE))
+
+
+def is_of_other_script(word: str) -> bool:
+    """Whether it has letters that are not Latin."""
+    return any(char.isalpha() and not char.isascii() and _find_script(char) != "LATIN" for char in word)
+
+
 def _is_double(word: str, known: Collection[str]) -> bool:
-    plain = unicodedata.normalize("NFKC", word.translate(_ALIKE))
-    return len(word) >= _SHORTEST and plain != word and plain.isascii() and plain in known
+    plain = to_plain(word)
+    shortest = _LONG_WORD if _MARK_ON_LETTER.search(word) else _SHORTEST  # formulas have marks on short names
+    return len(plain) >= shortest and plain != word and plain.isascii() and plain in known
 
 
 def _mixes(word: str) -> bool:
@@ -216,8 +238,10 @@ def _mixes_scripts(part: str) -> bool:
     latin = [char for char in part if char.isascii()]
     if not latin:
         return False
-    other = [char for char in part if not char.isascii() and _find_script(char) != "LATIN"]
+    other = [char for char in part if char.isalpha() and not char.isascii() and _find_script(char) != "LATIN"]
     styled = [char for char in other if _find_script(char) in _STYLED]
+    if not _OF_FORMULAS.isdisjoint(other) and len(part) < (_LONG_WORD + 1 if "\u03bd" in part else _LONG_WORD):
+        return False
     return bool(other) and (len(styled) == len(other) or _LIKE_LATIN.issuperset(other) or _is_slip(latin, other))
 
 

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from agents.review.checks.copies import is_text
 from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
 from agents.review.checks.paths import is_test_or_document
 from agents.review.checks.worker_pool import WorkerBudget, run_each
@@ -29,17 +28,13 @@ _MESSAGES = {
     ),
 }
 _HELP = "https://trojansource.codes"
-_LARGEST = 1_000_000  # bytes
+_LARGEST = 1_000_000  # bytes; of a larger file only the added lines are looked at, without a parser
 _LONGEST_NAME = 60
 
 
 def is_for(file: CheckedFile) -> bool:
     """Whether anything on its added lines could deceive: most code is ASCII only."""
-    return (
-        any(not text.isascii() for text in file.change.added_lines.values())
-        and len(file.head) <= _LARGEST
-        and is_text(file)
-    )
+    return any(not text.isascii() for text in file.change.added_lines.values())
 
 
 async def check(files: Sequence[CheckedFile], shift: WorkerBudget) -> ToolReport:
@@ -49,7 +44,11 @@ async def check(files: Sequence[CheckedFile], shift: WorkerBudget) -> ToolReport
 
 
 def _request(file: CheckedFile) -> JsonValue:
-    return {"path": file.path, "text": file.head_text, "added": [*file.change.added_lines]}
+    added = file.change.added_lines
+    is_whole = len(file.head) <= _LARGEST
+    lines = file.head_lines
+    text = file.head_text if is_whole else "\n".join(line if n in added else "" for n, line in enumerate(lines, 1))
+    return {"path": file.path, "text": text, "added": [*added], "is_whole": is_whole}
 
 
 def _report(answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, problem: str | None) -> ToolReport:

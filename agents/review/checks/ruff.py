@@ -169,7 +169,8 @@ class _Run:
         return (await self._lint(side, paths[:half])).join(await self._lint(side, paths[half:]))
 
     async def _lint_at_once(self, side: str, paths: Sequence[str]) -> "_SideFindings":
-        silenced = () if self._heeding else ("--ignore-noqa",)
+        is_heard = self._heeding and self._layer is Layer.static  # dangers are silenced by their names only
+        silenced = () if is_heard else ("--ignore-noqa",)
         done = await self._ruff(
             side, paths, "check", "--output-format=json-lines", "--exit-zero", "--no-fix", *silenced
         )

@@ -24,6 +24,7 @@ _BY_RULE = {rule: severity for severity, rules in _SEVERITIES.items() for rule i
 _SEEMS_SAFE = "seems safe"  # how ruff calls a command that is a literal
 _WORLD = re.compile(r"mask `0o\d*[2367]`")  # a mode by which everybody may write
 _EXECUTED = re.compile(r"\.execute(many)?\(\s*$")
+_NAMING = re.compile(r"#\s*noqa\s*:\s*(?P<rules>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*)", re.IGNORECASE)
 _SILENCING = re.compile(r"#\s*nosec\b:?\s*(?P<tests>[BS]\d{3}(?:[\s,]+[BS]\d{3})*)?")
 
 SETTINGS = RuffSettings(
@@ -55,7 +56,11 @@ def rate(entry: dict[str, Any], path: str, lines: Sequence[str], *, heeding: boo
 
 
 def _is_silenced(entry: dict[str, Any], code: str, lines: Sequence[str]) -> bool:
-    found = _SILENCING.search(_read(entry, lines, whole=True))
+    """Whether ``nosec`` stands beside it, or a ``noqa`` that names its rule."""
+    text = _read(entry, lines, whole=True)
+    if any(code in re.split(r"[\s,]+", found["rules"].upper()) for found in _NAMING.finditer(text)):
+        return True
+    found = _SILENCING.search(text)
     return found is not None and (found["tests"] is None or code[1:] in re.findall(r"\d{3}", found["tests"]))
 
 

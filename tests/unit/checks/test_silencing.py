@@ -94,6 +94,26 @@ async def test_a_whole_file(toolbox: Toolbox, comment: str) -> None:
     assert (await check_files(toolbox, files, origin=CodeOrigin.member)).silencing == 1
 
 
+@pytest.mark.parametrize(
+    ("above", "beside", "said"),
+    [
+        ("", "  # noqa", True),
+        ("# ruff: noqa\n", "", True),
+        ("# ruff: disable[S602]\n", "", True),
+        ("", "  # noqa: E501", True),
+        ("", "  # noqa: S605", True),
+        ("", "  # noqa: E501, S602", False),
+        ("", "  # nosec", False),
+    ],
+)
+async def test_dangers_are_silenced_by_name_only(toolbox: Toolbox, above: str, beside: str, said: bool) -> None:
+    text = f"{above}import subprocess\n\n\ndef main(c):\n    subprocess.call(c, shell=True){beside}\n"
+    result = await check_files(toolbox, {"a.py": (None, text)}, origin=CodeOrigin.member)
+    assert ("ruff/S602" in {finding.rule for finding in result.findings}) is said
+    assert said or "1 added line silences findings" in (result.layers[1].note or "")
+    assert "ruff/S602" in await rules(toolbox, {"a.py": (None, text)}, CodeOrigin.stranger)
+
+
 @pytest.mark.parametrize("comment", ["# type: ignore", "#type:ignore[attr-defined]", "# noqa: F401 # type: ignore"])
 async def test_a_type_checker_on_added_lines(comment: str) -> None:
     line = f"import os.path  {comment}\n"
