@@ -4,6 +4,8 @@ import re
 import unicodedata
 from pathlib import PurePosixPath
 
+from domain.text.characters import is_invisible
+
 _TEST = re.compile(r"(^|/)(tests?|spec|__tests__)/|(^|/)(test_[^/]+|[^/]+_test|[^/]+[._-](test|spec))\.\w+$")
 _SOURCE = re.compile(r"\.(py|js|jsx|ts|tsx|go|rs|java|kt|rb|php|cs|c|cc|cpp|h|hpp|swift|scala|sh)$")
 _MANIFEST = re.compile(
@@ -89,12 +91,12 @@ def escape_unprintable(path: str) -> str:
 
 
 def fold_path(path: str) -> str:
-    """A path, or a glob, without what some disk ignores in it: case, composition, format characters that nobody sees,
+    """A path, or a glob, without what some disk ignores in it: case, composition, characters that nobody sees,
     and dots and spaces at the end of a name.
     """
     if path.isascii():
         return _TRAILING.sub("", path.lower())
-    visible = "".join(char for char in path if unicodedata.category(char) != "Cf")
+    visible = "".join(char for char in path if not is_invisible(char))
     return _TRAILING.sub("", unicodedata.normalize("NFC", unicodedata.normalize("NFD", visible).casefold()))
 
 

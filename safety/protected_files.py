@@ -41,7 +41,7 @@ def _ci(reader: str, *patterns: str) -> ProtectedFiles:
     return ProtectedFiles(reader, patterns, _PUSHED, True, _BEFORE_REVIEW)
 
 
-STEERS_GIT = (".gitmodules", "**/.gitattributes")
+STEERS_GIT = (".gitmodules", ".lfsconfig", "**/.gitattributes")
 """Files that control what git fetches and what a review sees; agents never change them."""
 
 TABLE = (
@@ -75,7 +75,7 @@ TABLE = (
     ),
     ProtectedFiles(
         "GitHub's code owners, and owners as Prow reads them",
-        ("CODEOWNERS", ".github/CODEOWNERS", "docs/CODEOWNERS", "**/OWNERS", "**/OWNERS_ALIASES"),
+        ("CODEOWNERS", "{.github,.gitlab,docs}/CODEOWNERS", "**/OWNERS", "**/OWNERS_ALIASES"),
         "whose approval a change needs",
         True,
         "it decides who may approve",
@@ -95,6 +95,7 @@ TABLE = (
         (
             *(".mergify.{yml,yaml}", ".mergify/**", ".github/mergify.{yml,yaml}", "{.github/,}{.,}bulldozer.yml"),
             *("{.github/,}.kodiak.toml", "{.github/,}bors.toml", ".policy.yml", ".prow.yaml", ".prow/**"),
+            *(".pullapprove.{yml,yaml}", ".aviator/**", ".github/{auto-merge,automerge}.{yml,yaml}"),
         ),
         "what may be merged by whom, with rights to write",
         True,
@@ -138,6 +139,18 @@ TABLE = (
     _ci("Render", "render.{yml,yaml}"),
     _ci("Railway", "railway.{json,toml}"),
     _ci("DigitalOcean's App Platform", ".do/**"),
+    _ci("Trunk", ".trunk/**"),
+    _ci("Evergreen", "{.,}evergreen.{yml,yaml}"),
+    _ci("Kokoro", ".kokoro/**"),
+    _ci("Packit", "{.,}packit.{yml,yaml}"),
+    _ci("Cirun", ".cirun.{yml,yaml}"),
+    _ci("Expo", ".eas/workflows/**"),
+    _ci("Atlantis", "{.,}atlantis.{yml,yaml}"),
+    _ci("Spacelift", ".spacelift/**"),
+    _ci("Platform.sh and Upsun", "**/.platform.app.yaml", ".platform/**", ".upsun/**"),
+    _ci("AWS App Runner", "**/apprunner.{yml,yaml}"),
+    _ci("Heroku", "heroku.yml"),
+    _ci("Cloudflare, Fly.io and Firebase", "**/wrangler.{toml,json,jsonc}", "**/fly.toml", "**/firebase.json"),
     ProtectedFiles(
         "Read the Docs",
         ("{.,}readthedocs.{yml,yaml}",),
@@ -152,6 +165,7 @@ TABLE = (
             *("**/.continue/**", "**/.kiro/**", "**/.roo/**", "**/.junie/**", "**/.amazonq/**", "**/.goose/**"),
             *("**/.agents/**", "**/.augment/**", "**/.qwen/**", "**/.copilot/**", "**/{.,}mcp.json"),
             *("**/.aider*", "**/.aider*/**", "**/opencode.{json,jsonc}"),
+            *("**/.cline/**", "**/.trae/**", "**/.factory/**", "**/.openhands/**"),
         ),
         "commands and tools of the agent of whoever works on the branch",
         False,
@@ -162,7 +176,7 @@ TABLE = (
         (
             *("**/AGENTS{,.*}.md", "**/AGENT.md", "**/CLAUDE{,.*}.md", "**/GEMINI.md", "**/QWEN.md", "**/SKILL.md"),
             *("**/.cursorrules", "**/.windsurfrules", "**/.clinerules", "**/.clinerules/**", "**/.goosehints"),
-            *("**/.roorules*", "**/.rules", "**/.github/copilot-instructions.md"),
+            *("**/WARP.md", "**/CRUSH.md", "**/.roorules*", "**/.rules", "**/.github/copilot-instructions.md"),
             ".github/{instructions,prompts,agents,chatmodes,skills,hooks}/**",
         ),
         "what an agent does for whoever works on the branch",
@@ -206,7 +220,8 @@ TABLE = (
             *("**/bunfig.toml", "**/pip.{conf,ini}", "**/.pypirc", "**/{uv,poetry}.toml", "**/.condarc"),
             *("**/.cargo/config", "**/.cargo/config.toml", "**/rust-toolchain{,.toml}", "**/.bundle/config"),
             *("**/.gemrc", "**/nuget.config", "**/.mvn/**", "**/gradle/wrapper/**", "**/init.gradle{,.kts}"),
-            *("**/auth.json", "**/.sbtopts", "**/.jvmopts"),
+            *("**/auth.json", "**/.sbtopts", "**/.jvmopts", "**/.pnp.{cjs,js}", "**/.pnp.loader.mjs"),
+            "**/pnpm-workspace.yaml",
         ),
         "where packages come from, and programs that take part in an installation or a build",
         False,

@@ -33,6 +33,8 @@ _SCOPES = frozenset(_SCOPE_KINDS.split())
 _TEST_CALL = frozenset({"it", "test", "describe", "context", "specify"})
 _TEST_NAME = re.compile(r"^(test(?!s?_?main$)|Test(?!Main$)|Benchmark|Fuzz|Example|should)")
 _TEST_MARK = re.compile(r"^@?(Test|ParameterizedTest|Fact|Theory|TestMethod|TestCase|test|tokio::test)\b")
+_PARTS = frozenset({"attribute", "subscript", "member_expression", "subscript_expression"})
+_LINKS = re.compile(r"^//(go:(linkname|cgo\w*|generate)|export)\b")
 _MARKS = frozenset({"modifiers", "attribute_list", "annotation", "marker_annotation"})
 
 
@@ -47,7 +49,7 @@ def find_impact(path: str, language: str, base: str | None, head: str) -> Impact
     if after is None or after.errors:
         return Impact.behaviour
     if base is None:
-        is_harmless = holds_tests(path) and not _steers_tests(after.tree)
+        is_harmless = holds_tests(path) and not _steers_tests(after.tree) and not _filter(after.comments, _LINKS)
         return Impact.tests if is_harmless and not reaches_out([after.tree], after.tree, language) else Impact.behaviour
     before = parse(base, language)
     if before is None or before.errors or _has_other_directives(before, after, language):
@@ -155,7 +157,14 @@ def _list_marks(function: SyntaxNode) -> Iterator[str]:
 def _steers_tests(tree: SyntaxNode) -> bool:
     """Whether a new file of tests holds what runs around tests of other files."""
     hooks = {"TestMain", "pytest_plugins", "load_tests", "setUpModule"}
-    return any(each.text in hooks or each.text.startswith("pytest_") for each in tree.walk())
+    is_hook = any(each.text in hooks or each.text.startswith("pytest_") for each in tree.walk())
+    return is_hook or any(_replaces(each) for each in tree.children)
+
+
+def _replaces(statement: SyntaxNode) -> bool:
+    """Whether a statement of a file assigns to something of another object, such as ``app.check = ...``."""
+    found = statement.find("assignment", "assignment_expression", "augmented_assignment")
+    return found is not None and bool(found.children) and found.children[0].kind in _PARTS
 
 
 def _list_words(tree: SyntaxNode) -> frozenset[str]:

@@ -2,25 +2,37 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from html import unescape
 from pathlib import PurePosixPath
+
+from markdown_it import MarkdownIt
 
 from domain.paths import tells_terms
 from domain.review.impact import Impact
 
-_FENCE = re.compile(r"^[ \t>*+-]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
-_CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_NESTING = 100  # levels that are read; deeper ones act for certain
+_MARKDOWN = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable("table")
+_HARMLESS_NAMES = """
+    a abbr b blockquote br caption center code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol
+    p picture pre q s samp small source span strong sub summary sup table tbody td tfoot th thead tr u ul var
+"""
+_HARMLESS = frozenset(_HARMLESS_NAMES.split())
+_TAG = re.compile(r"<[\s/]*(?P<name>[a-z][^\s/>]*)[^<>]*", re.IGNORECASE)
+_HANDLER = r"[\s/\"'`]on[a-z]{3,}\s*="
 _ACTIVE = re.compile(
-    r"<\s*(script|iframe|frame|object|embed|applet|form|base|link|meta|portal|svg[^>]*\bon)\b[^>]*"
-    r"|<[a-z][^>]*\son[a-z]{3,}\s*=[^>]*|\bsrcdoc\s*=|\b(javascript|vbscript)\s*:(?!\s)[^\s)\"'>]*|\bdata:text/html[^\s)]*",
+    r"<\s*(script|iframe|frame|object|embed|applet|form|base|link|meta|portal)\b[^<>]*"
+    rf"|<[a-z][^<>]*{_HANDLER}[^<>]*|\bsrcdoc\s*=|\bformaction\s*=",
     re.IGNORECASE,
 )
 """Markup that runs, frames or sends something, or moves where a page leads."""
+_SCHEME = re.compile(r"\b(javascript|vbscript)\s*:(?!\s)[^\s)\"'>]*|\bdata:text/html[^\s)]*", re.IGNORECASE)
+_RUNS = "raw|include|eval-rst|exec[a-z-]*|program-output|command-output|jupyter-execute|ipython|plot|testcode|testsetup"
 _RAW = re.compile(
-    r"^\s*\.\.\s+raw::.*|^\.\.\s+role::.*\(raw\).*|^\+{4,}\s*$|\bpass:[a-z,]*\[.*"
-    r"|^[ \t]*[`~:]{3,}\s*\{(raw|eval-rst).*"
+    rf"^\s*\.\.\s+({_RUNS})::.*|^\.\.\s+role::.*\(raw\).*|^\+{{4,}}\s*$|\bpass:[a-z,]*\[.*"
+    rf"|^[ \t>]*[`~:]{{3,}}\s*\{{({_RUNS}).*|^\s*include::.*|--8<--.*"
 )
-"""What lets markup through that a format would have shown as text."""
+"""What lets markup through that a format would have shown as text, takes in other files or runs as a page is built."""
 _FETCH = r"\b(curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|aria2c)\b"
 _SHELL = (
     r"(sudo\s+(-\S+\s+)*)?(env\s+)?([\w/]*/)?"
@@ -28,11 +40,21 @@ _SHELL = (
 )
 _PASTED = re.compile(
     rf"{_FETCH}[^|\n`]*\|\s*{_SHELL}.*|\b(eval|source|\.|{_SHELL})\s+(-\S+\s+)*[\"']?(\$|<)\([^)]*{_FETCH}.*"
+    rf"|{_FETCH}.*(&&|;).*\b({_SHELL}\s|chmod\s|\./).*|\b{_SHELL}\s+-[ce]\b.*(https?:|url|exec|eval|fetch|request).*"
     rf"|\b(iex|invoke-expression)\b.*({_FETCH}|downloadstring).*|(^|[|&;`(]|\$ |# )\s*(sudo|doas|runas)\s+\S.*"
-    r"|\bbase64\s+(-d|-D|--decode)\b.*\|.*",
+    r"|\bbase64\s+(-d|-D|--decode)\b.*\|.*|\bgit\s+clone\s+\S.*"
+    r"|\b(npx|bunx|pnpx|uvx|pipx\s+run|uv\s+tool\s+run|(pnpm|yarn)\s+dlx|npm\s+(exec|create|init)|bun\s+x|deno\s+run"
+    r"|(docker|podman)\s+run|go\s+run)\s+\S.*"
+    r"|\b(pip[\d.]*|pipx|npm|pnpm|yarn|bun|gem|cargo|go|composer|brew)\s+(-\S+\s+)*(install|i|add|get|require)\s+[^\s`.,;)].*",
     re.IGNORECASE,
 )
 """Commands that run what they download, or run as root."""
+_FILE = re.compile(r"[\s/=>]([\w-][\w.-]*)")
+_RUN_FILE = re.compile(
+    rf"(\b{_SHELL}\s+|\bchmod\s+\S+\s+|\bsource\s+|\./)(\S{{0,200}}/)?(?P<file>[\w-][\w.-]*)", re.IGNORECASE
+)
+_LONGEST = 2000  # characters of a line that is looked at as one
+_CONTINUED = re.compile(r"\\\r?\n\s*|(?<=[|&;])[ \t]*\r?\n\s*(?:[>$#] )?")
 _ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`]+|[\w.+-]+@[\w-]+(\.[\w-]+)+", re.IGNORECASE)
 
 
@@ -63,27 +85,58 @@ def _read_terms(text: str) -> list[str]:
 
 def _list_acts(path: str, text: str) -> Iterator[str]:
     """Everything in a document that acts, as it is written; markup within code is only shown."""
-    is_in_code = _find_code(text) if not path.lower().endswith(".rst") else {}
-    for number, line in enumerate(text.split("\n")):
-        if number not in is_in_code:
-            shown = _CODE_SPAN.sub("", line)
-            yield from (" ".join(each[0].split()) for each in _ACTIVE.finditer(shown))
-        yield from (" ".join(each[0].split()) for each in _RAW.finditer(line))
-        yield from (" ".join(each[0].split()) for each in _PASTED.finditer(line))
+    if path.lower().endswith((".md", ".markdown")):
+        yield from _list_markdown_acts(text)
+    else:
+        yield from _find(_ACTIVE, text)
+        yield from _find(_SCHEME, unescape(text))
+    for line in text.split("\n"):
+        yield from _find(_RAW, line)
+    yield from _list_commands(_CONTINUED.sub(" ", text).split("\n"))
     if tells_terms(path) and _tells_where(path):
         yield from (each[0].rstrip(".,;:") for each in _ADDRESS.finditer(text))
 
 
-def _find_code(text: str) -> dict[int, str]:
-    """The lines within fences, with their fence, as Markdown has them."""
-    found: dict[int, str] = {}
-    fence = ""
-    for number, line in enumerate(text.split("\n")):
-        mark = _FENCE.match(line)
-        if fence:
-            found[number] = fence
-            if mark and mark["fence"].startswith(fence) and not mark["info"].strip():
-                fence = ""
-        elif mark and not mark["info"].lstrip().startswith("{"):
-            fence = mark["fence"]
-    return found
+def _find(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    return (" ".join(each[0].split()) for each in pattern.finditer(text))
+
+
+def _list_commands(lines: Sequence[str]) -> Iterator[str]:
+    """The commands that run what they, or a line before, download."""
+    fetched: set[str] = set()
+    for line in lines:
+        is_fetching = re.search(_FETCH, line, re.IGNORECASE) is not None
+        if is_fetching and len(line) > _LONGEST:
+            yield line
+        for start in range(0, max(len(line), 1), _LONGEST):
+            yield from _find(_PASTED, line[start : start + _LONGEST])
+        fetched.update(_FILE.findall(line) if is_fetching else ())
+        yield from (run[0] for run in _RUN_FILE.finditer(line) if run["file"] in fetched)
+
+
+def _list_markdown_acts(text: str) -> Iterator[str]:
+    """What acts outside of fences and code spans; what other readers of Markdown may take for more than code counts."""
+    for token in _MARKDOWN.parse(text):
+        parts = [token, *(token.children or ())]
+        if any(part.level >= _NESTING - 10 for part in parts):
+            yield f"nested {token.content}"
+        for part in parts:
+            if part.type in {"html_block", "html_inline"}:
+                yield from _list_tags(part.content)
+            elif part.type == "code_block":
+                yield from _find(_ACTIVE, part.content)
+        shown = "".join(part.content or "\n" for part in parts[1:] if part.type != "code_inline")
+        yield from _find(_ACTIVE, shown)  # no tag for CommonMark, but for browsers behind other readers
+        targets = [str(value) for part in parts for value in part.attrs.values()]
+        markup = [part.content for part in parts if part.type == "html_block"]
+        for each in (shown, *targets, *markup):
+            yield from _find(_SCHEME, re.sub(r"[\t\r\n]+(?=[^\s]*:)", "", unescape(each)))
+
+
+def _list_tags(markup: str) -> Iterator[str]:
+    """The tags of raw HTML that are not harmless, and what else acts in it."""
+    for tag in _TAG.finditer(markup):
+        if tag["name"].lower() not in _HARMLESS:
+            yield " ".join(tag[0].split())
+    yield from (" ".join(each[0].split()) for each in re.finditer(rf"{_HANDLER}[^>]*", markup, re.IGNORECASE))
+    yield from _find(_ACTIVE, markup)

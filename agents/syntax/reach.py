@@ -18,9 +18,10 @@ _MODULES = {
     "python": r"subprocess|socket|pty|pexpect|plumbum|sh|ctypes|cffi|runpy|code|marshal|pickle|shelve|dill|cloudpickle"
     r"|multiprocessing|concurrent\.futures\.process|urllib\.request|urllib3|http\.client|http\.server|socketserver"
     r"|requests|httpx|aiohttp|ftplib|smtplib|telnetlib|imaplib|poplib|xmlrpc|paramiko|fabric|invoke|websockets?"
-    r"|asyncio\.subprocess|dotenv|keyring",
+    r"|asyncio\.subprocess|dotenv|keyring"
+    r"|posix|nt|timeit|pdb|webbrowser|imp|pkgutil",
     "javascript": r"(node:)?(child_process|net|https?|http2|dgram|tls|dns|vm|worker_threads|cluster|repl|inspector"
-    r"|module|ffi-napi)(/.*)?|axios|got|node-fetch|undici|superagent|ws|execa|shelljs|zx|cross-spawn|dotenv|keytar",
+    r"|module|ffi-napi|fs|process)(/.*)?|axios|got|node-fetch|undici|superagent|ws|execa|shelljs|zx|cross-spawn|dotenv|keytar",
     "go": r"os/exec|net|net/(rpc|smtp|textproto)|syscall|plugin|unsafe|C|golang\.org/x/sys/.*",
     "ruby": r"open3|socket|net/\w+|open-uri|pty|fiddle|drb|dotenv|faraday|httparty|rest-client",
     "lua": r"socket.*|ffi|posix.*|lfs",
@@ -28,19 +29,23 @@ _MODULES = {
 """Modules of which any use reaches out, by the language that imports them by name."""
 
 _NAMES = {
-    "python": r"os\.(system|popen|exec\w+|spawn\w+|posix_spawnp?|fork\w*|startfile|kill\w*|environb?|getenvb?|putenv)"
+    "python": r"os(\.(?!path\b|sep\b|linesep\b|fspath\b|PathLike\b|getcwd\b)[\w*]+)?"
+    r"|open|getattr|setattr|delattr|vars|locals"
+    r"|(\w+\.)*(__dict__|__getattribute__)|(pytest|unittest)\.main|shutil\.\w+|os\.(system|popen|exec\w+|spawn\w+|posix_spawnp?|fork\w*|startfile|kill\w*|environb?|getenvb?|putenv)"
     r"|(asyncio\.)?create_subprocess_\w+|asyncio\.(open_connection|start_server)|builtins(\.\w+)*|__builtins__(\.\w+)*"
     r"|importlib(\.\w+)*|sys\.modules|eval|exec|compile|__import__|globals|types\.(CodeType|FunctionType)"
     r"|(\w+\.)*(__globals__|__subclasses__|__builtins__|__code__|__reduce__)",
     "javascript": r"(globalThis\.|window\.)?(eval|Function|fetch|XMLHttpRequest|WebSocket|EventSource|WebAssembly\.\w+)"
-    r"|process\.(env|binding|dlopen|mainModule|kill)(\.\w+)*|Deno\.\w+|Bun\.\w+|(\w+\.)*(constructor\.constructor)"
+    r"|process(\.\w+)*|Deno\.\w+|Bun\.\w+|(\w+\.)*constructor(\.\w+)*|Reflect\.\w+"
     r"|navigator\.sendBeacon|import\.meta\.env(\.\w+)*",
-    "go": r"os\.(Getenv|LookupEnv|Environ|ExpandEnv|StartProcess)|exec\.\w+|net\.(Dial\w*|Listen\w*)|syscall\.\w+"
-    r"|plugin\.\w+|unsafe\.Pointer|http\.(Get|Post|PostForm|Head|DefaultClient|DefaultTransport|ListenAndServe\w*)(\.\w+)*",
+    "go": r"os\.(?!ReadFile\b|Open\b|Err\w*\b|IsNotExist\b)\w+"
+    r"|reflect\.\w+|exec\.\w+|net\.(Dial\w*|Listen\w*)|syscall\.\w+"
+    r"|plugin\.\w+|unsafe\.Pointer|http\.(Get|Post|PostForm|Head|Default\w+|ListenAndServe\w*|Client|Transport|Server|NewRequest\w*)(\.\w+)*",
     "java": r"(\w+\.)*(Runtime\.getRuntime|ProcessBuilder|System\.(getenv|load|loadLibrary)|ScriptEngineManager"
     r"|Class\.forName|URLClassLoader|defineClass|GroovyShell|ServerSocket|Socket|DatagramSocket|SocketChannel"
     r"|HttpURLConnection|HttpClient|openConnection|openStream|MethodHandles|ProcessHandle)(\.\w+)*|sys\.process(\.\w+)*",
-    "ruby": r"ENV|(Kernel\.)?(system|exec|spawn|fork|syscall|eval|instance_eval|class_eval|module_eval)|(IO\.)?popen\w*"
+    "ruby": r"ENV|(\w+\.)*(send|__send__|public_send|const_get|const_set)"
+    r"|(Kernel\.)?(open|system|exec|spawn|fork|syscall|eval|instance_eval|class_eval|module_eval)|(IO\.)?popen\w*"
     r"|(::)?(Open3|Process|PTY|Socket|TCPSocket|TCPServer|UDPSocket|UNIXSocket|Net::HTTP|URI\.open|Marshal\.load|Faraday"
     r"|HTTParty|RestClient|Fiddle)((\.|::)\w+)*",
     "php": r"\\?(exec|shell_exec|system|passthru|proc_open|popen|pcntl_\w+|fsockopen|pfsockopen|stream_socket_\w+"
@@ -66,6 +71,11 @@ _IMPORT_KINDS = frozenset({"import_statement", "import_from_statement", "import_
 _NAME = r"(?:::)?[$\\]?[A-Za-z_][\w$]*!?"
 _CHAIN = re.compile(rf"{_NAME}(?: ?(?:\.|\?\.|::|->|\\) ?{_NAME})*")
 
+_COMPUTED = re.compile(r"\b(?:require|import) \((?!(?: [\"'`])* \"\"(?: [\"'`])* \))")
+"""A module whose name is computed."""
+_WRITES = re.compile(r"(^|\.)(write_text|write_bytes|unlink|rmdir|symlink_to|hardlink_to)$")
+_TEMPORARY = re.compile(r"_?te?mp", re.IGNORECASE)
+
 
 def reaches_out(added: Iterable[SyntaxNode], tree: SyntaxNode, language: str) -> bool:
     """Whether added nodes of a file may start a process, open a socket, read the environment or evaluate text.
@@ -88,9 +98,33 @@ def _reaches_out(node: SyntaxNode, place: str, known: Mapping[str, str]) -> bool
         return True
     if any(_PRIVATE.search(each.text) for each in leaves if _WORDS.search(each.kind)):
         return True
-    if any(_is_reaching_module(module, place) for module in _list_imports(node, place).values()):
+    if any(
+        _takes_all(name, module) or _is_reaching_module(module, place)
+        for name, module in _list_imports(node, place).items()
+    ):
         return True
-    return any(_reaches(name, place) for chain in _list_chains(leaves) for name in (chain, _resolve(chain, known)))
+    if place == "javascript" and (_names_module(leaves) or _COMPUTED.search(_spell_without_texts(leaves))):
+        return True
+    imported = {id(leaf) for each in node.walk() if each.kind in _IMPORT_KINDS for leaf in each.walk()}
+    leaves = [leaf for leaf in leaves if id(leaf) not in imported]
+    chains = [*_list_chains(leaves)]
+    if any(_WRITES.search(chain) for chain in chains) and not any(_TEMPORARY.match(leaf.text) for leaf in leaves):
+        return True
+    return any(_reaches(name, place) for chain in chains for name in (chain, _resolve(chain, known)))
+
+
+def _takes_all(name: str, module: str) -> bool:
+    """Whether an import takes every name of a module of the system, so that nothing says where a name comes from."""
+    return (name == "." or module.endswith(".*")) and re.match(r"(os|sys|shutil|net|syscall)\b", module) is not None
+
+
+def _names_module(leaves: Sequence[SyntaxNode]) -> bool:
+    words = (leaf.text for leaf in leaves if _WORDS.search(leaf.kind))
+    return any(_IMPORTED["javascript"].fullmatch(word.strip("\"'`")) for word in words)
+
+
+def _spell_without_texts(leaves: Sequence[SyntaxNode]) -> str:
+    return " ".join('""' if _WORDS.search(leaf.kind) else leaf.text for leaf in leaves)
 
 
 def _reaches(name: str, place: str) -> bool:
@@ -103,8 +137,7 @@ def _is_reaching_module(name: str, place: str) -> bool:
 
 def _list_chains(leaves: Sequence[SyntaxNode]) -> Iterator[str]:
     """The names that leaves spell, with all that stands before their last dot; texts are left out."""
-    text = " ".join('""' if _WORDS.search(leaf.kind) else leaf.text for leaf in leaves)
-    for chain in _CHAIN.findall(text):
+    for chain in _CHAIN.findall(_spell_without_texts(leaves)):
         yield re.sub(r"\?\.|->", ".", chain.replace(" ", "")).rstrip("!")
 
 

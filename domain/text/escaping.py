@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from domain.text.characters import BLANK, INVISIBLE
 from domain.text.redaction import redact_outgoing
 
 # --- characters --------------------------------------------------------------------------------------------
@@ -21,24 +22,14 @@ _TERMINAL = re.compile(
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])(?:[^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\|\x9c))?"
     r"|\x1b[ -/]*+[0-~]?"
 )
-_INVISIBLE = frozenset({"Cf", "Cc", "Co", "Cs"})
-# Other invisible characters: variation selectors, fillers, joiners, the plane of tags.
-_BLANK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
-)
-
-
-def is_invisible(character: str) -> bool:
-    """Whether a character is a control, bidirectional or another one that cannot be seen."""
-    return unicodedata.category(character) in _INVISIBLE or _BLANK.match(character) is not None
 
 
 def strip_invisible(text: str) -> str:
     """The text without terminal sequences, control, bidirectional and other invisible characters; line breaks stay."""
     if _PLAIN.fullmatch(text):
         return text
-    plain = _BLANK.sub("", _TERMINAL.sub("", text)).replace("\u2028", "\n").replace("\u2029", "\n")
-    return "".join(c for c in plain if c in "\n\t" or unicodedata.category(c) not in _INVISIBLE)
+    plain = BLANK.sub("", _TERMINAL.sub("", text)).replace("\u2028", "\n").replace("\u2029", "\n")
+    return "".join(c for c in plain if c in "\n\t" or unicodedata.category(c) not in INVISIBLE)
 
 
 # --- what GitHub acts upon ---------------------------------------------------------------------------------

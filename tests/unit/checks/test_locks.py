@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from urllib.parse import quote
 
 import pytest
 
@@ -41,7 +42,7 @@ YARN = f"""# yarn lockfile v1
 
 "@a/left@^1.0.0", left@^1:
   version "1.0.0"
-  resolved "{REGISTRY}/left-1.0.0.tgz#{"a" * 40}"
+  resolved "{REGISTRY}/@a/left/-/left-1.0.0.tgz#{"a" * 40}"
   integrity sha512-a=
 """
 BERRY = """__metadata:
@@ -195,6 +196,18 @@ UPDATES = [
 ]
 
 
+BOTH = {"dependencies": {"left": npm_package("1.1.0", value="b"), "right": npm_package(value="r")}}
+UPDATES += [
+    ("package-lock.json", NPM, json.dumps(json.loads(UPDATES[0][2]) | BOTH)),
+    (
+        "package-lock.json",
+        NPM,
+        UPDATES[0][2].replace("example/left-1.1.0", "example/download/left/1.1.0/left-1.1.0"),
+    ),
+    ("requirements.txt", "# Pins.\nleft==1.0.0\n", "# All pins.\nleft==1.1.0  # via app\n"),
+]
+
+
 @pytest.mark.parametrize(("path", "base", "head"), UPDATES, ids=lambda each: each[:18])
 def test_an_update_is_plain(path: str, base: str, head: str) -> None:
     found = compare(path, base, head)
@@ -270,7 +283,7 @@ SUSPICIOUS = [
         "pnpm-lock.yaml",
         PNPM,
         PNPM.replace("sha512-a=}", f"sha512-x=, tarball: {EVIL}/left.tgz}}"),
-        {"hash-changed error"},
+        {"hash-changed error", "other-host error mirror.evil.example", "other-source error url"},
     ),
     ("go.sum", GO, GO.replace("h1:aa", "h1:xx"), {"hash-changed error"}),
     ("go.sum", GO, GO.replace("h1:bb", "h1:xx"), {"hash-changed error"}),
@@ -311,6 +324,99 @@ SUSPICIOUS = [
 ]
 
 
+FOREIGN_NPM = f"{REGISTRY}/evil/-/evil-9.0.0.tgz"
+ARCHIVE = f"__archiveUrl={quote(EVIL, safe='')}%2Fleft-1.0.0.tgz"
+SUSPICIOUS += [
+    # Another package of the same registry under this name.
+    (
+        "package-lock.json",
+        NPM,
+        npm(left=npm_package("1.0.1", value="x") | {"resolved": FOREIGN_NPM}, right=npm_package(value="r")),
+        {"other-source warning url"},
+    ),
+    (
+        "package-lock.json",
+        NPM,
+        npm(left=npm_package() | {"resolved": FOREIGN_NPM, "integrity": "sha1-x"}, right=npm_package(value="r")),
+        {"hash-changed error", "other-source error url"},
+    ),
+    ("package-lock.json", NPM, NPM.replace("sha512-a=", "sha1-x"), {"hash-changed error"}),
+    ("package-lock.json", NPM, NPM.replace("sha512-a=", "sha512-a= sha512-x="), {"hash-changed error"}),
+    (
+        "yarn.lock",
+        YARN,
+        YARN.replace("@a/left/-/left-1.0.0.tgz", "evil/-/evil-9.0.0.tgz")
+        .replace('version "1.0.0"', 'version "1.0.1"')
+        .replace("a" * 40, "b" * 40)
+        .replace("sha512-a", "sha512-x"),
+        {"other-source warning url"},
+    ),
+    (
+        "yarn.lock",
+        BERRY,
+        BERRY.replace('"left@npm:1.0.0"', f'"left@npm:1.0.0::{ARCHIVE}"').replace("10c0/aa", "10c0/xx"),
+        {"hash-changed error", "other-host error mirror.evil.example"},
+    ),
+    (
+        "pnpm-lock.yaml",
+        PNPM,
+        PNPM.replace("left@1.0.0", "left@1.0.1").replace("sha512-a=}", f"sha512-x=, tarball: {EVIL}/left-1.0.1.tgz}}"),
+        {"other-host warning mirror.evil.example"},
+    ),
+    (
+        "poetry.lock",
+        POETRY,
+        POETRY.replace("1.0.0", "1.0.1")
+        .replace("files = [", f'source = {{type = "legacy", url = "{EVIL}/simple", reference = "x"}}\nfiles = [')
+        .replace(":aa", ":xx")
+        .replace(":bb", ":yy"),
+        {"other-host warning mirror.evil.example"},
+    ),
+    (
+        "uv.lock",
+        UV,
+        UV.replace('version = "1.0.0"', 'version = "1.0.1"').replace("left-1.0.0", "evil-9.0.0").replace(":aa", ":xx"),
+        {"other-source warning url"},
+    ),
+    (
+        "Cargo.lock",
+        CARGO,
+        CARGO.replace("example/crates", "example/evil").replace('"1.0.0"', '"1.0.1"').replace('"aa"', '"xx"'),
+        {"other-host warning index.example/evil"},
+    ),
+    (
+        "composer.lock",
+        COMPOSER,
+        COMPOSER.replace("/a/left/zip", "/evil/left/zip"),
+        {"other-host error code.example/evil/left/zip/"},
+    ),
+    (
+        "Pipfile.lock",
+        PIPFILE,
+        PIPFILE.replace('"verify_ssl": true\n', f'"verify_ssl": true\n}}, {{"name": "x", "url": "{EVIL}/simple"\n'),
+        {"other-index warning mirror.evil.example"},
+    ),
+    (
+        "requirements.txt",
+        "left==1.0.0\n",
+        f"--extra-index-url {EVIL}/simple\nleft==1.0.1\n",
+        {"other-index warning mirror.evil.example"},
+    ),
+    (
+        "requirements.txt",
+        "left==1.0.0\n",
+        f"left==1.0.1\nevil @ {EVIL}/evil-1-py3-none-any.whl\n",
+        {"other-host warning mirror.evil.example"},
+    ),
+    (
+        "requirements.txt",
+        "left==1.0.0\n",
+        f"left @ git+{EVIL}/left.git@v1\n",
+        {"other-host warning mirror.evil.example", "other-source warning git"},
+    ),
+]
+
+
 @pytest.mark.parametrize(("path", "base", "head", "expected"), SUSPICIOUS)
 def test_what_is_suspicious_is_found(path: str, base: str, head: str, expected: set[str]) -> None:
     found = compare(path, base, head)
@@ -321,7 +427,7 @@ def test_what_is_suspicious_is_found(path: str, base: str, head: str, expected: 
         if each.packages[0]:
             assert each.line is not None
             name = each.packages[0].split(" ")[0]
-            assert name in "\n".join(lines[max(0, each.line - 5) : each.line + 4])
+            assert name in "\n".join(lines[max(0, each.line - 10) : each.line + 4])
 
 
 HONEST = [
@@ -339,6 +445,7 @@ HONEST = [
     # A stronger algorithm, and the cache's own.
     ("package-lock.json", NPM.replace("sha512-a=", "sha1-q="), NPM),
     ("yarn.lock", BERRY, BERRY.replace("10c0", "11")),
+    ("package-lock.json", NPM.replace("sha512-a=", "sha1-q=").replace("https:", "http:"), NPM),
     # A script that was there, only not noted.
     ("package-lock.json", NPM, npm(left=npm_package(hasInstallScript=True), right=npm_package(value="r"))),
     ("package-lock.json", NPM, "{"),
@@ -353,7 +460,22 @@ def test_what_is_only_unusual_is_no_finding_and_not_plain(path: str, base: str |
     assert (found.faults, found.is_plain) == ((), False)
 
 
+OLD_SECTION = {"dependencies": {"left": npm_package("9.0.0", value="x"), "right": npm_package(value="r")}}
 NOT_PLAIN = [
+    # A new package that runs a program.
+    (
+        "package-lock.json",
+        NPM,
+        npm(
+            left=npm_package(),
+            right=npm_package(value="r"),
+            new=npm_package(hasInstallScript=True) | {"resolved": f"{REGISTRY}/new-1.0.0.tgz"},
+        ),
+    ),
+    # A line that is no pinned package, and an index that is gone.
+    ("requirements.txt", "left==1.0.0\n", "left==1.0.1\nevil>=1\n"),
+    ("requirements.txt", "left==1.0.0\n", "left==1.0.1\n--trusted-host evil.example\n"),
+    ("requirements.txt", REQUIREMENTS, "left==1.1.0 --hash=sha256:cc\n"),
     (
         "package-lock.json",
         NPM,
@@ -377,6 +499,12 @@ NOT_PLAIN = [
 @pytest.mark.parametrize(("path", "base", "head"), NOT_PLAIN)
 def test_what_a_version_does_not_explain(path: str, base: str, head: str) -> None:
     assert not compare(path, base, head).is_plain
+
+
+def test_both_sections_of_a_lock_file_count() -> None:
+    """Older versions of npm install from the second."""
+    found = compare("package-lock.json", NPM, json.dumps(json.loads(NPM) | OLD_SECTION))
+    assert ("left", "9.0.0") in found.added
 
 
 def explain(compared: Sequence[DependencyChange] | None) -> frozenset[str]:

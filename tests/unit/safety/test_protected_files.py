@@ -72,6 +72,10 @@ KEPT_FROM_AGENTS = [
     "renovate.json",
     ".github/renovate.json5",
     ".claude/settings.json",
+    "WARP.md",
+    "pnpm-workspace.yaml",
+    "app/.pnp.cjs",
+    ".openhands/setup.sh",
     ".gemini/settings.json",
     ".windsurf/rules.md",
     ".aider.conf.yml",
@@ -141,6 +145,7 @@ def test_left_alone(path: str) -> None:
         ".github./workflows/ci.yml",
         ".github/workflows /ci.yml",
         ".github/work\u200bflows/ci.yml",
+        ".github\u3164/workflows/ci.yml",
         ".github/wor\u212aflows/ci.yml",  # the sign of kelvin
         ".github/\u017fettings.yml",  # a long s
         ".CircleCI/config.yml. ",

@@ -37,6 +37,8 @@ _SAYS = {
     "package manager write the file anew",
     "other-host": "{packages} comes from {subject}, from which nothing in this file came before. Merge only if "
     "that host is meant",
+    "other-index": "{subject} is a new place in which every package is looked for, so whoever serves it can serve any "
+    "of them that has no hash. Merge only if it is meant",
     "other-source": "{packages} came from a registry and now comes from {subject}. Merge only if that is meant, and "
     "if the manifest says so, too",
     "runs-scripts": "{packages} would run a program as it is installed, which the same version did not before",

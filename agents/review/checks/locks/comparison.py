@@ -1,6 +1,7 @@
 """Compares two versions of a lock file: what is suspicious in it, and what an update has to explain."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict
@@ -24,6 +25,11 @@ from domain.review.findings import Severity
 Pair = tuple[str, str]
 
 _FETCHED = (REGISTRY, URL, GIT)
+_DEFAULT_HOSTS = frozenset(
+    {"registry.npmjs.org", "registry.yarnpkg.com", "pypi.org", "files.pythonhosted.org", "index.crates.io"}
+)
+"""Where package managers fetch from if a file names nothing else."""
+_STRENGTH = ("md5", "sha1", "sha256", "sha384", "sha512")
 
 
 class LockFault(BaseModel):
@@ -67,7 +73,12 @@ class _Versions:
     def __post_init__(self) -> None:
         self.named = by_name(self.base)
         self.addresses = {address for entry in self.base for address in entry.addresses}
+        self.origins = {origin for entry in self.base for origin in entry.origins}
         self.hosts = set(map(find_host, self.addresses))
+        if not any(entry.kind == SOURCE and entry.addresses for entry in self.base) and any(
+            entry.kind == REGISTRY and not entry.addresses for entry in self.base
+        ):
+            self.hosts |= _DEFAULT_HOSTS
         self.unencrypted = {find_host(address) for address in self.addresses if is_plain_http(address)}
         self.is_hashed = any(entry.hashes for entry in self.base if entry.kind == REGISTRY)
 
@@ -100,6 +111,7 @@ def compare(path: str, base: str | None, head: str) -> LockDifference:
         is_plain=versions.has_base
         and not faults
         and before != after
+        and {entry for entry in versions.base if entry.kind == SOURCE} <= set(versions.head)
         and all(_is_plain(entry, versions) for entry in new),
     )
 
@@ -110,21 +122,21 @@ def _is_plain(entry: LockEntry, versions: _Versions) -> bool:
     if entry.kind == LOCAL:  # what stands in the repository itself, with another version
         return any(each.kind == LOCAL for each in before)
     is_known = entry.hashes or not versions.is_hashed or any(not each.hashes for each in before)
-    ran_scripts = not before or any(each.runs_scripts for each in before)
+    ran_scripts = any(each.runs_scripts for each in before)
     is_silent = ran_scripts or not entry.runs_scripts or any(entry.hashes & each.hashes for each in before)
-    return entry.kind == REGISTRY and bool(is_known) and is_silent and entry.hosts <= versions.hosts
+    is_at_home = entry.hosts <= versions.hosts and entry.origins <= versions.origins
+    return entry.kind == REGISTRY and bool(is_known) and is_silent and is_at_home
 
 
 def _find_faults(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
-    fresh = entry.addresses - versions.addresses
     before, same = versions.find_before(entry), versions.find_same(entry)
-    for address in sorted(fresh):
-        host = find_host(address)
-        if holds_credential(address):
-            yield _build("credential-in-address", Severity.error, entry, host)
-        if is_plain_http(address) and host not in versions.unencrypted:
-            yield _build("no-encryption", Severity.error, entry, host)
-    if entry.kind not in _FETCHED or not versions.has_base:
+    yield from _find_open_addresses(entry, versions)
+    if not versions.has_base:
+        return
+    if entry.kind == SOURCE:
+        for host in sorted(entry.hosts - versions.hosts):
+            yield _build("other-index", Severity.warning, entry, host)
+    if entry.kind not in _FETCHED:
         return
     is_changed = bool(same) and _has_other_hash(entry, same)
     if is_changed:
@@ -133,8 +145,9 @@ def _find_faults(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
         was_same = any(each.version == entry.version for each in before)
         yield _build("other-source", Severity.error if was_same else Severity.warning, entry, entry.kind)
     is_known = any(entry.hashes & each.hashes for each in same)
-    for host in sorted(entry.hosts - versions.hosts) if versions.hosts and not is_known else ():
-        yield _build("other-host", Severity.error if same else Severity.warning, entry, host)
+    is_served = is_known and not _rests_on_commits(entry)
+    for place in _list_other_places(entry, before, versions) if not is_served else ():
+        yield _build("other-host", Severity.error if same else Severity.warning, entry, place)
     if entry.kind == REGISTRY and not entry.hashes and before and all(each.hashes for each in before):
         is_moved = not entry.hosts <= versions.hosts or any(map(is_plain_http, entry.addresses))
         yield _build("hash-missing", Severity.error if is_moved else Severity.warning, entry)
@@ -142,15 +155,58 @@ def _find_faults(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
         yield _build("runs-scripts", Severity.error, entry)
 
 
+def _find_open_addresses(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
+    for address in sorted(entry.addresses - versions.addresses):
+        host = find_host(address)
+        if holds_credential(address):
+            yield _build("credential-in-address", Severity.error, entry, host)
+        if is_plain_http(address) and host not in versions.unencrypted:
+            yield _build("no-encryption", Severity.error, entry, host)
+
+
 def _build(rule: str, severity: Severity, entry: LockEntry, subject: str = "") -> LockFault:
     return LockFault(rule=rule, severity=severity, packages=(f"{entry.name} {entry.version}".strip(),), subject=subject)
 
 
-def _has_other_hash(entry: LockEntry, same: Iterable[LockEntry]) -> bool:
-    """Whether it is known by hashes of an algorithm, and by none of those that it had."""
+def _list_other_places(entry: LockEntry, before: Sequence[LockEntry], versions: _Versions) -> list[str]:
+    """The hosts, or else the indexes and repositories, from which it comes and from which nothing came."""
+    if hosts := entry.hosts - versions.hosts:
+        return sorted(hosts)
+    if not any(each.origins for each in before):
+        return []
+    return sorted(map(_without_scheme, entry.origins - versions.origins))
+
+
+def _without_scheme(address: str) -> str:
+    return re.sub(r"^.*?://", "", address)
+
+
+def _rests_on_commits(entry: LockEntry) -> bool:
+    """Whether all that it is known by is a commit, which nobody compares with the archive that an address serves."""
+    return {algorithm for algorithm, _ in entry.hashes} == {"commit"}
+
+
+def _has_other_hash(entry: LockEntry, same: Sequence[LockEntry]) -> bool:
+    """Whether it is known by hashes of an algorithm and by none of those that it had, or not by the strongest any more.
+
+    A hash of a stronger algorithm may take the place of a weaker one if the address stays.
+    """
     known = frozenset[Pair]().union(*(each.hashes for each in same))
-    common = {algorithm for algorithm, _ in entry.hashes} & {algorithm for algorithm, _ in known}
+    algorithms, past = ({algorithm for algorithm, _ in each} for each in (entry.hashes, known))
+    common = algorithms & past
+    if algorithms and past:
+        strongest = max(past, key=_rank)
+        if _rank(strongest) >= 0 and max(map(_rank, algorithms)) < _rank(strongest):
+            return True
+        there = {_without_scheme(address) for each in same for address in each.addresses}
+        if not common and not set(map(_without_scheme, entry.addresses)) <= there:
+            return True
     return any(entry.hashes.isdisjoint({pair for pair in known if pair[0] == algorithm}) for algorithm in common)
+
+
+def _rank(algorithm: str) -> int:
+    """How strong an algorithm is; -1 for what only one package manager computes."""
+    return _STRENGTH.index(algorithm) if algorithm in _STRENGTH else -1
 
 
 def _group(faults: Sequence[LockFault], head: str) -> tuple[LockFault, ...]:

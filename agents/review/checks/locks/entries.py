@@ -26,6 +26,7 @@ class LockEntry:
     :param addresses: whole addresses from which it is fetched, if the file names them.
     :param hashes: (algorithm, value) of what is fetched.
     :param runs_scripts: it runs a program as it is installed.
+    :param origins: the indexes or repositories in which it is looked up, which stay the same with every version.
     """
 
     name: str
@@ -34,6 +35,7 @@ class LockEntry:
     addresses: frozenset[str] = frozenset()
     hashes: frozenset[tuple[str, str]] = frozenset()
     runs_scripts: bool = False
+    origins: frozenset[str] = frozenset()
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -69,6 +71,19 @@ def find_host(address: str) -> str:
     return "" if parts is None else (parts.hostname or "")
 
 
+def names_archive(address: str, name: str, version: str) -> bool:
+    """Whether an address of a registry of JavaScript is that of the archive of this version of this package."""
+    parts = split_address(address)
+    if parts is None:
+        return False
+    path, name, version = (unquote(each).lower() for each in (parts.path, name, version.partition("+")[0]))
+    short = name.rpartition("/")[2]
+    package, dash, file = path.partition("/-/")
+    if dash:
+        return package.endswith(f"/{name}") and file.rpartition("/")[2] == f"{short}-{version}.tgz"
+    return f"/{name}/{version}/" in path or path.endswith((f"/{name}-{version}.tgz", f"/{name}/{short}-{version}.tgz"))
+
+
 def is_plain_http(address: str) -> bool:
     """Whether an address is fetched without encryption by anybody but this machine."""
     parts = split_address(address)
@@ -86,12 +101,15 @@ def holds_credential(address: str) -> bool:
 
 
 def split_hashes(integrity: object) -> frozenset[tuple[str, str]]:
-    """The hashes of a text such as ``sha512-abc= sha1-def=``."""
-    return frozenset(
-        (algorithm, value)
-        for algorithm, _, value in (each.partition("-") for each in str(integrity or "").split())
-        if value
-    )
+    """The hashes of a text such as ``sha512-abc= sha1-def=``.
+
+    Several of one algorithm are one value, since any of them is enough: with one more, another archive is let in.
+    """
+    values: dict[str, set[str]] = {}
+    for algorithm, _, value in (each.partition("-") for each in str(integrity or "").split()):
+        if value:
+            values.setdefault(algorithm, set()).add(value.partition("?")[0])
+    return frozenset((algorithm, " ".join(sorted(each))) for algorithm, each in values.items())
 
 
 def classify(address: str) -> str:

@@ -21,6 +21,8 @@ from agents.review.checks.locks.entries import (
     UnreadableLock,
     classify,
     list_addresses,
+    names_archive,
+    normalise,
     split_hashes,
 )
 from domain.paths import is_manifest
@@ -67,13 +69,12 @@ def _read_npm(text: str) -> list[LockEntry]:
     data = _load_json(text)
     if "packages" not in data and "dependencies" not in data:
         raise UnreadableLock("npm")
-    if "packages" in data:
-        return [
-            _build_npm(str(entry.get("name") or path.rsplit("node_modules/", 1)[-1]), entry)
-            for path, entry in _items(data["packages"])
-            if "node_modules/" in path
-        ]
-    return [*_walk_npm(data)]
+    found = [
+        _build_npm(str(entry.get("name") or path.rsplit("node_modules/", 1)[-1]), entry)
+        for path, entry in _items(data.get("packages"))
+        if "node_modules/" in path
+    ]
+    return [*found, *_walk_npm(data)]  # older versions of npm install from the second
 
 
 def _walk_npm(table: Table) -> Iterator[LockEntry]:
@@ -91,7 +92,7 @@ def _build_npm(name: str, entry: Table) -> LockEntry:
         kind = LOCAL
     else:
         kind = classify(address) if address else REGISTRY
-    if kind == URL and address != version:
+    if kind == URL and address != version and names_archive(address, name, version):
         kind = REGISTRY
     if kind == GIT and "#" in address:
         version = address.rsplit("#", 1)[1]
@@ -109,7 +110,7 @@ def _read_yarn(text: str) -> list[LockEntry]:
         raise UnreadableLock("yarn")
     blocks = (block for block in _BLOCK.split(text) if block.strip() and not block.startswith("#"))
     cache = re.search(r"^  cacheKey: (\S+)$", text, re.MULTILINE)
-    build = (lambda head, fields: _build_berry(fields, cache[1] if cache else "")) if is_berry else _build_yarn
+    build = (lambda head, fields: _build_berry(head, fields, cache[1] if cache else "")) if is_berry else _build_yarn
     heads = ((block.partition("\n")[0].strip().rstrip(":"), dict(_FIELD.findall(block))) for block in blocks)
     return [build(head, fields) for head, fields in heads if head != "__metadata"]
 
@@ -127,7 +128,8 @@ def _build_yarn(head: str, fields: Table) -> LockEntry:
     address, _, fragment = str(fields.get("resolved", "")).partition("#")
     version = str(fields["version"])
     kind = classify(address) if address else LOCAL
-    if kind == URL and not re.match(r"(https?|ftp|git):|[\w.-]+/[\w.-]+(#|$)", wanted):
+    is_wanted = re.match(r"(https?|ftp|git):|[\w.-]+/[\w.-]+(#|$)", wanted)
+    if kind == URL and not is_wanted and names_archive(address, name, version):
         kind = REGISTRY
     hashes = split_hashes(fields.get("integrity"))
     if kind == GIT or (kind == URL and not re.fullmatch(r"[0-9a-f]{40}", fragment)):
@@ -137,7 +139,7 @@ def _build_yarn(head: str, fields: Table) -> LockEntry:
     return LockEntry(name, version, kind, list_addresses(address), hashes)
 
 
-def _build_berry(fields: Table, cache: str) -> LockEntry:
+def _build_berry(head: str, fields: Table, cache: str) -> LockEntry:
     name, resolution = _split_spec(str(fields["resolution"]))
     version = str(fields["version"])
     if fields.get("linkType") == "soft":
@@ -148,7 +150,9 @@ def _build_berry(fields: Table, cache: str) -> LockEntry:
     if protocol == "npm":
         archive = re.search(r"::.*__archiveUrl=([^&]+)", rest)
         addresses = list_addresses(unquote(archive[1])) if archive else frozenset[str]()
-        return LockEntry(name, version, REGISTRY, addresses, hashes)
+        is_asked_for = f"{name}@" in head and rest.partition("::")[0] == version
+        is_named = is_asked_for and all(names_archive(each, name, version) for each in addresses)
+        return LockEntry(name, version, REGISTRY if is_named else URL, addresses, hashes)
     if protocol == "patch":  # a file of the repository, on top of a package that has an entry of its own
         return LockEntry(name, f"{version} {resolution}", LOCAL, hashes=hashes)
     kind = GIT if "commit=" in resolution else classify(resolution)
@@ -179,7 +183,7 @@ def _build_pnpm(key: str, body: str) -> LockEntry:
         return LockEntry(name, said["commit"], GIT, list_addresses(address), runs_scripts=runs)
     if "directory" in said or version.startswith(("file:", "link:")):
         return LockEntry(name, version, LOCAL)
-    kind = URL if "://" in key else REGISTRY
+    kind = URL if "://" in key or (address and not names_archive(address, name, version)) else REGISTRY
     return LockEntry(name, version, kind, list_addresses(address), split_hashes(said.get("integrity")), runs)
 
 
@@ -211,7 +215,17 @@ def _build_toml(entry: Table, files: Mapping[str, list[Table]]) -> LockEntry:
         hashes.add(("checksum", str(entry["checksum"])))
     kind, address, commit = _find_toml_source(entry, source, has_hashes=bool(hashes))
     addresses = list_addresses(address, *(each.get("url") for each in archives))
-    return LockEntry(name, commit or version, kind, addresses, frozenset(cast(set[tuple[str, str]], hashes)))
+    if kind == REGISTRY and not all(_is_archive_of(name, str(each.get("url") or "")) for each in archives):
+        kind = URL
+    origins = list_addresses(address) if kind == REGISTRY else frozenset[str]()
+    found = frozenset(cast(set[tuple[str, str]], hashes))
+    return LockEntry(name, commit or version, kind, addresses, found, origins=origins)
+
+
+def _is_archive_of(name: str, address: str) -> bool:
+    """Whether an address is that of a file of a Python package; an entry without one is looked up by name."""
+    file = unquote(address.partition("#")[0].rpartition("/")[2])
+    return not address or normalise(file, "")[0].startswith(normalise(name, "")[0] + "-")
 
 
 def _find_toml_source(entry: Table, source: Any, *, has_hashes: bool) -> tuple[str, str, str]:
@@ -255,19 +269,31 @@ def _build_pipfile(name: str, entry: Table) -> LockEntry:
 
 
 _REQUIREMENT = re.compile(r"^([\w.\[\],-]+?)(?:\[[^\]]*\])?\s*===?\s*([^\s;\\]+)(.*)$")
+_DIRECT = re.compile(
+    r"^(?:-e |--editable[= ])?\s*(?:(?P<name>[\w.-]+)(?:\[[^\]]*\])?\s*@\s*)?(?P<address>(?:[a-z]+\+)?[a-z]+://[^\s;]+)(?P<rest>.*)$"
+)
 _INDEX = re.compile(r"^(?:-i|-f|--(?:extra-)?index-url|--find-links)[= ]\s*(\S+)")
 
 
 def read_requirements(text: str) -> list[LockEntry]:
-    """The pinned packages of a list of requirements, and the indexes that it names."""
+    """The pinned packages of a list of requirements, the indexes that it names, and all else that it says, as it is."""
     found: list[LockEntry] = []
     for line in re.sub(r"\\\r?\n", " ", text).split("\n"):
-        line = line.strip()
+        line = re.sub(r"(^|\s)#.*", "", line).strip()
         if index := _INDEX.match(line):
             found.append(LockEntry("", "", SOURCE, list_addresses(index[1])))
         elif pinned := _REQUIREMENT.match(line):
             hashes = frozenset(re.findall(r"--hash[= ](\w+):(\w+)", pinned[3]))
             found.append(LockEntry(pinned[1], pinned[2], REGISTRY, frozenset(), hashes))
+        elif direct := _DIRECT.match(line):
+            address, _, fragment = direct["address"].partition("#")
+            egg = re.search(r"egg=([\w.-]+)", fragment)
+            by_option = re.findall(r"--hash[= ](\w+):(\w+)", direct["rest"])
+            hashes = frozenset([*re.findall(r"(\w+)=(\w{32,})", fragment), *by_option])
+            name = direct["name"] or (egg[1] if egg else address.rpartition("/")[2])
+            found.append(LockEntry(name, address, classify(address), list_addresses(address), hashes))
+        elif line:
+            found.append(LockEntry(line, "", SOURCE))
     return found
 
 
@@ -302,11 +328,12 @@ def _build_composer(entry: Table) -> LockEntry:
     if dist.get("type") == "path":
         return LockEntry(str(entry["name"]), version, LOCAL)
     hashes = {("sha1", str(dist["shasum"]))} if dist.get("shasum") else set[tuple[str, str]]()
-    hashes |= {("commit", commit)} if commit else set()
+    hashes |= {("commit", str(each["reference"])) for each in (dist, source) if each.get("reference")}
     addresses = list_addresses(dist.get("url"), source.get("url"))
+    origins = frozenset(each.replace(commit, "") if commit else each for each in addresses)
     runs = entry.get("type") == "composer-plugin"
     version = f"{version} {commit}" if is_moving else version
-    return LockEntry(str(entry["name"]), version, REGISTRY, addresses, frozenset(hashes), runs)
+    return LockEntry(str(entry["name"]), version, REGISTRY, addresses, frozenset(hashes), runs, origins)
 
 
 _GEM = re.compile(r"^    (\S+) \(([^)]+)\)$", re.MULTILINE)
@@ -336,7 +363,8 @@ def _read_gems(kind: str, body: str, sums: Mapping[tuple[str, str], set[tuple[st
         plain = re.sub(r"-(?=[a-z])[\w-]+$", "", version) if kind == REGISTRY else version  # without its platform
         hashes = frozenset((f"{key} {version}", value) for key, value in sums.get((name, version), ()))
         exact = f"{version} {revision[1]}" if revision else plain
-        yield LockEntry(name, exact, kind, list_addresses(*remotes), hashes)
+        addresses = list_addresses(*remotes)
+        yield LockEntry(name, exact, kind, addresses, hashes, origins=addresses if kind == REGISTRY else frozenset())
 
 
 def _read_nuget(text: str) -> list[LockEntry]:
