@@ -1,7 +1,8 @@
 """What a command said, line by line, so that two of its runs can be compared however much they said.
 
-Only what plainly varies is left out of a line: times, addresses, temporary folders, positions in files. How many
-failures a line counts is kept as a number, so that fewer of them are no news.
+Only what plainly varies is left out of a line: times, addresses, temporary folders, positions in files. Lines of tests
+that say what passed, or count, measure or seed, are left out whole: a new one is no failure. How many failures a line
+counts is kept as a number, so that fewer of them are no news.
 """
 
 import hashlib
@@ -24,19 +25,62 @@ _VARYING = re.compile(
     | \b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?
     | \b\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?\b
     | \b\d{1,9}(?:\.\d{1,9})?\ ?(?:ns|µs|us|ms|s|secs?|seconds?|m|min|minutes?)\b
+    | \b\d{1,9}\ (?:passed|passing|skipped|total)\b
     | (?<=/tmp/)[^/\s:'"]+
     | (?<=[\w)\]"'])[:(]\d+(?:[:,]\ ?\d+)?  # a place in a file
     | \b(?:line|column)\ \d+
     | ^\s*\d+(?=:\d+\s|\s?[|│])             # before a message, or the code around
-    | (?<=^ok\ )\d+ | (?<=^not\ ok\ )\d+    # the order of tests in TAP
+    | (?<=^not\ ok\ )\d+(?=\ +-?\ *(?!\#)\S)   # the order of tests in TAP; it is all there is of one without a name
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_SAYS_NO_FAILURE = re.compile(
+    r"""
+      ^\s*(?:ok\s+\d+\b|ok\s+\S+\s+(?:[\d.]+s|\(cached\))|(?:---\ )?pass(?:ed)?\b|[✓✔√]|\d+\.\.\d+\s*$)
+    | ^[\w./:\[\]-]+\ (?:\.{3}\ )?(?:ok|pass(?:ed)?)\s*(?:\[\s*\d{1,3}%\])?$
+    | ^\W*(?:collect(?:ed|ing)|running)\s+\d+\s+(?:items?|tests?)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Lines of tests that say that something passed, or count, measure or seed: new ones are no failure."""
+_MERE_WORDS = frozenset(
+    [
+        "tests",
+        "test",
+        "suites",
+        "pass",
+        "passed",
+        "passing",
+        "skipped",
+        "total",
+        "duration",
+        "duration_ms",
+        "time",
+        "coverage",
+        "ms",
+        "s",
+        "of",
+        "in",
+        "and",
+        "assertions",
+        "random",
+        "randomized",
+        "using",
+        "with",
+        "seed",
+        "listening",
+        "on",
+        "port",
+    ]
+)
+_FIGURE = re.compile(r"[\d.]*(?:ms|s)?")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
 _PLURAL = re.compile(r"s\b")
 _NAMES_A_PLACE = re.compile(r"[:(]\d+")
 _HEADLINE = re.compile(
-    r"[^\w\s]{0,4}\s?(?:\w{1,30}[ :]\s?)?(?:fatal|error|fail|panic|exception|traceback)", re.IGNORECASE
+    r"[^\w\s]{0,4}\s?(?:\w{1,30}[ :]\s?)?(?:fatal|error|fail|panic|exception|traceback)"
+    r"|.*\b(?:undefined (?:reference|symbol)|unresolved external|multiple definition|duplicate symbol|cannot find -l)",
+    re.IGNORECASE,
 )
 
 
@@ -49,7 +93,8 @@ def count_lines(output: str, *, is_check: bool) -> dict[str, int] | None:
     """
     lines = [line.rstrip() for line in strip_invisible(output).splitlines() if line.strip()]
     counted = Counter[str]()
-    for said, times in _read(_choose_mistakes(lines) or lines if is_check else lines, is_check):
+    told = _choose_mistakes(lines) or lines if is_check else [*filter(_may_tell_failure, lines)]
+    for said, times in _read(told, is_check):
         counted[hashlib.sha256(said.encode(errors="replace")).hexdigest()[:16]] += times
         if len(counted) > _MOST:
             return None
@@ -60,6 +105,13 @@ def _choose_mistakes(lines: Sequence[str]) -> list[str]:
     placed = [line for line in lines if _NAMES_A_PLACE.search(line)]
     headlines = (line for line in lines if not _NAMES_A_PLACE.search(line) and _HEADLINE.match(line))
     return [*placed, *(part for line in headlines for part in line.split("; "))]
+
+
+def _may_tell_failure(line: str) -> bool:
+    if _SAYS_NO_FAILURE.search(line):
+        return False
+    words = re.split(r"[^\w.]+", line.lower())
+    return not any(map(str.isdigit, line)) or not all(word in _MERE_WORDS or _FIGURE.fullmatch(word) for word in words)
 
 
 def _read(lines: Iterable[str], is_check: bool) -> Iterator[tuple[str, int]]:

@@ -36,7 +36,8 @@ class QueueAlarm(threading.Event):
         super().__init__()
         self._is_working = is_working
         self._rung = threading.Event()
-        self._attentive_until = time.monotonic() + _ATTENTIVE
+        self._looking_since = time.monotonic()
+        self._attentive_until = self._looking_since + _ATTENTIVE
 
     def ring(self) -> None:
         """Look at once, or at the end of the polling interval if the last look was not long ago."""
@@ -52,12 +53,17 @@ class QueueAlarm(threading.Event):
 
         :param timeout: seconds of the polling interval.
         """
-        self._rung.clear()  # before the next line, so that a ring in between is heard
+        self._rung.clear()  # before the next lines, so that a ring in between is heard
+        now = time.monotonic()
+        # A look takes long where the database is slow; what happened meanwhile still gets all the attention.
+        self._attentive_until += now - self._looking_since
         if self._is_working():
-            self._attentive_until = time.monotonic() + _ATTENTIVE
-        if time.monotonic() < self._attentive_until:
-            return super().wait(timeout)
-        self._rung.wait(SELDOM)
+            self._attentive_until = now + _ATTENTIVE
+        if now < self._attentive_until:
+            super().wait(timeout)
+        else:
+            self._rung.wait(SELDOM)
+        self._looking_since = time.monotonic()
         return self.is_set()
 
 

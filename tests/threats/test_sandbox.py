@@ -222,6 +222,37 @@ print(os.stat(place).st_mtime)
     assert await python(sandbox, script, level) == "True\n7\n1.0"
 
 
+@at_each_level
+async def test_t_s1_sockets_and_segments_hold_no_more_than_their_defaults(sandbox: Sandbox, level: int) -> None:
+    """What nothing counts is bounded by the number of open files, not by what the program asks for."""
+    script = """
+import ctypes, socket
+libc = ctypes.CDLL(None)
+pairs = [socket.socketpair(socket.AF_UNIX, kind) for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM) for _ in range(8)]
+sockets = [each for pair in pairs for each in pair]
+held, chunk = 0, bytes(60000)
+for each in sockets:
+    default = each.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+    for option in (socket.SO_SNDBUF, socket.SO_RCVBUF, 32, 33):
+        try:
+            each.setsockopt(socket.SOL_SOCKET, option, 4000000)
+        except OSError as error:
+            print("setsockopt", error)
+    each.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+    each.setblocking(False)
+    try:
+        while held < 300000000:
+            held += each.send(chunk)
+    except BlockingIOError:
+        pass
+print(held <= 2 * default * len(sockets) or held)
+print([libc.shmget(0, size, 0o600) for size in (4097, 65536)], libc.msgget(0, 0o600), libc.semget(0, 1, 0o600))
+print(libc.shmget(0, 56, 0o600) >= 0)
+"""
+    has_segments = level == BUBBLEWRAP  # PostgreSQL asks for one of 56 bytes
+    assert await python(sandbox, script, level) == f"True\n[-1, -1] -1 -1\n{has_segments}"
+
+
 # T-S2
 
 ATTACKS = {

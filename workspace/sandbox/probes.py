@@ -154,14 +154,30 @@ def _be_last_to_go(_: VictimFacts) -> None:
 
 
 def _hide_memory(_: VictimFacts) -> None:
-    size = 64 << 20
-    with contextlib.suppress(OSError):
-        with os.fdopen(os.memfd_create("memory"), "wb") as file:
-            file.truncate(size)
-        return
-    private, remove = 0, 0
-    segment = _check_call(_libc.shmget(private, size, 0o600))
-    _check_call(_libc.shmctl(segment, remove, 0))
+    """Buffers of the default size remain: the kernel gives them to each pipe and socket."""
+    private, size = 0, 1 << 16
+    for attempt in (
+        lambda: os.close(os.memfd_create("memory")),
+        lambda: _check_call(_libc.shmctl(_check_call(_libc.shmget(private, size, 0o600)), 0, 0)),
+        lambda: _check_call(_libc.msgctl(_check_call(_libc.msgget(private, 0o600)), 0, 0)),
+        lambda: _check_call(_libc.semctl(_check_call(_libc.semget(private, 1, 0o600)), 0, 0)),
+        lambda: _enlarge_buffer(socket.SO_SNDBUF),
+        lambda: _enlarge_buffer(socket.SO_RCVBUF),
+    ):
+        with contextlib.suppress(OSError):
+            attempt()
+            return
+    raise PermissionError
+
+
+def _enlarge_buffer(option: int) -> None:
+    """:raises PermissionError: it stayed as it was, whatever the kernel answered."""
+    mine, other = socket.socketpair()
+    with mine, other:
+        before = mine.getsockopt(socket.SOL_SOCKET, option)
+        mine.setsockopt(socket.SOL_SOCKET, option, 2 * before)
+        if mine.getsockopt(socket.SOL_SOCKET, option) <= before:
+            raise PermissionError
 
 
 def _trace(facts: VictimFacts) -> None:
@@ -265,7 +281,7 @@ ATTACKS: Mapping[str, Callable[[VictimFacts], None]] = {
     "use keys or io_uring": _kernel,
     "change kernel settings": _settings,
     "take more memory than allowed": _memory,
-    "hold memory that no process counts": _hide_memory,
+    "hold memory that no process counts beyond default buffers": _hide_memory,
     "be killed later than others when memory runs out": _be_last_to_go,
     "write a larger file than allowed": _file_size,
     SURVIVE: _daemon,

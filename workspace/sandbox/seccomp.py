@@ -51,17 +51,23 @@ _FORBIDDEN: Calls = {
 }
 
 # Memory that no process needs to map, so that nothing counts it. Answered as by a kernel that lacks them: what knows
-# them (.NET, wasmtime, ZGC, Chromium) then does without, or takes a file.
-_UNCOUNTED: Calls = {"memfd_create": (319, 279), "memfd_secret": (447, 447)}
-_LARGEST_SEGMENT = 1 << 16  # bytes of shared memory by shmget; PostgreSQL needs 56
+# them (.NET, wasmtime, ZGC, Chromium) then does without, or takes a file. Queues and semaphores of System V hold some
+# 500 MB each by default.
+_UNCOUNTED: Calls = {
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "msgget": (68, 186),
+    "semget": (64, 190),
+}
+_LARGEST_SEGMENT = 1 << 12  # bytes of shared memory by shmget, a page for each of 4,096; PostgreSQL needs 56
+# Answered with success but not done, as the kernel does above its own limit: SO_SNDBUF, SO_RCVBUF, and their FORCE.
+_SETSOCKOPT, _SOL_SOCKET, _BUFFERS = (54, 208), 1, (7, 8, 32, 33)
 
 # At level 3 namespaces do this: no network, and nothing that outlives the process or reaches another one.
 _SHARED: Calls = {
     "socket": (41, 198),
     "shmget": (29, 194),
     "shmat": (30, 196),
-    "msgget": (68, 186),
-    "semget": (64, 190),
     "mq_open": (240, 180),
     "setpriority": (141, 140),
     "ioprio_set": (251, 30),
@@ -121,7 +127,7 @@ _FAMILIES = (1, 2, 10)  # unix, inet, inet6: vsock and others are not part of a 
 _MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 _LOAD, _EQUAL, _AT_LEAST, _ANY_OF, _GIVE = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
-_FIRST_ARGUMENT, _SECOND_ARGUMENT, _SECOND_UPPER_HALF = 16, 24, 28
+_FIRST_ARGUMENT, _SECOND_ARGUMENT, _SECOND_UPPER_HALF, _THIRD_ARGUMENT = 16, 24, 28, 32
 
 
 def filter_for_namespaces() -> bytes:
@@ -193,7 +199,7 @@ def _program(steps: list[Step]) -> bytes:
         code += [(_AT_LEAST, 0, 1, x32), (_GIVE, 0, 0, _REFUSE | errno.ENOSYS)]
     for numbers in (_CLONE3, *_UNCOUNTED.values()):
         code += _answer(numbers, _REFUSE | errno.ENOSYS)
-    code += [*steps, (_GIVE, 0, 0, _ALLOW)]
+    code += [*_keep_buffers(), *steps, (_GIVE, 0, 0, _ALLOW)]
     return b"".join(struct.pack("=HBBI", *step) for step in code)
 
 
@@ -213,6 +219,20 @@ def _refuse_signals_by_file() -> list[Step]:
         steps += [(_EQUAL, 0, len(orders) + 3, numbers[_machine()[1]]), (_LOAD, 0, 0, _SECOND_ARGUMENT), *tests]
         steps += [(_GIVE, 0, 0, _ALLOW), (_GIVE, 0, 0, _REFUSE | errno.EPERM)]
     return steps
+
+
+def _keep_buffers() -> list[Step]:
+    """Leaves the buffers of sockets as large as they are, whatever a program asks for."""
+    tests: list[Step] = [(_EQUAL, len(_BUFFERS) - index, 0, option) for index, option in enumerate(_BUFFERS)]
+    return [
+        (_EQUAL, 0, len(tests) + 5, _SETSOCKOPT[_machine()[1]]),
+        (_LOAD, 0, 0, _SECOND_ARGUMENT),
+        (_EQUAL, 0, len(tests) + 1, _SOL_SOCKET),
+        (_LOAD, 0, 0, _THIRD_ARGUMENT),
+        *tests,
+        (_GIVE, 0, 0, _ALLOW),
+        (_GIVE, 0, 0, _REFUSE),
+    ]
 
 
 def _limit_segments() -> list[Step]:

@@ -1,8 +1,14 @@
 """DBOS looks into a queue that was rung for, or whose work goes on here, and leaves the others alone."""
 
+import inspect
 import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
+
+import pytest
+from dbos import _dbos
+from dbos._queue import queue_worker_thread  # not exported
 
 from pipeline.worker.queue_alarms import QueueAlarm
 
@@ -58,3 +64,28 @@ def test_a_queue_is_polled_while_its_work_goes_on_and_a_moment_longer() -> None:
         assert all(looks.come() for _ in range(200))
         looks.works = False
         looks.rest()
+
+
+@pytest.mark.parametrize("is_rung_for", [True, False])
+def test_what_happens_during_a_long_look_is_looked_for_after_it(is_rung_for: bool) -> None:
+    """A ring, or the end of the queue's last work, while DBOS waits for a slow database."""
+    works = not is_rung_for
+    alarm = QueueAlarm(lambda: works)
+    alarm.ring()
+    assert not alarm.wait(POLLING)  # the look begins
+    if is_rung_for:
+        alarm.ring()
+    works = False
+    time.sleep(1.2)
+    begun = time.monotonic()
+    assert not alarm.wait(POLLING)
+    assert time.monotonic() - begun < 5
+
+
+def test_dbos_starts_its_queues_and_its_timers_by_the_names_that_are_replaced() -> None:
+    """An update that renames them, or passes something else, must not leave Forge polling unnoticed."""
+    started = inspect.getsource(_dbos.DBOS)
+    for name in ("queue_thread", "background_jobs_thread"):
+        assert f"target={name}," in started
+        assert [*inspect.signature(getattr(_dbos, name)).parameters] == ["stop_event", "dbos"]
+    assert [*inspect.signature(queue_worker_thread).parameters] == ["stop_event", "dbos", "queue"]

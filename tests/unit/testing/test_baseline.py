@@ -69,8 +69,43 @@ def test_where_all_that_ran_failed_before_nothing_is_proven() -> None:
         (lint(1), lint(1), True),  # it says nothing at all
         (suite(""), suite(""), False),  # so nobody knows what its tests say
         (suite("not ok 1 - old (a.js:3)"), suite("not ok 1 - old (a.js:3)\nnot ok 2 - new"), False),
-        (suite("not ok 1 - old\nok 2 - login"), suite("ok 1 - added\nnot ok 2 - old\nok 3 - login"), False),
+        (suite("not ok 1 - old\nok 2 - login"), suite("ok 1 - added\nnot ok 2 - old\nok 3 - login"), True),
         (suite("ok 1 - added\nnot ok 2 - old\n# fail 1"), suite("not ok 1 - old\n# fail 1"), True),  # it moved
+        (suite("not ok 1\nok 2\nok 3"), suite("ok 1\nok 2\nnot ok 3"), False),  # it has no name but its number
+        (suite("not ok 1 # old.js\nok 2"), suite("ok 1\nnot ok 2 # old.js"), False),
+        (suite("not ok 1\nok 2"), suite("not ok 1\nok 2\nok 3"), True),
+        *(
+            (suite(f"FAILED old\n{old}"), suite(f"FAILED old\n{new}"), True)
+            for old, new in (
+                ("PASS a", "PASS a\nPASS b"),
+                ("ok 1 - a\n1..11", "ok 1 - a\nok 12 - x\n1..12"),
+                ("3 passed", "4 passed"),
+                ("1 failed, 3 passed in 0.2s", "1 failed, 4 passed in 0.3s"),
+                ("collected 10 items", "collected 11 items"),
+                ("Random seed: 12", "Random seed: 977"),
+                ("Listening on port 4411", "Listening on port 4412"),
+                ("coverage: 71.2%", "coverage: 70.9%"),
+                ("  ✓ adds", "  ✓ adds\n  ✓ adds more"),
+                ("a.py::x PASSED [ 50%]", "a.py::x PASSED [ 33%]\na.py::z PASSED [ 66%]"),
+            )
+        ),
+        *(
+            (suite("FAILED old"), suite(f"FAILED old\n{new}"), False)
+            for new in (
+                "1 passed, 1 failed",
+                "ok no: cannot connect",
+                "passwords differ",
+                "a.py::z FAILED [ 66%]",
+                "port 80 is taken",
+                "✗ adds",
+                "--- FAIL: TestB",
+            )
+        ),
+        (
+            lint(1, "a.c:3: warning: x\nerror: linking", kind="build"),
+            lint(1, "a.c:3: warning: x\nerror: linking\n  undefined reference to `total'", kind="build"),
+            False,
+        ),
         (suite("FAILED cart::total"), suite("FAILED cart::total\nFAILED cart::rates"), False),
         (suite("12 failed in 3.2s"), suite("13 failed in 3.1s"), False),
         (suite("12 failed in 3.2s at 12:01:07"), suite("11 failed in 9 s at 12:03:11"), True),
