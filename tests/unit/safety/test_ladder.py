@@ -147,6 +147,31 @@ def _ready(level: int) -> LadderFacts:
     return LadderFacts(level=level, runs=runs, missed=[_at(1.5)] * row.missed, decisions=_build_approvals(40))
 
 
+@pytest.mark.parametrize(
+    ("by", "rises"),
+    [
+        ([1] * 40, False),
+        ([*[1] * 39, 2], False),
+        ([*[1] * 27, *[2] * 13], False),
+        ([*[1] * 26, *[2] * 14], True),
+        ([*[1] * 26, *[2] * 7, *[3] * 7], True),
+    ],
+)
+def test_several_people_are_more_than_one_and_a_word_of_another(by: list[int], rises: bool) -> None:
+    facts = replace(_ready(1), decisions=[HumanDecision(_at(number + 2), True, who) for number, who in enumerate(by)])
+    assert (evaluate(facts, ANY, _at(2000)).move is LevelChange.rises) == rises
+
+
+def test_rejections_and_old_approvals_do_not_make_somebody_one_of_several() -> None:
+    ones = [HumanDecision(_at(60 + number), True, 1) for number in range(60)]
+    facts = replace(_ready(1), runs=_runs(120))
+    for before in (
+        [HumanDecision(_at(1), False, 2)],
+        [HumanDecision(_at(1 + number / 100), True, 2) for number in range(60)],
+    ):
+        assert evaluate(replace(facts, decisions=[*before, *ones]), ANY, _at(2000)).move is LevelChange.stays
+
+
 @pytest.mark.parametrize("level", [0, 1, 2, 3])
 def test_exactly_at_the_threshold_is_enough_and_one_beyond_is_not(level: int) -> None:
     facts = _ready(level)
