@@ -386,6 +386,7 @@ async def test_t_p14_two_people_resolve_a_thread_where_one_is_not_enough(story: 
     await carol.resolve(comment.thread)
     await story.settle()
     assert story.check(repository, pull.head_sha).conclusion != "failure"
+    assert story.reviews(pull)
 
 
 # --- what is merged unasked -------------------------------------------------------------------------------------------
