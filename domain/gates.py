@@ -159,6 +159,8 @@ class GateDecision(BaseModel):
     :param by_id: None for an expired or void gate.
     :param via: command, button, timeout, or the reason why it is void.
     :param waived: the rule on authors or requesters was waived, because nobody else has the role.
+    :param own: whoever answered wrote part of the change, and others with the role did so, too.
+    :param seconded_by: the logins of those who said the same before, where it took two people.
     :param cause: the delivery that brought the answer.
     :param grants: what it grants beyond the limits.
     :param choice: None for an expired or void gate, and where an earlier version kept the answer.
@@ -173,6 +175,8 @@ class GateDecision(BaseModel):
     words: str = ""
     via: str = ""
     waived: bool = False
+    own: bool = False
+    seconded_by: tuple[str, ...] = ()
     cause: str = ""
     grants: BudgetExtension = NO_EXTENSION
     choice: Choice | None = None

@@ -86,7 +86,7 @@ def read_push(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, P
         return None
     if not event.ref.startswith(_BRANCH) or not event.after.strip("0"):
         return None
-    is_new = event.forced or not event.before.strip("0")
+    is_new = not event.before.strip("0")
     at = event.repository.pushed_at
     return event.repository.id, Push(
         after=event.after,

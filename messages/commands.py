@@ -426,6 +426,14 @@ def runs_are_off() -> str:
     return "Not started: `issues.run: false` in `.github/forge.yml` switches this off here. `/forge plan` still plans."
 
 
+def ask_to_resolve_too(refusal: CommandRefusal) -> str:
+    """Where it takes two people to resolve a thread."""
+    return (
+        f"Noted: resolving this takes two people, because {explain_doubt(refusal)}. The findings count until somebody "
+        f"else with the role {refusal.needed} opens this thread and resolves it again."
+    )
+
+
 def refuse(refusal: CommandRefusal, login: str) -> str:
     """For somebody who may not do what they ask."""
     command, who = inline_code(f"/forge {refusal.verb}"), inline_code(login)

@@ -1,7 +1,8 @@
 """Decides who wrote a pull request, and whom that leaves to decide about it.
 
 What counts is who pushed each commit first: that name GitHub vouches for, while the author of a commit is whatever its
-maker wrote. A merge that git makes just so, such as *Update branch*, is nobody's.
+maker wrote. A merge that git makes just so, such as *Update branch*, is nobody's. Who wrote what a forced push
+overwrote wrote what it brings, too; who makes it adds nothing if the head changes the same as before, byte for byte.
 """
 
 from collections import deque
@@ -39,6 +40,20 @@ class Contribution:
     sha: str
     authors: frozenset[int]
     doubt: Doubt | None = None
+
+
+@dataclass(frozen=True)
+class EarlierHeads:
+    """What a branch had before forced pushes overwrote it.
+
+    :param commits: those that neither the base nor the present head has.
+    :param gone: heads that cannot be looked at any more.
+    :param same: pairs of an overwritten head and the one in its place that change the same.
+    """
+
+    commits: tuple[Commit, ...] = ()
+    gone: frozenset[str] = frozenset()
+    same: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -128,40 +143,91 @@ def find_parts(
     pushes: Sequence[Push],
     fork: Collection[int] | None = None,
     trusted: Collection[int] = (),
+    earlier: EarlierHeads = EarlierHeads(),
 ) -> tuple[Contribution, ...]:
-    """Attribute each commit to whoever pushed it first.
+    """Attribute each commit to whoever pushed it first, and to who wrote what that push overwrote.
 
     A commit that no known push brought counts for the accounts GitHub links with it. In the repository itself anybody
     who may push may have pushed it, which is a doubt; in a fork it was the fork's owner.
 
-    :param pushes: those whose heads are among the commits.
+    :param pushes: those whose heads are among the commits, or among those of earlier heads.
     :param fork: the opener and the fork's owner, if the head is in a fork; else None.
     :param trusted: Apps that nobody makes push what they like.
     """
-    parents = {commit.sha: commit.parents for commit in commits}
     of_forge = {push.after for push in pushes if push.by is Pusher.forge}
     known = [push for push in pushes if push.by is not Pusher.app or push.after not in of_forge]  # else it is Forge
-    brought = [(push, _find_history(parents, push.after) - _find_history(parents, push.before)) for push in known]
-    parts: list[Contribution] = []
-    for commit in commits:
-        if commit.is_clean_merge:
-            continue
-        found = [push for push, shas in brought if commit.sha in shas]
-        if found:
-            parts.append(_attribute(commit, found, trusted))
-        else:
-            owners = commit.accounts | frozenset(fork or ())
-            parts.append(Contribution(commit.sha, owners, Doubt.unknown if fork is None else None))
-    return tuple(parts)
+    shas = {commit.sha for commit in commits}
+    return _Attribution((*commits, *earlier.commits), known, fork, trusted, earlier).attribute(shas, shas)
 
 
-def _attribute(commit: Commit, pushes: Sequence[Push], trusted: Collection[int]) -> Contribution:
-    """The part of whoever pushed a commit first; GitHub tells no parts of a second."""
-    earliest = min(push.at.replace(microsecond=0) for push in pushes)
-    first = [push for push in pushes if push.at.replace(microsecond=0) == earliest]
-    unsure = {push.by_id for push in first if push.by is Pusher.app and push.by_id not in trusted}
-    known = frozenset(push.by_id for push in first) - unsure - {0}
-    return Contribution(commit.sha, known, Doubt.app if unsure else None)
+def list_overwriting(commits: Sequence[Commit], pushes: Sequence[Push]) -> list[Push]:
+    """The pushes that overwrote a known head: what they brought does not descend from it."""
+    parents = {commit.sha: commit.parents for commit in commits}
+    return [push for push in pushes if push.before in parents and push.before not in _find_history(parents, push.after)]
+
+
+class _Attribution:
+    """Attributes commits of a head and of the heads before it."""
+
+    def __init__(
+        self,
+        commits: Sequence[Commit],
+        pushes: Sequence[Push],
+        fork: Collection[int] | None,
+        trusted: Collection[int],
+        earlier: EarlierHeads,
+    ) -> None:
+        self._commits, self._fork, self._trusted, self._earlier = commits, fork, trusted, earlier
+        self._parents = {commit.sha: commit.parents for commit in commits}
+        self._brought = [(push, self._subtract(push.after, push.before)) for push in pushes]
+        self._overwritten: dict[Push, tuple[Contribution, ...]] = {}
+
+    def attribute(self, shas: Collection[str], of_head: Collection[str]) -> tuple[Contribution, ...]:
+        """The parts of these commits, as far as somebody wrote them.
+
+        :param of_head: all commits of the head that is looked at. A push that brought another head may change the same
+            as the one before only as a whole.
+        """
+        wrote = [commit for commit in self._commits if commit.sha in shas and not commit.is_clean_merge]
+        return tuple(self._attribute(commit, of_head) for commit in wrote)
+
+    def _attribute(self, commit: Commit, of_head: Collection[str]) -> Contribution:
+        """The part of whoever pushed a commit first; GitHub tells no parts of a second."""
+        found = [push for push, shas in self._brought if commit.sha in shas]
+        if not found:
+            return self._attribute_unknown(commit)
+        earliest = min(push.at.replace(microsecond=0) for push in found)
+        parts = list[Contribution]()
+        for push in (push for push in found if push.at.replace(microsecond=0) == earliest):
+            if (push.before, push.after) not in self._earlier.same or push.after not in of_head:
+                parts.append(_attribute_to_pusher(commit, push, self._trusted))
+            if push.before in self._earlier.gone:
+                parts.append(self._attribute_unknown(commit))
+            parts += self._list_overwritten(push)
+        doubts = [part.doubt for part in parts if part.doubt is not None]
+        people = frozenset[int]().union(*(part.authors for part in parts))
+        return Contribution(commit.sha, people, min(doubts, default=None, key=list(Doubt).index))
+
+    def _attribute_unknown(self, commit: Commit) -> Contribution:
+        owners = commit.accounts | frozenset(self._fork or ())
+        return Contribution(commit.sha, owners, Doubt.unknown if self._fork is None else None)
+
+    def _list_overwritten(self, push: Push) -> tuple[Contribution, ...]:
+        """The parts of what a push took away; those of an ordinary one are none."""
+        if push not in self._overwritten:
+            self._overwritten[push] = ()  # pushes of one second may overwrite each other
+            taken = self._subtract(push.before, push.after)
+            self._overwritten[push] = self.attribute(taken, _find_history(self._parents, push.before))
+        return self._overwritten[push]
+
+    def _subtract(self, head: str, other: str) -> set[str]:
+        return _find_history(self._parents, head) - _find_history(self._parents, other)
+
+
+def _attribute_to_pusher(commit: Commit, push: Push, trusted: Collection[int]) -> Contribution:
+    is_app = push.by is Pusher.app and push.by_id not in trusted
+    people = frozenset[int]() if is_app or not push.by_id else frozenset({push.by_id})
+    return Contribution(commit.sha, people, Doubt.app if is_app else None)
 
 
 def _find_history(parents: Mapping[str, tuple[str, ...]], head: str) -> set[str]:

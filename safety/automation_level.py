@@ -14,6 +14,7 @@ going up and down with every run:
   the next, after about ten bad runs each. Fewer than 10 runs are not judged.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,7 +29,9 @@ START, HIGHEST = 1, 4
 ALPHA = 0.1
 """Weight of the newest decision in the approval rate."""
 DECIDERS = 2
-"""The fewest people whose decisions raise a level; three would leave out small teams."""
+"""The fewest people whose approvals raise a level; three would leave out small teams."""
+OTHERS = 3
+"""One in so many approvals, at least, comes from others than the most frequent approver."""
 ENOUGH = 10
 """The fewest completed runs for judging a share of false positives: those of the lowest row."""
 
@@ -331,12 +334,26 @@ def _measure_approvals(row: LevelRequirements, facts: LadderFacts, forgiven: boo
 
 
 def _measure_people(row: LevelRequirements, facts: LadderFacts) -> list[LevelMeasure]:
-    """Measures how many people decided: one alone does not raise a level, however many accounts open pull requests."""
+    """Measures whether several people approved within the window of the row.
+
+    One alone does not raise a level, however many accounts open pull requests, and neither does one beside a single
+    word of another.
+    """
     if row.approval is None:
         return []
-    people = len({one.by for one in facts.decisions if one.by is not None})
-    text = f"{people} {'person' if people == 1 else 'people'} decided, at least {DECIDERS} needed"
-    return [LevelMeasure(people >= DECIDERS, _reason("people", text, people, DECIDERS), is_least=True)]
+    begin = facts.runs[-row.runs].at if len(facts.runs) >= row.runs else None
+    given = Counter(
+        one.by for one in facts.decisions if one.approved and one.by is not None and (begin is None or one.at >= begin)
+    )
+    people, total = len(given), given.total()
+    others = total - max(given.values(), default=0)
+    names = f"{people} {'person' if people == 1 else 'people'}"
+    text = (
+        f"{names} approved, at least {DECIDERS} needed; {others} of {_count(total, 'approval')} by others than the most"
+        f" frequent, at least one in {OTHERS} needed"
+    )
+    met = people >= DECIDERS and OTHERS * others >= total
+    return [LevelMeasure(met, _reason("people", text, people, DECIDERS), is_least=True)]
 
 
 def _count(number: int, noun: str) -> str:

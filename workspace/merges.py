@@ -1,4 +1,4 @@
-"""Tells whether a merge is just what git makes of its parents, so that nobody wrote anything in it."""
+"""Tells what nobody wrote anew: a merge that git makes of its parents, a head that changes the same as another one."""
 
 from domain.errors import CodeAccessError
 from workspace.diff import Entry, parse_raw
@@ -24,6 +24,30 @@ async def is_clean_merge(mirror: Mirror, sha: str, parents: tuple[str, ...]) -> 
         return False
     tree = await mirror.git.run("rev-parse", "--verify", "--end-of-options", f"{sha}^{{tree}}")
     return merged.code == 0 and merged.stdout.split()[:1] == tree.stdout.split()[:1]
+
+
+async def has_same_change(mirror: Mirror, base: str, one: str, other: str) -> bool:
+    """Whether two heads change the same files of their base in the same way, byte for byte.
+
+    Where the base changed these files between, they do not; nor where a head has several bases.
+
+    :param base: the newest commit of the base branch; the mirror has it and both heads.
+    """
+    changes = list[list[Entry]]()
+    for head in (one, other):
+        bases = await mirror.git.run("merge-base", "--all", "--end-of-options", base, head, expect=(0, 1))
+        if len(shas := bases.stdout.decode().split()) != 1:
+            return False
+        changes.append(await _list_changed(mirror, shas[0], head))
+    return changes[0] == changes[1]
+
+
+async def list_own_commits(mirror: Mirror, base: str, head: str, most: int) -> dict[str, tuple[str, ...]] | None:
+    """The commits of a head that its base does not have, with their parents; None if they are too many."""
+    options = ("--parents", f"--max-count={most + 1}")
+    listed = await mirror.git.run("rev-list", *options, "--end-of-options", head, f"^{base}")
+    found = [line.split() for line in listed.stdout.decode().splitlines()]
+    return None if len(found) > most else {sha: tuple(parents) for sha, *parents in found}
 
 
 async def _merge(mirror: Mirror, one: str, other: str) -> GitOutput:

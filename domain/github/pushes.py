@@ -20,7 +20,7 @@ class Pusher(StrEnum):
 class Push:
     """A branch moved to a head.
 
-    :param before: where the branch was; empty for a new branch, or one that was overwritten.
+    :param before: where the branch was, also if it was overwritten; empty for a new branch.
     :param by_id: the account; of Forge's own pushes whoever asked for it, 0 if nobody did.
     :param at: as GitHub says.
     """

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from domain.commands import Sender
 from domain.github.pushes import Push, Pusher
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
@@ -74,21 +75,28 @@ async def is_for(database: Database, repository: RepositoryRef, number: int, acc
 
 
 async def note_assent(
-    database: Database, repository: RepositoryRef, number: int, said: str, by_id: int, now: datetime
+    database: Database, repository: RepositoryRef, number: int, said: str, by: Sender, now: datetime
 ) -> None:
     """Record what somebody said that takes a second person; may be repeated.
 
     :param said: as :func:`safety.authorization.name_assent` names it.
     """
-    values = {"repository_id": repository.id, "number": number, "said": said, "by_id": by_id, "at": now}
+    values = {
+        "repository_id": repository.id,
+        "number": number,
+        "said": said,
+        "by_id": by.id,
+        "by_login": by.login,
+        "at": now,
+    }
     async with database.transaction() as session:
         await session.execute(insert_new(database.dialect, AssentRow, values))
 
 
-async def load_assents(database: Database, repository: RepositoryRef, number: int, said: str) -> set[int]:
-    """Who said it before."""
-    query = select(AssentRow.by_id).where(
+async def load_assents(database: Database, repository: RepositoryRef, number: int, said: str) -> dict[int, str]:
+    """Who said it before: account and login."""
+    query = select(AssentRow.by_id, AssentRow.by_login).where(
         AssentRow.repository_id == repository.id, AssentRow.number == number, AssentRow.said == said
     )
     async with database.transaction() as session:
-        return set(await session.scalars(query))
+        return {row.by_id: row.by_login for row in await session.execute(query)}

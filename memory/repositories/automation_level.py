@@ -2,8 +2,8 @@
 
 A pull request counts as one run, from the first completed one that looked at something, so more pushes and reviews do
 not raise the level. A finding counts as a false positive while a person's dismissal of it applies. People's decisions
-are their answers at gates, except those about money and guards, which say nothing about the change, and their merges of
-pull requests, see :func:`record_decision`.
+are their answers at gates, except those about money and guards, which say nothing about the change, and those of who
+wrote part of it, and their merges of pull requests, see :func:`record_decision`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -312,7 +312,7 @@ async def _load_gate_decisions(session: AsyncSession, repository_id: int) -> lis
     return [
         HumanDecision(at, state == GateState.approved.value, (decision or {}).get("by_id"))
         for at, state, decision in await session.execute(query)
-        if at is not None
+        if at is not None and not (decision or {}).get("waived") and not (decision or {}).get("own")
     ]
 
 

@@ -29,10 +29,22 @@ def upgrade() -> None:
         sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("said", sa.String(), nullable=False),
         sa.Column("by_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("by_login", sa.String(), nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("repository_id", "number", "said", "by_id"),
     )
     op.create_index("ix_assents_at", "assents", ["at"])
+    _move_pushes()
+
+
+def _move_pushes() -> None:
+    """``pushes`` had who pushed each head; it does not tell which were made on a page, as it does from now on."""
+    op.execute(
+        "INSERT INTO branch_pushes (repository_id, head_sha, by_id, pusher, before_sha, at)"
+        " SELECT repository_id, head_sha, by_id, 'person', '', min(at) FROM pushes"
+        " GROUP BY repository_id, head_sha, by_id"
+    )
+    op.execute("DELETE FROM pushes")
 
 
 def downgrade() -> None:

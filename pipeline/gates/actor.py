@@ -1,7 +1,6 @@
 """Asks, at the moment somebody commands, who they are here and what they command about."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
@@ -10,7 +9,6 @@ from domain.commands import Sender
 from domain.errors import CodeAccessError, Unavailable
 from domain.gates import GateState
 from domain.github.pull_requests import PullRequest
-from domain.github.pushes import MOST_COMMITS, Commit
 from domain.github.seen import EventSnapshot
 from domain.runs.run import RepositoryRef
 from domain.slash.commands import SlashCommand
@@ -21,9 +19,9 @@ from memory.ledger import ledger
 from memory.repositories import permits
 from memory.runs import runs
 from pipeline import consistent_reads
-from pipeline.checkout import fetch_commits
 from pipeline.config import loading
 from pipeline.context import Services
+from pipeline.gates.contributions import load_contributions
 from safety.authorization import (
     AuthorizationFacts,
     CommandRefusal,
@@ -32,11 +30,9 @@ from safety.authorization import (
     needs_authorship,
     refuse_role,
 )
-from safety.authorship import Authorship, Contribution, Doubt, HeadApproval, find_parts
+from safety.authorship import Authorship, Doubt, HeadApproval
 from safety.eligibility import is_listed
-from workspace.merges import is_clean_merge
 
-_MOST_MERGES = 50  # that are made again for a comparison; others count as made by hand
 _WORKFLOWS = "github-actions[bot]"  # as which the jobs of GitHub Actions push
 _WHOLE_HEAD_GATE = "human_review"  # asked where nothing blocks, so who approves there accepts the whole head
 
@@ -48,7 +44,7 @@ class CommandActor(BaseModel):
     :param is_production: what they command about is production, or not known.
     :param is_alone: they wrote it, and too few others are left with the role that what they ask takes.
     :param doubt: why it takes a second person.
-    :param has_second: that person said the same before.
+    :param seconds: the logins of those who said the same before and are as entitled to it.
     :param assent: the name of what they ask.
     """
 
@@ -63,7 +59,7 @@ class CommandActor(BaseModel):
     is_production: bool = True
     is_alone: bool = False
     doubt: Doubt | None = None
-    has_second: bool = False
+    seconds: tuple[str, ...] = ()
     assent: str = ""
 
     @classmethod
@@ -83,7 +79,7 @@ class CommandActor(BaseModel):
             is_production=self.is_production,
             is_alone=self.is_alone,
             doubt=self.doubt,
-            has_second=self.has_second,
+            has_second=bool(self.seconds),
             assent=self.assent,
         )
 
@@ -181,10 +177,12 @@ async def find_standing(
         "assent": said,
     }
     if standing.doubt is None or actor.pull_request is None:
-        return actor.model_copy(update={**known, "has_second": False})
+        return actor.model_copy(update={**known, "seconds": ()})
     before = await pushes.load_assents(services.database, repository, actor.pull_request.number, said)
-    seconds = [who for who in before & others if wrote.find_standing(who, {account, *others} - {who}).may_decide]
-    return actor.model_copy(update={**known, "has_second": bool(seconds)})
+    seconds = [
+        before[who] for who in before.keys() & others if wrote.find_standing(who, {account, *others} - {who}).may_decide
+    ]
+    return actor.model_copy(update={**known, "seconds": tuple(sorted(seconds))})
 
 
 PermissionCheck = Callable[[], Awaitable[None]]
@@ -205,46 +203,14 @@ async def load_authorship(
 
     :raises CodeHostError: if GitHub does not say what it consists of.
     """
-    commits = await _load_commits(services, repository, pull_request)
-    return Authorship(
-        pull_request.author_id,
-        tuple(commits),
-        await _load_parts(services, repository, pull_request, commits),
-        await _load_approvals(services, repository, pull_request.number, accepting),
-    )
-
-
-async def _load_commits(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> Sequence[Commit]:
-    """The commits, with whether git makes their merges just so."""
     listed = await services.host.pull_commits(repository, pull_request.number)
-    merges = [commit for commit in listed if len(commit.parents) > 1]
-    if not merges:
-        return listed
-    ends = (pull_request.number, pull_request.head_sha, pull_request.base_sha)
     try:
-        mirror = await fetch_commits(services, repository, *ends)
-        clean = {each.sha for each in merges[:_MOST_MERGES] if await is_clean_merge(mirror, each.sha, each.parents)}
+        trusted = [pull_request.author_id] if await _is_trusted_app(services, repository, pull_request) else []
+        wrote = await load_contributions(services, repository, pull_request, listed, trusted)
     except CodeAccessError as error:
         raise Unavailable(error.message, error.advice) from error
-    return [replace(commit, is_clean_merge=commit.sha in clean) for commit in listed]
-
-
-async def _load_parts(
-    services: Services, repository: RepositoryRef, pull_request: PullRequest, commits: Sequence[Commit]
-) -> tuple[Contribution, ...]:
-    heads = [commit.sha for commit in commits]
-    is_fork = pull_request.is_from_fork(repository.id)
-    owners = [pull_request.author_id, *filter(None, [pull_request.head_owner_id])] if is_fork else None
-    trusted = [pull_request.author_id] if await _is_trusted_app(services, repository, pull_request) else []
-    homes = {repository.id, *filter(None, [pull_request.head_repository_id])}
-    known = await pushes.load(services.database, homes, heads)
-    parts = find_parts(commits, known, owners, trusted)
-    if any(part.doubt is Doubt.unknown for part in parts):  # the App came later, or a delivery was lost
-        told = await services.host.pushes_to(repository, pull_request.head_ref)
-        parts = find_parts(commits, [*known, *(push for push in told if push.after in set(heads))], owners, trusted)
-    if len(commits) >= MOST_COMMITS or pull_request.head_sha not in heads:  # GitHub did not list all
-        return (*parts, Contribution(pull_request.head_sha, frozenset(), Doubt.unknown))
-    return parts
+    accepted = await _load_approvals(services, repository, pull_request.number, accepting)
+    return Authorship(pull_request.author_id, *wrote, accepted)
 
 
 async def _is_trusted_app(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> bool:
@@ -266,7 +232,8 @@ async def _load_approvals(
         HeadApproval(gate.head_sha, gate.decision.by_id)
         for gate in asked
         if gate.name in accepting and gate.state is GateState.approved
-        if gate.decision is not None and gate.decision.by_id is not None and not gate.decision.waived
+        if gate.decision is not None and gate.decision.by_id is not None
+        if not gate.decision.waived and not gate.decision.own
     )
 
 
@@ -276,7 +243,7 @@ async def note_assent(
     """Keep what only a second person was missing for, so that it counts once they say it, too."""
     if refused.code is RefusalCode.second:
         now = services.clock.now()
-        await pushes.note_assent(services.database, repository, number, refused.assent, sender.id, now)
+        await pushes.note_assent(services.database, repository, number, refused.assent, sender, now)
 
 
 async def record_refusal(services: Services, trace: str, sender: Sender, refused: CommandRefusal) -> None:

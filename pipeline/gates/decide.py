@@ -59,6 +59,20 @@ class GateAnswer:
 
 
 @dataclass(frozen=True)
+class GateRight:
+    """What lets somebody answer.
+
+    :param is_waived: a rule was waived for them.
+    :param is_own: they wrote part of the change; a second person said the same.
+    :param seconds: the logins of who said the same before, where it takes two.
+    """
+
+    is_waived: bool
+    is_own: bool
+    seconds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class GateDecisionReply:
     """Forge's reply to an answer.
 
@@ -87,7 +101,7 @@ async def decide_gate(services: Services, guid: str, gate: Gate, answer: GateAns
     if gate.is_waiting and gate.request.needs_words and is_bare:
         return GateDecisionReply(gate_answers.ask_for_words(gate))
     state = GateState.approved if answer.choice.approves else GateState.rejected
-    decision = _build_decision(gate, answer, guid, services.clock.now(), is_waived=allowed)
+    decision = _build_decision(gate, answer, guid, services.clock.now(), allowed)
     decided = await gates.decide(services.database, gate.id, state, decision)
     if decided.counted:
         await show_outcome(services, decided.gate)
@@ -124,14 +138,16 @@ async def find_gate(services: Services, repository: RepositoryRef, number: int, 
     return waiting[0] if waiting else named[-1]
 
 
-def _build_decision(gate: Gate, answer: GateAnswer, guid: str, at: datetime, *, is_waived: bool) -> GateDecision:
+def _build_decision(gate: Gate, answer: GateAnswer, guid: str, at: datetime, right: GateRight) -> GateDecision:
     return GateDecision(
         at=at,
         by_id=answer.sender.id,
         by_login=answer.sender.login,
         words=answer.words,
         via=answer.via,
-        waived=is_waived,
+        waived=right.is_waived,
+        own=right.is_own,
+        seconded_by=right.seconds,
         cause=guid,
         grants=_complete_extension(gate, answer.grants) if answer.choice.approves else NO_EXTENSION,
         choice=answer.choice,
@@ -174,15 +190,15 @@ def find_stale_reason(gate: Gate, answer: GateAnswer, shown_at: datetime | None)
 
 async def _authorise_answer(
     services: Services, guid: str, gate: Gate, asked: SlashCommand, sender: Sender
-) -> bool | GateDecisionReply:
-    """Whether a rule was waived for the sender; a reply if they may not answer, or if GitHub does not say."""
+) -> GateRight | GateDecisionReply:
+    """What lets the sender answer; a reply if they may not answer, or if GitHub does not say."""
     try:
         refused = await _find_refusal(services, gate, asked, sender)
     except RateLimited:
         raise
     except CodeHostError:
         return GateDecisionReply(command_texts.cannot_ask(sender.login))
-    if isinstance(refused, bool):
+    if isinstance(refused, GateRight):
         return refused
     await note_assent(services, gate.repository, gate.number, sender, refused)
     await _record_refusal(services, guid, gate, sender, refused)
@@ -190,34 +206,39 @@ async def _authorise_answer(
     return GateDecisionReply(text if gate.is_waiting else gate_answers.report_too_late(gate), refused)
 
 
-async def _find_refusal(services: Services, gate: Gate, asked: SlashCommand, sender: Sender) -> CommandRefusal | bool:
-    """Why the sender may not answer; if they may, whether a rule was waived for them."""
+async def _find_refusal(
+    services: Services, gate: Gate, asked: SlashCommand, sender: Sender
+) -> CommandRefusal | GateRight:
+    """Why the sender may not answer, or what lets them."""
     role = strictest_role(gate.request.role, await _load_configured_role(services, gate))
     rule = GateRule(role, gate.request.not_author, gate.request.not_requester)
     number = None if gate.request.on_issue else gate.number
     actor = await load_actor(services, gate.repository, number, sender, judges=False)
-    facts = await _build_facts(services, gate, rule, actor, asked)
+    actor, facts = await _build_facts(services, gate, rule, actor, asked)
     refused = authorise(asked, facts, rule)
     if refused is not None and refused.code is RefusalCode.requester:
         others = set(await services.host.accounts_with(gate.repository, role)) - {sender.id}
         facts = replace(facts, is_alone=not others)
         refused = authorise(asked, facts, rule)
-    return is_waived(asked, facts, rule) if refused is None else refused
+    if refused is not None:
+        return refused
+    takes_two = rule.not_author and facts.doubt is not None
+    return GateRight(is_waived(asked, facts, rule), takes_two and facts.is_author, actor.seconds if takes_two else ())
 
 
 async def _build_facts(
     services: Services, gate: Gate, rule: GateRule, actor: CommandActor, asked: SlashCommand
-) -> AuthorizationFacts:
-    """What is known of the sender at this gate: its approvals accept what was pushed before."""
+) -> tuple[CommandActor, AuthorizationFacts]:
+    """The sender, and what is known of them at this gate: its approvals accept what was pushed before."""
     if rule.not_author and actor.pull_request is not None and refuse_role(actor.role, rule.role) is None:
         wrote = await load_authorship(services, gate.repository, actor.pull_request, {gate.name})
         said = name_assent(asked, gate.head_sha, gate.id)
         if wrote.includes(actor.sender.id) or wrote.doubt is not None:
             actor = await find_standing(services, gate.repository, actor, rule.role, wrote, said)
     if not rule.not_requester:
-        return actor.facts
+        return actor, actor.facts
     requester = await runs.find_requester(services.database, gate.run_id)
-    return replace(actor.facts, is_requester=actor.sender.id == requester)
+    return actor, replace(actor.facts, is_requester=actor.sender.id == requester)
 
 
 async def _record_refusal(services: Services, guid: str, gate: Gate, sender: Sender, refused: CommandRefusal) -> None:

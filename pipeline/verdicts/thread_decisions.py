@@ -1,21 +1,23 @@
 """Records a decision of a person who resolves a thread of Forge, or opens it again."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from domain.commands import RecordThread
 from domain.errors import Behind
 from domain.review.findings import Category, Finding, Severity
 from domain.review.inline_comments import Remark
 from domain.slash.commands import Dismiss
+from memory.deliveries import pushes
 from memory.findings import dismissals, findings
 from memory.runs import checkpoints
 from messages import commands as command_texts
 from pipeline.context import Services
-from pipeline.gates.actor import load_actor
+from pipeline.gates.actor import load_actor_for, note_assent
 from pipeline.publishing import comments
 from pipeline.verdicts import update
 from pipeline.verdicts.dismissal import dismiss
-from safety.authorization import authorise
+from safety.authorization import CommandRefusal, RefusalCode, authorise
 
 RESOLVED = "resolved without a change"
 
@@ -34,7 +36,9 @@ async def record_resolution(services: Services, guid: str, command: RecordThread
         return "not a thread of a finding"
     refused = await _find_refusal(services, command)
     if refused is not None:
-        return refused
+        if refused.code is RefusalCode.second:
+            await _note_first(services, guid, command, refused)
+        return f"only a hint: {refused.code.value}"
     if command.is_resolved:
         return await _dismiss(services, guid, command, remark)
     known = await dismissals.find_by_fingerprint(
@@ -50,14 +54,25 @@ async def record_resolution(services: Services, guid: str, command: RecordThread
     return f"{_format_names(back)} {'counts' if len(back) == 1 else 'count'} again"
 
 
-async def _find_refusal(services: Services, command: RecordThread) -> str | None:
-    """Resolving a thread is like ``/forge dismiss``, so it needs the same permission.
+async def _find_refusal(services: Services, command: RecordThread) -> CommandRefusal | None:
+    """Resolving a thread is like ``/forge dismiss``, so it needs the same permission; one person opens it again.
 
     It gives no reason, so authors cannot do it, not even where nobody else may dismiss.
     """
-    actor = await load_actor(services, command.repository, command.number, command.sender)
-    refused = authorise(Dismiss(reason=RESOLVED), actor.facts)
-    return None if refused is None else f"only a hint: {refused.code.value}"
+    asked = Dismiss(reason=RESOLVED)
+    about = f"thread {command.root}"
+    actor = await load_actor_for(services, asked, command.repository, command.number, command.sender, about=about)
+    facts = replace(actor.facts, is_alone=False)
+    return authorise(asked, facts if command.is_resolved else replace(facts, doubt=None))
+
+
+async def _note_first(services: Services, guid: str, command: RecordThread, refused: CommandRefusal) -> None:
+    """Keep that one of two people resolved the thread, and say once that it takes another."""
+    there = await pushes.load_assents(services.database, command.repository, command.number, refused.assent)
+    await note_assent(services, command.repository, command.number, command.sender, refused)
+    if command.sender.id not in there:
+        text = command_texts.ask_to_resolve_too(refused)
+        await comments.reply_in_thread(services, command.repository, command.number, command.root, guid, text)
 
 
 async def _dismiss(services: Services, guid: str, command: RecordThread, remark: Remark) -> str:

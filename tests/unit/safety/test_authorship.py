@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain.github.pushes import Commit, Push, Pusher
-from safety.authorship import Authorship, Doubt, HeadApproval, Standing, find_parts
+from safety.authorship import Authorship, Doubt, EarlierHeads, HeadApproval, Standing, find_parts
 
 BOB, MIA, CAROL, DAVE = 1, 2, 3, 4
 EVERYBODY = (BOB, MIA, CAROL, DAVE)
@@ -97,6 +97,47 @@ def test_what_a_trusted_app_pushed_takes_one_who_is_no_author() -> None:
     ):
         wrote = Authorship(99, tuple(commits), find_parts(commits, [by_bot, push], trusted=[99]))
         assert (_writers(wrote), wrote.doubt) == (writers, doubt)
+
+
+@pytest.mark.parametrize(
+    ("pushes", "earlier", "found"),
+    [
+        (
+            [_push("x", MIA), _push("c", CAROL, "x", 1)],
+            EarlierHeads((Commit("x", ("base",)),)),
+            ({BOB, MIA, CAROL}, None),
+        ),
+        (
+            [_push("x", MIA), _push("c", CAROL, "x", 1)],
+            EarlierHeads((Commit("x", ("base",)),), same=frozenset({("x", "c")})),
+            ({BOB, MIA}, None),
+        ),
+        (  # reset to a commit that the push with the same change brought
+            [_push("x", MIA), _push("y", CAROL, "x", 1), _push("c", DAVE, "y", 2)],
+            EarlierHeads((Commit("x", ("base",)), Commit("y", ("c",))), same=frozenset({("x", "y")})),
+            ({BOB, MIA, CAROL}, None),
+        ),
+        ([_push("c", CAROL, "x", 1)], EarlierHeads(gone=frozenset({"x"})), ({BOB, CAROL, DAVE}, Doubt.unknown)),
+        ([_push("c", CAROL, "x", 1)], EarlierHeads((Commit("x", ("base",)),)), ({BOB, CAROL}, Doubt.unknown)),
+        (
+            [_push("x", 99, kind=Pusher.app), _push("c", CAROL, "x", 1)],
+            EarlierHeads((Commit("x", ("base",)),)),
+            ({BOB, CAROL}, Doubt.app),
+        ),
+        (  # within one second, each overwrote the other
+            [_push("x", MIA, "c"), _push("c", CAROL, "x")],
+            EarlierHeads((Commit("x", ("base",)),)),
+            ({BOB, MIA, CAROL}, None),
+        ),
+        ([_push("a", BOB), _push("c", CAROL, "base", 1)], EarlierHeads(), ({BOB, CAROL}, None)),  # an ordinary one
+    ],
+)
+def test_what_a_forced_push_overwrote_keeps_its_writers(
+    pushes: list[Push], earlier: EarlierHeads, found: tuple[set[int], Doubt | None]
+) -> None:
+    commits = [Commit("c", ("base",), frozenset({DAVE}))]
+    wrote = Authorship(BOB, tuple(commits), find_parts(commits, pushes, None, (), earlier))
+    assert (_writers(wrote), wrote.doubt) == found
 
 
 FREE, AUTHOR = Standing(is_author=False), Standing(is_author=True)

@@ -38,8 +38,8 @@ def _runs(count: int, posted: int = 3, dismissed: int = 0, first: int = 1) -> li
     return [RunRecord(_at(first + number), posted, dismissed) for number in range(count)]
 
 
-def _build_approvals(count: int) -> list[HumanDecision]:
-    return [HumanDecision(_at(number + 1), True, number % 2) for number in range(count)]
+def _build_approvals(count: int, first: int = 1) -> list[HumanDecision]:
+    return [HumanDecision(_at(first + number), True, number % 2) for number in range(count)]
 
 
 class Repository:
@@ -133,7 +133,7 @@ def test_it_does_not_flap_at_a_limit() -> None:
 def test_after_a_fall_it_takes_as_many_runs_as_lie_between_the_levels(level: int) -> None:
     between = LEVELS[level].runs - LEVELS[level - 1].runs
     facts = LadderFacts(
-        level=level - 1, since=_at(1000), runs=_runs(1000 + between - 1), decisions=_build_approvals(50)
+        level=level - 1, since=_at(1000), runs=_runs(1000 + between - 1), decisions=_build_approvals(50, 1000)
     )
     assert evaluate(facts, ANY, _at(2000)).move is LevelChange.stays
     assert evaluate(replace(facts, runs=_runs(1000 + between)), ANY, _at(2000)).level == level
@@ -145,6 +145,31 @@ def _ready(level: int) -> LadderFacts:
     posted = 100 * row.runs
     runs = [RunRecord(_at(1), posted, row.false_positives * posted // 100), *_runs(row.runs - 1, 0, first=2)]
     return LadderFacts(level=level, runs=runs, missed=[_at(1.5)] * row.missed, decisions=_build_approvals(40))
+
+
+@pytest.mark.parametrize(
+    ("by", "rises"),
+    [
+        ([1] * 40, False),
+        ([*[1] * 39, 2], False),
+        ([*[1] * 27, *[2] * 13], False),
+        ([*[1] * 26, *[2] * 14], True),
+        ([*[1] * 26, *[2] * 7, *[3] * 7], True),
+    ],
+)
+def test_several_people_are_more_than_one_and_a_word_of_another(by: list[int], rises: bool) -> None:
+    facts = replace(_ready(1), decisions=[HumanDecision(_at(number + 2), True, who) for number, who in enumerate(by)])
+    assert (evaluate(facts, ANY, _at(2000)).move is LevelChange.rises) == rises
+
+
+def test_rejections_and_old_approvals_do_not_make_somebody_one_of_several() -> None:
+    ones = [HumanDecision(_at(60 + number), True, 1) for number in range(60)]
+    facts = replace(_ready(1), runs=_runs(120))
+    for before in (
+        [HumanDecision(_at(1), False, 2)],
+        [HumanDecision(_at(1 + number / 100), True, 2) for number in range(60)],
+    ):
+        assert evaluate(replace(facts, decisions=[*before, *ones]), ANY, _at(2000)).move is LevelChange.stays
 
 
 @pytest.mark.parametrize("level", [0, 1, 2, 3])
@@ -205,7 +230,7 @@ def test_what_is_needed_of_a_long_history_is_enough() -> None:
 
 def test_what_is_older_than_the_window_is_not_counted() -> None:
     old = [RunRecord(_at(number), 3, 3) for number in range(1, 101)]
-    facts = LadderFacts(runs=[*old, *_runs(50, first=101)], missed=[_at(100)] * 9, decisions=_build_approvals(50))
+    facts = LadderFacts(runs=[*old, *_runs(50, first=101)], missed=[_at(100)] * 9, decisions=_build_approvals(50, 101))
     assert evaluate(facts, ANY, _at(200)).level == 2
     assert evaluate(replace(facts, missed=[_at(100.5)] * 2), ANY, _at(200)).level == 1
 
@@ -248,7 +273,7 @@ def test_a_cap_takes_more_than_one_level_at_once_and_the_way_up_is_earned_again(
         LadderFacts(level=4, runs=_runs(600), decisions=_build_approvals(60)), Ladder(max_level=1), _at(600)
     )
     assert (capped.level, capped.move) == (1, LevelChange.capped)
-    since = LadderFacts(level=1, since=capped.at, runs=_runs(639), decisions=_build_approvals(60))
+    since = LadderFacts(level=1, since=capped.at, runs=_runs(639), decisions=_build_approvals(60, 580))
     assert evaluate(since, ANY, _at(700)).level == 1
     assert evaluate(replace(since, runs=_runs(640)), ANY, _at(700)).level == 2
 
