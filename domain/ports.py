@@ -151,7 +151,7 @@ class Merging(Protocol):
         """Whether a branch, which need not exist, is known to take no unsigned commits from the App."""
         ...
 
-    async def protected_branches(self, repository: RepositoryRef) -> Sequence[str]:
+    async def list_protected_branches(self, repository: RepositoryRef) -> Sequence[str]:
         """The names of the branches to which branch protection or a ruleset applies."""
         ...
 

@@ -81,7 +81,7 @@ def apply_answers(review: Review, gates: Sequence[Gate]) -> Review:
         review.not_looked_at,
         review.in_history,
         review.unread,
-        review.held_for,
+        review.base_that_holds,
     )
     decision = verdict.decision
     base = _summarise_rest(review) if accepted and decision is Decision.approve else verdict.reasons
@@ -248,7 +248,7 @@ def _request_human(review: Review, configuration: Configuration, gates: Sequence
     if base.decision is not Decision.require_human:
         return []
     reasons = [reason for reason in base.reasons if not reason.code.startswith("gate.")]
-    role = "maintain" if review.risk.level is RiskLevel.critical or review.held_for else None
+    role = "maintain" if review.risk.level is RiskLevel.critical or review.base_that_holds else None
     prompt = "Forge cannot approve this on its own. Approve if you reviewed the change and it is right."
     return [
         build_request(

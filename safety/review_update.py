@@ -52,7 +52,7 @@ def with_dismissals(
         review.not_looked_at,
         in_history,
         review.unread,
-        review.held_for,
+        review.base_that_holds,
     )
     return review.model_copy(
         update={

@@ -156,7 +156,7 @@ class GitHubMerging(GitHubConversation, Merging):
             found |= {(check.name, check.app_id): check for check in checks}
         return list(found.values())
 
-    async def protected_branches(self, repository: RepositoryRef) -> Sequence[str]:
+    async def list_protected_branches(self, repository: RepositoryRef) -> Sequence[str]:
         purpose = f"list the protected branches of {repository.full_name}"
         address = f"{repository_path(repository)}/branches"
         items = await self._client.items(repository.installation_id, address, purpose, {"protected": "true"})

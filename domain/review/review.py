@@ -171,7 +171,7 @@ class Review(BaseModel):
     is_shared: bool = False  # its check has the name that the default branch may require, too
 
     @property
-    def held_for(self) -> str:
+    def base_that_holds(self) -> str:
         """The base branch, where a check that passes would pass for changes that were not reviewed; or empty."""
         return self.only_for if self.is_shared else ""
 

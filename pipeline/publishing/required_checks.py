@@ -18,7 +18,7 @@ async def requires_check(services: Services, run: Run) -> bool:
     if not run.base_ref or await _is_required(services, run, run.base_ref):  # empty: admitted by an earlier version
         return True
     try:
-        guarded = set(await services.host.protected_branches(run.repository)) - {run.base_ref}
+        guarded = set(await services.host.list_protected_branches(run.repository)) - {run.base_ref}
     except (Forbidden, NotFound):
         return True
     if len(guarded) > _MOST_ASKED:

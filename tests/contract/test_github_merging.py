@@ -252,12 +252,12 @@ async def test_a_branch_with_a_slash_and_one_that_is_not_there(stage: Stage) -> 
 
 
 async def test_branches_that_anything_protects(stage: Stage) -> None:
-    assert await stage.host.protected_branches(stage.repository) == []
+    assert await stage.host.list_protected_branches(stage.repository) == []
     for branch in ("release/1.x", "kept", "free"):
         await stage.ann.push(stage.shelf, branch, {"b.py": f"{branch}\n"}, base="main")
     stage.sim.protect(stage.shelf, "release/1.x", ["build"], ruleset=True)
     stage.sim.protect(stage.shelf, "kept", approvals=1)
-    assert sorted(await stage.host.protected_branches(stage.repository)) == ["kept", "release/1.x"]
+    assert sorted(await stage.host.list_protected_branches(stage.repository)) == ["kept", "release/1.x"]
 
 
 async def test_rules_that_github_does_not_tell_are_unknown(stage: Stage) -> None:
