@@ -21,7 +21,7 @@ from domain.memories.memory import Archived
 from domain.review.avoidance import DetectorRecord
 from domain.review.judgements import FindingJudgement, JudgementKind
 from memory.db.engine import Connection, Database, Engine, TableRow, begin, sync_engine, upsert
-from memory.db.tables.learned import MemoryRow, MemoryVectorRow
+from memory.db.tables.learned import MemoryVectorRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.runs import ScheduledCheckRow, WaitRow
 from memory.findings import detectors, judgements
@@ -212,7 +212,7 @@ async def test_vectors_of_the_version_before_are_as_new_ones(backend: Backend, t
         for memory, numbers in zip(memories, made, strict=True):
             row = to_row(memory)
             values = {name: getattr(row, name) for name in there}
-            connection.execute(insert(MemoryRow.__table__).values(values))
+            connection.execute(insert(table("memories", *map(column, there))).values(values))
             length = math.hypot(*numbers)
             vector = array("f", [number / length for number in numbers]).tobytes()
             known = {"repository_id": SHOP.id, "memory_id": memory.id, "model": "ours", "vector": vector}

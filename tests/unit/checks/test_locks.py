@@ -197,15 +197,17 @@ UPDATES = [
 
 
 BOTH = {"dependencies": {"left": npm_package("1.1.0", value="b"), "right": npm_package(value="r")}}
-UPDATES += [
-    ("package-lock.json", NPM, json.dumps(json.loads(UPDATES[0][2]) | BOTH)),
-    (
-        "package-lock.json",
-        NPM,
-        UPDATES[0][2].replace("example/left-1.1.0", "example/download/left/1.1.0/left-1.1.0"),
-    ),
-    ("requirements.txt", "# Pins.\nleft==1.0.0\n", "# All pins.\nleft==1.1.0  # via app\n"),
-]
+UPDATES.extend(
+    [
+        ("package-lock.json", NPM, json.dumps(json.loads(UPDATES[0][2]) | BOTH)),
+        (
+            "package-lock.json",
+            NPM,
+            UPDATES[0][2].replace("example/left-1.1.0", "example/download/left/1.1.0/left-1.1.0"),
+        ),
+        ("requirements.txt", "# Pins.\nleft==1.0.0\n", "# All pins.\nleft==1.1.0  # via app\n"),
+    ]
+)
 
 
 @pytest.mark.parametrize(("path", "base", "head"), UPDATES, ids=lambda each: each[:18])
@@ -326,95 +328,101 @@ SUSPICIOUS = [
 
 FOREIGN_NPM = f"{REGISTRY}/evil/-/evil-9.0.0.tgz"
 ARCHIVE = f"__archiveUrl={quote(EVIL, safe='')}%2Fleft-1.0.0.tgz"
-SUSPICIOUS += [
-    # Another package of the same registry under this name.
-    (
-        "package-lock.json",
-        NPM,
-        npm(left=npm_package("1.0.1", value="x") | {"resolved": FOREIGN_NPM}, right=npm_package(value="r")),
-        {"other-source warning url"},
-    ),
-    (
-        "package-lock.json",
-        NPM,
-        npm(left=npm_package() | {"resolved": FOREIGN_NPM, "integrity": "sha1-x"}, right=npm_package(value="r")),
-        {"hash-changed error", "other-source error url"},
-    ),
-    ("package-lock.json", NPM, NPM.replace("sha512-a=", "sha1-x"), {"hash-changed error"}),
-    ("package-lock.json", NPM, NPM.replace("sha512-a=", "sha512-a= sha512-x="), {"hash-changed error"}),
-    (
-        "yarn.lock",
-        YARN,
-        YARN.replace("@a/left/-/left-1.0.0.tgz", "evil/-/evil-9.0.0.tgz")
-        .replace('version "1.0.0"', 'version "1.0.1"')
-        .replace("a" * 40, "b" * 40)
-        .replace("sha512-a", "sha512-x"),
-        {"other-source warning url"},
-    ),
-    (
-        "yarn.lock",
-        BERRY,
-        BERRY.replace('"left@npm:1.0.0"', f'"left@npm:1.0.0::{ARCHIVE}"').replace("10c0/aa", "10c0/xx"),
-        {"hash-changed error", "other-host error mirror.evil.example"},
-    ),
-    (
-        "pnpm-lock.yaml",
-        PNPM,
-        PNPM.replace("left@1.0.0", "left@1.0.1").replace("sha512-a=}", f"sha512-x=, tarball: {EVIL}/left-1.0.1.tgz}}"),
-        {"other-host warning mirror.evil.example"},
-    ),
-    (
-        "poetry.lock",
-        POETRY,
-        POETRY.replace("1.0.0", "1.0.1")
-        .replace("files = [", f'source = {{type = "legacy", url = "{EVIL}/simple", reference = "x"}}\nfiles = [')
-        .replace(":aa", ":xx")
-        .replace(":bb", ":yy"),
-        {"other-host warning mirror.evil.example"},
-    ),
-    (
-        "uv.lock",
-        UV,
-        UV.replace('version = "1.0.0"', 'version = "1.0.1"').replace("left-1.0.0", "evil-9.0.0").replace(":aa", ":xx"),
-        {"other-source warning url"},
-    ),
-    (
-        "Cargo.lock",
-        CARGO,
-        CARGO.replace("example/crates", "example/evil").replace('"1.0.0"', '"1.0.1"').replace('"aa"', '"xx"'),
-        {"other-host warning index.example/evil"},
-    ),
-    (
-        "composer.lock",
-        COMPOSER,
-        COMPOSER.replace("/a/left/zip", "/evil/left/zip"),
-        {"other-host error code.example/evil/left/zip/"},
-    ),
-    (
-        "Pipfile.lock",
-        PIPFILE,
-        PIPFILE.replace('"verify_ssl": true\n', f'"verify_ssl": true\n}}, {{"name": "x", "url": "{EVIL}/simple"\n'),
-        {"other-index warning mirror.evil.example"},
-    ),
-    (
-        "requirements.txt",
-        "left==1.0.0\n",
-        f"--extra-index-url {EVIL}/simple\nleft==1.0.1\n",
-        {"other-index warning mirror.evil.example"},
-    ),
-    (
-        "requirements.txt",
-        "left==1.0.0\n",
-        f"left==1.0.1\nevil @ {EVIL}/evil-1-py3-none-any.whl\n",
-        {"other-host warning mirror.evil.example"},
-    ),
-    (
-        "requirements.txt",
-        "left==1.0.0\n",
-        f"left @ git+{EVIL}/left.git@v1\n",
-        {"other-host warning mirror.evil.example", "other-source warning git"},
-    ),
-]
+SUSPICIOUS.extend(
+    [
+        # Another package of the same registry under this name.
+        (
+            "package-lock.json",
+            NPM,
+            npm(left=npm_package("1.0.1", value="x") | {"resolved": FOREIGN_NPM}, right=npm_package(value="r")),
+            {"other-source warning url"},
+        ),
+        (
+            "package-lock.json",
+            NPM,
+            npm(left=npm_package() | {"resolved": FOREIGN_NPM, "integrity": "sha1-x"}, right=npm_package(value="r")),
+            {"hash-changed error", "other-source error url"},
+        ),
+        ("package-lock.json", NPM, NPM.replace("sha512-a=", "sha1-x"), {"hash-changed error"}),
+        ("package-lock.json", NPM, NPM.replace("sha512-a=", "sha512-a= sha512-x="), {"hash-changed error"}),
+        (
+            "yarn.lock",
+            YARN,
+            YARN.replace("@a/left/-/left-1.0.0.tgz", "evil/-/evil-9.0.0.tgz")
+            .replace('version "1.0.0"', 'version "1.0.1"')
+            .replace("a" * 40, "b" * 40)
+            .replace("sha512-a", "sha512-x"),
+            {"other-source warning url"},
+        ),
+        (
+            "yarn.lock",
+            BERRY,
+            BERRY.replace('"left@npm:1.0.0"', f'"left@npm:1.0.0::{ARCHIVE}"').replace("10c0/aa", "10c0/xx"),
+            {"hash-changed error", "other-host error mirror.evil.example"},
+        ),
+        (
+            "pnpm-lock.yaml",
+            PNPM,
+            PNPM.replace("left@1.0.0", "left@1.0.1").replace(
+                "sha512-a=}", f"sha512-x=, tarball: {EVIL}/left-1.0.1.tgz}}"
+            ),
+            {"other-host warning mirror.evil.example"},
+        ),
+        (
+            "poetry.lock",
+            POETRY,
+            POETRY.replace("1.0.0", "1.0.1")
+            .replace("files = [", f'source = {{type = "legacy", url = "{EVIL}/simple", reference = "x"}}\nfiles = [')
+            .replace(":aa", ":xx")
+            .replace(":bb", ":yy"),
+            {"other-host warning mirror.evil.example"},
+        ),
+        (
+            "uv.lock",
+            UV,
+            UV.replace('version = "1.0.0"', 'version = "1.0.1"')
+            .replace("left-1.0.0", "evil-9.0.0")
+            .replace(":aa", ":xx"),
+            {"other-source warning url"},
+        ),
+        (
+            "Cargo.lock",
+            CARGO,
+            CARGO.replace("example/crates", "example/evil").replace('"1.0.0"', '"1.0.1"').replace('"aa"', '"xx"'),
+            {"other-host warning index.example/evil"},
+        ),
+        (
+            "composer.lock",
+            COMPOSER,
+            COMPOSER.replace("/a/left/zip", "/evil/left/zip"),
+            {"other-host error code.example/evil/left/zip/"},
+        ),
+        (
+            "Pipfile.lock",
+            PIPFILE,
+            PIPFILE.replace('"verify_ssl": true\n', f'"verify_ssl": true\n}}, {{"name": "x", "url": "{EVIL}/simple"\n'),
+            {"other-index warning mirror.evil.example"},
+        ),
+        (
+            "requirements.txt",
+            "left==1.0.0\n",
+            f"--extra-index-url {EVIL}/simple\nleft==1.0.1\n",
+            {"other-index warning mirror.evil.example"},
+        ),
+        (
+            "requirements.txt",
+            "left==1.0.0\n",
+            f"left==1.0.1\nevil @ {EVIL}/evil-1-py3-none-any.whl\n",
+            {"other-host warning mirror.evil.example"},
+        ),
+        (
+            "requirements.txt",
+            "left==1.0.0\n",
+            f"left @ git+{EVIL}/left.git@v1\n",
+            {"other-host warning mirror.evil.example", "other-source warning git"},
+        ),
+    ]
+)
 
 
 @pytest.mark.parametrize(("path", "base", "head", "expected"), SUSPICIOUS)
