@@ -325,9 +325,10 @@ async def test_who_pushed_what_a_pull_request_consists_of(stage: Stage) -> None:
     assert await stage.host.pushes_to(stage.repository, "other") == []
 
 
-async def test_what_was_overwritten_has_nothing_before_it(stage: Stage) -> None:
+async def test_a_forced_push_names_what_it_overwrote(stage: Stage) -> None:
+    overwritten = stage.shelf.git.branch("topic")
     await stage.ann.reset_branch(stage.shelf, "topic", stage.shelf.git.branch("main") or "")
-    assert (await stage.host.pushes_to(stage.repository, "topic"))[0].before == ""
+    assert (await stage.host.pushes_to(stage.repository, "topic"))[0].before == overwritten
 
 
 async def test_a_github_that_keeps_no_list_of_pushes_tells_none(stage: Stage) -> None:

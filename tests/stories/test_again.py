@@ -214,11 +214,9 @@ async def test_a_pause_leaves_the_verdict(story: Story) -> None:
     await root.reopen(pull)
     await story.settle()
     assert story.check(repository, head).conclusion == "success"
-    assert first_lines(story.answers(pull))[1:] == snapshot(
-        [
-            "Forge is paused in this repository by `root`; `/forge unpause` lets it work aga…",
-            "Forge is paused in this repository by `root`; `/forge unpause` lets it work aga…",
-        ]
+    answers = first_lines(story.answers(pull))[1:]  # the close may come before the button is answered
+    assert set(answers) == snapshot(
+        {"Forge is paused in this repository by `root`; `/forge unpause` lets it work aga…"}
     )
     await root.comment(pull, "/forge unpause")
     await story.settle()

@@ -484,7 +484,7 @@ async def test_t_p14_made_up_runs_do_not_raise_the_level(story: Story) -> None:
     await story.settle()
     answer = story.answers(pull)[-1].body
     assert "Automation level **1**" in answer
-    assert "0 people decided, at least 2 needed" in answer
+    assert "0 people approved, at least 2 needed" in answer
 
 
 async def test_t_p14_two_people_resolve_a_thread_where_one_is_not_enough(story: Story) -> None:
