@@ -25,10 +25,6 @@ from domain.review.findings import Severity
 Pair = tuple[str, str]
 
 _FETCHED = (REGISTRY, URL, GIT)
-_DEFAULT_HOSTS = frozenset(
-    {"registry.npmjs.org", "registry.yarnpkg.com", "pypi.org", "files.pythonhosted.org", "index.crates.io"}
-)
-"""Where package managers fetch from if a file names nothing else."""
 _STRENGTH = ("md5", "sha1", "sha256", "sha384", "sha512")
 
 
@@ -75,10 +71,6 @@ class _Versions:
         self.addresses = {address for entry in self.base for address in entry.addresses}
         self.origins = {origin for entry in self.base for origin in entry.origins}
         self.hosts = set(map(find_host, self.addresses))
-        if not any(entry.kind == SOURCE and entry.addresses for entry in self.base) and any(
-            entry.kind == REGISTRY and not entry.addresses for entry in self.base
-        ):
-            self.hosts |= _DEFAULT_HOSTS
         self.unencrypted = {find_host(address) for address in self.addresses if is_plain_http(address)}
         self.is_hashed = any(entry.hashes for entry in self.base if entry.kind == REGISTRY)
 
