@@ -21,7 +21,7 @@ from domain.memories.memory import Archived
 from domain.review.avoidance import DetectorRecord
 from domain.review.judgements import FindingJudgement, JudgementKind
 from memory.db.engine import Connection, Database, Engine, TableRow, begin, sync_engine, upsert
-from memory.db.tables.learned import MemoryVectorRow
+from memory.db.tables.learned import MemoryRow, MemoryVectorRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.runs import ScheduledCheckRow, WaitRow
 from memory.findings import detectors, judgements
@@ -205,14 +205,14 @@ async def test_vectors_of_the_version_before_are_as_new_ones(backend: Backend, t
     url = create_database(backend, tmp_path, migrated=False)
     engine = sync_engine(url)
     migrations.upgrade(engine, "0015")
-    there = [each["name"] for each in inspect(engine).get_columns("memories")]
+    names = [each["name"] for each in inspect(engine).get_columns("memories")]
+    there = table("memories", *(column(name, MemoryRow.__table__.c[name].type) for name in names))
     memories = [build_memory(f"Prices are whole cents {number}.") for number in range(3)]
     made = [[math.sin(place) for place in range(length)] for length in (2, 9, 600)]
     with begin(engine) as connection:
         for memory, numbers in zip(memories, made, strict=True):
             row = to_row(memory)
-            values = {name: getattr(row, name) for name in there}
-            connection.execute(insert(table("memories", *map(column, there))).values(values))
+            connection.execute(insert(there).values({name: getattr(row, name) for name in names}))
             length = math.hypot(*numbers)
             vector = array("f", [number / length for number in numbers]).tobytes()
             known = {"repository_id": SHOP.id, "memory_id": memory.id, "model": "ours", "vector": vector}
