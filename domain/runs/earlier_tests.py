@@ -1,0 +1,104 @@
+"""What the tests of before a change say of the code after it: how each ended there, and what became of it."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from domain.runs.testing import TestId
+
+MOST_TOLD = 100
+"""Tests that are told one by one; of those that hold, only how many."""
+LONGEST_LINE = 500
+"""Characters of a line that is shown."""
+
+
+class EarlierOutcome(StrEnum):
+    """How a test that passed before the change ends on the new code."""
+
+    holds = "holds"  # it passes: whatever became of it hides nothing
+    gone = "gone"  # it cannot be loaded, because what it names is gone from the program
+    lost = "lost"  # it fails, and nothing in its place demands the same
+    changed = "changed"  # it fails, and the same test passes with another expectation
+    open = "open"  # it fails, and so does what stands in its place: everybody sees that
+    unknown = "unknown"  # it failed before, came and went, or could not be run
+
+
+class TestFate(StrEnum):
+    """What a change did to a test."""
+
+    removed = "removed"  # it is gone, or nothing runs it any more
+    skipped = "skipped"  # it is there and is skipped, or expected to fail
+    rewritten = "rewritten"  # its own text differs
+    surroundings = "surroundings"  # its text is the same; a helper, fixture, snapshot or setting of it differs
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class EarlierTest(_Value):
+    """One test as it stood before the change.
+
+    :param id: as its runner names it.
+    :param path: of its file before the change.
+    :param line: of the test there, from 1; None if unknown.
+    :param demanded: the lines that demanded what does not hold any more.
+    :param now: the lines that stand in their place.
+    :param output: the last lines that it printed on the new code.
+    :param names: what it names and the program has no more, for people.
+    :param head_path: of the file it is in after the change; None if it is in none.
+    :param head_line: of the test there, from 1.
+    """
+
+    id: TestId
+    path: str
+    line: int | None = None
+    outcome: EarlierOutcome
+    fate: TestFate
+    demanded: tuple[str, ...] = ()
+    now: tuple[str, ...] = ()
+    output: str = Field(default="", max_length=2_000)
+    names: tuple[str, ...] = ()
+    head_path: str | None = None
+    head_line: int | None = None
+
+
+class EarlierTests(_Value):
+    """The earlier tests of one change, on its code.
+
+    :param tests: those that do not hold, the most telling first.
+    :param holding: how many hold.
+    :param left_out: how many were not run, because there are too many or the time was up.
+    :param not_run: why tests could not be run and what would make them run, one sentence each; empty if all were.
+    :param seconds: of the sandbox.
+    """
+
+    tests: tuple[EarlierTest, ...] = Field(default=(), max_length=MOST_TOLD)
+    holding: int = Field(default=0, ge=0)
+    left_out: int = Field(default=0, ge=0)
+    not_run: tuple[str, ...] = ()
+    seconds: float = Field(default=0.0, ge=0)
+
+    def list(self, *outcomes: EarlierOutcome) -> tuple[EarlierTest, ...]:
+        """Those that ended in one of some ways."""
+        return tuple(each for each in self.tests if each.outcome in outcomes)
+
+    @property
+    def lost(self) -> tuple[EarlierTest, ...]:
+        """The one thing worth saying: each hides a failure, unless it was meant."""
+        return self.list(EarlierOutcome.lost)
+
+    @property
+    def changed(self) -> tuple[EarlierTest, ...]:
+        """Behaviour that tests show to have changed."""
+        return self.list(EarlierOutcome.changed)
+
+
+NOTHING_EARLIER = EarlierTests()
+"""A change that touches no test."""
+
+
+def list_gone_names(tests: Iterable[EarlierTest]) -> tuple[str, ...]:
+    """What the program has no more, each once, in the order of the tests."""
+    return tuple(dict.fromkeys(name for each in tests if each.outcome is EarlierOutcome.gone for name in each.names))
