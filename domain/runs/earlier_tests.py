@@ -24,7 +24,7 @@ class EarlierOutcome(StrEnum):
     unknown = "unknown"  # it failed before, came and went, or could not be run
 
 
-class TestFate(StrEnum):
+class Fate(StrEnum):
     """What a change did to a test."""
 
     removed = "removed"  # it is gone, or nothing runs it any more
@@ -55,7 +55,7 @@ class EarlierTest(_Value):
     path: str
     line: int | None = None
     outcome: EarlierOutcome
-    fate: TestFate
+    fate: Fate
     demanded: tuple[str, ...] = ()
     now: tuple[str, ...] = ()
     output: str = Field(default="", max_length=2_000)
@@ -80,19 +80,19 @@ class EarlierTests(_Value):
     not_run: tuple[str, ...] = ()
     seconds: float = Field(default=0.0, ge=0)
 
-    def list(self, *outcomes: EarlierOutcome) -> tuple[EarlierTest, ...]:
+    def select(self, *outcomes: EarlierOutcome) -> tuple[EarlierTest, ...]:
         """Those that ended in one of some ways."""
         return tuple(each for each in self.tests if each.outcome in outcomes)
 
     @property
     def lost(self) -> tuple[EarlierTest, ...]:
         """The one thing worth saying: each hides a failure, unless it was meant."""
-        return self.list(EarlierOutcome.lost)
+        return self.select(EarlierOutcome.lost)
 
     @property
     def changed(self) -> tuple[EarlierTest, ...]:
         """Behaviour that tests show to have changed."""
-        return self.list(EarlierOutcome.changed)
+        return self.select(EarlierOutcome.changed)
 
 
 NOTHING_EARLIER = EarlierTests()
