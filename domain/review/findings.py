@@ -123,6 +123,8 @@ class Finding(RawFinding):
     ``place`` recognises the same finding in other words; ``spot`` does so for a model's findings
     some lines apart. ``on_diff`` says that a review comment may stand on its lines.
 
+    :param statement: the digest of what it is about, and ``statements_around`` those that this may be in another
+        layout; see :mod:`domain.review.identity`.
     :param memories: ids of the memories that led to it.
     """
 
@@ -132,6 +134,8 @@ class Finding(RawFinding):
     place: str = ""
     spot: Anchor | None = None
     on_diff: bool = False
+    statement: str = ""
+    statements_around: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
     memories: tuple[str, ...] = ()
 
     @property
