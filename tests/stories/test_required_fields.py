@@ -34,6 +34,13 @@ def test_an_event_means_the_same_without_what_is_optional(event: str) -> None:
     assert bare == _ABOUT_WHAT_MAY_BE_MISSING.get(event, whole)
 
 
+@pytest.mark.parametrize("event", ["pull_request_review_thread resolved", "pull_request_review_thread unresolved"])
+def test_a_thread_may_be_forges_own_where_its_author_has_no_type(event: str) -> None:
+    optional = load_optional(frozenset({"sender"}))["events"][event]
+    bare = translate(event.split()[0], leave_out(EXAMPLES[event], optional), APP_ID)
+    assert not isinstance(bare, Ignored)
+
+
 async def test_a_pull_request_into_another_base_has_its_check(story: Story) -> None:
     """`protection` comes without `enabled`."""
     repository, alice = story.repository({"app.py": APP})
