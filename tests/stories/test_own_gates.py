@@ -220,3 +220,40 @@ async def test_coverage_that_was_not_measured_is_asked_about(story_with_model: S
     [question] = story_with_model.questions(asked.issue)
     assert "testing.coverage_delta is not known yet" in question.body
     story_with_model.pass_over(get_pull_request(asked))
+
+
+async def test_who_asked_does_not_approve_what_was_made_for_them(story_with_model: Story, model: ScriptedModel) -> None:
+    """Nor does who wrote the issue; they count as authors of Forge's draft, and a third person decides."""
+    asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
+    bob, carol = story_with_model.github.user("bob"), story_with_model.github.user("carol")
+    for who in (bob, carol):
+        story_with_model.github.grant(asked.repository, who, "write")
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await asked.comment(bob, "/forge run")
+    pull = get_pull_request(asked)
+    for who in (bob, asked.alice):
+        refused = await asked.comment(who, "/forge approve of_testing")
+        assert "cannot be decided by the author of the change" in refused
+    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
+    await bob.press(check, "approve")
+    await story_with_model.settle()
+    assert pull.draft
+    await asked.comment(carol, "/forge approve of_testing")
+    assert not pull.draft
+    assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by carol"]
+    story_with_model.pass_over(pull)
+
+
+async def test_where_all_who_may_asked_it_takes_two(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
+    bob = story_with_model.github.user("bob")
+    story_with_model.github.grant(asked.repository, bob, "write")
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await asked.comment(bob, "/forge run")
+    noted = await asked.comment(bob, "/forge approve of_testing")
+    assert "takes two people, because everybody with the role write wrote part of the change" in noted
+    await asked.comment(asked.alice, "/forge approve of_testing")
+    assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by bob and alice"]
+    story_with_model.pass_over(get_pull_request(asked))
