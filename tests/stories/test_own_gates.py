@@ -143,12 +143,17 @@ async def test_a_gate_of_a_run_that_failed_is_void(story_with_model: Story, mode
 
 
 async def test_conditions_reach_the_description(story_with_model: Story, model: ScriptedModel) -> None:
-    """Whatever was asked in between, and also those of people who let the proposed change go on."""
+    """Whatever was asked in between, and also those of people who let the proposed change go on.
+
+    Whose conditions it keeps to counts as an author of it, so mia decides in the end.
+    """
     asked = await open_issue(
         story_with_model, **LOCKS, **gates(planning="plan.tasks > 0", testing="testing.failed == 0")
     )
     carol = story_with_model.github.user("carol")
+    mia = story_with_model.github.user("mia")
     story_with_model.github.grant(asked.repository, carol, "maintain")
+    story_with_model.github.grant(asked.repository, mia, "write")
     model.when("Discounts", build_plan("shop/cart.py", LOCK))
     model.when(TASK, patches(DIFF, update_lock(LOCK)), DONE)
     await asked.comment(asked.alice, "/forge run")
@@ -158,7 +163,7 @@ async def test_conditions_reach_the_description(story_with_model: Story, model: 
     pull = get_pull_request(asked)
     conditions = (pull.body or "").partition("### Conditions")[2].partition("###")[0]
     assert conditions.split("\n")[2:5] == ["- keep it short", "- not before Monday", "- no new packages"]
-    await asked.comment(asked.alice, "/forge approve of_testing with: announce it first")
+    await asked.comment(mia, "/forge approve of_testing with: announce it first")
     assert "- Condition: announce it first" in (pull.body or "")
     assert not pull.draft
     assert story_with_model.gate_outcomes(asked.issue) == snapshot(
@@ -166,7 +171,7 @@ async def test_conditions_reach_the_description(story_with_model: Story, model: 
             "architecture_approval: Approved by alice, with conditions",
             "of_planning: Approved by alice, with conditions",
             "protected_paths: Approved by carol, with conditions",
-            "of_testing: Approved by alice, with conditions",
+            "of_testing: Approved by mia, with conditions",
         ]
     )
     assert story_with_model.gates(pull) == snapshot([])
