@@ -1,7 +1,7 @@
 """A gate: a question that a person answers before a run continues (docs/contract.md, gates)."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -181,6 +181,16 @@ class GateDecision(BaseModel):
     grants: BudgetExtension = NO_EXTENSION
     choice: Choice | None = None
     shown: str = ""
+
+    @property
+    def deciders(self) -> str:
+        """The logins of all who decided, for a sentence; empty if nobody did."""
+        return join_deciders(self.seconded_by, self.by_login)
+
+
+def join_deciders(seconded_by: Iterable[str], by_login: str) -> str:
+    """All who decided, for a sentence; the last one made it count."""
+    return " and ".join(filter(None, (*seconded_by, by_login)))
 
 
 class Gate(BaseModel):

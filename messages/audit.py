@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from domain.events import Event, EventType
+from domain.gates import join_deciders
 from domain.ids import shorten_id
 from domain.money import BudgetExtension
 
@@ -98,7 +99,7 @@ def _gate(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription
         what + _grants(facts),
         name,
         gate_id,
-        who=str(facts.get("by_login", "")),
+        who=join_deciders(facts.get("seconded_by", ()), str(facts.get("by_login", ""))),
         how=str(facts.get("via", "")),
         why=waived,
         words=str(facts.get("words", "")),

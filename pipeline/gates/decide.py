@@ -6,6 +6,7 @@ from datetime import datetime
 from domain.commands import Sender
 from domain.errors import CodeHostError, RateLimited
 from domain.gates import Choice, Gate, GateDecision, GateState
+from domain.github.pull_requests import PullRequest
 from domain.money import NO_EXTENSION, BudgetExtension
 from domain.runs.run import RepositoryRef
 from domain.slash.commands import Approve, Delegate, Reject, SlashCommand
@@ -18,6 +19,7 @@ from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.gates.actor import CommandActor, find_standing, load_actor, load_authorship, note_assent
 from pipeline.gates.ask import list_gates, show_outcome
+from pipeline.gates.askers import load_proposed_authorship
 from safety.authorization import (
     AuthorizationFacts,
     CommandRefusal,
@@ -28,6 +30,7 @@ from safety.authorization import (
     name_assent,
     refuse_role,
 )
+from safety.authorship import Authorship
 from safety.gate_requests import strictest_role
 
 
@@ -230,15 +233,25 @@ async def _build_facts(
     services: Services, gate: Gate, rule: GateRule, actor: CommandActor, asked: SlashCommand
 ) -> tuple[CommandActor, AuthorizationFacts]:
     """The sender, and what is known of them at this gate: its approvals accept what was pushed before."""
-    if rule.not_author and actor.pull_request is not None and refuse_role(actor.role, rule.role) is None:
-        wrote = await load_authorship(services, gate.repository, actor.pull_request, {gate.name})
+    if rule.not_author and refuse_role(actor.role, rule.role) is None:
+        wrote = await _load_authorship(services, gate, actor.pull_request)
         said = name_assent(asked, gate.head_sha, gate.id)
-        if wrote.includes(actor.sender.id) or wrote.doubt is not None:
-            actor = await find_standing(services, gate.repository, actor, rule.role, wrote, said)
+        if wrote is not None and (wrote.includes(actor.sender.id) or wrote.doubt is not None):
+            actor = await find_standing(services, gate.repository, gate.number, actor, rule.role, wrote, said)
     if not rule.not_requester:
         return actor, actor.facts
     requester = await runs.find_requester(services.database, gate.run_id)
     return actor, replace(actor.facts, is_requester=actor.sender.id == requester)
+
+
+async def _load_authorship(services: Services, gate: Gate, pull_request: PullRequest | None) -> Authorship | None:
+    """Who wrote what a gate is about; None where there is no pull request yet.
+
+    :param pull_request: the one the gate is asked on; None if it is asked on an issue.
+    """
+    if pull_request is None:
+        return await load_proposed_authorship(services, gate)
+    return await load_authorship(services, gate.repository, pull_request, {gate.name})
 
 
 async def _record_refusal(services: Services, guid: str, gate: Gate, sender: Sender, refused: CommandRefusal) -> None:
