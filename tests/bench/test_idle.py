@@ -41,9 +41,9 @@ async def test_a_forge_that_has_nothing_to_do(backend: Backend, tmp_path: Path) 
     polling = await _measure(_ring, tmp_path / "polling", backend, 5)
     idle = await _measure(_rest, tmp_path / "idle", backend, REST + 15)
     print(f"\n\nIdle on {backend}: {100 * idle.own:.2f} % of a core, {idle.memory / 1e6:.0f} MB with all below it")
-    print(f"Looking into its queues and sweeping all the time: {100 * polling.own:.2f} %, {polling.memory / 1e6:.0f} MB")
+    print(f"Looking into its queues and sweeping all the time: {100 * polling.own:.2f} %")
     if backend == "postgresql":
-        print(f"The database's own server: {100 * idle.server:.2f} %, looking all the time {100 * polling.server:.2f} %")
+        print(f"The server of its database: {100 * idle.server:.2f} %, and {100 * polling.server:.2f} %")
 
 
 class _Load(NamedTuple):
