@@ -160,6 +160,7 @@ class GateDecision(BaseModel):
     :param via: command, button, timeout, or the reason why it is void.
     :param waived: the rule on authors or requesters was waived, because nobody else has the role.
     :param own: whoever answered wrote part of the change, and others with the role did so, too.
+    :param weightless: the change was of low risk, so an approval says little about Forge: anybody can make many such.
     :param seconded_by: the logins of those who said the same before, where it took two people.
     :param cause: the delivery that brought the answer.
     :param grants: what it grants beyond the limits.
@@ -176,6 +177,7 @@ class GateDecision(BaseModel):
     via: str = ""
     waived: bool = False
     own: bool = False
+    weightless: bool = False
     seconded_by: tuple[str, ...] = ()
     cause: str = ""
     grants: BudgetExtension = NO_EXTENSION

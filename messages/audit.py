@@ -178,6 +178,8 @@ def _feedback(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescrip
     who, words = str(facts.get("by", "")), str(facts.get("description", ""))
     if event.type is EventType.feedback_missed:
         return EventDescription("a critical bug was missed", who=who, words=words)
+    if event.type is EventType.feedback_merged:
+        return EventDescription(f"#{facts.get('number', '?')} was merged")
     if event.type is EventType.feedback_decided:
         return EventDescription(f"merged {'with' if facts.get('approved') else 'against'} the verdict", who=who)
     if event.type is EventType.feedback_reacted:

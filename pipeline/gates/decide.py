@@ -8,11 +8,13 @@ from domain.errors import CodeHostError, RateLimited
 from domain.gates import Choice, Gate, GateDecision, GateState
 from domain.github.pull_requests import PullRequest
 from domain.money import NO_EXTENSION, BudgetExtension
-from domain.runs.run import RepositoryRef
+from domain.review.review import RiskLevel
+from domain.runs.run import RepositoryRef, Trigger
 from domain.slash.commands import Approve, Delegate, Reject, SlashCommand
+from memory.deployments import deployments
 from memory.gates import gates
 from memory.ledger import ledger
-from memory.runs import outbox, runs
+from memory.runs import checkpoints, outbox, runs
 from messages import commands as command_texts
 from messages import gate_answers
 from pipeline.config import loading
@@ -104,7 +106,8 @@ async def decide_gate(services: Services, guid: str, gate: Gate, answer: GateAns
     if gate.is_waiting and gate.request.needs_words and is_bare:
         return GateDecisionReply(gate_answers.ask_for_words(gate))
     state = GateState.approved if answer.choice.approves else GateState.rejected
-    decision = _build_decision(gate, answer, guid, services.clock.now(), allowed)
+    is_low = await _is_of_low_risk(services, gate)
+    decision = _build_decision(gate, answer, guid, services.clock.now(), allowed, weightless=is_low)
     decided = await gates.decide(services.database, gate.id, state, decision)
     if decided.counted:
         await show_outcome(services, decided.gate)
@@ -141,7 +144,24 @@ async def find_gate(services: Services, repository: RepositoryRef, number: int, 
     return waiting[0] if waiting else named[-1]
 
 
-def _build_decision(gate: Gate, answer: GateAnswer, guid: str, at: datetime, right: GateRight) -> GateDecision:
+async def _is_of_low_risk(services: Services, gate: Gate) -> bool:
+    """Whether a gate is about what is known to be of low risk: a deployment, a reviewed change, a plan."""
+    run = await runs.get(services.database, gate.run_id)
+    if run is None:
+        return False
+    if run.trigger is Trigger.deployment:
+        deployed = await deployments.get(services.database, run.id)
+        return deployed is not None and deployed.risk is RiskLevel.low
+    if run.is_of_issue:
+        plan = await checkpoints.load_plan(services.database, run)
+        return plan is not None and plan.level is RiskLevel.low
+    review = await checkpoints.load_review(services.database, run)
+    return review is not None and review.risk.level is RiskLevel.low
+
+
+def _build_decision(
+    gate: Gate, answer: GateAnswer, guid: str, at: datetime, right: GateRight, *, weightless: bool
+) -> GateDecision:
     return GateDecision(
         at=at,
         by_id=answer.sender.id,
@@ -150,6 +170,7 @@ def _build_decision(gate: Gate, answer: GateAnswer, guid: str, at: datetime, rig
         via=answer.via,
         waived=right.is_waived,
         own=right.is_own,
+        weightless=weightless,
         seconded_by=right.seconds,
         cause=guid,
         grants=_complete_extension(gate, answer.grants) if answer.choice.approves else NO_EXTENSION,
