@@ -148,10 +148,11 @@ async def test_merging_against_the_verdict_is_no_approval(story: Story) -> None:
 
 
 async def test_merging_with_the_verdict_is_an_approval(story: Story) -> None:
-    _, alice, carol, pull, _ = await open_reviewed(story)
+    _, alice, carol, pull, _ = await open_reviewed(story, {"cart.py": "LIMIT = 3\n"})
     await carol.merge(pull)
     await story.settle()
-    assert "approval rate 10 %, at least 80 % needed" in (await answer(story, alice, pull, "/forge level")).body
+    body = (await answer(story, alice, pull, "/forge level")).body
+    assert "approval rate 10 %, at least 80 % needed" in body
 
 
 async def test_an_answer_at_low_risk_is_no_approval(story: Story) -> None:
