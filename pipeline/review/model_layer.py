@@ -72,7 +72,7 @@ class ModelLayer:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept, checks = weigh_claims(kept, checked.claim_terms), ()
+        kept, checks = weigh_claims(kept), ()
         if assessed.search is not None:
             going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
             third = await self._ask(calls, assessed.search, CheckPlaces, going_on, can_spare=can_spare)

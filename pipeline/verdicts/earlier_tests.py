@@ -1,0 +1,176 @@
+"""Asks the tests of before what they say of the new code, keeps it, and makes findings of what they say."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from agents.testing.earlier_tests import run_earlier_tests, touches_tests
+from agents.testing.tester import Tell, Tester
+from domain.config.avoidance import AvoidanceReaction
+from domain.config.configuration import Configuration
+from domain.gates import GateState, digest
+from domain.github.pull_requests import PullRequest
+from domain.review.avoidance import AvoidanceKind
+from domain.review.changes import Change, FileChange
+from domain.review.findings import (
+    Category,
+    Finding,
+    Layer,
+    Severity,
+    compute_secondary_fingerprint,
+    compute_test_fingerprint,
+    place_on_diff,
+)
+from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTest, EarlierTests
+from domain.runs.run import RepositoryRef, Run
+from memory.db.engine import Database
+from memory.findings import dismissals
+from memory.gates import gates
+from memory.repositories import permits
+from memory.runs import earlier_tests
+from messages import earlier_tests as texts
+from pipeline.context import Services
+from pipeline.run_context import describe_place
+from workspace.mirror import Mirror
+
+_VERSION = 1  # of what is asked; a new one asks anew
+RULE = AvoidanceKind.failure_hidden.rule
+
+
+@dataclass(frozen=True)
+class EarlierTestRuns:
+    """The tests of before on the changes of one run.
+
+    :param tell: called with what is being done, in a few words; not if there is nothing to do.
+    """
+
+    services: Services
+    run: Run
+    configuration: Configuration
+    tell: Tell | None = None
+
+    async def find_or_run(self, mirror: Mirror, change: Change) -> EarlierTests:
+        """What they say: kept from whoever asked about the same code before, or run now. Raises no errors of tests."""
+        if not touches_tests(change):
+            return NOTHING_EARLIER
+        if self.configuration.testing.runner == "actions":
+            return EarlierTests(not_run=(texts.ACTIONS,))
+        services, run = self.services, self.run
+        key = await self._build_key(mirror, change)
+        kept = await earlier_tests.find(services.database, run.repository.id, key)
+        if kept is not None:
+            return kept
+        said = await run_earlier_tests(self._build_tester(mirror), change)
+        if not said.not_run and not said.left_out:  # what is lacking, somebody may have mended meanwhile
+            await earlier_tests.save(services.database, run, key, said, services.clock.now())
+        return said
+
+    def _build_tester(self, mirror: Mirror) -> Tester:
+        tester = partial(Tester, mirror, self.services.toolbox, self.configuration.commands)
+        return tester() if self.tell is None else tester(self.tell)
+
+    async def _build_key(self, mirror: Mirror, change: Change) -> str:
+        trees = [await mirror.tree_of(each) for each in (change.merge_base, change.head_sha)]
+        return digest(_VERSION, *trees, *describe_place(self.services, self.configuration))
+
+
+async def refuse_fork(services: Services, run: Run, pull_request: PullRequest, change: Change) -> EarlierTests | None:
+    """What is said in place of running the tests of a fork for which nobody gave an ok; None if they may run."""
+    repository, head = run.repository, run.head_sha
+    if not pull_request.is_from_fork(repository.id) or not touches_tests(change):
+        return None
+    if await permits.has_ok(services.database, repository, pull_request.number, head):
+        return None
+    return EarlierTests(not_run=(texts.UNASKED_FORK,))
+
+
+async def load_accepted(services: Services, run: Run) -> set[str]:
+    """The fingerprints of the tests of which people said, at earlier heads, that they were meant to go.
+
+    An approval of ``destructive`` covers the same test at later heads.
+    """
+    asked = await gates.list_for_pull_request(services.database, run.repository.id, run.number)
+    approved = [gate for gate in asked if gate.name == "destructive" and gate.state is GateState.approved]
+    return {each for gate in approved if gate.run_id != run.id for each in gate.request.findings}
+
+
+async def select_unexcused(
+    database: Database, repository: RepositoryRef, number: int | None, lost: Sequence[EarlierTest]
+) -> list[EarlierTest]:
+    """Those of which nobody said that they were meant to go.
+
+    :param number: of the pull request; None if there is none yet.
+    """
+    if number is None or not lost:
+        return [*lost]
+    prints = {name_test(each): each for each in lost}
+    dismissed = await dismissals.find_by_fingerprint(database, repository, number, prints)
+    accepted = await load_accepted(database, repository, number)
+    return [each for print_, each in prints.items() if print_ not in dismissed and print_ not in accepted]
+
+
+def name_test(test: EarlierTest) -> str:
+    """The fingerprint of the finding about it."""
+    return compute_test_fingerprint(RULE, test.path, test.id)
+
+
+def build_findings(
+    earlier: EarlierTests,
+    change: Change,
+    reaction: AvoidanceReaction,
+    accepted: Collection[str] = (),
+    *,
+    owned: bool = False,
+) -> tuple[Finding, ...]:
+    """The tests that fail and that nothing stands in for, as findings.
+
+    :param reaction: what the repository wants done about them; of Forge's own changes they always block.
+    :param accepted: fingerprints of those of which people said that they were meant to go; they block nothing.
+    :param owned: Forge proposed the change.
+    """
+    if reaction is AvoidanceReaction.off and not owned:
+        return ()
+    return tuple(_build_finding(each, change, accepted, owned=owned) for each in earlier.lost)
+
+
+def _build_finding(test: EarlierTest, change: Change, accepted: Collection[str], *, owned: bool) -> Finding:
+    print_ = name_test(test)
+    path, line = _find_place(test, change)
+    blocks = owned and print_ not in accepted
+    finding = Finding(
+        rule=RULE,
+        category=Category.avoidance,
+        severity=Severity.error if blocks else Severity.warning,
+        confidence=1.0,
+        path=path,
+        line=line,
+        end_line=line,
+        message=texts.explain_lost(test),
+        layer=Layer.static,
+        fingerprint=print_,
+        trail=compute_secondary_fingerprint(RULE, test.path, test.id),
+    )
+    return place_on_diff(finding, change)
+
+
+def _find_place(test: EarlierTest, change: Change) -> tuple[str, int | None]:
+    """Where people look for it at head: where it stands, or stood until the change took it away."""
+    if test.head_path is not None:
+        return test.head_path, test.head_line
+    file = next((each for each in change.files if test.path in {each.path, each.old_path}), None)
+    if file is None or test.line is None:
+        return test.path, None
+    return file.path, _find_gap(file, test.line)
+
+
+def _find_gap(file: FileChange, line: int) -> int | None:
+    """The line at head before a line that is gone, within the diff."""
+    for hunk in file.hunks:
+        if not hunk.old_start <= line < hunk.old_start + hunk.old_length:
+            continue
+        last = None
+        for old, new, _ in hunk.number_lines():
+            last = last if new is None else new
+            if old == line:
+                return last
+    return None
