@@ -75,7 +75,7 @@ class SingleReading:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept, checks = weigh_claims(kept, checked.claim_terms), ()
+        kept, checks = weigh_claims(kept), ()
         if assessed.search is not None:
             third = await ask(assessed.search, CheckPlaces, choose_after(model, answers), budget)
             answers.append(third)

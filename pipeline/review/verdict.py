@@ -7,7 +7,6 @@ import structlog
 
 from agents.review.layers import CheckedChange, ModelPart
 from domain.errors import Forbidden
-from domain.review.avoidance import AvoidanceKind
 from domain.review.findings import Finding, Layer
 from domain.review.inline_comments import Remark
 from domain.review.review import Conclusion, Decision, Review
@@ -28,7 +27,7 @@ from pipeline.review.comments import choose_remarks, load_review, may_comment
 from pipeline.review.status import ReviewStatus
 from pipeline.run_context import run_while_current
 from pipeline.verdicts.approval import withdraw_approvals
-from pipeline.verdicts.earlier_tests import RULE, EarlierTestRuns, build_findings, load_accepted, refuse_fork
+from pipeline.verdicts.earlier_tests import RULE, EarlierTestRuns, find_lost_tests, refuse_fork
 from pipeline.verdicts.gates import GatesOutcome, ReviewGates
 from pipeline.verdicts.settings import RunSettings
 
@@ -136,9 +135,7 @@ class ReviewVerdict:
             shown = await choose_remarks(services, run, review, settings)
             tell = partial(self._show_so_far, review, *shown)
             said = await EarlierTestRuns(services, run, configuration, tell).find_or_run(mirror, change)
-        accepted = await load_accepted(services, run)
-        reaction = configuration.avoidance.of(AvoidanceKind.failure_hidden)
-        return said, build_findings(said, change, reaction, accepted, owned=settings.is_own)
+        return said, await find_lost_tests(services, run, configuration, change, said)
 
     async def _show_so_far(self, review: Review, remarks: Sequence[Remark], before: int, doing: str) -> None:
         inline = [finding for remark in remarks for finding in remark]

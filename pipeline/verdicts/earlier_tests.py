@@ -1,6 +1,6 @@
 """Asks the tests of before what they say of the new code, keeps it, and makes findings of what they say."""
 
-from collections.abc import Collection, Sequence
+import re
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,18 +22,20 @@ from domain.review.findings import (
     place_on_diff,
 )
 from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTest, EarlierTests
-from domain.runs.run import RepositoryRef, Run
-from memory.db.engine import Database
+from domain.runs.run import RepositoryRef, Run, Trigger
+from domain.runs.task_result import RequiredFix
 from memory.findings import dismissals
 from memory.gates import gates
 from memory.repositories import permits
-from memory.runs import earlier_tests
+from memory.runs import earlier_tests, outbox
 from messages import earlier_tests as texts
 from pipeline.context import Services
 from pipeline.run_context import describe_place
 from workspace.mirror import Mirror
 
 _VERSION = 1  # of what is asked; a new one asks anew
+_AFTER = re.compile(r"::|#| > |(?<=\w)[./](?=\w)")  # what stands before the name of a test in its id
+_SHORTEST = 4  # characters of a name that words may mean
 RULE = AvoidanceKind.failure_hidden.rule
 
 
@@ -84,29 +86,53 @@ async def refuse_fork(services: Services, run: Run, pull_request: PullRequest, c
     return EarlierTests(not_run=(texts.UNASKED_FORK,))
 
 
-async def load_accepted(services: Services, run: Run) -> set[str]:
-    """The fingerprints of the tests of which people said, at earlier heads, that they were meant to go.
+@dataclass(frozen=True)
+class AcceptedLosses:
+    """What people said of tests that fail.
 
-    An approval of ``destructive`` covers the same test at later heads.
+    :param fingerprints: of those that ``destructive`` was approved for, or that are dismissed, at whatever head.
+    :param words: with which people let an agent of Forge go on; a test that they name may go.
     """
-    asked = await gates.list_for_pull_request(services.database, run.repository.id, run.number)
+
+    fingerprints: frozenset[str] = frozenset()
+    words: str = ""
+
+    def names(self, test: EarlierTest) -> bool:
+        """Whether the words name the test."""
+        name = _AFTER.split(test.id.partition("[")[0].strip())[-1]
+        return len(name) >= _SHORTEST and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.words) is not None
+
+    def covers(self, test: EarlierTest) -> bool:
+        """Whether people said that it was meant to go."""
+        return name_test(test) in self.fingerprints or self.names(test)
+
+
+async def load_accepted(services: Services, run: Run, said: EarlierTests) -> AcceptedLosses:
+    """What people said of the tests that fail, of a pull request or of an issue's run.
+
+    An answer covers the same test at later heads.
+    """
+    database, number, owner = services.database, run.number, run.id
+    if not said.lost:
+        return AcceptedLosses()
+    if run.trigger is Trigger.issue:
+        number = await outbox.find_proposal(database, run.id)
+    else:
+        owner = await outbox.find_proposing_run(database, run.repository.id, run.number) or ""
+    known = await gates.list_for_run(database, owner)
+    words = "\n".join(gate.conditions for gate in known if gate.conditions)
+    if number is None:
+        return AcceptedLosses(words=words)
+    dismissed = await dismissals.find_by_fingerprint(database, run.repository, number, list(map(name_test, said.lost)))
+    approved = await load_approved(services, run.repository, number)
+    return AcceptedLosses(frozenset({*dismissed, *approved}), words)
+
+
+async def load_approved(services: Services, repository: RepositoryRef, number: int) -> set[str]:
+    """The fingerprints of all findings for which ``destructive`` was approved in a pull request."""
+    asked = await gates.list_for_pull_request(services.database, repository.id, number)
     approved = [gate for gate in asked if gate.name == "destructive" and gate.state is GateState.approved]
-    return {each for gate in approved if gate.run_id != run.id for each in gate.request.findings}
-
-
-async def select_unexcused(
-    database: Database, repository: RepositoryRef, number: int | None, lost: Sequence[EarlierTest]
-) -> list[EarlierTest]:
-    """Those of which nobody said that they were meant to go.
-
-    :param number: of the pull request; None if there is none yet.
-    """
-    if number is None or not lost:
-        return [*lost]
-    prints = {name_test(each): each for each in lost}
-    dismissed = await dismissals.find_by_fingerprint(database, repository, number, prints)
-    accepted = await load_accepted(database, repository, number)
-    return [each for print_, each in prints.items() if print_ not in dismissed and print_ not in accepted]
+    return {each for gate in approved for each in gate.request.findings}
 
 
 def name_test(test: EarlierTest) -> str:
@@ -114,29 +140,35 @@ def name_test(test: EarlierTest) -> str:
     return compute_test_fingerprint(RULE, test.path, test.id)
 
 
-def build_findings(
-    earlier: EarlierTests,
-    change: Change,
-    reaction: AvoidanceReaction,
-    accepted: Collection[str] = (),
-    *,
-    owned: bool = False,
+async def find_lost_tests(
+    services: Services, run: Run, configuration: Configuration, change: Change, said: EarlierTests
 ) -> tuple[Finding, ...]:
-    """The tests that fail and that nothing stands in for, as findings.
+    """The tests of a pull request that fail and that nothing stands in for, as findings.
 
-    :param reaction: what the repository wants done about them; of Forge's own changes they always block.
-    :param accepted: fingerprints of those of which people said that they were meant to go; they block nothing.
-    :param owned: Forge proposed the change.
+    Of Forge's own changes they always block, unless people said that they were meant to go; what an agent was told to
+    drop is no finding.
     """
-    if reaction is AvoidanceReaction.off and not owned:
+    accepted = await load_accepted(services, run, said)
+    owned = await outbox.find_proposing_run(services.database, run.repository.id, run.number) is not None
+    if configuration.avoidance.of(AvoidanceKind.failure_hidden) is AvoidanceReaction.off and not owned:
         return ()
-    return tuple(_build_finding(each, change, accepted, owned=owned) for each in earlier.lost)
+    return tuple(
+        _build_finding(each, change, blocks=owned and name_test(each) not in accepted.fingerprints)
+        for each in said.lost
+        if not accepted.names(each)
+    )
 
 
-def _build_finding(test: EarlierTest, change: Change, accepted: Collection[str], *, owned: bool) -> Finding:
-    print_ = name_test(test)
+def build_fix(test: EarlierTest, change: Change) -> RequiredFix:
+    """What an agent is told of such a test."""
     path, line = _find_place(test, change)
-    blocks = owned and print_ not in accepted
+    return RequiredFix(
+        path=path, line=line, rule=RULE, message=texts.explain_lost(test), demanded=test.demanded, output=test.output
+    )
+
+
+def _build_finding(test: EarlierTest, change: Change, *, blocks: bool) -> Finding:
+    path, line = _find_place(test, change)
     finding = Finding(
         rule=RULE,
         category=Category.avoidance,
@@ -147,7 +179,7 @@ def _build_finding(test: EarlierTest, change: Change, accepted: Collection[str],
         end_line=line,
         message=texts.explain_lost(test),
         layer=Layer.static,
-        fingerprint=print_,
+        fingerprint=name_test(test),
         trail=compute_secondary_fingerprint(RULE, test.path, test.id),
     )
     return place_on_diff(finding, change)

@@ -15,7 +15,7 @@ from memory.reservations import reservations
 from memory.runs import checkpoints
 from pipeline.context import Services
 from pipeline.gates.ask import open_gate, show_gates
-from pipeline.verdicts.earlier_tests import load_accepted
+from pipeline.verdicts.earlier_tests import load_approved
 from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS
 from safety.gates import OF_OTHER_PHASES, apply_answers, apply_blocking_gates, list_requests, list_unapproved
@@ -75,7 +75,7 @@ class ReviewGates:
         if self._configuration.review.dry_run:  # nothing is posted, so nobody can answer
             return []
         context = await self._build_context(review)
-        accepted = await load_accepted(self._services, self._run)
+        accepted = await load_approved(self._services, self._run.repository, self._run.number)
         return list_requests(review, review.changed, self._configuration, context, known, accepted)
 
     async def _build_context(self, review: Review) -> Mapping[str, Value]:

@@ -15,7 +15,12 @@ TEST = (
     "def test_empty():\n    assert shop.total([]) == 0\n"
 )
 TAX = "import shop\n\n\ndef test_tax():\n    assert shop.tax(10) == 2\n"
-FILES = {"shop.py": CODE, "tests/test_shop.py": TEST, "tests/test_tax.py": TAX, "pytest.ini": "[pytest]\npythonpath = .\n"}
+FILES = {
+    "shop.py": CODE,
+    "tests/test_shop.py": TEST,
+    "tests/test_tax.py": TAX,
+    "pytest.ini": "[pytest]\npythonpath = .\n",
+}
 WITHOUT = "import shop\n\n\ndef test_empty():\n    assert shop.total([]) == 0\n"
 HIDES = {"shop.py": BROKEN, "tests/test_shop.py": WITHOUT}
 
