@@ -23,29 +23,29 @@ class AvoidanceSettings(Section):
     """
 
     test_removed: AvoidanceReaction = Field(
-        default=AvoidanceReaction.gate, description="Tests, or cases of one, are gone."
+        default=AvoidanceReaction.off, description="Tests, or cases of one, are gone."
     )
     test_skipped: AvoidanceReaction = Field(
         default=AvoidanceReaction.gate, description="Tests are skipped or expected to fail."
     )
     test_deselected: AvoidanceReaction = Field(
-        default=AvoidanceReaction.gate, description="Tests are left out by a setting, a command or their name."
+        default=AvoidanceReaction.off, description="Tests are left out by a setting, a command or their name."
     )
     assertion_removed: AvoidanceReaction = Field(
-        default=AvoidanceReaction.gate, description="Assertions are gone; asks when more than two are gone or weaker."
+        default=AvoidanceReaction.off, description="Assertions are gone; asks when more than two are gone or weaker."
     )
     assertion_weakened: AvoidanceReaction = Field(
-        default=AvoidanceReaction.gate,
+        default=AvoidanceReaction.off,
         description="Assertions demand less; asks when more than two are gone or weaker.",
     )
     expectation_changed: AvoidanceReaction = Field(
-        default=AvoidanceReaction.note, description="Tests expect another value than before."
+        default=AvoidanceReaction.off, description="Tests expect another value than before."
     )
     answer_hard_coded: AvoidanceReaction = Field(
-        default=AvoidanceReaction.note,
+        default=AvoidanceReaction.off,
         description="Code has answers for the inputs of tests, or asks whether a test runs it.",
     )
-    error_swallowed: AvoidanceReaction = Field(default=AvoidanceReaction.note, description="Errors are dropped.")
+    error_swallowed: AvoidanceReaction = Field(default=AvoidanceReaction.off, description="Errors are dropped.")
     suppression_added: AvoidanceReaction = Field(
         default=AvoidanceReaction.off,
         description="Tools are silenced. The check counts the comments that do so in any case.",
@@ -59,10 +59,10 @@ class AvoidanceSettings(Section):
         "Found by `Forge / test`, which then asks for a maintainer instead of `destructive`.",
     )
     feature_removed: AvoidanceReaction = Field(
-        default=AvoidanceReaction.gate, description="Functions, options, routes or checks are taken away."
+        default=AvoidanceReaction.off, description="Functions, options, routes or checks are taken away."
     )
     work_left_out: AvoidanceReaction = Field(
-        default=AvoidanceReaction.note, description="Stubs and notes stand in place of the work."
+        default=AvoidanceReaction.off, description="Stubs and notes stand in place of the work."
     )
     failure_hidden: AvoidanceReaction = Field(
         default=AvoidanceReaction.gate,

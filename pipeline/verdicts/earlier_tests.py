@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from functools import partial
 
-from agents.testing.earlier_tests import run_earlier_tests, touches_tests
+from agents.testing.earlier_tests.run import run_earlier_tests
+from agents.testing.earlier_tests.sides import is_of_tests
 from agents.testing.tester import Tell, Tester
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
@@ -53,17 +54,15 @@ class EarlierTestRuns:
 
     async def find_or_run(self, mirror: Mirror, change: Change) -> EarlierTests:
         """What they say: kept from whoever asked about the same code before, or run now. Raises no errors of tests."""
-        if not touches_tests(change):
-            return NOTHING_EARLIER
         if self.configuration.testing.runner == "actions":
-            return EarlierTests(not_run=(texts.ACTIONS,))
+            return EarlierTests(not_run=(texts.ACTIONS,)) if touches_tests(change) else NOTHING_EARLIER
         services, run = self.services, self.run
         key = await self._build_key(mirror, change)
         kept = await earlier_tests.find(services.database, run.repository.id, key)
         if kept is not None:
             return kept
         said = await run_earlier_tests(self._build_tester(mirror), change)
-        if not said.not_run and not said.left_out:  # what is lacking, somebody may have mended meanwhile
+        if said != NOTHING_EARLIER and not said.not_run and not said.left_out:  # what is lacking, somebody may have mended meanwhile
             await earlier_tests.save(services.database, run, key, said, services.clock.now())
         return said
 
@@ -74,6 +73,11 @@ class EarlierTestRuns:
     async def _build_key(self, mirror: Mirror, change: Change) -> str:
         trees = [await mirror.tree_of(each) for each in (change.merge_base, change.head_sha)]
         return digest(_VERSION, *trees, *describe_place(self.services, self.configuration))
+
+
+def touches_tests(change: Change) -> bool:
+    """Whether a change touches tests, or something that only tests need."""
+    return any(is_of_tests(path) for file in change.files for path in (file.path, file.old_path) if path)
 
 
 async def refuse_fork(services: Services, run: Run, pull_request: PullRequest, change: Change) -> EarlierTests | None:
