@@ -31,12 +31,12 @@ _BECAME = {
 
 
 def explain_lost(test: EarlierTest) -> str:
-    """What is wrong with a test that fails and that nothing stands in for: three or four sentences."""
-    demanded = f" It demanded: {'; '.join(map(_flatten, test.demanded[:3]))}." if test.demanded else ""
-    ended = f" It ended with: {last}." if (last := _take_last(test.output)) else ""
+    """What is wrong with a test that fails and that nothing stands in for, and what to do: a few sentences."""
+    demanded = f" It demanded {'; '.join(map(_quote, test.demanded[:3]))}." if test.demanded else ""
     return (
         f"The test `{test.id}` passed before this change and fails on its code, and nothing in its place demands the "
-        f"same. {_BECAME[test.fate]}.{demanded}{ended}"
+        f"same. {_BECAME[test.fate]}.{demanded} Mend the code, or let a test say what holds now. If it was meant to "
+        "go, a maintainer says so."
     )
 
 
@@ -147,10 +147,10 @@ def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
+def _quote(line: str) -> str:
+    """A line as code within a sentence that is escaped later."""
+    return "`{}`".format(_flatten(redact_outgoing(line)).replace("`", "'"))
+
+
 def _flatten(text: str) -> str:
     return " ".join(strip_invisible(text).split())
-
-
-def _take_last(output: str) -> str:
-    lines = [line for line in redact_outgoing(strip_invisible(output)).splitlines() if line.strip()]
-    return _flatten(lines[-1])[:300].rstrip(".") if lines else ""
