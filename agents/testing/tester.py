@@ -63,6 +63,7 @@ _NO_RUNNER = (
     "folder in FORGE_SANDBOX_TOOLS."
 )
 
+_NOT_SET_UP = "`{}`, which sets the repository up, failed."
 _NONE_NAMED = "No command for tests takes these files: name files of tests, or ask for all that your changes concern."
 
 _FailedTests = Mapping[int, Sequence[TestCase]]
@@ -147,6 +148,24 @@ class Tester:
                 return await _CheckoutRunner(self, checkout, files.paths).run_all(detected, EVERYTHING)
         except (ToolError, CodeAccessError) as error:
             return TestRun(not_run=str(error)[:1_000])
+
+    async def run_commands(self, tree: str, build: Callable[[str], Sequence[ProjectCommand]]) -> TestRun:
+        """Run commands of tests on a commit or tree, one after another in one checkout that is set up.
+
+        Raises no errors: the result says what could not run.
+
+        :param build: the commands, given the folder for reports as they see it.
+        """
+        try:
+            async with check_out(self.mirror, tree, self.toolbox.sandbox) as checkout:
+                failed = await self.set_up(checkout, tree, uses_cache=True)
+                if failed is not None:
+                    return TestRun(commands=(failed,), not_run=_NOT_SET_UP.format(failed.line[:300]))
+                running = _CheckoutRunner(self, checkout, ())
+                results = [await running.run_one(each) for each in build(str(checkout.results_inside))]
+        except (ToolError, CodeAccessError) as error:
+            return TestRun(not_run=str(error)[:1_000])
+        return TestRun(commands=tuple(results))
 
     async def set_up(self, checkout: Checkout, commit: str, *, uses_cache: bool) -> CommandResult | None:
         """Set a checkout up for whoever works in it; the command that failed, if one did.
