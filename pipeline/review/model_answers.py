@@ -112,7 +112,7 @@ async def drop_unfit_suggestions(
 
 
 def weigh_claims(kept: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings that the second look left. A claim of a hidden failure is a remark: only a failing test proves it."""
+    """The findings that the second look left. A hidden failure is a remark: only a test that fails proves one."""
     return tuple(_weigh_claim(each) if each.rule.startswith(RULE) else each for each in kept)
 
 

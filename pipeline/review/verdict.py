@@ -60,7 +60,8 @@ class ReviewVerdict:
     async def post(self, settings: RunSettings) -> PostedReview:
         """Post the review's comments; or why GitHub or the repository does not want them."""
         services, run, review = self._services, self._run, await self._get_review()
-        remarks, posted_before = await choose_remarks(services, run, review, settings)
+        chosen, posted_before = await choose_remarks(services, run, review, settings)
+        remarks = [remark for remark in chosen if not _is_about_lost_test(remark)]  # which are posted by themselves
         post = partial(reviews.post_review, services, run, review, remarks, posted_before)
         return await self._post(settings, remarks, post)
 
@@ -122,7 +123,7 @@ class ReviewVerdict:
     async def _choose_lost(self, settings: RunSettings) -> Sequence[Remark]:
         """The comments on tests that fail, but for those that an earlier review has."""
         remarks, _ = await choose_remarks(self._services, self._run, await self._get_review(), settings)
-        return [remark for remark in remarks if remark[0].rule == RULE and remark[0].layer is Layer.static]
+        return [remark for remark in remarks if _is_about_lost_test(remark)]
 
     async def _run_earlier_tests(
         self, settings: RunSettings, review: Review
@@ -145,3 +146,7 @@ class ReviewVerdict:
         if self._review is None:
             self._review = await load_review(self._services, self._run)
         return self._review
+
+
+def _is_about_lost_test(remark: Remark) -> bool:
+    return remark[0].rule == RULE and remark[0].layer is Layer.static

@@ -62,7 +62,9 @@ class EarlierTestRuns:
         if kept is not None:
             return kept
         said = await run_earlier_tests(self._build_tester(mirror), change)
-        if said != NOTHING_EARLIER and not said.not_run and not said.left_out:  # what is lacking, somebody may have mended meanwhile
+        if (
+            said != NOTHING_EARLIER and not said.not_run and not said.left_out
+        ):  # what is lacking, somebody may have mended meanwhile
             await earlier_tests.save(services.database, run, key, said, services.clock.now())
         return said
 
@@ -191,7 +193,7 @@ def _build_finding(test: EarlierTest, change: Change, *, blocks: bool) -> Findin
 
 def _find_place(test: EarlierTest, change: Change) -> tuple[str, int | None]:
     """Where people look for it at head: where it stands, or stood until the change took it away."""
-    if test.head_path is not None:
+    if test.head_path is not None and test.head_line is not None:
         return test.head_path, test.head_line
     file = next((each for each in change.files if test.path in {each.path, each.old_path}), None)
     if file is None or test.line is None:

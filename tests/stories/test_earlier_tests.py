@@ -1,13 +1,14 @@
 """What the tests of before say of the new code: a person's pull request, from the check to a maintainer's answer."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from simulator import User
+from simulator.faults import Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest
 from tests.stories.driver import Story
-from tests.threats.meanwhile import act_after_write
 from tests.world.automation import approvals, at_level, open_pull_request
 
 CODE = "def total(prices):\n    return sum(prices)\n\n\ndef tax(price):\n    return price // 5\n"
@@ -231,11 +232,10 @@ async def test_of_ten_pushes_the_last_one_is_answered(story: Story) -> None:
     repository, alice = story.repository(FILES)
     heads = [await alice.push(repository, "work", HIDES, base="main")]
     pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
-    for number in range(9):
-        heads.append(await alice.push(repository, "work", {"README.md": f"# Shop {number}\n"}))
-        await story.wait_for_runs(number + 2)
+    heads += [await alice.push(repository, "work", {"README.md": f"# Shop {number}\n"}) for number in range(9)]
     await story.settle()
-    assert [story.check(repository, head).conclusion for head in heads[:-1]] == ["cancelled"] * 9
+    checks = [each for head in heads[:-1] for each in story.github.check_runs(repository, head, "Forge / review")]
+    assert {each.conclusion for each in checks} <= {"cancelled"}
     assert find_check(story, pull).conclusion == "action_required"
     assert len(story.comments(pull)) == 1
     assert story.gates(pull) == ["destructive"]
@@ -243,16 +243,20 @@ async def test_of_ten_pushes_the_last_one_is_answered(story: Story) -> None:
 
 async def test_a_push_ends_the_tests_under_way(story: Story) -> None:
     """The verdict so far is shown until they end."""
-    repository, alice = story.repository(FILES)
+    slow = TEST.replace("def test_total():", "def test_total():\n    __import__('time').sleep(5)")
+    repository, alice = story.repository({**FILES, "tests/test_shop.py": slow})
     first = await alice.push(repository, "work", HIDES, base="main")
     shown: list[tuple[str, str]] = []
 
-    async def push() -> None:
-        check = story.check(repository, first)
-        shown.append((check.status, check.summary or ""))
-        await alice.push(repository, "work", {"shop.py": CODE, "tests/test_shop.py": TEST, "README.md": "# Shop\n"})
+    async def push(request: RequestInfo, moment: Moment) -> None:
+        body: Any = request.body or {}
+        summary = (body.get("output") or {}).get("summary", "")
+        if moment == "after" and "**Under way:**" in summary and not shown:
+            shown.append((body["status"], summary))
+            mended = {"shop.py": CODE, "tests/test_shop.py": slow, "README.md": "# Shop\n"}
+            await alice.push(repository, "work", mended)
 
-    act_after_write(story, push, r"/check-runs/\d+$", "Running the tests of before")
+    story.github.on_write(push)
     pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
     await story.settle()
     [(status, summary)] = shown
