@@ -66,7 +66,7 @@ class AvoidanceSettings(Section):
     )
     failure_hidden: AvoidanceReaction = Field(
         default=AvoidanceReaction.gate,
-        description="A model that reads the change proves that a failure passes which was caught before.",
+        description="A test that passed before fails on the new code, and nothing in its place demands the same.",
     )
 
     def of(self, kind: AvoidanceKind) -> AvoidanceReaction:

@@ -37,7 +37,7 @@ class AvoidanceKind(StrEnum):
     coverage_lost = "coverage_lost"
     feature_removed = "feature_removed"
     work_left_out = "work_left_out"
-    failure_hidden = "failure_hidden"  # in a way that a model sees and no rule knows
+    failure_hidden = "failure_hidden"  # a test that passed before fails, and nothing in its place demands the same
 
     @property
     def rule(self) -> str:
@@ -137,7 +137,7 @@ LEGITIMATE: dict[AvoidanceKind, str] = {
     AvoidanceKind.coverage_lost: "It is fine if these lines go together with their tests, or people asked for it.",
     AvoidanceKind.feature_removed: "It is fine if its removal was asked for, or something else does the same now.",
     AvoidanceKind.work_left_out: "It is fine in an abstract method, or if the work is planned elsewhere.",
-    AvoidanceKind.failure_hidden: "It is fine if the tests still fail wherever they failed before the change.",
+    AvoidanceKind.failure_hidden: "It is fine if the test passes, wherever it stands, or another says what holds now.",
 }
 """What would make each of them legitimate."""
 
@@ -158,7 +158,7 @@ TITLES: dict[AvoidanceKind, str] = {
     AvoidanceKind.coverage_lost: "code lost its tests",
     AvoidanceKind.feature_removed: "something others may use is gone",
     AvoidanceKind.work_left_out: "work is left out",
-    AvoidanceKind.failure_hidden: "a failure is hidden",
+    AvoidanceKind.failure_hidden: "tests of before fail",
 }
 INSTEAD: dict[AvoidanceKind, str] = {
     AvoidanceKind.test_removed: "mend what makes the test fail",
@@ -166,6 +166,7 @@ INSTEAD: dict[AvoidanceKind, str] = {
     AvoidanceKind.test_deselected: "let the tests run, and mend those that fail",
     AvoidanceKind.assertion_removed: "mend the code until the assertion holds",
     AvoidanceKind.assertion_weakened: "mend the code until the assertion holds as it was",
+    AvoidanceKind.failure_hidden: "mend the code until the test passes as it was",
     AvoidanceKind.coverage_lost: "bring back the tests of these lines, or add others that run them",
     AvoidanceKind.feature_removed: "deprecate it first, or put it behind a flag",
 }
