@@ -10,22 +10,8 @@ from simulator.faults import Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest
 from tests.stories.driver import Story
 from tests.world.automation import approvals, at_level, open_pull_request
+from tests.world.summing_shop import BROKEN, CODE, FILES, HIDES, NAME, TEST, WITHOUT
 
-CODE = "def total(prices):\n    return sum(prices)\n\n\ndef tax(price):\n    return price // 5\n"
-BROKEN = CODE.replace("sum(prices)", "sum(prices[1:])")
-TEST = (
-    "import shop\n\n\ndef test_total():\n    assert shop.total([1, 2]) == 3\n\n\n"
-    "def test_empty():\n    assert shop.total([]) == 0\n"
-)
-WITHOUT = "import shop\n\n\ndef test_empty():\n    assert shop.total([]) == 0\n"
-FILES = {
-    "shop.py": CODE,
-    "tests/test_shop.py": TEST,
-    "tests/test_tax.py": "import shop\n\n\ndef test_tax():\n    assert shop.tax(10) == 2\n",
-    "pytest.ini": "[pytest]\npythonpath = .\n",
-}
-HIDES = {"shop.py": BROKEN, "tests/test_shop.py": WITHOUT}
-NAME = "tests/test_shop.py::test_total"
 HEADING = "### The tests of before, on the new code"
 
 
@@ -249,8 +235,9 @@ async def test_a_push_ends_the_tests_under_way(story: Story) -> None:
     shown: list[tuple[str, str]] = []
 
     async def push(request: RequestInfo, moment: Moment) -> None:
-        body: Any = request.body or {}
-        summary = (body.get("output") or {}).get("summary", "")
+        body: dict[str, Any] = request.body or {}
+        output: dict[str, str] = body.get("output") or {}
+        summary = output.get("summary", "")
         if moment == "after" and "**Under way:**" in summary and not shown:
             shown.append((body["status"], summary))
             mended = {"shop.py": CODE, "tests/test_shop.py": slow, "README.md": "# Shop\n"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.driver import Point, stage
-from tests.stories.test_earlier_tests import FILES, HIDES, NAME
+from tests.world.summing_shop import FILES, HIDES, NAME
 
 
 @pytest.mark.timeout(600)
