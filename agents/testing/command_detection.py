@@ -19,7 +19,13 @@ from domain.config.configuration import Commands
 from domain.runs.testing import CommandKind, CommandResult, Framework, TestCase
 
 __all__ = (
-    *("MANIFESTS", "RESULTS", "DetectedCommands", "ProjectCommand", "build_retry", "detect", "is_missing"),
+    "MANIFESTS",
+    "RESULTS",
+    "DetectedCommands",
+    "ProjectCommand",
+    "build_retry",
+    "detect",
+    "is_missing",
     "narrow_command",
 )
 

@@ -50,14 +50,7 @@ def find_cargo(facts: RepositoryFacts) -> Runner | None:
             targets += ["--lib"] if any(path.endswith("src/lib.rs") for path in facts.paths) else []
             targets += ["--bins"] if any(path.endswith("src/main.rs") for path in facts.paths) else []
         tests = sorted({strip_path(name) for name in names})
-        return (
-            (*dict.fromkeys(targets), *(("--", "--exact", *tests) if tests else ()))
-            if len(targets) < 2
-            else (
-                *targets,
-                *(("--", "--exact", *tests) if tests else ()),
-            )
-        )
+        return (*targets, *(("--", "--exact", *tests) if tests else ()))
 
     return Runner(
         Framework.cargo,
@@ -90,7 +83,7 @@ def find_maven(facts: RepositoryFacts) -> Runner | None:
         Framework.maven,
         "because there is a `pom.xml`",
         _JVM_TESTS,
-        (program, "-B", "-o", "test") if False else (program, "-B", "test"),
+        (program, "-B", "test"),
         select=select,
         before=("sh", "-c", _GATHER % "surefire-reports", "sh"),
         shown=f"{program} -B test",
@@ -121,8 +114,8 @@ def _name_classes(files: Sequence[str], names: Sequence[str], mark: str) -> list
     """Classes by the names of their files, or single methods of them; cases of a table run together."""
     if not names:
         return sorted({PurePosixPath(file).stem for file in files})
-    parts = [name.split("::") for name in names]
-    return sorted({f"{each[-2].rpartition('.')[2]}{mark}{re.split(r'[\[({ ]', each[-1])[0]}" for each in parts})
+    parts = [name.split("::")[-2:] for name in names]
+    return sorted({group.rpartition(".")[2] + mark + re.split(r"[\[({ ]", test)[0] for group, test in parts})
 
 
 def find_dotnet(facts: RepositoryFacts) -> Runner | None:

@@ -13,7 +13,8 @@ _RSPEC_TESTS = re.compile(r"_spec\.rb$")
 _MINITEST_TESTS = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.rb$")
 _PHPUNIT_TESTS = re.compile(r"Test\.php$")
 _BATS_TESTS = re.compile(r"\.bats$")
-_REQUIRE = "files, given = ARGV.partition { |each| each.end_with?('.rb') }; ARGV.replace(given); " + (
+_REQUIRE = (
+    "files, given = ARGV.partition { |each| each.end_with?('.rb') }; ARGV.replace(given); "
     "require 'minitest/autorun'; files.each { |each| require File.expand_path(each) }"
 )
 
@@ -70,7 +71,7 @@ def find_phpunit(facts: RepositoryFacts) -> Runner | None:
     is_needed = "phpunit/phpunit" in facts.text("composer.json")
 
     def select(files: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-        place = files[0] if len(files) == 1 else os.path.commonpath([os.path.dirname(file) for file in files]) or "."
+        place = files[0] if len(files) == 1 else os.path.commonpath([f"./{file}" for file in files])
         classes = "|".join(sorted({PurePosixPath(file).stem for file in files}))
         chosen = "|".join(sorted({re.escape(strip_path(name)).replace("\\ ", " ") for name in names}))
         if names:

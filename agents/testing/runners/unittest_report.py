@@ -3,6 +3,10 @@
 It is given to the repository's own Python as text, so it needs nothing but the standard library, of Python 3.8 and up.
 """
 
+# It runs elsewhere, on an older Python and against a library in another style.
+# ruff: noqa
+# pyright: basic
+
 import os
 import sys
 import time
