@@ -18,17 +18,6 @@ from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
 from domain.runs.testing import CommandKind, CommandResult, Framework, TestCase
 
-__all__ = (
-    "MANIFESTS",
-    "RESULTS",
-    "DetectedCommands",
-    "ProjectCommand",
-    "build_retry",
-    "detect",
-    "is_missing",
-    "narrow_command",
-)
-
 RESULTS = "FORGE_RESULTS"
 """The environment variable that names the folder for reports."""
 

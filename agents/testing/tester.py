@@ -10,10 +10,11 @@ from functools import cached_property
 from pathlib import Path
 
 from agents.testing import command_detection
-from agents.testing.command_detection import MANIFESTS, DetectedCommands, ProjectCommand
+from agents.testing.command_detection import DetectedCommands
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute
-from agents.testing.runners.facts import RepositoryFacts
+from agents.testing.runners.facts import MANIFESTS, RepositoryFacts
+from agents.testing.runners.runner import ProjectCommand
 from agents.testing.test_selection import (
     CONFIGURED,
     EVERYTHING,
