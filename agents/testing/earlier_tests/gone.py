@@ -15,7 +15,7 @@ _TEXTS = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
 class GoneNames:
     """What is gone from the program between two commits.
 
-    :param before: path → content, of the program's files that differ, before the change; :param after: the same at head.
+    :param before: path → content, of the program's files that differ, before the change; :param after: at head.
     """
 
     def __init__(self, reader: Reader, head: str, before: Mapping[str, str], after: Mapping[str, str]) -> None:

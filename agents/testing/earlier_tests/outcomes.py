@@ -1,7 +1,7 @@
 """Decides how each earlier test ended on the new code, from what its runs showed and what became of its text.
 
-A change that hides nothing must not be accused: ``lost`` is said only of what ran and failed twice, passed twice before,
-names nothing that is gone, and has nothing in its place that demands as much.
+A change that hides nothing must not be accused: ``lost`` is said only of what ran and failed twice, passed twice
+before, names nothing that is gone, and has nothing in its place that demands as much.
 """
 
 import re
@@ -15,6 +15,7 @@ from agents.testing.earlier_tests.texts import (
     checks_less,
     compare,
     demands_something,
+    deselects,
     evades_more,
     find_failing_line,
     keeps_literals,
@@ -42,6 +43,11 @@ class SharedChange:
     def is_less(self) -> bool:
         """Whether it checks less than it did, or keeps tests from failing."""
         return is_source(self.path) and (checks_less(self.removed, self.added) or evades_more(self.removed, self.added))
+
+    @property
+    def deselects(self) -> bool:
+        """Whether it leaves tests out that it did not leave out before."""
+        return deselects(self.added) and not deselects(self.removed)
 
 
 @dataclass(frozen=True)
@@ -112,8 +118,11 @@ def _find_fate(found: Evidence) -> Fate:
         return Fate.skipped
     if not found.now:
         return Fate.removed  # its text is there, and nothing runs it
-    is_same = found.before is not None and found.before.code == found.after.code
-    return Fate.surroundings if is_same else Fate.rewritten
+    return Fate.surroundings if _is_same(found) else Fate.rewritten
+
+
+def _is_same(found: Evidence) -> bool:
+    return found.before is not None and found.after is not None and found.before.code == found.after.code
 
 
 def _decide(found: Evidence, fate: Fate, line: int | None) -> tuple[EarlierOutcome, Difference]:
@@ -125,15 +134,17 @@ def _decide(found: Evidence, fate: Fate, line: int | None) -> tuple[EarlierOutco
     if found.again is not None and not found.again.outcome.is_bad:
         return EarlierOutcome.unknown, none
     if any(case.outcome.is_bad for case in found.now):
-        return EarlierOutcome.open, none
+        is_hidden = _is_same(found) and any(each.deselects for each in found.shared)
+        return (EarlierOutcome.lost if is_hidden else EarlierOutcome.open), none
     difference = none
     if found.before is not None and found.after is not None:
         difference = compare(found.before, found.after, line)
     if found.gone and (fate in {Fate.removed, Fate.skipped} or found.is_named_gone):
-        is_told = fate is not Fate.rewritten or found.before is None or found.after is None
-        if is_told or keeps_literals(found.before, found.after):  # type: ignore[arg-type]
-            return EarlierOutcome.gone, none
-        return EarlierOutcome.changed, difference
+        is_other = (
+            found.before is not None and found.after is not None and not keeps_literals(found.before, found.after)
+        )
+        is_rewritten = fate is Fate.rewritten and is_other
+        return (EarlierOutcome.changed, difference) if is_rewritten else (EarlierOutcome.gone, none)
     match fate:
         case Fate.removed | Fate.skipped:
             return EarlierOutcome.lost, none

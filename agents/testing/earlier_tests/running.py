@@ -1,16 +1,18 @@
 """Runs files of tests on a tree, and says how each of their tests ended and what could not be loaded."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agents.testing.command_detection import ProjectCommand, is_missing
+from agents.testing.command_detection import is_missing
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.texts import Version
-from agents.testing.test_selection import is_runnable
+from agents.testing.runners.facts import MANIFESTS, RepositoryFacts
+from agents.testing.runners.runner import ProjectCommand, Runner
+from agents.testing.runners.table import list_runners
 from agents.testing.tester import Tester
-from domain.runs.testing import CaseOutcome, CommandResult, Framework, TestCase
+from domain.runs.testing import CaseOutcome, CommandResult, TestCase
 
 
 @dataclass(frozen=True)
@@ -104,23 +106,26 @@ def list_passed(ran: Ran) -> set[str]:
 class Runners:
     """Which runner collects tests from which file of one commit."""
 
-    def __init__(self, paths: Collection[str]) -> None:
-        self._paths = paths
+    def __init__(self, facts: RepositoryFacts) -> None:
+        self._runners = list_runners(facts)
 
     @classmethod
     async def of(cls, reader: Reader, commit: str, files: Mapping[str, Entry]) -> "Runners":
         """The runners of a commit."""
-        return cls(files)
+        return cls(RepositoryFacts(files, await reader.read(commit, [path for path in MANIFESTS if path in files])))
+
+    def find(self, path: str) -> Runner | None:
+        """The runner that collects tests from a file."""
+        return next((runner for runner in self._runners if runner.owns(path)), None)
 
     def has(self, path: str) -> bool:
         """Whether a runner collects tests from a file."""
-        return path.endswith(".py") and is_runnable(path)
+        return self.find(path) is not None
 
     def build(self, files: Sequence[str], results: str) -> list[tuple[ProjectCommand, list[str]]]:
         """The commands for some files, each with the files that it runs."""
-        report = ("-o", "junit_family=xunit1", f"--junit-xml={results}/junit.xml", "--continue-on-collection-errors")
-        words = ("python3", "-m", "pytest", *report, *files)
-        return [(ProjectCommand(kind="test", words=words, framework=Framework.pytest, writes_report=True), [*files])]
+        owned = [(runner, [path for path in files if self.find(path) is runner]) for runner in self._runners]
+        return [(runner.build(part, results), part) for runner, part in owned if part]
 
 
 class FileRunner:

@@ -12,6 +12,11 @@ from agents.syntax.tests import TestText
 _SHOWN = 6
 """Lines of a test that are shown."""
 _ALIKE = 0.5
+_DESELECTS = re.compile(
+    r"ignore|deselect|exclude|skip|testpaths|norecursedirs|python_(files|functions|classes)|testMatch|testRegex|"
+    r"PathPattern|(^|[\s\"'=])-[km]\b|--(grep|tag|filter|pattern)|\bonly\b|items",
+    re.IGNORECASE,
+)
 _FRAMEWORK = frozenset(
     [
         "def",
@@ -70,8 +75,8 @@ _FRAMEWORK = frozenset(
 )
 _WORD = re.compile(r"\w+")
 _CHECK = re.compile(
-    r"assert|expect|should|\brequire\b|\bcheck\b|verif|raises|throws?\b|\bfail|must|t\.(Error|Fatal)|\[\[? |\bis\(|\bok\(|"
-    r"snapshot|matches|\bEnsure|panic",
+    r"assert|expect|should|\brequire\b|\bcheck\b|verif|raises|throws?\b|\bfail|must|t\.(Error|Fatal)|\[\[? |\bis\(|"
+    r"\bok\(|snapshot|matches|\bEnsure|panic",
     re.IGNORECASE,
 )
 _EXACT = re.compile(
@@ -81,9 +86,9 @@ _EXACT = re.compile(
     re.IGNORECASE,
 )
 _WEAK = re.compile(
-    r"is not None|not\.?to\.?be_?(nil|null|undefined)|toBeDefined|toBeTruthy|NotNull|not_nil|NotNil|isinstance|InstanceOf|"
-    r"instance_of|be_a\b|be_truthy|is_some|is_ok|assertTrue\(\s*[\w.]+\([^=<>]*\)\s*\)|typeof|!= (None|null|nil|undefined)\b|"
-    r"\bAny\(|anything\(|is_a\b|ANY\b|not_to raise|DoesNotThrow|does_not_raise|doesNotThrow|not\.toThrow",
+    r"is not None|not\.?to\.?be_?(nil|null|undefined)|toBeDefined|toBeTruthy|NotNull|not_nil|NotNil|isinstance|"
+    r"InstanceOf|instance_of|be_a\b|be_truthy|is_some|is_ok|assertTrue\(\s*[\w.]+\([^=<>]*\)\s*\)|typeof|"
+    r"!= (None|null|nil|undefined)\b|\bAny\(|anything\(|is_a\b|ANY\b|not_to raise|DoesNotThrow|does_not_raise|doesNotThrow|not\.toThrow",
     re.IGNORECASE,
 )
 _VACUOUS = re.compile(
@@ -92,8 +97,8 @@ _VACUOUS = re.compile(
 )
 _EVADES = re.compile(
     r"monkeypatch|\bmock|patch\(|patch\.|setattr\(|\bstub|spyOn|sinon|allow\(|defineProperty|sys\.modules|\bMagicMock|"
-    r"^\s*(try|except|rescue|catch)\b|\btry\s*[:{]|suppress\(|\bcatch\b|^\s*return\s*;?$|skip|xfail|\bif (False|false|0)\b|"
-    r"todo\(|\.fails\b|pending|Ignore|Disabled|\bprototype\.\w+\s*=|collect_ignore|deselect|pytest_\w+\(|"
+    r"^\s*(try|except|rescue|catch)\b|\btry\s*[:{]|suppress\(|\bcatch\b|^\s*return\s*;?$|skip|xfail|"
+    r"\bif (False|false|0)\b|todo\(|\.fails\b|pending|Ignore|Disabled|\bprototype\.\w+\s*=|collect_ignore|deselect|pytest_\w+\(|"
     r"^\s*[A-Za-z_][\w.]*\.\w+ = (lambda|function|\()",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -184,6 +189,11 @@ def evades_more(removed: Sequence[str], added: Sequence[str]) -> bool:
     return bool(after - before)
 
 
+def deselects(lines: Sequence[str]) -> bool:
+    """Whether settings or hooks leave tests out."""
+    return any(_DESELECTS.search(line) for line in lines)
+
+
 def checks_less(removed: Sequence[str], added: Sequence[str]) -> bool:
     """Whether lines that took the place of others demand less than they did."""
     return _measure(added) < _measure(removed)
@@ -192,8 +202,10 @@ def checks_less(removed: Sequence[str], added: Sequence[str]) -> bool:
 def measure_likeness(one: Version, other: Version) -> float:
     """How much two tests say the same, from 0 to 1, whatever framework or name they have."""
     first, second = _count_words(one), _count_words(other)
-    together = sum(first.values()) + sum(second.values())
-    return 2 * sum((first & second).values()) / together if together else 0.0
+    if not first or not second:
+        return 0.0
+    alike = 2 * sum((first & second).values()) / (first.total() + second.total())
+    return max(alike, 0.8 * len(first.keys() & second.keys()) / len(first))
 
 
 def find_stand_in(test: Version, candidates: Sequence[Version]) -> Version | None:
@@ -219,7 +231,7 @@ def keeps_literals(before: Version, after: Version) -> bool:
 
 def _count_words(version: Version) -> Counter[str]:
     words = (word for line in version.code for word in _WORD.findall(line))
-    return Counter(word for word in words if word not in _FRAMEWORK)
+    return Counter(word for word in words if word not in _FRAMEWORK and word != version.test.name)
 
 
 def _strip(lines: Sequence[str]) -> list[str]:
