@@ -10,9 +10,11 @@ from functools import cached_property
 from pathlib import Path
 
 from agents.testing import command_detection
-from agents.testing.command_detection import MANIFESTS, DetectedCommands, ProjectCommand
+from agents.testing.command_detection import DetectedCommands
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute
+from agents.testing.runners.facts import MANIFESTS, RepositoryFacts
+from agents.testing.runners.runner import ProjectCommand
 from agents.testing.test_selection import (
     CONFIGURED,
     EVERYTHING,
@@ -96,6 +98,10 @@ class _Files:
     paths: Sequence[str]
     manifests: Mapping[str, str]
 
+    @cached_property
+    def facts(self) -> RepositoryFacts:
+        return RepositoryFacts(self.paths, self.manifests)
+
     def commands(self, configured: Commands, checkout: Checkout | None) -> DetectedCommands:
         """The commands for a checkout, in the same order for every checkout."""
         results = "" if checkout is None else str(checkout.results_inside)
@@ -145,7 +151,7 @@ class Tester:
                 if detected.setups:
                     await self._dependencies.find_cached()
                 await self._dependencies.install(checkout)
-                return await _CheckoutRunner(self, checkout, files.paths).run_all(detected, EVERYTHING)
+                return await _CheckoutRunner(self, checkout, files).run_all(detected, EVERYTHING)
         except (ToolError, CodeAccessError) as error:
             return TestRun(not_run=str(error)[:1_000])
 
@@ -178,7 +184,7 @@ class Tester:
         if setups and uses_cache:
             await self._dependencies.find_cached()
             await self._dependencies.install(checkout)
-        running = _CheckoutRunner(self, checkout, files.paths)
+        running = _CheckoutRunner(self, checkout, files)
         for command in setups:
             result = await running.run_one(command)
             if not result.is_successful:
@@ -214,7 +220,7 @@ class Tester:
             if detected.setups:
                 await self._dependencies.find_cached()
             was_furnished = await self._dependencies.install(checkout)
-            running = _CheckoutRunner(self, checkout, files.paths)
+            running = _CheckoutRunner(self, checkout, files)
             run = await running.run_all(detected, chosen)
         if was_furnished and not _is_set_up(run):
             running, run = await self._run_without_cache(head, files, chosen)
@@ -234,7 +240,7 @@ class Tester:
         """The same in an empty home, because a download of an earlier run may have broken the set-up."""
         self._dependencies.disable()
         async with check_out(self.mirror, head, self.toolbox.sandbox) as checkout:
-            running = _CheckoutRunner(self, checkout, files.paths)
+            running = _CheckoutRunner(self, checkout, files)
             return running, await running.run_all(files.commands(self.commands, checkout), chosen)
 
     async def _classify_failures(
@@ -283,12 +289,12 @@ class Tester:
             async with check_out(self.mirror, commit, self.toolbox.sandbox) as checkout:
                 commands = files.commands(self.commands, checkout).commands
                 await self._dependencies.install(checkout)
-                running = _CheckoutRunner(self, checkout, files.paths)
+                running = _CheckoutRunner(self, checkout, files)
                 for command in commands:
                     if command.kind == "setup" and not (await running.run_one(command)).is_successful:
                         return []
                 return [
-                    await running.run_one(command_detection.build_retry(commands[index], cases, chosen))
+                    await running.run_one(command_detection.build_retry(commands[index], cases, chosen, files.facts))
                     for index, cases in failed.items()
                 ]
         except (ToolError, CodeAccessError):
@@ -324,11 +330,12 @@ class _CheckoutRunner:
     :ivar failed: position of a test command → its tests that failed.
     """
 
-    def __init__(self, tester: Tester, checkout: Checkout, paths: Sequence[str]) -> None:
+    def __init__(self, tester: Tester, checkout: Checkout, files: _Files) -> None:
         self.failed: dict[int, Sequence[TestCase]] = {}
         self._tester = tester
         self._checkout = checkout
-        self._paths = paths
+        self._paths = files.paths
+        self._facts = files.facts
         self._coverage: Coverage | None = None
         self._lacking: list[str] = []
 
@@ -337,7 +344,7 @@ class _CheckoutRunner:
         results: list[CommandResult] = []
         has_tested = False
         for index, each in enumerate(detected.commands):
-            command = command_detection.narrow_command(each, chosen)
+            command = command_detection.narrow_command(each, chosen, self._facts)
             if command is None or (command.kind == "coverage" and not has_tested):
                 continue
             result = await self.run_one(command)

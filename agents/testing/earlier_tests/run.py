@@ -1,19 +1,19 @@
-"""Runs the earlier tests of a change on its code, and those that fail on the code they were written for."""
+"""Runs the earlier tests of a change on its code, and those that fail there on the code they were written for."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from agents.testing.command_detection import ProjectCommand
-from agents.testing.earlier_tests.choice import Choice, Entry, choose
-from agents.testing.earlier_tests.outcomes import Runs, decide
-from agents.testing.test_selection import is_runnable
-from agents.testing.tester import Tester
-from domain.errors import CodeAccessError
+from agents.testing.earlier_tests.choice import Choice, Entry, choose, find_users
+from agents.testing.earlier_tests.evidence import Collector, Sides
+from agents.testing.earlier_tests.manifests import is_mixed, restore_settings
+from agents.testing.earlier_tests.outcomes import sort_by_weight
+from agents.testing.earlier_tests.reading import Reader
+from agents.testing.earlier_tests.running import FileRunner, Runners
+from agents.testing.tester import CommandTimeouts, Tester
+from domain.errors import CodeAccessError, ToolError
 from domain.review.changes import Change
-from domain.runs.earlier_tests import MOST_TOLD, NOTHING_EARLIER, EarlierOutcome, EarlierTest, EarlierTests, Fate
-from domain.runs.testing import CaseOutcome, Framework, TestCase, TestRun
-from workspace.commits import write_tree
-from workspace.snapshot import Snapshot
+from domain.runs.earlier_tests import MOST_TOLD, NOTHING_EARLIER, EarlierOutcome, EarlierTests
+from workspace.commits import write_blob, write_tree
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,13 @@ class EarlierBounds:
     """How much is run.
 
     :param files: of tests, the most telling first.
+    :param users: of them, at most, such as only use what the change touches.
+    :param seconds: for one command.
     """
 
     files: int = 60
+    users: int = 30
+    seconds: float = 600.0
 
 
 BOUNDS = EarlierBounds()
@@ -33,93 +37,75 @@ async def run_earlier_tests(tester: Tester, change: Change, bounds: EarlierBound
     """Run the tests as they were at the merge base on the program as it is at head.
 
     Raises no errors: the result says what could not be run.
+
+    :param change: of commits that the tester's mirror has.
     """
+    timeouts = CommandTimeouts(command=min(tester.bounds.command, bounds.seconds))
+    runner = FileRunner(replace(tester, bounds=timeouts, baseline=None))
     try:
-        return await _Comparison(tester, change, bounds).run()
-    except CodeAccessError as error:
-        return EarlierTests(not_run=(str(error)[:1_000],))
+        return await _compare(tester, runner, change, bounds)
+    except (CodeAccessError, ToolError) as error:
+        return EarlierTests(not_run=(str(error)[:1_000],), seconds=runner.seconds)
 
 
-class _Comparison:
-    def __init__(self, tester: Tester, change: Change, bounds: EarlierBounds) -> None:
-        self._tester = tester
-        self._change = change
-        self._bounds = bounds
-        self._seconds = 0.0
+async def _compare(tester: Tester, runner: FileRunner, change: Change, bounds: EarlierBounds) -> EarlierTests:
+    reader = Reader(tester.mirror, tester.toolbox)
+    old, new = change.merge_base, change.head_sha
+    base, head = await reader.list_files(old), await reader.list_files(new)
+    before = await Runners.of(reader, old, base)
+    choice = choose(base, head, before.has)
+    mixed = await _restore_mixed(tester, reader, change, base, head)
+    files, left_out = await _choose_files(reader, old, choice, mixed, base, before, bounds)
+    if not files:
+        return NOTHING_EARLIER
+    overlay = {**choice.overlay, **mixed}
+    tree = await write_tree(tester.mirror.git, new, overlay)
+    await tester.tell("Running the earlier tests on the new code")
+    first = await runner.run(tree, files, before)
+    moved = {each.old_path: each.path for each in change.touched if each.old_path is not None}
+    sides = Sides(old, new, base, head, tree, overlay, moved, before, await Runners.of(reader, new, head))
+    collector = Collector(tester, runner, reader, sides, files, first)
+    tests = await collector.collect()
+    told = sort_by_weight([each for each in tests if each.outcome is not EarlierOutcome.holds])
+    return EarlierTests(
+        tests=tuple(told[:MOST_TOLD]),
+        holding=len(tests) - len(told),
+        left_out=left_out + max(0, len(told) - MOST_TOLD),
+        not_run=tuple(dict.fromkeys(collector.not_run)),
+        seconds=runner.seconds,
+    )
 
-    async def run(self) -> EarlierTests:
-        base, head = await self._list(self._change.merge_base), await self._list(self._change.head_sha)
-        choice = choose(base, head, lambda path: path.endswith(".py") and is_runnable(path))
-        files = choice.touched[: self._bounds.files]
-        if not files:
-            return NOTHING_EARLIER
-        tree = await write_tree(self._tester.mirror.git, self._change.head_sha, choice.overlay)
-        await self._tester.tell("Running the earlier tests on the new code")
-        first, again = await self._run(tree, files, times=2)
-        if first.not_run:
-            return EarlierTests(not_run=(first.not_run,), seconds=self._seconds)
-        overlay = {case.id: case for case in first.cases}
-        bad = {case.path for case in first.cases if case.outcome is not CaseOutcome.passed}
-        if not bad:
-            return EarlierTests(holding=len(overlay), seconds=self._seconds)
-        runs = await self._compare(overlay, again, [path for path in files if path in bad], choice, head)
-        return self._tell(runs, head)
 
-    async def _compare(
-        self,
-        overlay: dict[str, TestCase],
-        again: TestRun,
-        files: Sequence[str],
-        choice: Choice,
-        head: dict[str, Entry],
-    ) -> Runs:
-        once, twice = await self._run(self._change.merge_base, files, times=2)
-        there = [path for path in files if path in head]
-        now = (await self._run(self._change.head_sha, there))[0] if there else TestRun()
-        passed = [{case.id for case in each.cases if case.outcome is CaseOutcome.passed} for each in (once, twice)]
-        return Runs(
-            overlay=overlay,
-            again={case.id: case for case in again.cases},
-            base=passed[0] & passed[1],
-            head={case.id: case for case in now.cases},
-        )
+async def _restore_mixed(
+    tester: Tester, reader: Reader, change: Change, base: Mapping[str, Entry], head: Mapping[str, Entry]
+) -> dict[str, Entry | None]:
+    """The files of head of which a part is of the tests, with that part as it was before."""
+    touched = [path for path in head if path in base and base[path] != head[path] and is_mixed(path)]
+    old, new = await reader.read(change.merge_base, touched), await reader.read(change.head_sha, touched)
+    entries: dict[str, Entry | None] = {}
+    for path in old.keys() & new.keys():
+        text = restore_settings(path, old[path], new[path])
+        if text != new[path]:
+            entries[path] = (head[path][0], await write_blob(tester.mirror.git, text.encode()))
+    return entries
 
-    def _tell(self, runs: Runs, head: dict[str, Entry]) -> EarlierTests:
-        tests: list[EarlierTest] = []
-        for case in runs.overlay.values():
-            outcome = decide(case.id, runs)
-            if outcome is not EarlierOutcome.holds and case.path:
-                tests.append(
-                    EarlierTest(
-                        id=case.id,
-                        path=case.path,
-                        line=case.line,
-                        outcome=outcome,
-                        fate=Fate.rewritten if case.id in runs.head else Fate.removed,
-                        output=case.details[-2_000:],
-                        head_path=case.path if case.path in head else None,
-                    )
-                )
-        holding = sum(case.outcome is CaseOutcome.passed for case in runs.overlay.values())
-        return EarlierTests(tests=tuple(tests[:MOST_TOLD]), holding=holding, seconds=self._seconds)
 
-    async def _list(self, commit: str) -> dict[str, Entry]:
-        files = (await Snapshot.of(self._tester.mirror, commit)).files
-        return {path: (file.mode, file.blob) for path, file in files.items() if not file.has_odd_name}
-
-    async def _run(self, tree: str, files: Sequence[str], times: int = 1) -> list[TestRun]:
-        def build(results: str) -> list[ProjectCommand]:
-            report = (
-                "-o",
-                "junit_family=xunit1",
-                f"--junit-xml={results}/junit.xml",
-                "--continue-on-collection-errors",
-            )
-            words = ("python3", "-m", "pytest", *report, *files)
-            return times * [ProjectCommand(kind="test", words=words, framework=Framework.pytest, writes_report=True)]
-
-        run = await self._tester.run_commands(tree, build)
-        self._seconds += sum(each.seconds for each in run.commands)
-        if run.not_run or len(run.commands) != times:
-            return times * [run]
-        return [TestRun(commands=(each,)) for each in run.commands]
+async def _choose_files(
+    reader: Reader,
+    commit: str,
+    choice: Choice,
+    mixed: Mapping[str, Entry | None],
+    base: Mapping[str, Entry],
+    runners: Runners,
+    bounds: EarlierBounds,
+) -> tuple[list[str], int]:
+    """The files to run, and how many tests are in those that are left out."""
+    wanted = [*choice.touched, *(path for path in mixed if path.endswith(".rs"))]
+    shared = [*choice.shared, *(path for path in mixed if not path.endswith(".rs"))]
+    users: list[str] = []
+    if shared:
+        others = [path for path in base if runners.has(path) and path not in set(wanted)]
+        users = find_users(shared, await reader.read(commit, others))
+    rest = [*wanted[bounds.files :], *users[bounds.users :]]
+    found = await reader.find_versions(await reader.read(commit, rest))
+    return [*wanted[: bounds.files], *users[: bounds.users]], sum(map(len, found.values()))

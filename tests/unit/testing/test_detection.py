@@ -6,12 +6,12 @@ import pytest
 
 from agents.testing.command_detection import (
     DetectedCommands,
-    ProjectCommand,
     build_retry,
     detect,
     is_missing,
     narrow_command,
 )
+from agents.testing.runners.runner import ProjectCommand
 from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
 from domain.runs.testing import CaseOutcome, CommandResult, Framework
@@ -189,7 +189,7 @@ def build_selection(*tests: str) -> Selection:
     ],
 )
 def test_only_the_chosen_tests_are_named(given: ProjectCommand, selection: Selection, expected: str | None) -> None:
-    found = narrow_command(given, selection)
+    found = narrow_command(given, selection, KNOWN)
     assert (found and found.line) == expected
 
 
