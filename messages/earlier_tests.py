@@ -114,9 +114,8 @@ def _cell(lines: Sequence[str]) -> str:
 
 def _list_lines(earlier: EarlierTests) -> list[str]:
     """What needs no more than a line each."""
-    gone, opened, unknown = (
-        len(earlier.select(each)) for each in (EarlierOutcome.gone, EarlierOutcome.open, EarlierOutcome.unknown)
-    )
+    gone, unknown = (len(earlier.select(each)) for each in (EarlierOutcome.gone, EarlierOutcome.unknown))
+    opened = earlier.select(EarlierOutcome.open)
     names = list_gone_names(earlier.tests)
     named = ", ".join(inline_code(each, 80) for each in names[:_NAMES])
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
@@ -126,13 +125,20 @@ def _list_lines(earlier: EarlierTests) -> list[str]:
     lines = [
         f"{held} on its code as before." if earlier.holding else "",
         f"{went} went with the code{f': {named}{more} {_is(names)} gone' if names else ''}." if gone else "",
-        f"{_count(opened, 'test fails', 'tests fail')}, and so does what stands in its place." if opened else "",
+        f"{_count(len(opened), 'test fails', 'tests fail')}, and so does what stands in its place: {_name(opened)}."
+        if opened
+        else "",
         f"Of {_count(unknown, 'test', 'tests')} nothing is known: not passing before, or not to be loaded now."
         if unknown
         else "",
         f"{left} left out, because there are too many or the time was up." if earlier.left_out else "",
     ]
     return [*filter(None, lines), *map(escape, earlier.not_run)]
+
+
+def _name(tests: Sequence[EarlierTest]) -> str:
+    named = ", ".join(inline_code(each.id, 120) for each in tests[:_NAMES])
+    return f"{named} and {len(tests) - _NAMES} more" if len(tests) > _NAMES else named
 
 
 def _is(names: Sequence[str]) -> str:
