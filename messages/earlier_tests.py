@@ -1,4 +1,4 @@
-"""Every text about the earlier tests of a change: what holds, what went with its code, what changed and what is lost."""
+"""Every text about the earlier tests of a change: what holds, went with its code, changed or is lost."""
 
 from collections.abc import Sequence
 

@@ -167,7 +167,7 @@ class Tester:
                 failed = await self.set_up(checkout, tree, uses_cache=True)
                 if failed is not None:
                     return TestRun(commands=(failed,), not_run=_NOT_SET_UP.format(failed.line[:300]))
-                running = _CheckoutRunner(self, checkout, ())
+                running = _CheckoutRunner(self, checkout, await self._load_files(tree))
                 results = [await running.run_one(each) for each in build(str(checkout.results_inside))]
         except (ToolError, CodeAccessError) as error:
             return TestRun(not_run=str(error)[:1_000])
