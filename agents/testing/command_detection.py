@@ -202,7 +202,7 @@ def _detect_cargo(known: RepositoryFacts) -> tuple[list[ProjectCommand], str]:
 
 def narrow_command(command: ProjectCommand, selection: Selection, known: RepositoryFacts) -> ProjectCommand | None:
     """The command for the selected tests only; unchanged if it cannot select, None if none of them are its own."""
-    runner = _find_runner(command, known)
+    runner = find_runner(command, known)
     if selection.runs_all or runner is None:
         return command
     chosen = {test: test.partition("::")[0] for test in selection.tests}
@@ -220,16 +220,16 @@ def build_retry(
 
     :param command: as it was before it was narrowed.
     """
-    runner = _find_runner(command, known)
+    runner = find_runner(command, known)
     files = list(dict.fromkeys(case.path for case in failed if case.path))
     if runner is not None and files and all(case.path and case.id.startswith(case.path) for case in failed):
         return runner.build(files, command.results, [case.id for case in failed]).model_copy(update={"kind": "retry"})
     return (narrow_command(command, selection, known) or command).model_copy(update={"kind": "retry"})
 
 
-def _find_runner(command: ProjectCommand, known: RepositoryFacts) -> Runner | None:
-    """The runner that a detected command for tests calls."""
-    if command.kind != "test" or command.is_configured:
+def find_runner(command: ProjectCommand, known: RepositoryFacts) -> Runner | None:
+    """The runner that a detected command for tests calls; None if none that Forge knows does."""
+    if command.kind not in {"test", "retry"} or command.is_configured:
         return None
     return next((each for each in list_runners(known) if each.framework is command.framework), None)
 

@@ -30,7 +30,7 @@ def list_node_runners(facts: RepositoryFacts) -> list[Runner]:
             reason = f"`package.json` has a script `test` ({framework.value})"
             found.append(make(call, reason, whole is not None and whole.is_whole))
         elif name in facts.packages or any(re.match(rf"\.?{name}(rc|\.config)\b", path) for path in facts.paths):
-            found.append(make(_Call(), f"`{name}` is among the packages of `package.json`", is_whole=False))
+            found.append(make(_Call(), f"`{name}` is among the packages of `package.json`", False))
     return found
 
 

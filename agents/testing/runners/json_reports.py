@@ -1,0 +1,117 @@
+"""Reads the reports that jest, vitest, mocha and rspec write as JSON."""
+
+import re
+from collections.abc import Iterator
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from agents.testing.runners.outcomes import Ended
+from domain.errors import ToolError
+from domain.runs.testing import CaseOutcome
+
+Value = TypeVar("Value", bound=BaseModel)
+_OUTCOMES = {"passed": CaseOutcome.passed, "failed": CaseOutcome.failed}
+
+
+class _Location(BaseModel):
+    line: float | None = None
+
+
+class _JestTest(BaseModel):
+    fullName: str
+    status: str
+    failureMessages: list[str] | None = None
+    location: _Location | None = None
+
+
+class _JestFile(BaseModel):
+    name: str
+    status: str = ""
+    message: str | None = None
+    assertionResults: list[_JestTest] = []
+
+
+class _JestReport(BaseModel):
+    testResults: list[_JestFile]
+
+
+def read_jest(document: bytes) -> Iterator[Ended]:
+    """The tests of jest, and of vitest, which writes the same."""
+    for file in _load(_JestReport, document).testResults:
+        if file.status == "failed" and not any(test.status == "failed" for test in file.assertionResults):
+            yield Ended(file.name, (), CaseOutcome.error, details=file.message or "")
+        for test in file.assertionResults:
+            details = "\n".join(test.failureMessages or ())
+            line = int(test.location.line) if test.location is not None and test.location.line else None
+            outcome = _OUTCOMES.get(test.status, CaseOutcome.skipped)
+            yield Ended(file.name, (test.fullName,), outcome, line, details=details)
+
+
+class _MochaError(BaseModel):
+    message: str | None = None
+    stack: str | None = None
+
+
+class _MochaTest(BaseModel):
+    fullTitle: str
+    file: str | None = None
+    err: _MochaError = _MochaError()
+
+
+class _MochaReport(BaseModel):
+    passes: list[_MochaTest] = []
+    pending: list[_MochaTest] = []
+    failures: list[_MochaTest] = []
+
+
+def read_mocha(document: bytes) -> Iterator[Ended]:
+    """The tests of mocha, and its hooks that failed."""
+    report = _load(_MochaReport, document)
+    for tests, outcome in (
+        (report.passes, CaseOutcome.passed),
+        (report.pending, CaseOutcome.skipped),
+        (report.failures, CaseOutcome.failed),
+    ):
+        for test in tests:
+            said = test.err
+            yield Ended(test.file or "", (test.fullTitle,), outcome, None, said.message or "", said.stack or "")
+
+
+class _RspecException(BaseModel):
+    message: str | None = None
+    backtrace: list[str] | None = None
+
+
+class _RspecExample(BaseModel):
+    full_description: str
+    status: str
+    file_path: str = ""
+    line_number: int | None = None
+    exception: _RspecException | None = None
+
+
+class _RspecReport(BaseModel):
+    examples: list[_RspecExample]
+    messages: list[str] = []
+
+
+def read_rspec(document: bytes) -> Iterator[Ended]:
+    """The examples of rspec, and the files that it could not load."""
+    report = _load(_RspecReport, document)
+    for said in report.messages:
+        if named := re.search(r"An error occurred while loading (\S{1,500}?)\.?(\n|$)", said):
+            yield Ended(named[1], (), CaseOutcome.error, details=said)
+    for each in report.examples:
+        error = each.exception or _RspecException()
+        details = "\n".join([error.message or "", *(error.backtrace or ())[:20]])
+        outcome = _OUTCOMES.get(each.status, CaseOutcome.skipped)
+        name, line = each.full_description, each.line_number
+        yield Ended(each.file_path, (name,), outcome, line, (error.message or "").strip(), details)
+
+
+def _load(form: type[Value], document: bytes) -> Value:
+    try:
+        return form.model_validate_json(document)
+    except ValidationError:
+        raise ToolError("The report is not the JSON that this runner writes.") from None
