@@ -46,7 +46,8 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
         return Ran(not_run=(_TOO_LONG.format(result.line[:100]),))
     if not result.is_successful and result.cases and not any(case.outcome.is_bad for case in result.cases):
         return Ran(not_run=(_NOT_BELIEVED.format(result.line[:100], result.exit_status),))
-    own = [_place(case, files) for case in result.cases if not stands_for_file(case)]
+    tests = [case for case in result.cases if not stands_for_file(case) and not _names_whole_file(case, files)]
+    own = [_place(case, files) for case in tests]
     cases = {case.id: case for case in own}
     loading = {case.path: case.details or case.message for case in result.cases if stands_for_file(case) and case.path}
     seen = {case.path for case in cases.values()}
@@ -63,6 +64,11 @@ def _place(case: TestCase, files: Sequence[str]) -> TestCase:
         return case
     name = case.id if case.id.startswith(files[0]) else f"{files[0]}::{case.id}"
     return case.model_copy(update={"path": files[0], "id": name[:LONGEST_ID]})
+
+
+def _names_whole_file(case: TestCase, files: Sequence[str]) -> bool:
+    """Whether a failed case has the name of a file, as node:test calls one that it cannot load."""
+    return case.outcome.is_bad and case.id.endswith(tuple(f"{mark}{path}" for path in files for mark in ("/", "::")))
 
 
 _NOT_IMPORTED = "Failed to import test module"  # unittest says so of a file, as if that were a test

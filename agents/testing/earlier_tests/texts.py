@@ -82,7 +82,7 @@ _CHECK = re.compile(
 _EXACT = re.compile(
     r"==|!=|toBe\(|equal|eql?\b|assert_eq|\bsame\b|IsEqual|EqualTo|raises|throws?\b|toThrow|panic|match|snapshot|contain|"
     r"include|\bin\b|startswith|endswith|calledwith|called_with|have_attributes|\bbe [(:\d]|shouldBe|deepStrict|status|"
-    r"\bcalled\b|count|length|-eq|\s=\s",
+    r"\bcalled\b|count|length|-eq",
     re.IGNORECASE,
 )
 _WEAK = re.compile(
