@@ -103,9 +103,17 @@ NODE = Example(
         "test/other.test.js": "require('node:test')('other', () => {});\n",
     },
     ("test/a.test.js", "test/b.test.js", "test/broken.test.js"),
-    {"passes well": P, "fails é": F, "skips": S, "case 1": P, "case 2": F, "b": P, "test/broken.test.js": F},
+    {
+        "test/a.test.js::passes well": P,
+        "test/a.test.js::fails é": F,
+        "test/a.test.js::skips": S,
+        "test/a.test.js::case 1": P,
+        "test/a.test.js::case 2": F,
+        "test/b.test.js::b": P,
+        "test/broken.test.js": E,
+    },
     "",
-    {},
+    {"test/a.test.js::fails é": 3},
 )
 JS = (
     "test('passes well', () => {});\n"
