@@ -21,6 +21,11 @@ REPORTS = "-o junit_family=xunit1 --junit-xml=/r/junit.xml --continue-on-collect
 COVERAGE = "--cov --cov-branch --cov-report=xml:/r/coverage.xml"
 
 
+VITEST = (
+    "test: npx --no-install vitest run --reporter=default --reporter=json --outputFile.json=/r/vitest.json "
+    "--includeTaskLocation"
+)
+MOCHA = "--reporter json --reporter-option output=/r/mocha.json"
 JEST = "test: npx --no-install jest --ci --json --outputFile=/r/jest.json --testLocationInResults"
 
 
@@ -73,10 +78,7 @@ PYTEST = {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]
         (
             package("vitest", "vitest"),
             [],
-            [
-                "test: npx --no-install vitest run --reporter=default --reporter=json "
-                "--outputFile.json=/r/vitest.json --includeTaskLocation"
-            ],
+            [VITEST],
             Framework.vitest,
         ),
         (
@@ -108,9 +110,7 @@ PYTEST = {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]
         (
             package("mocha -r ts-node/register 'test/**/*.ts'"),
             [],
-            [
-                "test: npx --no-install mocha -r ts-node/register --reporter json --reporter-option output=/r/mocha.json 'test/**/*.ts'"
-            ],
+            [f"test: npx --no-install mocha -r ts-node/register {MOCHA} 'test/**/*.ts'"],
             Framework.mocha,
         ),
         ({"pom.xml": ""}, ["mvnw"], ["test: ./mvnw -B test"], Framework.maven),
