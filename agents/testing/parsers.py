@@ -22,6 +22,7 @@ _REPORTS: tuple[tuple[str, bytes], ...] = (
     ("trx", b'<TestRun><UnitTestResult testName="a" outcome="Failed"/></TestRun>'),
     ("jest", b'{"testResults": [{"name": "/w/a", "assertionResults": [{"fullName": "a", "status": "b"}]}]}'),
     ("mocha", b'{"passes": [{"fullTitle": "a", "file": "/w/a", "err": {}}]}'),
+    ("node", b'{"file": "", "names": ["a"], "line": 1, "outcome": "b", "message": "", "details": ""}'),
     ("rspec", b'{"examples": [{"full_description": "a", "status": "b"}]}'),
     ("go", b"--- FAIL: TestA (0.00s)\nFAIL\ta\t0.1s"),
     ("cargo", b"test a ... ok"),

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
 
 from agents.testing.runners.outcomes import Ended
 from domain.errors import ToolError
@@ -18,48 +19,52 @@ class _Location(BaseModel):
     line: float | None = None
 
 
-class _JestTest(BaseModel):
-    fullName: str
+class _Camel(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class _JestTest(_Camel):
+    full_name: str
     status: str
-    failureMessages: list[str] | None = None
+    failure_messages: list[str] | None = None
     location: _Location | None = None
 
 
-class _JestFile(BaseModel):
+class _JestFile(_Camel):
     name: str
     status: str = ""
     message: str | None = None
-    assertionResults: list[_JestTest] = []
+    assertion_results: list[_JestTest] = []
 
 
-class _JestReport(BaseModel):
-    testResults: list[_JestFile]
+class _JestReport(_Camel):
+    test_results: list[_JestFile]
 
 
 def read_jest(document: bytes) -> Iterator[Ended]:
     """The tests of jest, and of vitest, which writes the same."""
-    for file in _load(_JestReport, document).testResults:
-        if file.status == "failed" and not any(test.status == "failed" for test in file.assertionResults):
+    for file in _load(_JestReport, document).test_results:
+        if file.status == "failed" and not any(test.status == "failed" for test in file.assertion_results):
             yield Ended(file.name, (), CaseOutcome.error, details=file.message or "")
-        for test in file.assertionResults:
-            details = "\n".join(test.failureMessages or ())
+        for test in file.assertion_results:
+            details = "\n".join(test.failure_messages or ())
             line = int(test.location.line) if test.location is not None and test.location.line else None
             outcome = _OUTCOMES.get(test.status, CaseOutcome.skipped)
-            yield Ended(file.name, (test.fullName,), outcome, line, details=details)
+            yield Ended(file.name, (test.full_name,), outcome, line, details=details)
 
 
-class _MochaError(BaseModel):
+class _MochaError(_Camel):
     message: str | None = None
     stack: str | None = None
 
 
-class _MochaTest(BaseModel):
-    fullTitle: str
+class _MochaTest(_Camel):
+    full_title: str
     file: str | None = None
     err: _MochaError = _MochaError()
 
 
-class _MochaReport(BaseModel):
+class _MochaReport(_Camel):
     passes: list[_MochaTest] = []
     pending: list[_MochaTest] = []
     failures: list[_MochaTest] = []
@@ -75,7 +80,28 @@ def read_mocha(document: bytes) -> Iterator[Ended]:
     ):
         for test in tests:
             said = test.err
-            yield Ended(test.file or "", (test.fullTitle,), outcome, None, said.message or "", said.stack or "")
+            yield Ended(test.file or "", (test.full_title,), outcome, None, said.message or "", said.stack or "")
+
+
+class _NodeTest(BaseModel):
+    file: str
+    names: list[str]
+    line: int | None
+    outcome: str
+    message: str
+    details: str
+
+
+def read_node(document: bytes) -> Iterator[Ended]:
+    """The tests of Node's own runner, by the reporter that Forge gives it: a line of JSON for each."""
+    for line in document.splitlines():
+        test = _load(_NodeTest, line)
+        last = test.names[-1] if test.names else ""
+        if last.startswith("/") and test.file in {"", last}:  # Node's stand-in for a file that ended badly
+            yield Ended(last, (), CaseOutcome.error, message=test.message, details=test.details)
+            continue
+        outcome = _OUTCOMES.get(test.outcome, CaseOutcome.skipped)
+        yield Ended(test.file, tuple(test.names), outcome, test.line, test.message, test.details)
 
 
 class _RspecException(BaseModel):

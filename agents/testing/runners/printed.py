@@ -25,22 +25,26 @@ def read_go(document: bytes, paths: Collection[str], sources: Mapping[str, str])
         elif end := _GO_END.match(line):
             ended[end[2]] = _GO_LETTERS[end[1]]
             current = end[2]
+        elif built := re.match(r"# (\S+)", line):
+            current = f"# {built[1]}"
         elif package := _GO_PACKAGE.fullmatch(line):
             folder = _find_folder(package[1], folders)
             files = {path: text for path, text in sources.items() if path.rpartition("/")[0] == folder}
             if "[build failed]" in package[2] or "[setup failed]" in package[2]:
-                said = "\n".join(printed[""])
+                said = "\n".join(printed[f"# {package[1]}"] or printed[""] or [line])
                 owned = sorted(
                     path for path in paths if path.endswith("_test.go") and path.rpartition("/")[0] == folder
                 )
                 yield from (Ended(path, (), CaseOutcome.error, details=said) for path in owned)
             for name, outcome in ended.items():
                 path, at = _find(rf"^func {re.escape(name.split('/')[0])}\(", files)
-                said = "\n".join(printed[name]) if outcome is not CaseOutcome.passed else ""
+                own = [text for key, text in printed.items() if key == name or key.startswith(f"{name}/")]
+                said = "" if outcome is CaseOutcome.passed else "\n".join(line for text in own for line in text)
                 names = (name,) if path else (package[1], name)
                 yield Ended(path, names, outcome, at, details=said)
             ended, current = {}, ""
-            printed.clear()
+            for key in [key for key in printed if not key.startswith("# ")]:
+                del printed[key]
         else:
             printed[current].append(line)
 

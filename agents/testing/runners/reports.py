@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from agents.testing import junit
-from agents.testing.runners.json_reports import read_jest, read_mocha, read_rspec
+from agents.testing.runners.json_reports import read_jest, read_mocha, read_node, read_rspec
 from agents.testing.runners.outcomes import Ended
 from agents.testing.runners.printed import read_cargo, read_go, read_minitest
 from agents.testing.runners.runner import ReportFormat
@@ -54,6 +54,7 @@ def parse(form: ReportFormat, document: bytes, place: Place) -> tuple[TestCase, 
 _READERS: Mapping[str, Callable[[bytes, Collection[str], Mapping[str, str]], Iterator[Ended]]] = {
     "jest": lambda document, _paths, _sources: read_jest(document),
     "mocha": lambda document, _paths, _sources: read_mocha(document),
+    "node": lambda document, _paths, _sources: read_node(document),
     "rspec": lambda document, _paths, _sources: read_rspec(document),
     "trx": lambda document, _paths, _sources: read_trx(document),
     "go": read_go,

@@ -12,6 +12,8 @@ import pytest
 from agents.testing.runners import RepositoryFacts, Runner, choose_runner
 from agents.testing.runners.facts import MANIFESTS
 from agents.testing.runners.reports import Place, parse
+from agents.testing.runners.runner import ReportFormat
+from domain.errors import ToolError
 from domain.runs.testing import CaseOutcome, TestCase
 
 P, F, E, S = CaseOutcome.passed, CaseOutcome.failed, CaseOutcome.error, CaseOutcome.skipped
@@ -103,9 +105,17 @@ NODE = Example(
         "test/other.test.js": "require('node:test')('other', () => {});\n",
     },
     ("test/a.test.js", "test/b.test.js", "test/broken.test.js"),
-    {"passes well": P, "fails é": F, "skips": S, "case 1": P, "case 2": F, "b": P, "test/broken.test.js": F},
+    {
+        "test/a.test.js::passes well": P,
+        "test/a.test.js::fails é": F,
+        "test/a.test.js::skips": S,
+        "test/a.test.js::case 1": P,
+        "test/a.test.js::case 2": F,
+        "test/b.test.js::b": P,
+        "test/broken.test.js": E,
+    },
     "",
-    {},
+    {"test/a.test.js::fails é": 3},
 )
 JS = (
     "test('passes well', () => {});\n"
@@ -364,7 +374,9 @@ def run(tmp_path: Path) -> Run:
         files = tuple({name.partition("::")[0]: None for name in names}) or example.run
         command = runner.build(files, str(results), names)
         environment = {**os.environ, **dict(command.environment), "FORGE_RESULTS": str(results)}
-        done = subprocess.run(command.words, cwd=tmp_path, env=environment, capture_output=True, timeout=120)
+        done = subprocess.run(
+            command.words, check=False, cwd=tmp_path, env=environment, capture_output=True, timeout=120
+        )
         report = command.report
         document = (results / report.file).read_bytes() if report.file else done.stdout
         owned = {path: text for path, text in example.files.items() if runner.owns(path)}
@@ -402,3 +414,55 @@ def test_one_failed_test_is_run_again_alone(example: Example, run: Run) -> None:
 
 def test_a_second_run_gives_the_same_ids(run: Run) -> None:
     assert [*run(UNITTEST)[1]] == [*run(UNITTEST)[1]]
+
+
+def test_a_class_of_surefire_or_gradle_is_found_in_its_file() -> None:
+    document = b"""<testsuites><testsuite name="com.a.SmallTest" tests="4">
+<testcase name="passes" classname="com.a.SmallTest" time="0.01"/>
+<testcase name="fails" classname="com.a.SmallTest"><failure message="told" type="E">told
+ at com.a.SmallTest.fails(SmallTest.java:9)</failure></testcase>
+<testcase name="skips" classname="com.a.SmallTest$Inner"><skipped/></testcase>
+<testcase name="cases(int)[2] \xc3\xa9 b" classname="com.a.SmallTest"/></testsuite></testsuites>"""
+    path = "core/src/test/java/com/a/SmallTest.java"
+    cases = parse("junit", document, Place("/w", [path, "core/src/test/java/com/b/SmallTest.java"]))
+    assert {case.id: case.outcome for case in cases} == {
+        f"{path}::com.a.SmallTest::passes": P,
+        f"{path}::com.a.SmallTest::fails": F,
+        f"{path}::com.a.SmallTest$Inner::skips": S,
+        f"{path}::com.a.SmallTest::cases(int)[2] é b": P,
+    }
+    maven, gradle = (
+        choose_runner(path, RepositoryFacts([path, manifest], {})) for manifest in ("pom.xml", "build.gradle")
+    )
+    assert maven is not None
+    assert gradle is not None
+    again = [case.id for case in cases if case.outcome is F]
+    assert maven.build([path], "/r", again).words[-3] == "-Dtest=SmallTest#fails"
+    assert gradle.build([path], "/r", again).words[-2:] == ("--tests", "SmallTest.fails")
+    assert gradle.build([path], "/r").line == "gradle --continue test --tests SmallTest"
+
+
+def test_a_report_of_dotnet_is_read() -> None:
+    document = """<?xml version="1.0" encoding="utf-8"?>
+<TestRun xmlns="http://microsoft.com/schemas/VisualStudio/TeamTest/2010"><Results>
+<UnitTestResult testId="1" testName="A.SmallTests.Passes" outcome="Passed"/>
+<UnitTestResult testId="2" testName="A.SmallTests.Cases(a: &quot;é b&quot;)" outcome="Failed"><Output><ErrorInfo>
+<Message>told</Message><StackTrace>at A.SmallTests.Cases() in /w/t/SmallTests.cs:line 9</StackTrace></ErrorInfo>
+</Output></UnitTestResult>
+<UnitTestResult testId="3" testName="A.SmallTests.Skips" outcome="NotExecuted"/></Results><TestDefinitions>
+<UnitTest id="1"><TestMethod className="A.SmallTests" name="Passes"/></UnitTest>
+<UnitTest id="2"><TestMethod className="A.SmallTests" name="Cases"/></UnitTest>
+<UnitTest id="3"><TestMethod className="A.SmallTests" name="Skips"/></UnitTest></TestDefinitions></TestRun>"""
+    cases = parse("trx", document.encode(), Place("/w", ["t/SmallTests.cs"]))
+    assert {case.id: case.outcome for case in cases} == {
+        "t/SmallTests.cs::A.SmallTests::Passes": P,
+        't/SmallTests.cs::A.SmallTests::Cases(a: "é b")': F,
+        "t/SmallTests.cs::A.SmallTests::Skips": S,
+    }
+    assert [(case.message, case.line) for case in cases if case.outcome is F] == [("told", 9)]
+
+
+@pytest.mark.parametrize("form", ["junit", "jest", "mocha", "node", "rspec", "trx"])
+def test_what_is_no_report_is_refused(form: ReportFormat) -> None:
+    with pytest.raises(ToolError):
+        parse(form, b"{[<", Place("/w"))
