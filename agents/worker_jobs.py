@@ -107,7 +107,7 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "outline": outline,
     "syntax": check_syntax,
     "dangers": scan_dangers,
-    "junit": testing.read_junit,
+    "report": testing.read_report,
     "cobertura": testing.read_cobertura,
     "selection": testing.select_tests,
     "tests": tests.find_all,

@@ -5,7 +5,7 @@ The configuration wins. Whatever else is detected is reported with the reason.
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
@@ -72,7 +72,7 @@ def detect(
         if not configured.network:  # a set-up would need it
             wanted = [each for each in wanted if each.kind != "setup"]
         found += wanted
-        reasons += [why] if wanted else []
+        reasons += [why] if wanted and why else []
     if not any(command.kind == "test" for command in found) and known.has_make_target("test"):
         found.append(ProjectCommand(kind="test", words=("make", "test")))
         reasons.append("the Makefile has a target `test`")
@@ -98,10 +98,13 @@ def _list_configured(commands: Commands) -> list[tuple[CommandKind, str]]:
 
 
 def _detect_all(known: RepositoryFacts, results: str) -> Iterable[tuple[list[ProjectCommand], str]]:
-    """What is found, language by language, with the reason."""
-    checks = (_detect_python_checks(known), _detect_scripts(known), _detect_go(known), _detect_cargo(known))
-    yield from checks
-    for runner in list_runners(known):
+    """What is found, with the reason; where a runner gives it, the checks of its language give none."""
+    runners = list_runners(known)
+    has = {runner.framework for runner in runners}
+    for detect_checks, of_language in _CHECKS:
+        detected, why = detect_checks(known)
+        yield detected, "" if has & of_language else why
+    for runner in runners:
         if runner.framework in _OF_PACKAGE_JSON:
             continue
         commands = [runner.build((), results)]
@@ -197,12 +200,20 @@ def _detect_cargo(known: RepositoryFacts) -> tuple[list[ProjectCommand], str]:
     ], "`Cargo.toml` makes it a Rust package"
 
 
+_CHECKS: tuple[tuple[Callable[[RepositoryFacts], tuple[list[ProjectCommand], str]], frozenset[Framework]], ...] = (
+    (_detect_python_checks, frozenset({Framework.pytest, Framework.unittest})),
+    (_detect_scripts, _OF_PACKAGE_JSON),
+    (_detect_go, frozenset({Framework.go})),
+    (_detect_cargo, frozenset({Framework.cargo})),
+)
+
+
 # --- selected tests ----------------------------------------------------------------------------------------
 
 
 def narrow_command(command: ProjectCommand, selection: Selection, known: RepositoryFacts) -> ProjectCommand | None:
     """The command for the selected tests only; unchanged if it cannot select, None if none of them are its own."""
-    runner = _find_runner(command, known)
+    runner = find_runner(command, known)
     if selection.runs_all or runner is None:
         return command
     chosen = {test: test.partition("::")[0] for test in selection.tests}
@@ -220,16 +231,21 @@ def build_retry(
 
     :param command: as it was before it was narrowed.
     """
-    runner = _find_runner(command, known)
+    runner = find_runner(command, known)
     files = list(dict.fromkeys(case.path for case in failed if case.path))
-    if runner is not None and files and all(case.path and case.id.startswith(case.path) for case in failed):
+    if runner is not None and files and all(_is_named(case, runner) for case in failed):
         return runner.build(files, command.results, [case.id for case in failed]).model_copy(update={"kind": "retry"})
     return (narrow_command(command, selection, known) or command).model_copy(update={"kind": "retry"})
 
 
-def _find_runner(command: ProjectCommand, known: RepositoryFacts) -> Runner | None:
-    """The runner that a detected command for tests calls."""
-    if command.kind != "test" or command.is_configured:
+def _is_named(case: TestCase, runner: Runner) -> bool:
+    """Whether a test can be run by its id."""
+    return case.path is not None and runner.owns(case.path) and case.id.startswith(case.path)
+
+
+def find_runner(command: ProjectCommand, known: RepositoryFacts) -> Runner | None:
+    """The runner that a detected command for tests calls; None if none that Forge knows does."""
+    if command.kind not in {"test", "retry"} or command.is_configured:
         return None
     return next((each for each in list_runners(known) if each.framework is command.framework), None)
 

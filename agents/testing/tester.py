@@ -14,6 +14,7 @@ from agents.testing.command_detection import DetectedCommands
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute
 from agents.testing.runners.facts import MANIFESTS, RepositoryFacts
+from agents.testing.runners.reports import Place
 from agents.testing.runners.runner import ProjectCommand
 from agents.testing.test_selection import (
     CONFIGURED,
@@ -24,7 +25,7 @@ from agents.testing.test_selection import (
     concerns_code,
     name_tests,
 )
-from agents.testing.worker_reports import read_cobertura, read_junit, select_tests
+from agents.testing.worker_reports import read_cases, read_cobertura, select_tests
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError
@@ -51,6 +52,7 @@ from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from workspace.checkout import Checkout, check_out
 from workspace.mirror import Mirror
+from workspace.sandbox.sandbox import Output
 from workspace.snapshot import Snapshot
 
 _REPORT = 20_000_000  # bytes of one report
@@ -95,6 +97,7 @@ class _Files:
     :param manifests: path → content.
     """
 
+    commit: str
     paths: Sequence[str]
     manifests: Mapping[str, str]
 
@@ -167,7 +170,7 @@ class Tester:
                 failed = await self.set_up(checkout, tree, uses_cache=True)
                 if failed is not None:
                     return TestRun(commands=(failed,), not_run=_NOT_SET_UP.format(failed.line[:300]))
-                running = _CheckoutRunner(self, checkout, ())
+                running = _CheckoutRunner(self, checkout, await self._load_files(tree))
                 results = [await running.run_one(each) for each in build(str(checkout.results_inside))]
         except (ToolError, CodeAccessError) as error:
             return TestRun(not_run=str(error)[:1_000])
@@ -302,17 +305,17 @@ class Tester:
 
     async def _load_files(self, commit: str) -> _Files:
         paths = tuple((await Snapshot.of(self.mirror, commit)).files)
-        return _Files(paths, await self._load_texts(commit, [path for path in MANIFESTS if path in set(paths)]))
+        return _Files(commit, paths, await self.load_texts(commit, [path for path in MANIFESTS if path in set(paths)]))
 
     async def _choose_tests(self, head: str, paths: Sequence[str], change: Change, level: RiskLevel) -> Selection:
         if self.why_all and concerns_code(change.paths):
             return Selection(runs_all=True, reason=self.why_all)
         await self.tell("Choosing the tests")
         sources = [path for path in paths if path.endswith(".py")]
-        texts: Mapping[str, str] = await self._load_texts(head, sources) if len(sources) <= MOST_SOURCES else {}
+        texts: Mapping[str, str] = await self.load_texts(head, sources) if len(sources) <= MOST_SOURCES else {}
         return await select_tests(paths, texts, change.paths, level, self.toolbox.pool)
 
-    async def _load_texts(self, head: str, paths: Collection[str]) -> Mapping[str, str]:
+    async def load_texts(self, head: str, paths: Collection[str]) -> Mapping[str, str]:
         """The contents of text files, up to a total size."""
         contents = await self.mirror.read(head, [*paths])
         room = _SOURCES
@@ -335,6 +338,7 @@ class _CheckoutRunner:
         self._tester = tester
         self._checkout = checkout
         self._paths = files.paths
+        self._commit = files.commit
         self._facts = files.facts
         self._coverage: Coverage | None = None
         self._lacking: list[str] = []
@@ -373,12 +377,13 @@ class _CheckoutRunner:
         tester = self._tester
         if command.kind != "retry":
             await tester.tell(_DOING[command.kind])
-        await self._checkout.run(("rm", "-rf", *map(self._result_path, _REPORTS)), seconds=30)
+        left = {command.report.file, "coverage.xml"} - {""}
+        await self._checkout.run(("rm", "-rf", *map(self._result_path, sorted(left))), seconds=30)
         seconds = tester.bounds.retry if command.kind == "retry" else tester.bounds.command
         done, lacks = await execute(command, self._checkout, tester.toolbox, tester.commands, seconds)
         printed = b"\n".join(part.data for part in (done.stdout, done.stderr) if part.total)
         printed = printed.replace(f"{self._checkout.code_inside}/".encode(), b"")  # a temporary folder at level 2
-        cases, problem = await self._read_cases(command)
+        cases, problem = await self._read_cases(command, done.stdout)
         uncovered = await self._read_coverage(command)
         is_whole = done.stdout.is_complete and done.stderr.is_complete
         is_compared = done.status != 0 and not cases and is_whole
@@ -396,19 +401,31 @@ class _CheckoutRunner:
             lines=await asyncio.to_thread(_count_lines, printed, command.kind) if is_compared else None,
         )
 
-    async def _read_cases(self, command: ProjectCommand) -> tuple[tuple[TestCase, ...], str]:
+    async def _read_cases(self, command: ProjectCommand, printed: Output) -> tuple[tuple[TestCase, ...], str]:
         """The cases of its report, and what is wrong with the report, or empty."""
         if command.kind not in {"test", "retry"}:
             return (), ""
         try:
-            document = await self._checkout.result("junit.xml", _REPORT)
+            if command.report.file:
+                document = await self._checkout.result(command.report.file, _REPORT)
+            else:
+                document = printed.data if printed.is_complete else None
             if document is None:
                 return (), "It left no report." if command.writes_report else ""
-            root = str(self._checkout.code_inside)
-            cases = await read_junit(document, root, self._tester.toolbox.pool)
+            place = await self._locate(command)
+            cases = await read_cases(command.report.format, document, place, self._tester.toolbox.pool)
         except ToolError as error:
             return (), str(error)
         return await asyncio.to_thread(_redact_cases, cases), ""
+
+    async def _locate(self, command: ProjectCommand) -> Place:
+        """What is needed to know the files of tests: their paths, and their texts where a report names no file."""
+        root = str(self._checkout.code_inside)
+        runner = command_detection.find_runner(command, self._facts)
+        paths = [] if runner is None else [path for path in self._paths if runner.owns(path)]
+        if command.report.file or not paths:
+            return Place(root, paths)
+        return Place(root, paths, await self._tester.load_texts(self._commit, paths))
 
     async def _read_coverage(self, command: ProjectCommand) -> str:
         """Read its coverage report; what is wrong with the report, or empty."""
@@ -427,7 +444,6 @@ class _CheckoutRunner:
         return str(Path(self._checkout.results_inside, name))
 
 
-_REPORTS = ("junit.xml", "coverage.xml")
 _DOING: Mapping[CommandKind, str] = {
     "setup": "Setting up",
     "build": "Building",

@@ -35,14 +35,19 @@ def _restore_sections(before: str, after: str) -> str:
 
 
 def _restore_keys(before: str, after: str) -> str:
-    try:
-        old, new = (cast(dict[str, object], json.loads(text)) for text in (before, after))
-    except (ValueError, RecursionError):
-        return after
-    if not (isinstance(old, dict) and isinstance(new, dict)) or all(old.get(key) == new.get(key) for key in _KEYS):
+    old, new = _load_table(before), _load_table(after)
+    if not new or all(old.get(key) == new.get(key) for key in _KEYS):
         return after
     kept = {key: value for key, value in new.items() if key not in _KEYS}
     return json.dumps({**kept, **{key: old[key] for key in _KEYS if key in old}}, indent=2)
+
+
+def _load_table(text: str) -> dict[str, object]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return cast(dict[str, object], value) if isinstance(value, dict) else {}
 
 
 def _restore_rust(before: str, after: str) -> str:

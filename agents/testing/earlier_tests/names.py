@@ -92,14 +92,15 @@ def is_defined_less(name: str, before: Mapping[str, str], after: Mapping[str, st
 
 def list_words(lines: Sequence[str]) -> list[str]:
     """The names and texts in a test that the program may know, without the names of its own values."""
-    own = {
-        found[1] for line in lines if (found := re.match(r"\s*(?:const |let |var |my |val )?(\w+)\s*:?=(?!=)", line))
-    }
+    own = {assigned[1] for line in lines if (assigned := _ASSIGNS.match(line))}
     found: dict[str, None] = {}
     for line in lines:
         found.update(dict.fromkeys(_list_texts(line)))
         found.update(dict.fromkeys(word for word in _WORD.findall(_TEXT.sub("", line)) if word not in own))
     return list(found)[:_MOST]
+
+
+_ASSIGNS = re.compile(r"\s*(?:const |let |var |my |val )?(\w+)\s*:?=(?!=)")
 
 
 def keep_gone(words: Iterable[str], before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:

@@ -12,7 +12,7 @@ from agents.testing.runners.facts import MANIFESTS, RepositoryFacts
 from agents.testing.runners.runner import ProjectCommand, Runner
 from agents.testing.runners.table import list_runners
 from agents.testing.tester import Tester
-from domain.runs.testing import CaseOutcome, CommandResult, TestCase
+from domain.runs.testing import LONGEST_ID, CaseOutcome, CommandResult, Framework, TestCase
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
         return Ran(not_run=(_TOO_LONG.format(result.line[:100]),))
     if not result.is_successful and result.cases and not any(case.outcome.is_bad for case in result.cases):
         return Ran(not_run=(_NOT_BELIEVED.format(result.line[:100], result.exit_status),))
-    cases = {case.id: case for case in result.cases if not stands_for_file(case)}
+    tests = [case for case in result.cases if not stands_for_file(case) and not _names_whole_file(case, files)]
+    own = [_place(case, files) for case in tests]
+    cases = {case.id: case for case in own}
     loading = {case.path: case.details or case.message for case in result.cases if stands_for_file(case) and case.path}
     seen = {case.path for case in cases.values()}
     silent = [path for path in files if path not in seen and path not in loading]
@@ -56,9 +58,29 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
     return Ran(cases, loading, (unproven,) if unproven and not result.has_no_tests else ())
 
 
+def _place(case: TestCase, files: Sequence[str]) -> TestCase:
+    """The case with its file, where its report does not tell it and only one was run."""
+    if case.path in files or len(files) != 1:
+        return case
+    name = case.id if case.id.startswith(files[0]) else f"{files[0]}::{case.id}"
+    return case.model_copy(update={"path": files[0], "id": name[:LONGEST_ID]})
+
+
+def _names_whole_file(case: TestCase, files: Sequence[str]) -> bool:
+    """Whether a failed case has the name of a file, as node:test calls one that it cannot load."""
+    return case.outcome.is_bad and case.id.endswith(tuple(f"{mark}{path}" for path in files for mark in ("/", "::")))
+
+
+_NOT_IMPORTED = "Failed to import test module"  # unittest says so of a file, as if that were a test
+
+
 def stands_for_file(case: TestCase) -> bool:
     """Whether a case of a report stands for a whole file that could not be loaded."""
-    if not case.outcome.is_bad or not case.path:
+    if not case.outcome.is_bad:
+        return False
+    if _NOT_IMPORTED in case.details:
+        return True
+    if not case.path:
         return False
     module = case.path.removesuffix(".py").replace("/", ".")
     return case.id in {case.path, f"{case.path}::{module}", f"{case.path}::{case.path.rpartition('/')[2]}"}
@@ -125,7 +147,13 @@ class Runners:
     def build(self, files: Sequence[str], results: str) -> list[tuple[ProjectCommand, list[str]]]:
         """The commands for some files, each with the files that it runs."""
         owned = [(runner, [path for path in files if self.find(path) is runner]) for runner in self._runners]
-        return [(runner.build(part, results), part) for runner, part in owned if part]
+        parts = [(runner, each) for runner, part in owned if part for each in _divide(runner, part)]
+        return [(runner.build(part, results), part) for runner, part in parts]
+
+
+def _divide(runner: Runner, files: list[str]) -> list[list[str]]:
+    """Files for one command each; the report of node:test does not say which file a test is in."""
+    return [[path] for path in files] if runner.framework is Framework.node else [files]
 
 
 class FileRunner:

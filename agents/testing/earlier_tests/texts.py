@@ -82,13 +82,14 @@ _CHECK = re.compile(
 _EXACT = re.compile(
     r"==|!=|toBe\(|equal|eql?\b|assert_eq|\bsame\b|IsEqual|EqualTo|raises|throws?\b|toThrow|panic|match|snapshot|contain|"
     r"include|\bin\b|startswith|endswith|calledwith|called_with|have_attributes|\bbe [(:\d]|shouldBe|deepStrict|status|"
-    r"\bcalled\b|count|length|-eq|\s=\s",
+    r"\bcalled\b|count|length|-eq",
     re.IGNORECASE,
 )
 _WEAK = re.compile(
     r"is not None|not\.?to\.?be_?(nil|null|undefined)|toBeDefined|toBeTruthy|NotNull|not_nil|NotNil|isinstance|"
     r"InstanceOf|instance_of|be_a\b|be_truthy|is_some|is_ok|assertTrue\(\s*[\w.]+\([^=<>]*\)\s*\)|typeof|"
-    r"!= (None|null|nil|undefined)\b|\bAny\(|anything\(|is_a\b|ANY\b|not_to raise|DoesNotThrow|does_not_raise|doesNotThrow|not\.toThrow",
+    r"!= (None|null|nil|undefined)\b|\bAny\(|anything\(|is_a\b|ANY\b|not_to raise|DoesNotThrow|does_not_raise|"
+    r"doesNotThrow|not\.toThrow",
     re.IGNORECASE,
 )
 _VACUOUS = re.compile(
@@ -98,7 +99,8 @@ _VACUOUS = re.compile(
 _EVADES = re.compile(
     r"monkeypatch|\bmock|patch\(|patch\.|setattr\(|\bstub|spyOn|sinon|allow\(|defineProperty|sys\.modules|\bMagicMock|"
     r"^\s*(try|except|rescue|catch)\b|\btry\s*[:{]|suppress\(|\bcatch\b|^\s*return\s*;?$|skip|xfail|"
-    r"\bif (False|false|0)\b|todo\(|\.fails\b|pending|Ignore|Disabled|\bprototype\.\w+\s*=|collect_ignore|deselect|pytest_\w+\(|"
+    r"\bif (False|false|0)\b|todo\(|\.fails\b|pending|Ignore|Disabled|\bprototype\.\w+\s*=|collect_ignore|deselect|"
+    r"pytest_\w+\(|"
     r"^\s*[A-Za-z_][\w.]*\.\w+ = (lambda|function|\()",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -12,6 +12,8 @@ _GO_TESTS = re.compile(r"_test\.go$")
 _RUST_SOURCES = re.compile(r"\.rs$")
 _JVM_TESTS = re.compile(r"(^|/)(Test[^/]*|[^/]*(Tests?|TestCase|Spec|IT))\.(java|kt|groovy|scala)$")
 _DOTNET_TESTS = re.compile(r"Tests?[^/]*\.(cs|fs|vb)$")
+_JOINED = ("sh", "-c", 'exec "$@" 2>&1', "sh")
+"""The error output in the order of the other: it says which target runs, and why a package is not built."""
 _GATHER = """"$@"; status=$?
 { echo "<testsuites>"; find . -path "*/%s/TEST-*.xml" -exec sed "1s/<?xml[^>]*?>//" {} +; echo "</testsuites>"; } \\
   > "{results}/junit.xml"
@@ -36,11 +38,13 @@ def find_go(facts: RepositoryFacts) -> Runner | None:
         Report(format="go", file=""),
         everything=("./...",),
         select=select,
+        before=_JOINED,
+        shown="go test -v",
     )
 
 
 def find_cargo(facts: RepositoryFacts) -> Runner | None:
-    """cargo, a target at a time; which one runs is said on the error output, which is therefore joined."""
+    """cargo, a target at a time."""
     if not facts.text("Cargo.toml"):
         return None
 
@@ -59,7 +63,7 @@ def find_cargo(facts: RepositoryFacts) -> Runner | None:
         ("cargo", "test", "--no-fail-fast"),
         Report(format="cargo", file=""),
         select=select,
-        before=("sh", "-c", 'exec "$@" 2>&1', "sh"),
+        before=_JOINED,
         shown="cargo test --no-fail-fast",
     )
 

@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from agents.testing.runners.facts import RepositoryFacts
 from agents.testing.runners.runner import Report, Runner, match_names, strip_path
@@ -30,7 +31,7 @@ def list_node_runners(facts: RepositoryFacts) -> list[Runner]:
             reason = f"`package.json` has a script `test` ({framework.value})"
             found.append(make(call, reason, whole is not None and whole.is_whole))
         elif name in facts.packages or any(re.match(rf"\.?{name}(rc|\.config)\b", path) for path in facts.paths):
-            found.append(make(_Call(), f"`{name}` is among the packages of `package.json`", is_whole=False))
+            found.append(make(_Call(), f"`{name}` is among the packages of `package.json`", False))
     return found
 
 
@@ -140,20 +141,46 @@ def _make_mocha(call: _Call, reason: str, is_whole: bool) -> Runner:
     )
 
 
+_REPORTER = "data:text/javascript," + quote(
+    """export default async function* (events) {
+  const above = {};
+  for await (const { type, data } of events) {
+    const names = (above[data.file ?? ""] ??= []);
+    if (type === "test:start") names[data.nesting] = data.name;
+    if (type !== "test:pass" && type !== "test:fail") continue;
+    const error = data.details?.error, cause = error?.cause ?? error;
+    if (error?.failureType === "subtestsFailed" || data.details?.type === "suite" && !error) continue;
+    yield JSON.stringify({
+      file: data.file ?? "",
+      names: [...names.slice(0, data.nesting), data.name],
+      line: data.line ?? null,
+      outcome: error ? "failed" : data.skip !== undefined || data.todo !== undefined ? "skipped" : "passed",
+      message: String(cause?.message ?? cause ?? ""),
+      details: String(cause?.stack ?? cause ?? ""),
+    }) + "\\n";
+  }
+}"""
+)
+"""A reporter as the address of a module, because Node's own reports do not name files before version 22."""
+
+
 def _make_node(call: _Call, reason: str, is_whole: bool) -> Runner:
     report = (
         *("--test-reporter=spec", "--test-reporter-destination=stdout"),
-        *("--test-reporter=junit", "--test-reporter-destination={results}/junit.xml"),
+        *(f"--test-reporter={_REPORTER}", "--test-reporter-destination={results}/node.json"),
     )
+    options = _drop(call.options, "--test", "--watch")
     return Runner(
         Framework.node,
         reason,
         _NODE_TESTS,
-        ("node", "--test", *_drop(call.options, "--test", "--watch"), *report),
-        environment=call.environment,
+        ("node", "--test", *options, *report),
+        Report(format="node", file="node.json"),
+        call.environment,
         everything=call.places,
         can_name=False,
         is_whole=is_whole,
+        shown=shlex.join(("node", "--test", *options)),
     )
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.runs.testing import CommandKind, Framework
 
-ReportFormat = Literal["junit", "jest", "mocha", "rspec", "trx", "go", "cargo", "minitest"]
+ReportFormat = Literal["junit", "jest", "mocha", "node", "rspec", "trx", "go", "cargo", "minitest"]
 _MOST_NAMED = 500  # files or tests on one command line; with more, all are run
 
 
@@ -106,8 +106,7 @@ class Runner:
             these, the files run whole.
         """
         chosen = [name for name in names if self.can_name and can_name(names)]
-        known = bool(files) and can_name(files)
-        tail = tuple(self.select([*files], chosen)) if known else self.everything
+        tail = tuple(self.select([*files], chosen)) if files and can_name(files) else self.everything
         words = (*self.words, *tail)
         return ProjectCommand(
             kind="test",
@@ -117,7 +116,7 @@ class Runner:
             report=self.report,
             writes_report=bool(self.report.file),
             results=results,
-            shown=shlex.join((*self.shown.split(), *tail)) if self.shown else "",
+            shown=shlex.join((*shlex.split(self.shown), *tail)) if self.shown else "",
         )
 
 

@@ -4,8 +4,9 @@ It is given to the repository's own Python as text, so it needs nothing but the 
 """
 
 # It runs elsewhere, on an older Python and against a library in another style.
-# ruff: noqa: D, E, N, PTH, UP, ANN, SLF, ARG, FBT
-# pyright: basic
+# ruff: noqa: N802, PTH100, PTH109, PTH110, PTH118, UP031
+# pyright: basic, reportOptionalMemberAccess=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportAssignmentType=false
 
 import os
 import sys
@@ -23,9 +24,10 @@ def _locate(test):
     """(module.Class, file, line) of a test, as far as they are known."""
     kind, name = type(test), test.id().rpartition(".")[2]
     if kind.__name__ == "_FailedTest":  # unittest's stand-in for a module that cannot be loaded
-        module = test._testMethodName
-        path = module.replace(".", os.sep)
-        return module, path + ".py" if os.path.exists(path + ".py") else os.path.join(path, "__init__.py"), None
+        path = test._testMethodName.replace(".", os.sep)
+        named = [each[:-3] for each in sys.argv[1:] if each.endswith(".py")]
+        path = next((each for each in named if each.rpartition("/")[2] == path), path)
+        return "", path + ".py" if os.path.exists(path + ".py") else os.path.join(path, "__init__.py"), None
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     function = getattr(kind, name, None)
     while hasattr(function, "__wrapped__"):
@@ -47,6 +49,7 @@ class _Result(unittest.TextTestResult):
 
     def _write(self, test, kind=None, message="", details="", name=None):
         group, file, line = _locate(test)
+        name = name or (file or "")[:-3].replace(os.sep, ".") if not group else name
         said = {"classname": group, "name": name or test.id().rpartition(".")[2]}
         if file and os.path.abspath(file).startswith(root + os.sep):
             said["file"] = os.path.relpath(file, root)
