@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 from domain.config.values import Section
 from domain.review.avoidance import AvoidanceKind
 
-
 _FORMER = frozenset(
     {"test_removed", "test_deselected", "assertion_removed", "assertion_weakened", "expectation_changed"}
     | {"answer_hard_coded", "error_swallowed", "suppression_added", "feature_removed", "work_left_out"}

@@ -42,8 +42,15 @@ class AvoidanceKind(StrEnum):
 
 _FORMER = {
     **dict.fromkeys(
-        ("test_removed", "assertion_removed", "assertion_weakened", "expectation_changed", "error_swallowed")
-        + ("feature_removed", "work_left_out"),
+        [
+            "test_removed",
+            "assertion_removed",
+            "assertion_weakened",
+            "expectation_changed",
+            "error_swallowed",
+            "feature_removed",
+            "work_left_out",
+        ],
         "failure_hidden",
     ),
     "test_deselected": "test_skipped",
@@ -177,7 +184,7 @@ _VERSIONS: Mapping[AvoidanceKind, int] = {
 def find_version(rule: str) -> int:
     """The version of the detector behind a rule; it rises when what the detector finds changes.
 
-    A test holds it to that. Whitelists of another version do not hold, and false alarms are tried again. 0: there is
+    Whitelists of another version do not hold, and false alarms are tried again. 0: there is
     no such detector.
     """
     return next((version for kind, version in _VERSIONS.items() if kind.rule == rule), 0)

@@ -4,7 +4,6 @@ import structlog
 from pydantic import BaseModel, ConfigDict
 
 from agents.review.avoidance.detection import VersionPair, detect, detect_in_pairs
-from agents.review.avoidance.repository_context import load_context, look_around
 from agents.review.checks.worker_pool import WorkerBudget
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
@@ -16,7 +15,7 @@ from domain.runs.run import Run
 from memory.db.engine import Database
 from memory.runs import outbox
 from pipeline.run_context import RunContext
-from pipeline.verdicts.request import load_request, load_request_of_pull_request
+from pipeline.verdicts.request import load_request_of_pull_request
 from workspace.mirror import Mirror
 
 log = structlog.get_logger(__name__)
@@ -43,13 +42,9 @@ async def load_terms(database: Database, run: Run, configuration: Configuration)
     return AvoidanceTerms(asked=await load_request_of_pull_request(database, repository, number))
 
 
-async def find_avoidance(context: RunContext, mirror: Mirror, change: Change, asked: str) -> tuple[Avoidance, ...]:
-    """Where a change does, as its files tell.
-
-    :param asked: what people asked for; it excuses what it names.
-    """
-    versions, around = await mirror.versions(change.files), await look_around(mirror, change)
-    return (await detect(change, versions, _build_budget(context), asked, around)).found
+async def find_avoidance(context: RunContext, mirror: Mirror, change: Change) -> tuple[Avoidance, ...]:
+    """Where a change does, as its files tell."""
+    return (await detect(change, await mirror.versions(change.files), _build_budget(context))).found
 
 
 async def find_hidden_failures(context: RunContext, change: ChangeSet) -> tuple[HiddenFailure, ...] | None:
@@ -58,10 +53,7 @@ async def find_hidden_failures(context: RunContext, change: ChangeSet) -> tuple[
     None if nothing was found and not all could be looked at; the review looks again, and asks a person if it cannot.
     """
     pairs = [VersionPair(file.path, file.path, file.before, file.after) for file in change.files]
-    asked = await load_request(context.database, context.run)
-    paths, base = [file.path for file in change.files], context.run.base_sha
-    around = await load_context(await context.fetch_mirror(), paths, base, base)
-    done = await detect_in_pairs(pairs, _build_budget(context), asked, around)
+    done = await detect_in_pairs(pairs, _build_budget(context))
     found = list_certain_failures(done.found)
     if done.problem is not None and not found:
         log.warning("avoidance.not_looked", run=context.run.id, problem=done.problem)
