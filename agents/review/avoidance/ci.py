@@ -58,56 +58,40 @@ def _find_ignored(
     there = {_squeeze(line) for line in before}
     is_make = PurePosixPath(path).name.lower() in {"makefile", "gnumakefile"} or path.endswith(".mk")
     for number, line in enumerate(after, 1):
-        if _squeeze(line) in there or not _CHECKS.search(line) or line.lstrip().startswith("#"):
+        if _squeeze(line) in there or line.lstrip().startswith("#"):
             continue
         for what, expression in rules.items():
-            if what == "`-`" and not is_make:
-                continue
             rest = re.sub(expression, "", line)
-            if rest != line and _squeeze(rest) in there and _CHECKS.search(rest):
-                yield _describe(
-                    AvoidanceKind.failure_ignored,
-                    path,
-                    number,
-                    line,
-                    f"The failure of this command has no effect any more, by {what}",
-                )
+            is_same = rest != line and _squeeze(rest) in there and _CHECKS.search(rest)
+            if is_same and (is_make or what != "`-`"):
+                text = f"The failure of this command has no effect any more, by {what}"
+                yield _describe(AvoidanceKind.failure_ignored, path, number, line, text)
                 break
 
 
 def _find_allowed(path: str, before: str, after: str, rules: Mapping[str, str]) -> Iterator[Avoidance]:
     """Steps that are the same but may fail now."""
-    old, new = before.split("\n"), after.split("\n")
     for what, expression in rules.items():
-        if sum(1 for line in new if re.search(expression, line)) <= sum(
-            1 for line in old if re.search(expression, line)
-        ):
-            continue
-        kept = {
-            _join(block, expression)
-            for _, block in _split(old)
-            if not any(re.search(expression, each) for each in block)
-        }
-        for start, block in _split(new):
-            for offset, line in enumerate(block):
-                if (
-                    re.search(expression, line)
-                    and _join(block, expression) in kept
-                    and _CHECKS.search("\n".join(block))
-                ):
-                    text = f"The failure of this step has no effect any more, by {what}"
-                    yield _describe(AvoidanceKind.failure_ignored, path, start + offset, line, text)
+        allows = re.compile(expression)
+        strict = {_join(block, allows) for _, block in _split(before) if not any(map(allows.search, block))}
+        for start, block in _split(after):
+            allowed = [number for number, line in enumerate(block, start) if allows.search(line)]
+            if allowed and _join(block, allows) in strict and _CHECKS.search("\n".join(block)):
+                text = f"The failure of this step has no effect any more, by {what}"
+                line = block[allowed[0] - start]
+                yield _describe(AvoidanceKind.failure_ignored, path, allowed[0], line, text)
 
 
-def _split(lines: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+def _split(text: str) -> Iterator[tuple[int, Sequence[str]]]:
     """The steps of a list, or of a file without one its parts between empty lines, each with its first line."""
+    lines = text.split("\n")
     starts = [index for index, line in enumerate(lines) if _STEP.match(line) or not line.strip()]
     for first, last in zip([0, *starts], [*starts, len(lines)], strict=True):
         yield first + 1, lines[first:last]
 
 
-def _join(block: Sequence[str], expression: str) -> str:
-    return "\n".join(_squeeze(line) for line in block if line.strip() and not re.search(expression, line))
+def _join(block: Sequence[str], allows: re.Pattern[str]) -> str:
+    return "\n".join(_squeeze(line) for line in block if line.strip() and not allows.search(line))
 
 
 def _find_lowered(path: str, before: str, after: str) -> Iterator[Avoidance]:
@@ -132,17 +116,16 @@ def _list_numbers(text: str) -> dict[str, list[tuple[int, float, str]]]:
 
 
 def _find_switched(path: str, before: str, after: str) -> Iterator[Avoidance]:
-    old, new = (
-        {
-            found[1]: (number, found[2].lower(), line)
-            for number, line in enumerate(text.split("\n"), 1)
-            if (found := _SWITCH.match(line))
-        }
-        for text in (before, after)
-    )
-    for key, (number, value, line) in new.items():
-        if value == "false" and key in old and old[key][1] == "true":
+    old, new = _list_switches(before), _list_switches(after)
+    for key, (number, is_on, line) in new.items():
+        if not is_on and key in old and old[key][1]:
             yield _describe(AvoidanceKind.checker_disabled, path, number, line, f"`{key}` is switched off")
+
+
+def _list_switches(text: str) -> dict[str, tuple[int, bool, str]]:
+    lines = enumerate(text.split("\n"), 1)
+    found = ((number, line, _SWITCH.match(line)) for number, line in lines)
+    return {each[1]: (number, each[2].lower() == "true", line) for number, line, each in found if each is not None}
 
 
 def _squeeze(line: str) -> str:

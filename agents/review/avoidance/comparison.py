@@ -22,10 +22,15 @@ _TABLES: Mapping[str, Mapping[str, Any]] = tomllib.loads((Path(__file__).parent 
 
 @dataclass(frozen=True)
 class _Line:
+    """What a line does, and how it is recognised.
+
+    :param is_comment: a comment does it; else what begins in a comment or a literal does not count.
+    """
+
     what: str
     suffixes: frozenset[str]
     expression: re.Pattern[str]
-    reads_literals: bool
+    is_comment: bool
 
     @classmethod
     def load(cls, section: str) -> "Sequence[_Line]":
@@ -34,7 +39,7 @@ class _Line:
                 what.strip(),
                 frozenset(f".{each}" for each in rule["suffixes"].split()),
                 re.compile(rule["expression"]),
-                rule.get("literals", False),
+                rule.get("comment", False),
             )
             for what, rule in _TABLES[section].items()
         ]
@@ -114,46 +119,47 @@ _BEGINS = {
 
 def _find_vacuous(path: str, before: str | None, after: str) -> Iterator[Avoidance]:
     """Assertions that cannot fail in the place of such as could."""
-    if before is None or not any(_match(_VACUOUS, path, after)):
+    found = {} if before is None else {number: (rule, line) for rule, number, line in _match(_VACUOUS, path, after)}
+    if before is None or not found:
         return
     old, new = before.split("\n"), after.split("\n")
-    found = {number: (rule, line) for rule, number, line in _match(_VACUOUS, path, after)}
-    was_vacuous = {line.strip() for _, _, line in _match(_VACUOUS, path, before)}
+    was_vacuous = {number for _, number, _ in _match(_VACUOUS, path, before)}
     for tag, first, last, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        gone = [line for line in old[first:last] if _ASSERTS.search(line) and line.strip() not in was_vacuous]
-        if (
-            tag == "replace"
-            and gone
-            and not any(_ASSERTS.search(new[at]) for at in range(begin, end) if at + 1 not in found)
-        ):
-            for number in range(begin + 1, end + 1):
-                if number in found:
-                    rule, line = found[number]
-                    what = (
-                        f"In place of `{gone[0].strip()[:80].replace('`', '')}` stands {rule.what}, which cannot fail"
-                    )
-                    yield _describe(AvoidanceKind.assertion_vacuous, path, number, line, what)
+        gone = [old[at] for at in range(first, last) if _ASSERTS.search(old[at]) and at + 1 not in was_vacuous]
+        kept = [new[at] for at in range(begin, end) if _ASSERTS.search(new[at]) and at + 1 not in found]
+        if tag != "replace" or not gone or kept:
+            continue
+        for number in found.keys() & set(range(begin + 1, end + 1)):
+            rule, line = found[number]
+            what = f"In place of `{_show(gone[0])}` stands {rule.what}, which cannot fail"
+            yield _describe(AvoidanceKind.assertion_vacuous, path, number, line, what)
 
 
 def _match(rules: Sequence[_Line], path: str, text: str) -> Iterator[tuple[_Line, int, str]]:
-    suffix = PurePosixPath(path).suffix
-    rules = [each for each in rules if suffix in each.suffixes]
-    if not rules or not any(each.expression.search(line) for line in text.split("\n") for each in rules):
-        return
-    bare = blank_literals(path, text).split("\n")
-    for index, line in enumerate(text.split("\n")):
-        if len(line) > LONGEST:
-            continue
-        for each in rules:
-            found = each.expression.search(line)
-            is_comment = each.expression.pattern.startswith(r"^\s*#") or each in _DISABLED
-            if found is not None and (
-                is_comment or bare[index][found.start() : found.end()].strip()[:1] == line[found.start() :].strip()[:1]
-            ):
-                yield each, index + 1, line
-                break
+    """The lines that rules recognise, each with the first one that does."""
+    suffix, lines = PurePosixPath(path).suffix, text.split("\n")
+    known = [each for each in rules if suffix in each.suffixes]
+    hits = [
+        (index, each, found)
+        for index, line in enumerate(lines)
+        if len(line) <= LONGEST
+        for each in known
+        if (found := each.expression.search(line)) is not None
+    ]
+    bare = blank_literals(path, text).split("\n") if hits else []
+    seen = set[int]()
+    for index, rule, found in hits:
+        at = found.start() + len(found[0]) - len(found[0].lstrip())
+        is_code = rule.is_comment or bare[index][at : at + 1] == lines[index][at : at + 1]
+        if is_code and index not in seen:
+            seen.add(index)
+            yield rule, index + 1, lines[index]
 
 
 def _describe(kind: AvoidanceKind, path: str, number: int, line: str, what: str) -> Avoidance:
-    shown = line.strip().replace("`", "")[:100]
+    shown = _show(line)
     return Avoidance(kind=kind, path=path, line=number, what=f"{what}: `{shown}`.", confidence=_SURE, name=shown)
+
+
+def _show(line: str) -> str:
+    return line.strip().replace("`", "")[:100]

@@ -15,6 +15,8 @@ DETECTED, LOWERED, DISABLED = (
     AvoidanceKind.threshold_lowered,
     AvoidanceKind.checker_disabled,
 )
+GO = "func TestA(t *testing.T) {\n\tf()\n}\n"
+PY = "def test_a():\n    f()\n"
 CI = ".github/workflows/ci.yml"
 STEP = "    - name: Test\n      run: pytest -q\n"
 
