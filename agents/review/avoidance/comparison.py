@@ -63,14 +63,15 @@ def find_avoidance(path: str, old_path: str, before: str | None, after: str | No
     if after is None or is_document(path):
         return []
     old = before or ""
-    found = [
+    found: list[Avoidance] = [
         *_find_skipped(path, old_path, before, after),
         *_find_added(AvoidanceKind.test_skipped, _FOCUS, path, old, after),
         *_find_vacuous(path, before, after),
-        *([] if _IS_AROUND_TESTS.search(path) or is_test(path) else _find_detected(path, old, after)),
-        *([] if before is None else _find_added(AvoidanceKind.checker_disabled, _DISABLED, path, old, after)),
-        *([] if before is None else ci.find_avoidance(path, before, after, _TABLES)),
+        *_find_detected(path, old, after),
     ]
+    if before is not None:
+        found += _find_added(AvoidanceKind.checker_disabled, _DISABLED, path, old, after)
+        found += ci.find_avoidance(path, before, after, _TABLES)
     seen = Counter[AvoidanceKind]()
     kept: list[Avoidance] = []
     for each in found:
@@ -107,6 +108,8 @@ def _find_added(kind: AvoidanceKind, rules: Sequence[_Line], path: str, before: 
 
 
 def _find_detected(path: str, before: str, after: str) -> Iterator[Avoidance]:
+    if _IS_AROUND_TESTS.search(path) or is_test(path):
+        return iter(())
     return _find_added(AvoidanceKind.test_detected, _DETECTED, path, before, after)
 
 

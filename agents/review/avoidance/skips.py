@@ -30,7 +30,7 @@ class SkipSyntax:
 
 _PYTHON = SkipSyntax(
     r"^\s*(?:async\s+)?(?:def|class)\s+(?P<name>[tT]est\w*)\s*[(:]",
-    r"^\s*@(?:pytest\.mark\.(?:skip|xfail)|unittest\.(?:skip|expectedFailure)|skip|expectedFailure)\b"
+    r"^\s*@(?:pytest\.mark\.(?:skip|xfail)|unittest\.(?:skip|expectedFailure)|skip|expectedFailure)\b(?!\.)"
     r"(?!.*\b(?:condition|raises)\s*=)(?!\(\s*(?:sys|os|platform|not|[A-Z_]{3,}|is_|has_)\b)",
     r"^\s*@|^\s*\)\s*$",
     r"^\s*(?:pytest\.(?:skip|xfail)\(|self\.skipTest\(|raise\s+(?:unittest\.)?SkipTest\b)",
@@ -48,7 +48,7 @@ _RUST = SkipSyntax(
 _JAVA = SkipSyntax(
     r"^\s*(?:(?:public|private|protected|internal|static|final|abstract|async|suspend|open|override)\s+)*"
     r"(?:[\w<>\[\].?,]+\s+|fun\s+)(?P<name>`[^`]+`|\w+)\s*(?:\([^;]*$|\{\s*$)",
-    r"^\s*@(?:Disabled|Ignore)\b(?!For|If|On)|^\s*\[.*\b(?:Ignore|Explicit)\b|^\s*\[.*\bSkip\s*=",
+    r"^\s*@(?:.*\s@)?(?:Disabled|Ignore)\b(?!For|If|On)|^\s*\[.*\b(?:Ignore|Explicit)\b|^\s*\[.*\bSkip\s*=",
     r"^\s*@|^\s*\[|^\s*\)\s*$|^\s*//",
 )
 _RUBY = SkipSyntax(

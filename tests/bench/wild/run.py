@@ -3,7 +3,7 @@
     python -m tests.bench.wild.run MIRRORS half [--each 60] [--draw]
 
 ``MIRRORS`` holds a git directory ``owner+name/repo`` for each repository of ``sample.toml``; ``half`` is ``seen`` (the
-rules were written with it), ``unseen`` or ``all``. ``--draw`` writes the commits that were drawn into ``drawn.txt``;
+rules were written with it), ``unseen``, ``last`` or ``all``. ``--draw`` writes the commits that were drawn into ``drawn.txt``;
 without it those that stand there are used.
 """
 
@@ -44,18 +44,26 @@ def draw(mirror: Path, seed: str, number: int) -> list[str]:
     return drawn
 
 
-def judge(mirror: Path, commit: str) -> list[Avoidance]:
-    """What the rules say of one change."""
-    found: list[Avoidance] = []
-    for line in _git(mirror, "diff", "--raw", "--no-abbrev", "-M", f"{commit}^1", commit).splitlines():
-        parts = _RAW.match(line)
-        if parts is None or parts[3] == "D":
-            continue
-        old_path, path = parts[4], parts[5] or parts[4]
-        before, after = (_read(mirror, blob) for blob in (parts[1], parts[2]))
-        if after is not None and not is_machine_made(path) and len(after) <= _LARGEST:
-            found += find_avoidance(path, old_path, before, after)
-    return found
+def judge(mirror: Path, commits: Sequence[str]) -> Iterator[tuple[str, list[Avoidance]]]:
+    """What the rules say of each of some changes of one repository."""
+    told = _git(
+        mirror,
+        *("log", "--no-walk=unsorted", "--diff-merges=first-parent", "--raw", "--no-abbrev", "-M", "--format=%H"),
+        *commits,
+    )
+    command = ["git", f"--git-dir={mirror}", "cat-file", "--batch"]
+    found: dict[str, list[Avoidance]] = {commit: [] for commit in commits}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as blobs:
+        commit = ""
+        for line in told.splitlines():
+            commit = line if line in found else commit
+            parts = _RAW.match(line)
+            if parts is None or parts[3] == "D" or is_machine_made(parts[5] or parts[4]):
+                continue
+            before, after = (_read(blobs, blob) for blob in (parts[1], parts[2]))
+            if after is not None and len(after) <= _LARGEST:
+                found[commit] += find_avoidance(parts[5] or parts[4], parts[4], before, after)
+    yield from found.items()
 
 
 def _count_lines(mirror: Path, commit: str) -> int:
@@ -63,8 +71,16 @@ def _count_lines(mirror: Path, commit: str) -> int:
     return sum(int(added) + int(removed) for added, removed, path in rows if added != "-" and is_source(path))
 
 
-def _read(mirror: Path, blob: str) -> str | None:
-    return None if set(blob) == {"0"} else _git(mirror, "cat-file", "blob", blob)
+def _read(blobs: "subprocess.Popen[bytes]", blob: str) -> str | None:
+    if set(blob) == {"0"}:
+        return None
+    assert blobs.stdin is not None and blobs.stdout is not None
+    blobs.stdin.write(f"{blob}\n".encode())
+    blobs.stdin.flush()
+    head = blobs.stdout.readline().split()
+    if len(head) != 3:
+        return None
+    return blobs.stdout.read(int(head[2]) + 1)[:-1].decode(errors="replace")
 
 
 def _git(mirror: Path, *arguments: str) -> str:
@@ -86,31 +102,32 @@ def _find(mirrors: Path, name: str) -> Path:
     return mirrors / name.replace("/", "+") / "repo"
 
 
-def _judge_one(task: tuple[Path, str, str]) -> list[Avoidance]:
-    mirrors, name, commit = task
-    return judge(_find(mirrors, name), commit)
+def _judge_one(task: tuple[Path, str, list[str]]) -> list[tuple[str, str, list[Avoidance]]]:
+    mirrors, name, commits = task
+    return [(name, commit, found) for commit, found in judge(_find(mirrors, name), commits)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("mirrors", type=Path)
-    parser.add_argument("half", choices=["seen", "unseen", "all"])
+    parser.add_argument("half", choices=["seen", "unseen", "last", "all"])
     parser.add_argument("--each", type=int, default=60)
     parser.add_argument("--draw", action="store_true")
     given = parser.parse_args()
-    halves = ["seen", "unseen"] if given.half == "all" else [given.half]
+    halves = ["seen", "unseen", "last"] if given.half == "all" else [given.half]
     names = [name for half in halves for name in _SAMPLE[half]]
     drawn = list(_list_drawn(given.mirrors, names, given.each, anew=given.draw))
     if given.draw:
-        _DRAWN.write_text("".join(f"{name} {commit}\n" for name, commit in drawn))
+        kept = [line for line in _DRAWN.read_text().splitlines() if line.split()[0] not in names]
+        _DRAWN.write_text("\n".join([*kept, *(f"{name} {commit}" for name, commit in drawn)]) + "\n")
+    tasks = [(given.mirrors, name, [commit for other, commit in drawn if other == name]) for name in names]
     kinds, changes = Counter[str](), 0
     with ProcessPoolExecutor(2) as pool:
-        answers = pool.map(_judge_one, [(given.mirrors, *each) for each in drawn], chunksize=10)
-        for (name, commit), found in zip(drawn, answers, strict=True):
+        for name, commit, found in (each for answer in pool.map(_judge_one, tasks) for each in answer):
             changes += bool(found)
             kinds.update(each.kind.value for each in found)
             for each in found:
-                print(f"{name} {commit[:12]} {each.kind} {each.path}:{each.line} {each.what}")
+                print(f"{name} {commit[:12]} {each.kind} {each.path}:{each.line} {each.what}", flush=True)
     print(f"{len(drawn)} changes of {len(names)} repositories, {changes} with a remark; {dict(kinds)}")
 
 

@@ -79,6 +79,8 @@ GIVEN_UP = [
 ]
 
 HONEST = [
+    ("src/test/ATest.java", "  @Test @Ignore\n  void a() {\n", "  @Test\n  @Disabled\n  void a() {\n"),
+    ("tests/test_a.py", PY, f"@skip.if_win32()\n{PY}"),
     (
         "tests/test_a.py",
         "def test_a():\n    f()\n",
