@@ -9,10 +9,8 @@ from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
 from domain.gates import GateRequest, Option, digest
 from domain.review.avoidance import (
-    ASSERTIONS,
     CERTAIN,
     INSTEAD,
-    MANY_ASSERTIONS,
     TITLES,
     AvoidanceKind,
     is_critical,
@@ -74,9 +72,9 @@ def request_destructive(
 def list_destructive(review: Review, configuration: Configuration) -> list[tuple[Finding, AvoidanceKind]]:
     """The findings that ``destructive`` asks about, with their kinds: certain ones of the kinds that are to ask.
 
-    A few assertions may go or become weaker (docs/contract.md, gates). What is disputed is asked about first.
+    What is disputed is asked about first.
     """
-    certain = [
+    return [
         (each, kind)
         for each in review.findings
         if (kind := _BY_RULE.get(each.rule)) is not None
@@ -85,8 +83,6 @@ def list_destructive(review: Review, configuration: Configuration) -> list[tuple
         and not is_disputed(each, review.judged)
         and configuration.avoidance.of(kind) is AvoidanceReaction.gate
     ]
-    assertions = [each for each, kind in certain if kind in ASSERTIONS]
-    return [(each, kind) for each, kind in certain if kind not in ASSERTIONS or len(assertions) > MANY_ASSERTIONS]
 
 
 def request_false_positive(review: Review, configuration: Configuration) -> list[GateRequest]:

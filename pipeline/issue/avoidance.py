@@ -6,7 +6,6 @@ import structlog
 from pydantic import BaseModel, ConfigDict
 
 from agents.review.avoidance.detection import VersionPair, detect, detect_in_pairs
-from agents.review.avoidance.repository_context import load_context, look_around
 from agents.review.checks.worker_pool import WorkerBudget
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
@@ -22,7 +21,7 @@ from memory.db.engine import Database
 from memory.runs import outbox
 from pipeline.run_context import RunContext
 from pipeline.verdicts.earlier_tests import EarlierTestRuns, build_fix, load_accepted
-from pipeline.verdicts.request import load_request, load_request_of_pull_request
+from pipeline.verdicts.request import load_request_of_pull_request
 from workspace.mirror import Mirror
 
 log = structlog.get_logger(__name__)
@@ -53,13 +52,9 @@ async def load_terms(database: Database, run: Run, configuration: Configuration)
     return AvoidanceTerms(asked=await load_request_of_pull_request(database, repository, number))
 
 
-async def find_avoidance(context: RunContext, mirror: Mirror, change: Change, asked: str) -> tuple[Avoidance, ...]:
-    """Where a change does, as its files tell.
-
-    :param asked: what people asked for; it excuses what it names.
-    """
-    versions, around = await mirror.versions(change.files), await look_around(mirror, change)
-    return (await detect(change, versions, _build_budget(context), asked, around)).found
+async def find_avoidance(context: RunContext, mirror: Mirror, change: Change) -> tuple[Avoidance, ...]:
+    """Where a change does, as its files tell."""
+    return (await detect(change, await mirror.versions(change.files), _build_budget(context))).found
 
 
 async def find_hidden_failures(
@@ -73,12 +68,9 @@ async def find_hidden_failures(
     """
     if not change.files:
         return ()
-    mirror, base = await context.fetch_mirror(), context.run.base_sha
-    lost = await _find_lost_tests(context, configuration, mirror, change)
+    lost = await _find_lost_tests(context, configuration, await context.fetch_mirror(), change)
     pairs = [VersionPair(file.path, file.path, file.before, file.after) for file in change.files]
-    asked = await load_request(context.database, context.run)
-    around = await load_context(mirror, [file.path for file in change.files], base, base)
-    done = await detect_in_pairs(pairs, _build_budget(context), asked, around)
+    done = await detect_in_pairs(pairs, _build_budget(context))
     found = (*lost, *list_certain_failures(done.found))
     if done.problem is not None and not found:
         log.warning("avoidance.not_looked", run=context.run.id, problem=done.problem)

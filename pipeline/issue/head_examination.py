@@ -48,7 +48,7 @@ class HeadExamination:
         change, mirror = self.change, self.tester.mirror
         files = (await Snapshot.of(mirror, change.head_sha)).files
         changed = [each.path for each in change.touched if each.path in files]
-        found = await find_avoidance(self.context, mirror, change, self.terms.asked)
+        found = await find_avoidance(self.context, mirror, change)
         said = await self.earlier.find_or_run(mirror, change)
         lost = self._find_loss(done, found)
         return HeadTestResult(

@@ -9,9 +9,7 @@ from agents.llm.context import PromptContext
 from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.layers import CheckedChange
 from agents.review.model import (
-    CheckSearch,
     QuestionPlan,
-    build_check_search,
     build_second_look,
     extract_findings,
     read_earlier_verdicts,
@@ -54,7 +52,6 @@ class AssessedAnswers(BaseModel):
     candidates: tuple[Finding, ...]
     second: Question | None
     gone: tuple[str, ...]
-    search: CheckSearch | None = None
 
 
 def assess_answers(
@@ -66,7 +63,7 @@ def assess_answers(
     lessons: Sequence[Memory],
     never_send: Sequence[str],
 ) -> AssessedAnswers:
-    """Find the candidates, what the second look is asked about them, and where lost checks are looked for.
+    """Find the candidates, what the second look is asked about them.
 
     :param never_send: glob patterns of files whose content must not be sent to a model.
     """
@@ -97,10 +94,7 @@ def assess_answers(
         for name, is_gone in read_earlier_verdicts(answer, question).items()
         if is_gone
     ]
-    search = build_check_search(
-        checked.findings, checked.lost_checks, change, versions, never_send=never_send, redact=redact_outgoing
-    )
-    return AssessedAnswers(candidates=candidates, second=second, gone=tuple(gone), search=search)
+    return AssessedAnswers(candidates=candidates, second=second, gone=tuple(gone))
 
 
 async def drop_unfit_suggestions(

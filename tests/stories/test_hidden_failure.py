@@ -67,17 +67,3 @@ async def test_nobody_hears_of_what_is_switched_off(story_with_model: Story, mod
     claim_hidden_failure(model, "proven")
     pull, _, _ = await _propose(story_with_model, "avoidance: {failure_hidden: off}\n")
     assert (story_with_model.gates(pull), story_with_model.comments(pull)) == ([], [])
-
-
-async def test_what_rules_suspect_is_a_hint_to_the_model(story_with_model: Story, model: ScriptedModel) -> None:
-    """A public function that goes with all its uses is how programs are rebuilt, so no person is bothered with it."""
-    more = CODE + "\n\ndef gross(prices):\n    return total(prices) * 1.2\n"
-    till = "import shop\n\n\ndef show(prices):\n    return str(shop.{}(prices))\n"
-    repository, alice = story_with_model.repository({"shop.py": more, "till.py": till.format("gross")})
-    await alice.push(repository, "work", {"shop.py": CODE, "till.py": till.format("total")}, base="main")
-    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
-    await story_with_model.settle()
-    [call] = model.calls
-    assert "== suspected by rules that are often wrong\nshop.py:1 The function `gross` is gone" in call.content
-    assert story_with_model.gates(pull) == []
-    story_with_model.pass_over(pull)
