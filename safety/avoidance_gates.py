@@ -3,21 +3,19 @@
 ``destructive`` asks whether it is meant, ``false_positive`` whether it is giving up at all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
 from domain.gates import GateRequest, Option, digest
 from domain.review.avoidance import (
-    ASSERTIONS,
     CERTAIN,
     INSTEAD,
-    MANY_ASSERTIONS,
     TITLES,
     AvoidanceKind,
     is_critical,
 )
-from domain.review.findings import Finding, Severity
+from domain.review.findings import Finding, Layer, Severity
 from domain.review.judgements import FindingJudgement, JudgementKind
 from domain.review.review import JudgedFindings, Review
 from domain.runs.run import Phase
@@ -29,9 +27,18 @@ _SHOWN = 10
 _BY_RULE = {kind.rule: kind for kind in AvoidanceKind}
 
 
-def request_destructive(review: Review, configuration: Configuration) -> list[GateRequest]:
-    """Ask before a change takes away what others rely on: tests, what they demand, or features."""
-    found = list_destructive(review, configuration)
+def request_destructive(
+    review: Review, configuration: Configuration, accepted: Collection[str] = ()
+) -> list[GateRequest]:
+    """Ask before a change takes away what others rely on, such as a test that now fails.
+
+    :param accepted: fingerprints of tests that were approved to fail at an earlier head.
+    """
+    found = [
+        (each, kind)
+        for each, kind in list_destructive(review, configuration)
+        if kind is not AvoidanceKind.failure_hidden or each.fingerprint not in accepted
+    ]
     if not found:
         return []
     kinds = dict.fromkeys(kind for _, kind in found)
@@ -65,18 +72,17 @@ def request_destructive(review: Review, configuration: Configuration) -> list[Ga
 def list_destructive(review: Review, configuration: Configuration) -> list[tuple[Finding, AvoidanceKind]]:
     """The findings that ``destructive`` asks about, with their kinds: certain ones of the kinds that are to ask.
 
-    A few assertions may go or become weaker (docs/contract.md, gates). What is disputed is asked about first.
+    What is disputed is asked about first.
     """
-    certain = [
+    return [
         (each, kind)
         for each in review.findings
         if (kind := _BY_RULE.get(each.rule)) is not None
         and each.confidence >= CERTAIN
+        and each.layer is not Layer.model  # what a model claims is a remark
         and not is_disputed(each, review.judged)
         and configuration.avoidance.of(kind) is AvoidanceReaction.gate
     ]
-    assertions = [each for each, kind in certain if kind in ASSERTIONS]
-    return [(each, kind) for each, kind in certain if kind not in ASSERTIONS or len(assertions) > MANY_ASSERTIONS]
 
 
 def request_false_positive(review: Review, configuration: Configuration) -> list[GateRequest]:

@@ -5,10 +5,9 @@ from pydantic import BaseModel, ConfigDict
 from agents.llm.models import NOT_SET_UP, Unusable
 from domain.config.configuration import Configuration
 from domain.config.review import ReadMode
-from domain.review.avoidance import Avoidance, ClaimTerms
+from domain.review.avoidance import ClaimTerms
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Finding, Layer
-from domain.review.lost_checks import NOTHING_LOST, FoundCheck, LostChecks, apply_found
 from domain.review.review import IfUnread, LayerReport, Risk, RiskLevel
 from safety.eligibility import is_included
 from safety.risk import to_level
@@ -19,9 +18,7 @@ class CheckedChange(BaseModel):
 
     :param touched: every changed file; a file that the repository excludes counts as one that cannot run.
     :param read_by: path at head → the linters of its language that read it.
-    :param suspected: where it may give up in disguise, which rules cannot tell; for the model.
-    :param claim_terms: what its own claims of that count for.
-    :param lost_checks: what rules call lost, and the model may find elsewhere.
+    :param claim_terms: what a model's claims of a hidden failure count for.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -41,15 +38,9 @@ class CheckedChange(BaseModel):
     touched: tuple[TouchedFile, ...] = ()
     read_by: dict[str, tuple[str, ...]] = {}
     if_unread: IfUnread = IfUnread.neutral
-    suspected: tuple[Avoidance, ...] = ()
     claim_terms: ClaimTerms = ClaimTerms()
-    lost_checks: LostChecks = NOTHING_LOST
     only_for: str = ""  # see domain.review.review.Review
     is_shared: bool = False  # likewise
-
-    def weigh_findings(self, model: "ModelPart") -> tuple[Finding, ...]:
-        """The findings of layers 1 and 2; what the model found elsewhere is only shown."""
-        return apply_found(self.findings, model.checks)
 
     @property
     def has_source(self) -> bool:
@@ -84,7 +75,6 @@ class ModelPart(BaseModel):
     :param read: paths whose new code it read in full, at this head or an earlier one.
     :param gone: names of its own earlier findings that it calls gone.
     :param summary: what the change does, in lines.
-    :param checks: where checks stand that rules call lost.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -95,7 +85,6 @@ class ModelPart(BaseModel):
     read: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
-    checks: tuple[FoundCheck, ...] = ()
 
 
 def skip_model(checked: CheckedChange, configuration: Configuration, missing: str | Unusable | None) -> ModelPart:

@@ -64,7 +64,7 @@ async def check(
         toolbox=toolbox,
         first_party=await code.packages(change.head_sha),
         origin=origin,
-        avoided=await avoided.look_around(code, change),
+        avoided=avoided,
     )
     parsed = await find_impacts(change, versions, toolbox, origin)
     impacts = assess_impact(change.touched, parsed, locks.list_explained(compared))
@@ -87,9 +87,7 @@ async def check(
         touched=tuple(_apply_path_filter(each, configuration) for each in change.touched),
         read_by=dict(checked.read_by),
         if_unread=_resolve_if_unread(configuration, owned),
-        suspected=checked.suspected,
         claim_terms=avoided.claim_terms,
-        lost_checks=avoided.choose_sought(checked.checks, from_fork=author.from_fork),
     )
 
 
@@ -111,7 +109,7 @@ def _resolve_if_unread(configuration: Configuration, owned: bool) -> IfUnread:
 
 def build_review(checked: CheckedChange, model: ModelPart) -> Review:
     """The review that follows from all layers: risk, decision and conclusion (pure)."""
-    known = checked.weigh_findings(model)
+    known = checked.findings
     findings = tuple(sorted((*known, *model.findings), key=lambda finding: finding.sort_key))
     risk = reassess(checked.risk, findings)
     layers = (*checked.layers, model.report)

@@ -12,7 +12,7 @@ _CERTAIN, _LIKELY = 0.9, 0.75
 _MUCH = 10.0
 """Percentage points from which it is an error."""
 _NAMED = 3  # files
-_TAKEN = frozenset({AvoidanceKind.test_removed, AvoidanceKind.test_skipped, AvoidanceKind.test_deselected})
+_TAKEN = frozenset({AvoidanceKind.failure_hidden, AvoidanceKind.test_skipped})
 _ASKED = "asked for"  # in the excuse of a removal that people asked for
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _MAY_FALL = re.compile(

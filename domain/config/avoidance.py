@@ -1,11 +1,18 @@
 """The settings for changes that give up in disguise: what happens where one is found."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import cast
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from domain.config.values import Section
 from domain.review.avoidance import AvoidanceKind
+
+_FORMER = frozenset(
+    {"test_removed", "test_deselected", "assertion_removed", "assertion_weakened", "expectation_changed"}
+    | {"answer_hard_coded", "error_swallowed", "suppression_added", "feature_removed", "work_left_out"}
+)
 
 
 class AvoidanceReaction(StrEnum):
@@ -22,52 +29,42 @@ class AvoidanceSettings(Section):
     below 0.7) never asks.
     """
 
-    test_removed: AvoidanceReaction = Field(
-        default=AvoidanceReaction.gate, description="Tests, or cases of one, are gone."
+    failure_hidden: AvoidanceReaction = Field(
+        default=AvoidanceReaction.gate,
+        description="A test that passed before fails on the new code, and nothing in its place demands the same.",
     )
     test_skipped: AvoidanceReaction = Field(
-        default=AvoidanceReaction.gate, description="Tests are skipped or expected to fail."
-    )
-    test_deselected: AvoidanceReaction = Field(
-        default=AvoidanceReaction.gate, description="Tests are left out by a setting, a command or their name."
-    )
-    assertion_removed: AvoidanceReaction = Field(
-        default=AvoidanceReaction.gate, description="Assertions are gone; asks when more than two are gone or weaker."
-    )
-    assertion_weakened: AvoidanceReaction = Field(
-        default=AvoidanceReaction.gate,
-        description="Assertions demand less; asks when more than two are gone or weaker.",
-    )
-    expectation_changed: AvoidanceReaction = Field(
-        default=AvoidanceReaction.note, description="Tests expect another value than before."
-    )
-    answer_hard_coded: AvoidanceReaction = Field(
-        default=AvoidanceReaction.note,
-        description="Code has answers for the inputs of tests, or asks whether a test runs it.",
-    )
-    error_swallowed: AvoidanceReaction = Field(default=AvoidanceReaction.note, description="Errors are dropped.")
-    suppression_added: AvoidanceReaction = Field(
-        default=AvoidanceReaction.off,
-        description="Tools are silenced. The check counts the comments that do so in any case.",
+        default=AvoidanceReaction.note, description="Tests are skipped, expected to fail, or left out for others."
     )
     failure_ignored: AvoidanceReaction = Field(
-        default=AvoidanceReaction.note, description="Failures of commands have no effect."
+        default=AvoidanceReaction.note, description="Failures of commands that check have no effect."
+    )
+    assertion_vacuous: AvoidanceReaction = Field(
+        default=AvoidanceReaction.note, description="Assertions of tests cannot fail."
+    )
+    test_detected: AvoidanceReaction = Field(
+        default=AvoidanceReaction.note, description="Code asks whether a test runs it."
+    )
+    threshold_lowered: AvoidanceReaction = Field(
+        default=AvoidanceReaction.note, description="Less coverage is demanded than before."
+    )
+    checker_disabled: AvoidanceReaction = Field(
+        default=AvoidanceReaction.note, description="A checker is switched off for all files, or for a whole file."
     )
     coverage_lost: AvoidanceReaction = Field(
         default=AvoidanceReaction.gate,
         description="Code that stays lost its tests, or much new code came without: more than two percentage points. "
         "Found by `Forge / test`, which then asks for a maintainer instead of `destructive`.",
     )
-    feature_removed: AvoidanceReaction = Field(
-        default=AvoidanceReaction.gate, description="Functions, options, routes or checks are taken away."
-    )
-    work_left_out: AvoidanceReaction = Field(
-        default=AvoidanceReaction.note, description="Stubs and notes stand in place of the work."
-    )
-    failure_hidden: AvoidanceReaction = Field(
-        default=AvoidanceReaction.gate,
-        description="A model that reads the change proves that a failure passes which was caught before.",
-    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_former(cls, data: object) -> object:
+        """Accepts the names of kinds of earlier versions, which do nothing any more."""
+        if not isinstance(data, Mapping):
+            return data
+        given = cast(Mapping[str, object], data)
+        return {name: value for name, value in given.items() if name not in _FORMER}
 
     def of(self, kind: AvoidanceKind) -> AvoidanceReaction:
         """What a detection of a kind does."""

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,8 +12,6 @@ CERTAIN = 0.7
 """The confidence from which a detection counts as no doubtful one (docs/contract.md, gates)."""
 HARDLY_BELIEVED = 0.35
 """Below this, a detector that was often wrong here is not worth a question: what it finds is shown only."""
-MANY_ASSERTIONS = 2
-"""So many assertions may be removed or weakened before a person is asked."""
 MEMORY_DAYS = 90
 """So long a false alarm counts against its detector."""
 RULE = "avoidance/"
@@ -24,24 +21,42 @@ RULE = "avoidance/"
 class AvoidanceKind(StrEnum):
     """A way to give up in disguise."""
 
-    test_removed = "test_removed"
+    failure_hidden = "failure_hidden"  # a test of before fails on the new code, or a model says so
     test_skipped = "test_skipped"
-    test_deselected = "test_deselected"
-    assertion_removed = "assertion_removed"
-    assertion_weakened = "assertion_weakened"
-    expectation_changed = "expectation_changed"
-    answer_hard_coded = "answer_hard_coded"
-    error_swallowed = "error_swallowed"
-    suppression_added = "suppression_added"
     failure_ignored = "failure_ignored"
+    assertion_vacuous = "assertion_vacuous"
+    test_detected = "test_detected"
+    threshold_lowered = "threshold_lowered"
+    checker_disabled = "checker_disabled"
     coverage_lost = "coverage_lost"
-    feature_removed = "feature_removed"
-    work_left_out = "work_left_out"
-    failure_hidden = "failure_hidden"  # in a way that a model sees and no rule knows
+
+    @classmethod
+    def _missing_(cls, value: object) -> "AvoidanceKind | None":
+        """The kind that tells of it now, of one that a database of an earlier version holds."""
+        return cls[_FORMER[value]] if isinstance(value, str) and value in _FORMER else None
 
     @property
     def rule(self) -> str:
         return f"{RULE}{self.value.replace('_', '-')}"
+
+
+_FORMER = {
+    **dict.fromkeys(
+        [
+            "test_removed",
+            "assertion_removed",
+            "assertion_weakened",
+            "expectation_changed",
+            "error_swallowed",
+            "feature_removed",
+            "work_left_out",
+        ],
+        "failure_hidden",
+    ),
+    "test_deselected": "test_skipped",
+    "answer_hard_coded": "test_detected",
+    "suppression_added": "checker_disabled",
+}
 
 
 class ClaimTerms(BaseModel):
@@ -124,102 +139,64 @@ def apply_records(found: Sequence[Avoidance], records: Mapping[str, DetectorReco
 
 
 LEGITIMATE: dict[AvoidanceKind, str] = {
-    AvoidanceKind.test_removed: "It is fine if another test checks the same, or what it tested is gone on purpose.",
+    AvoidanceKind.failure_hidden: "It is fine if the behaviour was to change, and this is what it was to become.",
     AvoidanceKind.test_skipped: "It is fine where the test cannot run at all, such as on another platform.",
-    AvoidanceKind.test_deselected: "It is fine if another command still runs these tests.",
-    AvoidanceKind.assertion_removed: "It is fine if another assertion checks the same.",
-    AvoidanceKind.assertion_weakened: "It is fine if the exact value is not part of what is promised.",
-    AvoidanceKind.expectation_changed: "It is fine if the behaviour was to change, and this is what it was to become.",
-    AvoidanceKind.answer_hard_coded: "It is fine if the value is right for every input that reaches this place.",
-    AvoidanceKind.error_swallowed: "It is fine if nothing depends on what failed, and a comment says why.",
-    AvoidanceKind.suppression_added: "It is fine if the tool is wrong here, and a comment says why.",
     AvoidanceKind.failure_ignored: "It is fine if what may fail does not decide about anything.",
+    AvoidanceKind.assertion_vacuous: "It is fine if the test only has to get this far.",
+    AvoidanceKind.test_detected: "It is fine if what is tested is the same in either case.",
+    AvoidanceKind.threshold_lowered: "It is fine if the tool counts in another way now, or people asked for it.",
+    AvoidanceKind.checker_disabled: "It is fine if another tool checks the same.",
     AvoidanceKind.coverage_lost: "It is fine if these lines go together with their tests, or people asked for it.",
-    AvoidanceKind.feature_removed: "It is fine if its removal was asked for, or something else does the same now.",
-    AvoidanceKind.work_left_out: "It is fine in an abstract method, or if the work is planned elsewhere.",
-    AvoidanceKind.failure_hidden: "It is fine if the tests still fail wherever they failed before the change.",
 }
 """What would make each of them legitimate."""
 
-
-ASSERTIONS = frozenset({AvoidanceKind.assertion_removed, AvoidanceKind.assertion_weakened})
-"""The kinds of which a few pass; see :data:`MANY_ASSERTIONS`."""
 TITLES: dict[AvoidanceKind, str] = {
-    AvoidanceKind.test_removed: "tests are gone",
-    AvoidanceKind.test_skipped: "tests are skipped",
-    AvoidanceKind.test_deselected: "tests are left out",
-    AvoidanceKind.assertion_removed: "assertions are gone",
-    AvoidanceKind.assertion_weakened: "assertions demand less",
-    AvoidanceKind.expectation_changed: "tests expect something else",
-    AvoidanceKind.answer_hard_coded: "answers are made for tests",
-    AvoidanceKind.error_swallowed: "errors are dropped",
-    AvoidanceKind.suppression_added: "tools are silenced",
-    AvoidanceKind.failure_ignored: "failures have no effect",
-    AvoidanceKind.coverage_lost: "code lost its tests",
-    AvoidanceKind.feature_removed: "something others may use is gone",
-    AvoidanceKind.work_left_out: "work is left out",
     AvoidanceKind.failure_hidden: "a failure is hidden",
+    AvoidanceKind.test_skipped: "tests are skipped",
+    AvoidanceKind.failure_ignored: "failures have no effect",
+    AvoidanceKind.assertion_vacuous: "assertions cannot fail",
+    AvoidanceKind.test_detected: "code asks whether a test runs it",
+    AvoidanceKind.threshold_lowered: "less is demanded",
+    AvoidanceKind.checker_disabled: "a checker is switched off",
+    AvoidanceKind.coverage_lost: "code lost its tests",
 }
 INSTEAD: dict[AvoidanceKind, str] = {
-    AvoidanceKind.test_removed: "mend what makes the test fail",
-    AvoidanceKind.test_skipped: "replace what the test waits for, or mend its timing",
-    AvoidanceKind.test_deselected: "let the tests run, and mend those that fail",
-    AvoidanceKind.assertion_removed: "mend the code until the assertion holds",
-    AvoidanceKind.assertion_weakened: "mend the code until the assertion holds as it was",
+    AvoidanceKind.failure_hidden: "mend the code until the test passes as it was",
+    AvoidanceKind.test_skipped: "mend what makes the test fail, or let the other tests run, too",
+    AvoidanceKind.failure_ignored: "mend what fails",
+    AvoidanceKind.assertion_vacuous: "compare what the code answers",
+    AvoidanceKind.test_detected: "hand in what differs, so that tests run the same code as users",
+    AvoidanceKind.threshold_lowered: "bring back what was demanded",
+    AvoidanceKind.checker_disabled: "mend what the checker reports",
     AvoidanceKind.coverage_lost: "bring back the tests of these lines, or add others that run them",
-    AvoidanceKind.feature_removed: "deprecate it first, or put it behind a flag",
 }
 """What could be done instead, by kind; for the gate ``destructive``."""
 
 
 _VERSIONS: Mapping[AvoidanceKind, int] = {
     **dict.fromkeys(AvoidanceKind, 1),
-    AvoidanceKind.test_removed: 3,
-    AvoidanceKind.test_deselected: 3,
-    AvoidanceKind.assertion_removed: 3,
-    AvoidanceKind.assertion_weakened: 3,
-    AvoidanceKind.expectation_changed: 3,
-    AvoidanceKind.answer_hard_coded: 2,
-    AvoidanceKind.error_swallowed: 2,
-    AvoidanceKind.suppression_added: 2,
-    AvoidanceKind.failure_ignored: 3,
-    AvoidanceKind.feature_removed: 2,
+    AvoidanceKind.failure_hidden: 2,
+    AvoidanceKind.test_skipped: 2,
+    AvoidanceKind.failure_ignored: 4,
 }
 
 
 def find_version(rule: str) -> int:
     """The version of the detector behind a rule; it rises when what the detector finds changes.
 
-    A test holds it to that. Whitelists of another version do not hold, and false alarms are tried again. 0: there is
+    Whitelists of another version do not hold, and false alarms are tried again. 0: there is
     no such detector.
     """
     return next((version for kind, version in _VERSIONS.items() if kind.rule == rule), 0)
 
 
-WHOLE_FILE = "The file is deleted with "
-"""What a finding about all tests of a file begins with."""
 MANY_AT_ONCE = 5
 """So many findings at once are critical."""
 
 
-class NamedFinding(Protocol):
-    """A finding with its rule and what it says."""
-
-    @property
-    def rule(self) -> str: ...
-
-    @property
-    def message(self) -> str: ...
-
-
-def is_critical(found: Sequence[NamedFinding]) -> bool:
-    """Whether so much is taken away that nobody but a person decides: a whole file of tests, or much at once."""
-    return len(found) >= MANY_AT_ONCE or any(map(is_whole_file, found))
-
-
-def is_whole_file(finding: NamedFinding) -> bool:
-    """Whether a finding is about a whole file of tests."""
-    return finding.rule == AvoidanceKind.test_removed.rule and finding.message.startswith(WHOLE_FILE)
+def is_critical(found: Sequence[object]) -> bool:
+    """Whether so much is found at once that nobody but a person decides."""
+    return len(found) >= MANY_AT_ONCE
 
 
 def list_certain(found: Sequence[Avoidance]) -> list[Avoidance]:

@@ -160,6 +160,16 @@ def compute_fingerprint(rule: str, path: str, lines: Sequence[str], line: int | 
     return _digest("1", rule, path, *_around(lines, line), str(occurrence))
 
 
+def compute_test_fingerprint(rule: str, path: str, test: str) -> str:
+    """The identity of a finding about a test, wherever it stands and whatever became of it.
+
+    :param path: of its file before the change.
+    :param test: its id, as its runner names it.
+    :returns: 64 hexadecimal characters.
+    """
+    return _digest("4", rule, path, test)
+
+
 def compute_location_key(category: Category, path: str, lines: Sequence[str], line: int | None) -> str:
     """The key of findings about the same lines and category, whatever their rule.
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.review.avoidance import AvoidanceKind, find_version, is_whole_file
+from domain.review.avoidance import find_version
 from domain.review.findings import Finding
 
 WHITELIST_TIME = timedelta(days=90)
@@ -100,11 +100,8 @@ class Whitelisting(BaseModel):
     ended: Lapse | None = None
 
     def covers(self, finding: Finding) -> bool:
-        """Whether it is about such a finding, if it still holds. That its file goes is never covered by its own."""
-        if finding.rule != self.rule:
-            return False
-        is_gone = is_whole_file(finding) or (finding.rule == AvoidanceKind.test_removed.rule and finding.line is None)
-        return not self.path or (finding.path == self.path and not is_gone)
+        """Whether it is about such a finding, if it still holds."""
+        return finding.rule == self.rule and self.path in {"", finding.path}
 
     def find_lapse(self, now: datetime) -> Lapse | None:
         """Why it does not hold any more; None if it does."""

@@ -9,7 +9,6 @@ from domain.review.judgements import Lapse
 from domain.runs.run import Run
 from memory.findings import detectors, whitelists
 from pipeline.context import Services
-from pipeline.verdicts.request import load_request_of_pull_request
 from workspace.mirror import Mirror
 
 
@@ -22,9 +21,8 @@ async def build_avoidance_check(
     """
     database, repository = services.database, run.repository.id
     since = services.clock.now() - timedelta(days=MEMORY_DAYS)
-    request = await load_request_of_pull_request(database, repository, run.number) if owned else ""
     records = await detectors.load_records(database, repository, since)
-    return AvoidanceCheck(configuration.avoidance, request, owned, records)
+    return AvoidanceCheck(configuration.avoidance, owned, records)
 
 
 async def _is_open(services: Services, run: Run, number: int) -> bool:

@@ -9,9 +9,7 @@ from agents.llm.context import PromptContext
 from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.layers import CheckedChange
 from agents.review.model import (
-    CheckSearch,
     QuestionPlan,
-    build_check_search,
     build_second_look,
     extract_findings,
     read_earlier_verdicts,
@@ -19,11 +17,13 @@ from agents.review.model import (
 from agents.review.syntax import drop_unfit
 from agents.toolbox import Toolbox
 from domain.memories.memory import Memory
-from domain.review.avoidance import CERTAIN, HARDLY_BELIEVED, RULE, ClaimTerms
+from domain.review.avoidance import CERTAIN, RULE
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Severity, place_on_diff
 from domain.text.redaction import redact_finding, redact_outgoing
 from safety.containment import find_origin
+
+_REMARK = CERTAIN - 0.1  # the most that a model's claim of a hidden failure is believed
 
 
 class PreparedQuestions(BaseModel):
@@ -52,7 +52,6 @@ class AssessedAnswers(BaseModel):
     candidates: tuple[Finding, ...]
     second: Question | None
     gone: tuple[str, ...]
-    search: CheckSearch | None = None
 
 
 def assess_answers(
@@ -64,7 +63,7 @@ def assess_answers(
     lessons: Sequence[Memory],
     never_send: Sequence[str],
 ) -> AssessedAnswers:
-    """Find the candidates, what the second look is asked about them, and where lost checks are looked for.
+    """Find the candidates, what the second look is asked about them.
 
     :param never_send: glob patterns of files whose content must not be sent to a model.
     """
@@ -95,10 +94,7 @@ def assess_answers(
         for name, is_gone in read_earlier_verdicts(answer, question).items()
         if is_gone
     ]
-    search = build_check_search(
-        checked.findings, checked.lost_checks, change, versions, never_send=never_send, redact=redact_outgoing
-    )
-    return AssessedAnswers(candidates=candidates, second=second, gone=tuple(gone), search=search)
+    return AssessedAnswers(candidates=candidates, second=second, gone=tuple(gone))
 
 
 async def drop_unfit_suggestions(
@@ -109,16 +105,14 @@ async def drop_unfit_suggestions(
     return assessed.model_copy(update={"candidates": candidates})
 
 
-def weigh_claims(kept: Sequence[Finding], terms: ClaimTerms) -> tuple[Finding, ...]:
-    """The findings that the second look left, claims of a hidden failure with the confidence they have earned here."""
-    return tuple(_weigh_claim(each, terms) if each.rule.startswith(RULE) else each for each in kept)
+def weigh_claims(kept: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings that the second look left. A hidden failure is a remark: only a test that fails proves one."""
+    return tuple(_weigh_claim(each) if each.rule.startswith(RULE) else each for each in kept)
 
 
-def _weigh_claim(finding: Finding, terms: ClaimTerms) -> Finding:
-    confidence = round(finding.confidence * terms.reliability, 3)
-    severity = Severity.error if terms.blocks and confidence >= CERTAIN else finding.severity
-    is_doubted = finding.confidence >= CERTAIN > confidence >= HARDLY_BELIEVED
-    return finding.model_copy(update={"confidence": confidence, "severity": severity, "is_doubted": is_doubted})
+def _weigh_claim(finding: Finding) -> Finding:
+    severity = min(finding.severity, Severity.warning, key=lambda each: each.rank)
+    return finding.model_copy(update={"confidence": min(finding.confidence, _REMARK), "severity": severity})
 
 
 def _attach_memories(finding: Finding, lessons: Sequence[Memory]) -> Finding:

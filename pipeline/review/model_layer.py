@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from agents.llm.ask import ModelAnswer, Question, choose_after
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.review.layers import CheckedChange, ModelPart, skip_model
-from agents.review.model import CheckPlaces, Report, Verdicts, find_checks, keep_confirmed
+from agents.review.model import Report, Verdicts, keep_confirmed
 from domain.config.review import ReadMode
 from domain.gates import digest
 from domain.review.findings import Finding
@@ -72,13 +72,8 @@ class ModelLayer:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept, checks = weigh_claims(kept, checked.claim_terms), ()
-        if assessed.search is not None:
-            going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
-            third = await self._ask(calls, assessed.search, CheckPlaces, going_on, can_spare=can_spare)
-            answers.append(third)
-            checks = find_checks(third, assessed.search, checked.findings, checked.lost_checks)
-        return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked, checks)
+        kept = weigh_claims(kept)
+        return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked)
 
     def _can_spare(self, answers: Sequence[ModelAnswer]) -> bool:
         """Whether the review goes on without further answers if the money runs out: it has the most important ones.

@@ -9,7 +9,6 @@ from agents.review.layers import ModelPart
 from agents.review.model import ReviewQuestion, summarise_change
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
-from domain.review.lost_checks import FoundCheck
 from domain.review.review import LayerReport, ToolRun
 from domain.text.redaction import redact_outgoing
 from pipeline.review.model_answers import PreparedQuestions
@@ -30,14 +29,12 @@ def build_model_part(
     gone: Sequence[str],
     model: LanguageModel,
     unchecked: Sequence[Finding] = (),
-    checks: Sequence[FoundCheck] = (),
 ) -> ModelPart:
     """The contribution of layer 3 (pure).
 
     :param kept: findings that the second look confirmed.
     :param gone: names of earlier findings that the model calls gone.
     :param unchecked: remarks that no second look could check; their files count as unread, so that it is made up for.
-    :param checks: where checks stand that rules call lost.
     """
     remarks = Counter(each.path for each in unchecked)
     doubtful = [
@@ -59,7 +56,6 @@ def build_model_part(
         read=tuple(path for path in read if path not in remarks),
         gone=tuple(gone),
         summary=prepared.summary or summarise_change(answers[: len(prepared.plan.questions)], redact_outgoing),
-        checks=tuple(checks),
     )
 
 

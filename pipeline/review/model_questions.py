@@ -83,7 +83,6 @@ class ModelQuestions:
                 outlines=around.outlines,
                 related=around.related,
                 riskiest=riskiest,
-                suspected=checked.suspected,
             )
         )
         asked = {path for question in plan.questions for path in question.lines}

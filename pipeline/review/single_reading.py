@@ -7,12 +7,10 @@ from agents.llm.ask import ModelAnswer, ask, choose_after
 from agents.llm.models import LanguageModel, Models, ModelTier, Unusable
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.model import (
-    CheckPlaces,
     Intent,
     Report,
     Verdicts,
     build_questions,
-    find_checks,
     keep_confirmed,
 )
 from agents.toolbox import Toolbox
@@ -75,12 +73,8 @@ class SingleReading:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept, checks = weigh_claims(kept, checked.claim_terms), ()
-        if assessed.search is not None:
-            third = await ask(assessed.search, CheckPlaces, choose_after(model, answers), budget)
-            answers.append(third)
-            checks = find_checks(third, assessed.search, checked.findings, checked.lost_checks)
-        return build_model_part(prepared, answers, kept, (), model, unchecked, checks)
+        kept = weigh_claims(kept)
+        return build_model_part(prepared, answers, kept, (), model, unchecked)
 
     def _choose(self) -> LanguageModel | Unusable | str:
         """The model, or why none is asked."""
@@ -116,7 +110,6 @@ class SingleReading:
                 outlines=around.outlines,
                 related=around.related,
                 riskiest=riskiest,
-                suspected=checked.suspected,
             )
         )
         return PreparedQuestions(plan=plan)

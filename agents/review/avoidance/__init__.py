@@ -1,1 +1,1 @@
-"""Finds out where a change gives up in disguise, from the syntax of its files before and after."""
+"""Tells where a change gives up in disguise in a way that running its tests cannot tell."""

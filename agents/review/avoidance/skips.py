@@ -1,110 +1,149 @@
-"""Recognises how a test is skipped: by marks above it, options of its call, or what it does first."""
+"""Reads the tests of a file by their names, and how each is skipped or expected to fail whatever runs it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 
-from agents.review.avoidance.calls import CALLS
-from agents.review.avoidance.leaves import join_text, list_leaves
-from agents.syntax.trees import SyntaxNode
+from agents.review.avoidance.text import LONGEST, blank_literals
 
-_MARKED = re.compile(
-    r"\bmark \. (skip|skipif|xfail)\b|\bunittest \. skip\w*|\bexpectedFailure\b|@ skip\w*\b|@ (Disabled|Ignore)\w*|"
-    r"@ (En|Dis)abled(If|On)\w*|\bSkip =|\b(Explicit|Ignore)\b|\bignore\b|\bskip :|@ pytest \. skip"
-)
-_CONDITION = re.compile(
-    r"skipif|skip_?If|environ|[Gg]etenv|process \. env|skipUnless|platform|os \. name|win32|GOOS|runtime|"
-    r"EnabledOn|DisabledOn|EnabledIf|DisabledIf|"
-    r"RUBY_PLATFORM|RUBY_ENGINE|RUBY_VERSION|PHP_OS|PHP_VERSION|version_info|importorskip|find_spec|which|"
-    r"testing \. Short|extension_loaded|function_exists|cfg|target_os|OSTYPE|uname|command -v|IsOSPlatform|condition",
-)
-_SKIP_CALL = re.compile(
-    r"^(pytest \. (skip|xfail|importorskip)|self \. skipTest|t \. (Skip|Skipf|SkipNow|skip)|"
-    r"(skip|pending|omit)(?! [:+]?= | [,.\[])|"
-    r"\$ this -> (markTestSkipped|markTestIncomplete)|self :: markTest\w+|Assume \. \w+|Assumptions \. \w+|assume\w* |"
-    r"assumeTrue|assumeFalse|Assert \. (Ignore|Inconclusive)|this \. skip|raise unittest \. SkipTest|"
-    r"unittest \. skip|startSkipping|skip_test)\b"
-)
-_TEXTS = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
-_ALWAYS = re.compile(
-    r"(?i:skip_?if) \( (True|true|1|not False)\b|(?i:skip_?unless|run_?if) \( (False|false|0)\b|"
-    r"\bassumeTrue \( false|\bassumeFalse \( true"
-)
-"""Conditions that hold everywhere."""
-SKIPPING = frozenset({"skip", "todo", "fails", "fixme", "failing", "skipIf", "runIf"})
-_BODIES = frozenset({"block", "body_statement", "statement_block", "compound_statement", "statement_list", "do_block"})
+_JS = frozenset({".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts"})
+_BODY = 3  # lines after the first one of a test, where it may skip itself
+_ABOVE = 8  # lines of marks above a test
 
 
-def depends_on_condition(skip: str) -> bool:
-    """Whether a skip depends on something; what its reason says is no condition.
+@dataclass(frozen=True)
+class SkipSyntax:
+    """How the tests of a language stand in its text.
 
-    :param skip: how a test is skipped.
+    :param declares: the line of a test; the group ``name`` is its name, ``skip`` how the line itself skips it.
+    :param mark: a line above a test that skips it.
+    :param is_mark: any line that may stand between such a mark and the test.
+    :param inside: a statement that skips the test it begins.
     """
-    bare = _TEXTS.sub('""', skip)
-    return _CONDITION.search(bare) is not None and not _ALWAYS.search(bare)
+
+    declares: str
+    mark: str = "(?!)"
+    is_mark: str = "(?!)"
+    inside: str = "(?!)"
 
 
-def find_option(arguments: SyntaxNode) -> str:
-    """``{ skip: true }`` and RSpec's ``skip: "…"`` beside the title."""
-    for child in arguments.children:
-        if child.kind in {"object", "pair"} and (
-            found := re.search(r"\b(skip|todo|pending) (:|=>) (?!false)", join_text(child))
-        ):
-            return found[0]
-        if child.kind in {"arrow_function", "function_expression", "function"}:
-            break
+_PYTHON = SkipSyntax(
+    r"^\s*(?:async\s+)?(?:def|class)\s+(?P<name>[tT]est\w*)\s*[(:]",
+    r"^\s*@(?:pytest\.mark\.(?:skip|xfail)|unittest\.(?:skip|expectedFailure)|skip|expectedFailure)\b(?!\.)"
+    r"(?!.*\b(?:condition|raises)\s*=)(?!\(\s*(?:sys|os|platform|not|[A-Z_]{3,}|is_|has_)\b)",
+    r"^\s*@|^\s*\)\s*$",
+    r"^\s*(?:pytest\.(?:skip|xfail)\(|self\.skipTest\(|raise\s+(?:unittest\.)?SkipTest\b)",
+)
+_SCRIPT = SkipSyntax(
+    r"^\s*(?:[\w]+\.)?(?P<skip>(?:x(?=it|describe|test|context)))?(?:it|test|describe|context|specify|suite)\b"
+    r"(?P<chain>(?:\.\w+)*)\s*(?:\([^()]*\)\s*)?\(\s*(?P<quote>[\"'`])(?P<name>.+?)(?P=quote)",
+)
+_GO = SkipSyntax(
+    r"^func\s+(?:\([^)]*\)\s*)?(?P<name>(?:Test|Fuzz)\w*)\s*\(", inside=r"^\s*\w+\.(?:Skip|Skipf|SkipNow)\("
+)
+_RUST = SkipSyntax(
+    r"^\s*(?:pub\s+)?(?:async\s+)?fn\s+(?P<name>\w+)\s*(?:<[^>]*>)?\(", r"^\s*#\[ignore\b", r"^\s*#\[|^\s*\)\]|^\s*///?"
+)
+_JAVA = SkipSyntax(
+    r"^\s*(?:(?:public|private|protected|internal|static|final|abstract|async|suspend|open|override)\s+)*"
+    r"(?:[\w<>\[\].?,]+\s+|fun\s+)(?P<name>`[^`]+`|\w+)\s*(?:\([^;]*$|\{\s*$)",
+    r"^\s*@(?:.*\s@)?(?:Disabled|Ignore)\b(?!For|If|On)|^\s*\[.*\b(?:Ignore|Explicit)\b|^\s*\[.*\bSkip\s*=",
+    r"^\s*@|^\s*\[|^\s*\)\s*$|^\s*//",
+)
+_RUBY = SkipSyntax(
+    r"^\s*(?:(?P<skip>x(?=it|describe|specify|context|example))?(?:it|describe|context|specify|example|should|test)\s*\(?"
+    r"\s*(?P<quote>[\"'])(?P<quoted>.+?)(?P=quote)|def\s+(?P<name>test_\w+[?!]?))",
+    inside=r"^\s*(?:skip|pending|omit)(?:\s*\(?[\"'].*[\"']\)?)?\s*$",
+)
+_PHP = SkipSyntax(
+    r"^\s*(?:(?:public|final|static)\s+)*function\s+(?P<name>\w+)\s*\(",
+    inside=r"^\s*(?:\$this->|self::|static::)markTest(?:Skipped|Incomplete)\(",
+)
+_BATS = SkipSyntax(r"^\s*@test\s+[\"'](?P<name>.+?)[\"']\s*\{", inside=r"^\s*skip(?:\s|$)")
+_BY_SUFFIX: Mapping[str, SkipSyntax] = {
+    **dict.fromkeys([".py"], _PYTHON),
+    **dict.fromkeys(_JS, _SCRIPT),
+    **dict.fromkeys([".java", ".kt", ".cs", ".scala"], _JAVA),
+    ".go": _GO,
+    ".rs": _RUST,
+    ".rb": _RUBY,
+    ".php": _PHP,
+    ".bats": _BATS,
+}
+_CHAIN_SKIPS = re.compile(r"\.(?:skip|todo|fails|failing|fixme)\b(?!If)")
+_CONDITION = re.compile(r"\b(?:skipif|skip_?If|skipUnless|runIf)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class NamedTest:
+    """A test of a file.
+
+    :param line: from 1.
+    :param skip: the line that skips it; empty if it runs.
+    """
+
+    name: str
+    line: int
+    skip: str = ""
+
+
+def reads_tests(path: str) -> bool:
+    """Whether tests of such a file are known."""
+    return PurePosixPath(path).suffix in _BY_SUFFIX
+
+
+def list_tests(path: str, text: str) -> list[NamedTest]:
+    """The tests of a file; functions of a test file that are none count as some that run."""
+    syntax = _BY_SUFFIX.get(PurePosixPath(path).suffix)
+    return [] if syntax is None else list(_read_tests(syntax, text.split("\n"), blank_literals(path, text).split("\n")))
+
+
+def find_newly_skipped(path: str, before: str, after: str) -> Iterator[NamedTest]:
+    """The tests that ran and are skipped now; a name that several tests have tells nothing."""
+    old, new = (_index(list_tests(path, text)) for text in (before, after))
+    return (test for name, test in new.items() if test.skip and name in old and not old[name].skip)
+
+
+def _index(tests: Sequence[NamedTest]) -> dict[str, NamedTest]:
+    found: dict[str, list[NamedTest]] = {}
+    for each in tests:
+        found.setdefault(each.name, []).append(each)
+    return {name: there[0] for name, there in found.items() if len(there) == 1}
+
+
+def _read_tests(syntax: SkipSyntax, lines: Sequence[str], bare: Sequence[str]) -> Iterator[NamedTest]:
+    declares = re.compile(syntax.declares)
+    for index, line in enumerate(lines):
+        if len(line) > LONGEST or not bare[index].strip() or (found := declares.match(line)) is None:
+            continue
+        names = found.groupdict()
+        name = next((names[key] for key in ("name", "quoted") if names.get(key)), "")
+        by_itself = names.get("skip") or _CHAIN_SKIPS.search(names.get("chain") or "")
+        skip = line if by_itself else _find_mark(syntax, lines, bare, index) or _find_inside(syntax, lines, bare, index)
+        yield NamedTest(name, index + 1, skip.strip()[:120])
+
+
+def _find_mark(syntax: SkipSyntax, lines: Sequence[str], bare: Sequence[str], at: int) -> str:
+    for index in range(at - 1, max(-1, at - 1 - _ABOVE), -1):
+        if re.match(syntax.mark, bare[index]) and not _CONDITION.search(bare[index]):
+            return lines[index]
+        if not re.match(syntax.is_mark, lines[index]):
+            return ""
     return ""
 
 
-def find_mark(marks: Sequence[SyntaxNode]) -> str:
-    """How a test is skipped by what is written above it."""
-    for mark in marks:
-        bare = " ".join(leaf for leaf in list_leaves(mark) if leaf[:1] not in "\"'")
-        if "parametrize" not in bare and _MARKED.search(bare):
-            return join_text(mark)
-    return ""
-
-
-def find_skip(node: SyntaxNode) -> str:
-    """How a test skips itself, or ends before it checks anything."""
-    body = next((child for child in reversed(node.children) if child.kind in _BODIES or child.children), None)
-    while body is not None and body.kind != "statement_list":
-        inner = body.find(*_BODIES)
-        if inner is None:
-            break
-        body = inner
-    if body is None:
-        return ""
-    statements = [child for child in body.children if child.children or child.kind.endswith("statement")]
-    for index, statement in enumerate(statements):
-        text = join_text(statement)
-        if _SKIP_CALL.match(text):
-            return text[:120]
-        if statement.kind.startswith(("if", "unless")) and (found := _find_inner_skip(statement)):
-            return f"{text.partition('{')[0][:80]} {found}"
-        if _ends(statement, text) and index < len(statements) - 1:
-            return "return before the end"
-        if len(statements) == 1 and _NEVER.match(text):
-            return text[:60]
-        if index == 0 and statement.kind.startswith("if") and _EARLY.search(text):
-            return text[:80]
-    return ""
-
-
-_NEVER = re.compile(r"(if (\( )?(False|false|0)|unless (\( )?(True|true))\b")
-_EARLY = re.compile(r"^if .*[):{ ] ?(\{ )?return ?;? ?\}?$")
-"""A condition at the beginning of a test that does nothing but end it."""
-
-
-def _ends(statement: SyntaxNode, text: str) -> bool:
-    is_return = statement.kind in {"return_statement", "return", "return_expression"}
-    is_return |= statement.kind == "expression_statement" and text.split()[:1] == ["return"]
-    return is_return and len(text.split()) <= 2
-
-
-def _find_inner_skip(statement: SyntaxNode) -> str:
-    for each in statement.walk():
-        if each.kind in CALLS or each.kind in {"raise_statement", "expression_statement"}:
-            text = join_text(each)
-            if _SKIP_CALL.match(text):
-                return text[:80]
+def _find_inside(syntax: SkipSyntax, lines: Sequence[str], bare: Sequence[str], at: int) -> str:
+    indent = len(lines[at]) - len(lines[at].lstrip())
+    depths = set[int]()
+    for index in range(at + 1, min(len(lines), at + 1 + _BODY)):
+        line = bare[index]
+        if not line.strip() or line.strip() in {"{", "begin"}:
+            continue
+        depth = len(line) - len(line.lstrip())
+        depths.add(depth)
+        if depth <= indent or depth > min(depths) or re.match(r"\s*(if|unless|when|case|for|while|with)\b", line):
+            return ""
+        if re.match(syntax.inside, line):
+            return lines[index]
     return ""

@@ -2,10 +2,9 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from agents.review.avoidance.detection import detect
-from agents.review.avoidance.repository_context import UNKNOWN, RepositoryContext, look_around
 from agents.review.checks.inputs import ToolReport
 from agents.review.checks.results import ToolExecution
 from agents.review.checks.worker_pool import WorkerBudget
@@ -25,9 +24,7 @@ from domain.review.avoidance import (
 from domain.review.changes import Change, FileVersions
 from domain.review.checks import CheckName
 from domain.review.findings import Category, Layer, RawFinding, Severity
-from domain.review.lost_checks import NOTHING_LOST, LostChecks
 from safety.containment import CodeOrigin
-from workspace.objects import Code
 
 TOOL = CheckName.avoidance
 _USUAL = AvoidanceSettings()
@@ -38,17 +35,13 @@ class AvoidanceCheck:
     """How a change is looked at.
 
     :param settings: what the repository switched off is left out, but not in Forge's own changes.
-    :param asked: what people asked for; it excuses what it names.
     :param owned: Forge proposed the change: its agent takes back what is certain before a person is bothered.
     :param records: how each detector did in this repository, by its rule.
-    :param around: what the repository says of its tests besides.
     """
 
     settings: AvoidanceSettings = _USUAL
-    asked: str = ""
     owned: bool = False
     records: Mapping[str, DetectorRecord] = field(default_factory=dict[str, DetectorRecord])
-    around: RepositoryContext = UNKNOWN
 
     @property
     def claim_terms(self) -> ClaimTerms:
@@ -59,17 +52,6 @@ class AvoidanceCheck:
         record = self.records.get(kind.rule)
         is_wanted = self.settings.of(kind) is not AvoidanceReaction.off
         return ClaimTerms(is_wanted=is_wanted, reliability=1.0 if record is None else record.reliability)
-
-    def choose_sought(self, checks: LostChecks, *, from_fork: bool) -> LostChecks:
-        """Those that a model may find elsewhere: none of Forge's own changes, nor of a fork.
-
-        Agents take back what rules call lost, and a stranger's change waits for a person in any case.
-        """
-        return NOTHING_LOST if self.owned or from_fork else checks
-
-    async def look_around(self, code: Code, change: Change) -> "AvoidanceCheck":
-        """The same with what surrounds a change in its repository."""
-        return replace(self, around=await look_around(code, change))
 
 
 async def check(
@@ -89,13 +71,12 @@ async def check(
         return ToolExecution(TOOL, Layer.static, ToolReport(problem=where.refusal), 0.0, where.refusal)
     try:
         budget = WorkerBudget(toolbox.pool, toolbox.seconds)
-        done = await detect(change, versions, budget, how.asked, how.around)
+        done = await detect(change, versions, budget)
     except ToolError as error:
         return ToolExecution(TOOL, Layer.static, ToolReport(problem=str(error)), time.monotonic() - started)
     wanted = [each for each in done.found if how.owned or how.settings.of(each.kind) is not AvoidanceReaction.off]
     found = build_findings(wanted, how.records, owned=how.owned)
-    suspected = tuple(each for each in wanted if not each.excuse and each.confidence < CERTAIN)
-    report = ToolReport(tuple(found), files=done.files, problem=done.problem, suspected=suspected, checks=done.checks)
+    report = ToolReport(tuple(found), files=done.files, problem=done.problem)
     return ToolExecution(TOOL, Layer.static, report, time.monotonic() - started)
 
 

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from domain.review.avoidance import Avoidance
 from domain.review.changes import Change, ChangeStatus, ContentKind, FileChange, FileVersions
 from domain.review.findings import RawFinding
-from domain.review.lost_checks import NOTHING_LOST, LostChecks
 
 _LONGEST_PATH, _LONGEST_NAME = 1000, 250
 MOST_TAKEN_IN = 4_000
@@ -72,8 +70,6 @@ class ToolReport:
         count.
     :param problem: what it could not do.
     :param note: what people should know although it is no problem.
-    :param suspected: what it found and is not sure of: for who reads the change, not for people.
-    :param checks: checks that it calls lost, and where they may stand; for the model.
     """
 
     head: tuple[RawFinding, ...] = ()
@@ -83,8 +79,6 @@ class ToolReport:
     read: frozenset[str] = frozenset()
     problem: str | None = None
     note: str | None = None
-    suspected: tuple[Avoidance, ...] = ()
-    checks: LostChecks = NOTHING_LOST
 
 
 def list_checked_files(change: Change, versions: Mapping[str, FileVersions]) -> tuple[CheckedFile, ...]:

@@ -11,10 +11,8 @@ from agents.review.checks.limits import limit_findings
 from agents.review.checks.merging import merge_findings
 from domain.github.dependencies import DependencyChange
 from domain.paths import is_lock, is_manifest
-from domain.review.avoidance import Avoidance
 from domain.review.changes import Change
 from domain.review.findings import Finding, Layer, RawFinding
-from domain.review.lost_checks import NOTHING_LOST, LostChecks
 from domain.review.review import LayerReport, ToolRun
 from domain.text.redaction import redact_finding
 from safety.containment import CodeOrigin
@@ -27,16 +25,12 @@ class CheckReport:
     :param findings: the most severe first.
     :param silencing: how many added lines silence a tool.
     :param read_by: path at head → the linters of its language that read it.
-    :param suspected: where it may give up in disguise.
-    :param checks: what seems to be lost of its tests.
     """
 
     findings: tuple[Finding, ...]
     layers: tuple[LayerReport, ...]
     silencing: int = 0
     read_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    suspected: tuple[Avoidance, ...] = ()
-    checks: LostChecks = NOTHING_LOST
 
 
 @dataclass(frozen=True)
@@ -63,9 +57,7 @@ def build_result(
     layers = _add_suppressions(_build_layers(outcomes, not_compared), silenced, origin)
     layers = tuple(layer.model_copy(update={"cut": cut[layer.layer]}) for layer in layers)
     lines = suppressions.count_lines(silenced) if suppressions.is_honoured(origin) else 0
-    suspected = tuple(each for outcome in outcomes for each in outcome.report.suspected)
-    checks = next((each.report.checks for each in outcomes if each.report.checks.lost), NOTHING_LOST)
-    return CheckReport(kept, layers, lines, _map_readers(outcomes), suspected, checks)
+    return CheckReport(kept, layers, lines, _map_readers(outcomes))
 
 
 def explain_not_compared(change: Change, dependencies: Sequence[DependencyChange] | None) -> str | None:

@@ -2,13 +2,10 @@
 
 from agents.review.model.answers import Report, extract_findings, read_earlier_verdicts, summarise_change
 from agents.review.model.file_selection import ReadingLimits, find_current_line, narrow_change
-from agents.review.model.lost_checks import CheckPlaces, CheckSearch, build_check_search, find_checks
 from agents.review.model.questions import EarlierFinding, Intent, QuestionPlan, ReviewQuestion, build_questions
 from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed
 
 __all__ = [
-    "CheckPlaces",
-    "CheckSearch",
     "EarlierFinding",
     "Intent",
     "QuestionPlan",
@@ -16,11 +13,9 @@ __all__ = [
     "Report",
     "ReviewQuestion",
     "Verdicts",
-    "build_check_search",
     "build_questions",
     "build_second_look",
     "extract_findings",
-    "find_checks",
     "find_current_line",
     "keep_confirmed",
     "narrow_change",

@@ -13,7 +13,6 @@ from agents.review.model.file_selection import FileSelection, ReadingLimits, sel
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import RenderedFile, clean_name, excerpt, render_safely
 from domain.globs import matches
-from domain.review.avoidance import Avoidance
 from domain.review.changes import Change, FileVersions, SkippedFile
 from domain.review.findings import RawFinding
 from domain.review.outline import Outline
@@ -21,7 +20,6 @@ from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
 
 _MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that the model does not repeat them
-_LONGEST_SUSPICION = 200  # characters
 _AROUND = 5  # lines around an earlier finding
 _COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,1000}>")
@@ -103,7 +101,6 @@ def build_questions(
     outlines: Mapping[str, Outline] | None = None,
     related: Sequence[RelatedCode] = (),
     riskiest: Collection[str] = (),
-    suspected: Sequence[Avoidance] = (),
 ) -> QuestionPlan:
     """The questions about a change: one if it is small.
 
@@ -117,7 +114,6 @@ def build_questions(
     :param outlines: path → what surrounds the changed lines of this file.
     :param related: code of other files that the change touches by name, the most telling first.
     :param riskiest: paths to ask about before all others.
-    :param suspected: where rules think that the change may give up in disguise.
     """
     withheld = find_withheld_lines(found)
     reading = select_files(
@@ -132,7 +128,7 @@ def build_questions(
     )
     again = _assign_earlier(reading, [item for item in earlier if not matches(item.path, never_send)])
     groups = [*reading.groups, *([()] if len(again) > len(reading.groups) else [])]
-    shown = _Shown(change, versions, found, withheld, intent, redact, related, suspected)
+    shown = _Shown(change, versions, found, withheld, intent, redact, related)
     asked = tuple(
         shown.build_question(f"model review {number} of {len(groups)}", group, earlier)
         for number, (group, earlier) in enumerate(zip(groups, again, strict=True), 1)
@@ -177,7 +173,6 @@ class _Shown:
     intent: Intent
     redact: Redact
     related: Sequence[RelatedCode]
-    suspected: Sequence[Avoidance]
 
     def build_question(
         self, key: str, group: Sequence[RenderedFile], earlier: Sequence[EarlierFinding]
@@ -193,7 +188,6 @@ class _Shown:
             *(shown.text for shown in group),
             *render_related([each for each in self.related if each.of in paths], redact),
             *_list_reported([finding for finding in self.found if finding.path in paths], redact),
-            *_list_suspected([each for each in self.suspected if each.path in paths], redact),
             *map(self._render_earlier, earlier),
         ]
         lines: dict[str, tuple[int, ...]] = {}
@@ -237,14 +231,6 @@ def _render_intent(intent: Intent, redact: Redact) -> list[str]:
 def _list_reported(found: Sequence[RawFinding], redact: Redact) -> list[str]:
     listed = [f"{clean_name(finding.where)} {finding.rule}" for finding in found[:_MOST_REPORTED]]
     return ["== already reported", *map(redact, listed)] if listed else []
-
-
-def _list_suspected(suspected: Sequence[Avoidance], redact: Redact) -> list[str]:
-    listed = [
-        f"{clean_name(each.path)}:{each.line or 1} {flatten_markdown(each.what, _LONGEST_SUSPICION)}"
-        for each in suspected[:_MOST_REPORTED]
-    ]
-    return ["== suspected by rules that are often wrong", *map(redact, listed)] if listed else []
 
 
 def _assign_earlier(reading: FileSelection, earlier: Sequence[EarlierFinding]) -> list[list[EarlierFinding]]:

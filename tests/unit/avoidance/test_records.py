@@ -4,7 +4,7 @@ import pytest
 
 from domain.review.avoidance import CERTAIN, Avoidance, AvoidanceKind, DetectorRecord, apply_records, list_certain
 
-FOUND = Avoidance(kind=AvoidanceKind.test_removed, path="a.py", what="The test `a` is gone.", confidence=0.9)
+FOUND = Avoidance(kind=AvoidanceKind.test_skipped, path="a.py", what="The test `a` is skipped.", confidence=0.9)
 
 
 @pytest.mark.parametrize(
@@ -17,4 +17,4 @@ def test_false_alarms_count_against_it(found: int, dismissed: int, is_certain: b
 
 
 def test_other_detectors_are_left_alone() -> None:
-    assert apply_records([FOUND], {AvoidanceKind.work_left_out.rule: DetectorRecord(9, 9)}) == [FOUND]
+    assert apply_records([FOUND], {AvoidanceKind.failure_ignored.rule: DetectorRecord(9, 9)}) == [FOUND]
