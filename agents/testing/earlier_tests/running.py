@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from agents.testing.command_detection import is_missing
 from agents.testing.earlier_tests.choice import Entry
+from agents.testing.earlier_tests.names import find_missing
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.texts import Version
 from agents.testing.runners.facts import MANIFESTS, RepositoryFacts
@@ -49,7 +50,9 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
     tests = [case for case in result.cases if not stands_for_file(case) and not _names_whole_file(case, files)]
     own = [_place(case, files) for case in tests]
     cases = {case.id: case for case in own}
-    loading = {case.path: case.details or case.message for case in result.cases if stands_for_file(case) and case.path}
+    whole = [case for case in result.cases if stands_for_file(case) and case.path]
+    told = {case.path or "": case.details or case.message for case in whole}
+    loading = {path: text if find_missing(text) else result.output for path, text in told.items()}
     seen = {case.path for case in cases.values()}
     silent = [path for path in files if path not in seen and path not in loading]
     if silent and not result.is_successful:
