@@ -37,7 +37,7 @@ _COBERTURA = (
 def read_report(request: Any) -> JsonValue:
     """The cases of a report of any form."""
     document = base64.b64decode(request["document"])
-    place = reports.Place(request["root"], request["paths"], request["sources"])
+    place = reports.RepositoryPlace(request["root"], request["paths"], request["sources"])
     return _answer(lambda: [case.model_dump(mode="json") for case in reports.parse(request["format"], document, place)])
 
 

@@ -14,7 +14,7 @@ from agents.testing.command_detection import DetectedCommands
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute
 from agents.testing.runners.facts import MANIFESTS, RepositoryFacts
-from agents.testing.runners.reports import Place
+from agents.testing.runners.reports import RepositoryPlace
 from agents.testing.runners.runner import ProjectCommand
 from agents.testing.test_selection import (
     CONFIGURED,
@@ -418,14 +418,14 @@ class _CheckoutRunner:
             return (), str(error)
         return await asyncio.to_thread(_redact_cases, cases), ""
 
-    async def _locate(self, command: ProjectCommand) -> Place:
+    async def _locate(self, command: ProjectCommand) -> RepositoryPlace:
         """What is needed to know the files of tests: their paths, and their texts where a report names no file."""
         root = str(self._checkout.code_inside)
         runner = command_detection.find_runner(command, self._facts)
         paths = [] if runner is None else [path for path in self._paths if runner.owns(path)]
         if command.report.file or not paths:
-            return Place(root, paths)
-        return Place(root, paths, await self._tester.load_texts(self._commit, paths))
+            return RepositoryPlace(root, paths)
+        return RepositoryPlace(root, paths, await self._tester.load_texts(self._commit, paths))
 
     async def _read_coverage(self, command: ProjectCommand) -> str:
         """Read its coverage report; what is wrong with the report, or empty."""

@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from agents.testing.junit import MOST_CASES
-from agents.testing.runners.reports import Place
+from agents.testing.runners.reports import RepositoryPlace
 from agents.testing.runners.runner import ReportFormat
 from agents.testing.test_selection import Selection
 from agents.testing.xml import MOST_BYTES
@@ -28,7 +28,7 @@ class _Cases(BaseModel):
 
 
 async def read_cases(
-    form: ReportFormat, document: bytes, place: Place, pool: WorkerPool, seconds: float = _SECONDS
+    form: ReportFormat, document: bytes, place: RepositoryPlace, pool: WorkerPool, seconds: float = _SECONDS
 ) -> tuple[TestCase, ...]:
     """The tests of a report.
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from agents.testing.runners.facts import RepositoryFacts
-from agents.testing.runners.runner import Report, Runner, strip_path
+from agents.testing.runners.runner import ReportPlace, Runner, strip_path
 from domain.runs.testing import Framework
 
 _GO_TESTS = re.compile(r"_test\.go$")
@@ -35,7 +35,7 @@ def find_go(facts: RepositoryFacts) -> Runner | None:
         "because `go.mod` makes it a Go module",
         _GO_TESTS,
         ("go", "test", "-v"),
-        Report(format="go", file=""),
+        ReportPlace(format="go", file=""),
         everything=("./...",),
         select=select,
         before=_JOINED,
@@ -61,7 +61,7 @@ def find_cargo(facts: RepositoryFacts) -> Runner | None:
         "because `Cargo.toml` makes it a Rust package",
         _RUST_SOURCES,
         ("cargo", "test", "--no-fail-fast"),
-        Report(format="cargo", file=""),
+        ReportPlace(format="cargo", file=""),
         select=select,
         before=_JOINED,
         shown="cargo test --no-fail-fast",
@@ -137,6 +137,6 @@ def find_dotnet(facts: RepositoryFacts) -> Runner | None:
         "because there is a project of .NET",
         _DOTNET_TESTS,
         ("dotnet", "test", "--logger", "trx;LogFileName=dotnet.trx", "--results-directory", "{results}"),
-        Report(format="trx", file="dotnet.trx"),
+        ReportPlace(format="trx", file="dotnet.trx"),
         select=select,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from agents.testing.runners.facts import RepositoryFacts
-from agents.testing.runners.runner import Report, Runner, match_names, strip_path
+from agents.testing.runners.runner import ReportPlace, Runner, match_names, strip_path
 from domain.runs.testing import Framework
 
 _SOURCE = r"\.[cm]?[jt]sx?$"
@@ -100,7 +100,7 @@ def _make_jest(call: _Call, reason: str, is_whole: bool) -> Runner:
         reason,
         _NAMED_TESTS,
         ("npx", "--no-install", "jest", "--ci", *options, *report),
-        Report(format="jest", file="jest.json"),
+        ReportPlace(format="jest", file="jest.json"),
         call.environment,
         call.places,
         lambda files, names: ("--runTestsByPath", *files, *(_flag("-t", names))),
@@ -117,7 +117,7 @@ def _make_vitest(call: _Call, reason: str, is_whole: bool) -> Runner:
         reason,
         _NAMED_TESTS,
         ("npx", "--no-install", "vitest", "run", *options, *report, "--includeTaskLocation"),
-        Report(format="jest", file="vitest.json"),
+        ReportPlace(format="jest", file="vitest.json"),
         call.environment,
         places,
         lambda files, names: (*files, *_flag("-t", names)),
@@ -133,7 +133,7 @@ def _make_mocha(call: _Call, reason: str, is_whole: bool) -> Runner:
         reason,
         _MOCHA_TESTS,
         ("npx", "--no-install", "mocha", *options, *report),
-        Report(format="mocha", file="mocha.json"),
+        ReportPlace(format="mocha", file="mocha.json"),
         call.environment,
         call.places,
         lambda files, names: (*files, *_flag("--grep", names)),
@@ -175,7 +175,7 @@ def _make_node(call: _Call, reason: str, is_whole: bool) -> Runner:
         reason,
         _NODE_TESTS,
         ("node", "--test", *options, *report),
-        Report(format="node", file="node.json"),
+        ReportPlace(format="node", file="node.json"),
         call.environment,
         everything=call.places,
         can_name=False,

@@ -28,7 +28,7 @@ from domain.runs.testing import (
 
 
 @dataclass(frozen=True)
-class Place:
+class RepositoryPlace:
     """Where the tests ran.
 
     :param root: absolute path of the repository, as they saw it.
@@ -41,7 +41,7 @@ class Place:
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def parse(form: ReportFormat, document: bytes, place: Place) -> tuple[TestCase, ...]:
+def parse(form: ReportFormat, document: bytes, place: RepositoryPlace) -> tuple[TestCase, ...]:
     """The tests of a report, each once, in its order.
 
     :raises ToolError: it is not of this form, or is too large.
@@ -63,7 +63,7 @@ _READERS: Mapping[str, Callable[[bytes, Collection[str], Mapping[str, str]], Ite
 }
 
 
-def _bound(ended: Iterator[Ended], place: Place) -> Iterator[TestCase]:
+def _bound(ended: Iterator[Ended], place: RepositoryPlace) -> Iterator[TestCase]:
     """The cases, with everything in them made short and harmless."""
     names, texts = junit.Room(junit.MOST_NAMES), junit.Room(junit.MOST_TEXTS)
     for count, each in enumerate(ended):
@@ -89,7 +89,7 @@ def _bound(ended: Iterator[Ended], place: Place) -> Iterator[TestCase]:
         )
 
 
-def _complete(case: TestCase, place: Place) -> TestCase:
+def _complete(case: TestCase, place: RepositoryPlace) -> TestCase:
     """The case with the path of its file, where its report names only a class or the end of the path."""
     if case.path in place.paths or (case.path is None and "::" not in case.id):
         return case

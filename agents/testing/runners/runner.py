@@ -14,7 +14,7 @@ ReportFormat = Literal["junit", "jest", "mocha", "node", "rspec", "trx", "go", "
 _MOST_NAMED = 500  # files or tests on one command line; with more, all are run
 
 
-class Report(BaseModel):
+class ReportPlace(BaseModel):
     """Where a command says how each test ended.
 
     :param file: its name in the folder for results; empty if that is what the command prints.
@@ -26,7 +26,7 @@ class Report(BaseModel):
     file: str = "junit.xml"
 
 
-JUNIT = Report()
+JUNIT = ReportPlace()
 
 
 class ProjectCommand(BaseModel):
@@ -46,7 +46,7 @@ class ProjectCommand(BaseModel):
     words: tuple[str, ...]
     framework: Framework = Framework.other
     environment: tuple[tuple[str, str], ...] = ()
-    report: Report = JUNIT
+    report: ReportPlace = JUNIT
     writes_report: bool = False
     is_configured: bool = False
     results: str = ""
@@ -84,7 +84,7 @@ class Runner:
     reason: str
     collects: re.Pattern[str]
     words: tuple[str, ...]
-    report: Report = JUNIT
+    report: ReportPlace = JUNIT
     environment: tuple[tuple[str, str], ...] = ()
     everything: tuple[str, ...] = ()
     select: Naming = _name_files

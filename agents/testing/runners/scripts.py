@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from agents.testing.runners.facts import RepositoryFacts
-from agents.testing.runners.runner import Report, Runner, strip_path
+from agents.testing.runners.runner import ReportPlace, Runner, strip_path
 from domain.runs.testing import Framework
 
 _RSPEC_TESTS = re.compile(r"_spec\.rb$")
@@ -36,7 +36,7 @@ def find_rspec(facts: RepositoryFacts) -> Runner | None:
         "because there are specs",
         _RSPEC_TESTS,
         (*_bundle(facts), "rspec", "--format", "documentation", "--format", "json", "--out", "{results}/rspec.json"),
-        Report(format="rspec", file="rspec.json"),
+        ReportPlace(format="rspec", file="rspec.json"),
         select=select,
     )
 
@@ -57,7 +57,7 @@ def find_minitest(facts: RepositoryFacts) -> Runner | None:
         "because there are Ruby tests",
         _MINITEST_TESTS,
         (*start, "-e", _REQUIRE, "--"),
-        Report(format="minitest", file=""),
+        ReportPlace(format="minitest", file=""),
         everything=(*tests, "-v"),
         select=select,
         shown=" ".join(("ruby -Ilib -Itest",)),
@@ -108,7 +108,7 @@ def find_bats(facts: RepositoryFacts) -> Runner | None:
         "because there are tests of bats",
         _BATS_TESTS,
         ("bats", "--report-formatter", "junit", "--output", "{results}"),
-        Report(format="junit", file="report.xml"),
+        ReportPlace(format="junit", file="report.xml"),
         everything=tuple(tests),
         select=select,
     )

@@ -11,7 +11,7 @@ import pytest
 
 from agents.testing.runners import RepositoryFacts, Runner, choose_runner
 from agents.testing.runners.facts import MANIFESTS
-from agents.testing.runners.reports import Place, parse
+from agents.testing.runners.reports import RepositoryPlace, parse
 from agents.testing.runners.runner import ReportFormat
 from domain.errors import ToolError
 from domain.runs.testing import CaseOutcome, TestCase
@@ -380,7 +380,7 @@ def run(tmp_path: Path) -> Run:
         report = command.report
         document = (results / report.file).read_bytes() if report.file else done.stdout
         owned = {path: text for path, text in example.files.items() if runner.owns(path)}
-        cases = parse(report.format, document, Place(str(tmp_path), [*owned], owned))
+        cases = parse(report.format, document, RepositoryPlace(str(tmp_path), [*owned], owned))
         return done.returncode, {case.id: case for case in cases}
 
     return run_files
@@ -424,7 +424,7 @@ def test_a_class_of_surefire_or_gradle_is_found_in_its_file() -> None:
 <testcase name="skips" classname="com.a.SmallTest$Inner"><skipped/></testcase>
 <testcase name="cases(int)[2] \xc3\xa9 b" classname="com.a.SmallTest"/></testsuite></testsuites>"""
     path = "core/src/test/java/com/a/SmallTest.java"
-    cases = parse("junit", document, Place("/w", [path, "core/src/test/java/com/b/SmallTest.java"]))
+    cases = parse("junit", document, RepositoryPlace("/w", [path, "core/src/test/java/com/b/SmallTest.java"]))
     assert {case.id: case.outcome for case in cases} == {
         f"{path}::com.a.SmallTest::passes": P,
         f"{path}::com.a.SmallTest::fails": F,
@@ -453,7 +453,7 @@ def test_a_report_of_dotnet_is_read() -> None:
 <UnitTest id="1"><TestMethod className="A.SmallTests" name="Passes"/></UnitTest>
 <UnitTest id="2"><TestMethod className="A.SmallTests" name="Cases"/></UnitTest>
 <UnitTest id="3"><TestMethod className="A.SmallTests" name="Skips"/></UnitTest></TestDefinitions></TestRun>"""
-    cases = parse("trx", document.encode(), Place("/w", ["t/SmallTests.cs"]))
+    cases = parse("trx", document.encode(), RepositoryPlace("/w", ["t/SmallTests.cs"]))
     assert {case.id: case.outcome for case in cases} == {
         "t/SmallTests.cs::A.SmallTests::Passes": P,
         't/SmallTests.cs::A.SmallTests::Cases(a: "é b")': F,
@@ -465,4 +465,4 @@ def test_a_report_of_dotnet_is_read() -> None:
 @pytest.mark.parametrize("form", ["junit", "jest", "mocha", "node", "rspec", "trx"])
 def test_what_is_no_report_is_refused(form: ReportFormat) -> None:
     with pytest.raises(ToolError):
-        parse(form, b"{[<", Place("/w"))
+        parse(form, b"{[<", RepositoryPlace("/w"))
