@@ -403,8 +403,13 @@ class CodeHost(Conversation, Merging, Issues, PullRequests, Actions, Deployments
         """The commits of a pull request, oldest first; GitHub lists at most :data:`MOST_COMMITS`."""
         ...
 
-    async def pushes_to(self, repository: RepositoryRef, branch: str) -> Sequence[Push]:
-        """Who moved a branch of the repository when; nothing where GitHub keeps no such list, or does not show it."""
+    async def pushes_to(self, repository: RepositoryRef, branch: str, age: timedelta | None = None) -> Sequence[Push]:
+        """Who moved a branch of the repository when, newest first.
+
+        Nothing where GitHub keeps no such list, or does not show it.
+
+        :param age: how far back, at least; None: all.
+        """
         ...
 
     async def open_pull_requests(self, repository: RepositoryRef, head_sha: str) -> Sequence[PullRequest]:

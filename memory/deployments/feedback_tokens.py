@@ -124,6 +124,11 @@ def authenticate(connection: Connection, token: str) -> FeedbackToken | None:
 def take_turn(connection: Connection, key: str, now: datetime) -> ReportTurn:
     """Ask for one report with a token, and count it if it may be made: for all processes together."""
     table = FeedbackTokenRow
+    seen = connection.execute(select(table.allowance, table.allowed_at).where(table.id == key)).one_or_none()
+    if seen is not None:  # who has to wait does not keep others waiting for the lock
+        turn = take_report(ReportAllowance(seen.allowance, seen.allowed_at), now)
+        if turn.wait:
+            return turn
     held = update(table).where(table.id == key).values(id=table.id).returning(table.allowance, table.allowed_at)
     kept = connection.execute(held).one_or_none()  # changes nothing, but takes the lock before anything is decided
     if kept is None:  # deleted a moment ago, with its repository

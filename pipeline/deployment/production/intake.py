@@ -1,10 +1,9 @@
 """Makes what monitoring reports durable: counts it and queues what follows from it, in one transaction."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import TypeVar
 
 from dbos import DBOSClient
 
@@ -21,8 +20,6 @@ from pipeline.durable.workflows import FEEDBACK, HOLD
 
 PATIENCE = 3.0
 """Seconds until a sender is told that nothing could be stored."""
-
-T = TypeVar("T")
 
 
 class TooManyReports(Exception):
@@ -48,6 +45,7 @@ class FeedbackIntake:
         self._client = client
         self._clock = clock
         self._patience = patience
+        self._turn = asyncio.Lock()  # many reports at once: each sees what those before it left of its token's share
 
     async def authenticate(self, token: str) -> FeedbackToken | None:
         """The token, and one of its reports counted; None if it is of no use.
@@ -65,7 +63,8 @@ class FeedbackIntake:
                 return None, timedelta()
             return known, feedback_tokens.take_turn(connection, known.id, now).wait
 
-        known, wait = await self._run(look)
+        async with self._limit_time(), self._turn:
+            known, wait = await self._database.run_in_transaction(look)
         if wait:
             raise TooManyReports(wait)
         return known
@@ -84,7 +83,8 @@ class FeedbackIntake:
             self._enqueue(connection, token.repository_id, recorded)
             return recorded
 
-        recorded = await self._run(store)
+        async with self._limit_time():
+            recorded = await self._database.run_in_transaction(store)
         BELL.ring(FEEDBACK.queue)
         return recorded
 
@@ -96,10 +96,6 @@ class FeedbackIntake:
         if recorded.held is not None:
             options = HOLD.build_options(**key, deployment=recorded.held)
             self._client.enqueue_in_transaction(connection, options, recorded.problem_id, recorded.held)
-
-    async def _run(self, work: Callable[[Connection], T]) -> T:
-        async with self._limit_time():
-            return await self._database.run_in_transaction(work)
 
     @asynccontextmanager
     async def _limit_time(self) -> AsyncGenerator[None]:
