@@ -101,7 +101,7 @@ async def test_t_b4_a_stranger_who_floods_with_commands(story: Story) -> None:
 
 
 async def test_t_b4_a_stranger_is_refused_once_for_each_comment(story: Story) -> None:
-    """In a private repository readers are colleagues. The quota of comments keeps strangers from more; all is audited."""
+    """Readers of a private repository are colleagues. The quota of comments stops strangers; all is audited."""
     repository, alice = story.repository({"README.md": "# Shop\n"})
     issue = await alice.open_issue(repository, "Prices", "They are wrong.")
     for login in ("mallory", "mallory", "bob", "mallory"):
