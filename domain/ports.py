@@ -46,6 +46,10 @@ class Conversation(Protocol):
         """Put a label on an issue or pull request; one it has already stays, and one that is new is created."""
         ...
 
+    async def remove_label(self, repository: RepositoryRef, number: int, label: str) -> None:
+        """Take a label off an issue or pull request, if it has it."""
+        ...
+
     async def edit_review_comment(self, repository: RepositoryRef, comment_id: int, body: str) -> None:
         """Change the App's own comment on a line of the diff.
 

@@ -40,13 +40,12 @@ def _name_parts(content: object) -> object:
     """Parts of text under the one name that the other formats have for them."""
     if not isinstance(content, list):
         return content
-    parts = cast(list[object], content)
-    return [
-        {**cast(dict[str, object], part), "type": "text"}
-        if isinstance(part, dict) and cast(dict[str, object], part).get("type") in _TEXTS
-        else part
-        for part in parts
-    ]
+    return [_name_part(part) for part in cast(list[object], content)]
+
+
+def _name_part(part: object) -> object:
+    known = cast(dict[str, object], part) if isinstance(part, dict) else {}
+    return {**known, "type": "text"} if known.get("type") in _TEXTS else part
 
 
 _Content = Annotated[Texts, BeforeValidator(_name_parts)]
