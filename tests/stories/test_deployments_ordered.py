@@ -87,3 +87,20 @@ async def test_an_order_for_what_was_not_merged_then_is_asked_again(story: Story
     assert "merged after the command was written" in story.answers(pull)[-1].body
     assert await scene.history() == []
     story.pass_over(pull)
+
+
+@on_one_database
+async def test_a_mistake_of_forges_own_at_one_command_is_answered_and_the_others_are_executed(
+    story: Story, service: ToyService
+) -> None:
+    scene = await open_deployments(story, service)
+    await scene.merge()
+    issue = await open_issue(scene)
+    database = story.forge.services.database
+    await database.run_in_transaction(lambda known: known.exec_driver_sql("ALTER TABLE deployments RENAME TO lost"))
+    said = await scene.comment(scene.carol, "/forge deploy staging\n/forge help", issue)
+    await database.run_in_transaction(lambda known: known.exec_driver_sql("ALTER TABLE lost RENAME TO deployments"))
+    assert "Forge made a mistake of its own" in said
+    assert "| command |" in said
+    assert len(story.answers(issue)) == 1
+    story.pass_over(scene.pull)

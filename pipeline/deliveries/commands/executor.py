@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 import structlog
+from dbos._error import DBOSUnexpectedStepError  # not exported
 
 from domain.commands import ExecuteComment
 from domain.errors import (
+    OWN_MISTAKE,
     Forbidden,
     ForgeError,
     NotAllowed,
@@ -75,6 +77,11 @@ class CommandExecutor:
         except ForgeError as error:
             log.warning("command.failed", guid=self._context.guid, error=str(error))
             return texts.report_failure(str(error))
+        except DBOSUnexpectedStepError:
+            raise
+        except Exception:
+            log.exception("command.unexpected", guid=self._context.guid)
+            return texts.report_failure(OWN_MISTAKE)
 
     async def _execute(self, asked: SlashCommand) -> str:
         row = VERBS[asked.verb]
