@@ -198,7 +198,7 @@ async def test_a_flood_is_slowed_down_and_opens_few_issues(story: Story) -> None
 async def test_what_is_too_often_is_told_so_while_the_database_is_busy(story: Story) -> None:
     monitoring = await open_scene(story)
     database, release = story.forge.services.database, threading.Event()
-    used_up = update(FeedbackTokenRow).values(allowance=0.0, allowed_at=story.clock.now())
+    used_up = update(FeedbackTokenRow).values(allowance=-1000.0, allowed_at=story.clock.now())
     await database.run_in_transaction(lambda connection: connection.execute(used_up))
 
     def keep_busy(connection: Connection) -> None:
