@@ -35,7 +35,6 @@ CODEX = (
     "-c model_provider=forge -c model_providers.forge.name=Forge -c model_providers.forge.wire_api=responses "
     '-c model_providers.forge.base_url=$OPENAI_BASE_URL -c model_providers.forge.env_key=OPENAI_API_KEY "$0"\' {task}'
 )
-TITLES = ("Generate a title", "Good titles", "title for this")  # what agents ask beside the task
 WRITE = f"cat > shop/cart.py <<'EOF'\n{CART}EOF\ncat > tests/test_cart.py <<'EOF'\n{TESTS}EOF\n"
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 LISTING = f"shop/cart.py\n```\n{CART}```\n\ntests/test_cart.py\n```\n{TESTS}```\n"
@@ -68,8 +67,8 @@ def run_command(command: str, tool: str = "bash", argument: str = "command") -> 
 
 
 def work_with(tool: str, argument: str = "command") -> list[Reply]:
-    """What an agent of a provider is told: two commands, and that it is done."""
-    commands = (WRITE, f"echo '{json.dumps(REPORT)}' > $FORGE_REPORT")
+    """What an agent is told: its commands, and that it is done. The first comes twice: some ask for a title beside."""
+    commands = (WRITE, WRITE, f"echo '{json.dumps(REPORT)}' > $FORGE_REPORT")
     return [*(run_command(each, tool, argument) for each in commands), Says("Done.")]
 
 
@@ -92,8 +91,6 @@ async def test_a_published_agent_carries_out_a_task(
     tmp_path: Path, tools: Path, command: str, answers: list[Reply]
 ) -> None:
     model = ScriptedModel().when(TASK, *answers)
-    for title in TITLES:
-        model.when(title, Says("Discounts"))
     configuration = f"execution: {{mode: interactive}}\nagents: {{implementer: {{command: {json.dumps(command)}}}}}\n"
     places = (toolchain(), tools)
     url, models = create_database("sqlite", tmp_path), Models.only(model.language_model)

@@ -44,8 +44,10 @@ def _name_parts(content: object) -> object:
 
 
 def _name_part(part: object) -> object:
-    known = cast(dict[str, object], part) if isinstance(part, dict) else {}
-    return {**known, "type": "text"} if known.get("type") in _TEXTS else part
+    if not isinstance(part, dict):
+        return part
+    known = cast(dict[str, object], part)
+    return {**known, "type": "text"} if known.get("type") in _TEXTS else known
 
 
 _Content = Annotated[Texts, BeforeValidator(_name_parts)]
@@ -88,7 +90,13 @@ _Item = Annotated[
     | Annotated[_Result, Tag("function_call_output")]
     | Annotated[_Result, Tag("custom_tool_call_output")]
     | Annotated[_Thought, Tag("reasoning")],
-    Discriminator(_find_kind),
+    Discriminator(
+        _find_kind,
+        custom_error_type="unknown_item",
+        custom_error_message=(
+            "an item of this type cannot be passed on; Codex sends none with a model that it does not know (-m forge)"
+        ),
+    ),
 ]
 
 

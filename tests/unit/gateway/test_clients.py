@@ -198,7 +198,7 @@ async def test_openai_responses_with_tools_and_their_results(streams: bool):
     tools: list[Any] = [function, custom, {"type": "web_search"}]
     history: list[Any] = [{"role": "user", "content": [{"type": "input_text", "text": "What is there?"}]}]
 
-    async def ask(client: AsyncOpenAI) -> Any:
+    async def ask(client: Any) -> Any:
         wanted: dict[str, Any] = {"model": "gpt-x", "instructions": "Be brief.", "input": history, "tools": tools}
         if not streams:
             return await client.responses.create(**wanted)
@@ -243,4 +243,13 @@ async def test_tokens_are_counted_without_asking_the_model():
         messages: list[MessageParam] = [{"role": "user", "content": "What is there? " * 100}]
         counted = await client.messages.count_tokens(model="m", messages=messages, tools=[TOOL_OF_ANTHROPIC])
     assert 200 < counted.input_tokens < 600
+    assert forge.asked == []
+
+
+async def test_an_item_that_cannot_be_passed_on_is_named_with_a_way_out():
+    forge = ScriptedForge([say("Hi.")])
+    items: Any = [{"type": "additional_tools", "tools": []}, {"role": "user", "content": "Hi"}]
+    async with open_gateway(forge.fetch) as gateway, openai_client(gateway) as client:
+        with pytest.raises(BadRequestError, match=r"input.0: an item of this type .* \(-m forge\)"):
+            await client.responses.create(model="gpt-6", input=items)
     assert forge.asked == []
