@@ -6,6 +6,7 @@ See docs/feedback.md.
 import asyncio
 import base64
 import math
+import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -36,6 +37,7 @@ MAX_REPORT = 64 * 1024  # bytes
 MAX_MESSAGE = 1024 * 1024  # bytes of what a monitoring system sends in its own words
 FULL_SECONDS = 3600
 """After how long a sender should try again where too many different problems are known."""
+_GZIP = 31  # zlib's name for the format
 
 Hear = Callable[[bytes, str | None, datetime], Heard | Sequence[FieldMistake]]
 """Reads a message of a monitoring system, for the environment of what names none."""
@@ -141,7 +143,8 @@ class FeedbackDoor:
         token = await self._authenticate(request)
         if request.content_type != "application/json":
             raise _Refused(415, "Send application/json; an exporter of OpenTelemetry does with `encoding: json`.")
-        return await self._store_message(token, hear, await self._read(request, MAX_MESSAGE))
+        packed = await self._read(request, MAX_MESSAGE)
+        return await self._store_message(token, hear, _unpack(packed, request.headers.get("Content-Encoding", "")))
 
     async def _take_signed(self, request: web.Request) -> dict[str, JsonValue]:
         """Store what Sentry tells of, which signs its messages and can send no token; the answer."""
@@ -242,6 +245,21 @@ def _read_token(authorization: str) -> str | None:
                 return None
         case _:
             return None
+
+
+def _unpack(body: bytes, encoding: str) -> bytes:
+    """A body that may be packed, as the Collector of OpenTelemetry does; never more than :data:`MAX_MESSAGE`."""
+    if encoding.lower() in {"", "identity"}:
+        return body
+    if encoding.lower() != "gzip":
+        raise _Refused(415, "Send it as it is, or packed by gzip.")
+    try:
+        plain = zlib.decompressobj(_GZIP).decompress(body, MAX_MESSAGE + 1)
+    except zlib.error:
+        raise _Refused(400, "The body is not what gzip makes.") from None
+    if len(plain) > MAX_MESSAGE:
+        raise _Refused(413, f"Unpacked, the body is larger than {MAX_MESSAGE // 1024} KiB.")
+    return plain
 
 
 def open_feedback(

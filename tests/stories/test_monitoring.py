@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import gzip
 import hashlib
 import hmac
 import json
@@ -75,6 +76,20 @@ async def test_alerts_become_issues_and_are_marked_while_they_are_over(story: St
     story.pass_over(payment)
 
 
+async def test_what_is_over_opens_no_issue_again(story: Story) -> None:
+    monitoring, _ = await open_scene(story)
+    await monitoring.report("alertmanager", alertmanager())
+    issues = monitoring.issues()
+    carol = story.github.user("carol")
+    story.github.grant(monitoring.repository, carol, "maintain")
+    for issue in issues:
+        await carol.close(issue)
+    story.clock.move(days=2)
+    await monitoring.report("alertmanager", alertmanager(status="resolved"))
+    assert monitoring.issues() == issues
+    assert [labels(issue) for issue in issues] == [[], []]
+
+
 async def test_an_alert_that_was_over_before_anybody_was_told_says_so(story: Story) -> None:
     monitoring, _ = await open_scene(story)
     for status in ("firing", "resolved"):
@@ -92,7 +107,8 @@ async def test_each_system_authenticates_as_it_can(story: Story) -> None:
     basic = "Basic " + base64.b64encode(f"forge:{monitoring.token}".encode()).decode()
     told = await monitoring.send("grafana", json.dumps(grafana()).encode(), Authorization=basic)
     assert (told.status, len(told.content["reports"])) == (202, 1)
-    told = await monitoring.send("opentelemetry/v1/logs", json.dumps(otlp_logs()).encode())
+    packed = gzip.compress(json.dumps(otlp_logs()).encode())  # as the Collector sends
+    told = await monitoring.send("opentelemetry/v1/logs", packed, **{"Content-Encoding": "gzip"})
     assert (told.status, len(told.content["reports"]), told.content["ignored"]) == (202, 1, 1)
     told = await send_signed(monitoring, key, sentry_event("event"))
     assert (told.status, len(told.content["reports"])) == (202, 1)
@@ -113,6 +129,12 @@ async def test_each_system_authenticates_as_it_can(story: Story) -> None:
     for headers in ({"Authorization": wrong}, {"Authorization": "Digest x"}, {"Authorization": "Basic !"}):
         assert (await monitoring.send("grafana", b"{}", **headers)).status == 401
     assert (await send_signed(monitoring, "a" * 8, sentry_event("event"))).status == 401
+    for packed, encoding, status in (
+        (gzip.compress(b" " * 2_000_000), "gzip", 413),
+        (b"{}", "gzip", 400),
+        (b"{}", "br", 415),
+    ):
+        assert (await monitoring.send("grafana", packed, **{"Content-Encoding": encoding})).status == status
     assert (await monitoring.send("opentelemetry", b"\n\0", **{"Content-Type": "application/x-protobuf"})).status == 415
 
 

@@ -35,6 +35,7 @@ log = structlog.get_logger(__name__)
 
 _GONE = "It is not known any more."
 _SHOWN = "The issue says all of it already."
+_ENDED = "Its issue was closed, and it is over."
 
 
 class ProblemRun:
@@ -85,6 +86,8 @@ class ProblemRun:
         told_at = max(problem.last_seen, problem.resolved_at or problem.last_seen)
         if facts.is_open and problem.shown_at is not None and problem.shown_at > told_at:
             return StepChoice(step=ReportStep.record, why=_SHOWN)
+        if facts.is_open is False and problem.resolved_at is not None:
+            return StepChoice(step=ReportStep.record, why=_ENDED)
         if not facts.is_open:
             origin = await find_origin(self._services, problem)
             now = self._services.clock.now()
