@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from bot.feedback import FeedbackDoor, open_feedback
+from bot.feedback import SOURCES, FeedbackDoor, open_feedback
 from bot.prometheus import Metrics
 from bot.settings import DoorSettings
 from bot.webhook import BODY_SECONDS, Door
@@ -31,6 +31,10 @@ class Doors:
         app.router.add_post("/", self.webhooks.receive)
         app.router.add_post("/feedback/anomaly", self.feedback.receive_anomaly)
         app.router.add_post("/feedback/error", self.feedback.receive_error)
+        app.router.add_post(f"/feedback/{{source:{'|'.join(SOURCES)}}}", self.feedback.receive_source)
+        for signal in ("logs", "traces"):
+            app.router.add_post(f"/feedback/opentelemetry/v1/{signal}", self.feedback.receive_telemetry)
+        app.router.add_post("/feedback/sentry/{id}", self.feedback.receive_sentry)
 
 
 @asynccontextmanager

@@ -4,8 +4,11 @@ See docs/feedback.md.
 """
 
 import asyncio
+import base64
 import math
-from collections.abc import Awaitable, Callable, Mapping
+import zlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 
 import structlog
@@ -15,6 +18,10 @@ from pydantic import JsonValue
 
 from bot.webhook import BODY_SECONDS
 from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport, FieldMistake, parse_report
+from domain.deployments.monitoring.alerts import hear_alerts
+from domain.deployments.monitoring.heard import Heard, join
+from domain.deployments.monitoring.sentry import hear_sentry
+from domain.deployments.monitoring.telemetry import hear_telemetry
 from domain.errors import DatabaseUnavailable
 from domain.money import Ceilings
 from domain.ports import Clock
@@ -27,10 +34,15 @@ from pipeline.deployment.production.permission import explain_silence
 log = structlog.get_logger(__name__)
 
 MAX_REPORT = 64 * 1024  # bytes
+MAX_MESSAGE = 1024 * 1024  # bytes of what a monitoring system sends in its own words
 FULL_SECONDS = 3600
 """After how long a sender should try again where too many different problems are known."""
-_BEARER = "bearer "
+_GZIP = 31  # zlib's name for the format
 
+Hear = Callable[[bytes, str | None, datetime], Heard | Sequence[FieldMistake]]
+"""Reads a message of a monitoring system, for the environment of what names none."""
+SOURCES: Mapping[str, Hear] = {"alertmanager": hear_alerts, "grafana": hear_alerts, "opentelemetry": hear_telemetry}
+"""Whatever has a token to send, by its part of the address."""
 Explain = Callable[[int], Awaitable[str]]
 """Why nobody is told of a problem in a repository, for people; empty if an issue is opened."""
 
@@ -81,9 +93,25 @@ class FeedbackDoor:
         """The handler of ``POST /feedback/error``; never answers 500."""
         return await self._receive(request, ErrorReport)
 
+    async def receive_source(self, request: web.Request) -> web.Response:
+        """The handler of ``POST /feedback/{source}``; never answers 500."""
+        hear = SOURCES[request.match_info["source"]]
+        return await self._answer(lambda: self._take_message(request, hear))
+
+    async def receive_telemetry(self, request: web.Request) -> web.Response:
+        """The handler of the addresses that an exporter of OpenTelemetry adds; never answers 500."""
+        return await self._answer(lambda: self._take_message(request, hear_telemetry))
+
+    async def receive_sentry(self, request: web.Request) -> web.Response:
+        """The handler of ``POST /feedback/sentry/{id}``; never answers 500."""
+        return await self._answer(lambda: self._take_signed(request))
+
     async def _receive(self, request: web.Request, kind: type[AnyReport]) -> web.Response:
+        return await self._answer(lambda: self._take(request, kind))
+
+    async def _answer(self, take: Callable[[], Awaitable[Mapping[str, JsonValue]]]) -> web.Response:
         try:
-            content: Mapping[str, JsonValue] = await self._take(request, kind)
+            content = await take()
             status, retry_after = 202, None
         except _Refused as refused:
             status, content, retry_after = refused.status, _describe(refused), refused.retry_after
@@ -108,6 +136,52 @@ class FeedbackDoor:
         report = parse_report(kind, await self._read(request), self._clock.now())
         if not isinstance(report, AnomalyReport | ErrorReport):
             raise _Refused(400, "The report is not valid.", tuple(report))
+        return await self._store(token, report)
+
+    async def _take_message(self, request: web.Request, hear: Hear) -> dict[str, JsonValue]:
+        """Store all that a message tells of; the answer."""
+        token = await self._authenticate(request)
+        if request.content_type != "application/json":
+            raise _Refused(415, "Send application/json; an exporter of OpenTelemetry does with `encoding: json`.")
+        packed = await self._read(request, MAX_MESSAGE)
+        return await self._store_message(token, hear, _unpack(packed, request.headers.get("Content-Encoding", "")))
+
+    async def _take_signed(self, request: web.Request) -> dict[str, JsonValue]:
+        """Store what Sentry tells of, which signs its messages and can send no token; the answer."""
+        if request.content_type != "application/json":
+            raise _Refused(415, "Send application/json.")
+        body = await self._read(request, MAX_MESSAGE)
+        signature = request.headers.get("Sentry-Hook-Signature", "")
+        token = await self._intake.authenticate_signed(request.match_info["id"], body, signature)
+        if token is None:
+            raise _Refused(401, "Sentry-Hook-Signature is not valid for this address, or its token was revoked.")
+        return await self._store_message(token, hear_sentry, body)
+
+    async def _store_message(self, token: FeedbackToken, hear: Hear, body: bytes) -> dict[str, JsonValue]:
+        """What is well told is stored, whatever is wrong with the rest: senders do not send refused messages again."""
+        heard = hear(body, token.environment, self._clock.now())
+        if not isinstance(heard, Heard):
+            raise _Refused(400, "The message is not valid.", tuple(heard))
+        stored: list[JsonValue] = []
+        for place, report in heard.reports:
+            try:
+                stored.append(await self._store(token, report))
+            except _Refused as refused:
+                heard.mistakes += [
+                    each.model_copy(update={"field": join(place, each.field)}) for each in refused.mistakes
+                ]
+                if not refused.mistakes:
+                    raise
+        resolved = [await self._intake.resolve(token, each) for each in heard.resolved]
+        if heard.mistakes and not stored and not resolved:
+            raise _Refused(400, "Nothing of the message is valid.", tuple(heard.mistakes))
+        over: list[JsonValue] = [
+            {"fingerprint": each.fingerprint, "issue": each.issue} for each in resolved if each is not None
+        ]
+        wrong: list[JsonValue] = [each.model_dump() for each in heard.mistakes]
+        return {"reports": stored, "resolved": over, "refused": wrong, "ignored": heard.ignored}
+
+    async def _store(self, token: FeedbackToken, report: AnyReport) -> dict[str, JsonValue]:
         try:
             recorded = await self._intake.accept(token, report)
         except UnknownDeployment:
@@ -125,24 +199,24 @@ class FeedbackDoor:
 
     async def _authenticate(self, request: web.Request) -> FeedbackToken:
         """Before the body is read."""
-        shown = request.headers.get("Authorization", "")
-        if not shown.lower().startswith(_BEARER):
-            raise _Refused(401, "Send the header Authorization: Bearer forge_fb_…")
-        token = await self._intake.authenticate(shown[len(_BEARER) :].strip())
+        shown = _read_token(request.headers.get("Authorization", ""))
+        if shown is None:
+            raise _Refused(401, "Send the header Authorization: Bearer forge_fb_…, or the token as a password (Basic).")
+        token = await self._intake.authenticate(shown)
         if token is None:
             raise _Refused(401, "The token is not valid, or was revoked.")
         return token
 
-    async def _read(self, request: web.Request) -> bytes:
-        too_large = _Refused(413, "The body is larger than 64 KiB.")
-        if request.content_length is not None and request.content_length > MAX_REPORT:
+    async def _read(self, request: web.Request, most: int = MAX_REPORT) -> bytes:
+        too_large = _Refused(413, f"The body is larger than {most // 1024} KiB.")
+        if request.content_length is not None and request.content_length > most:
             raise too_large
         body = bytearray()
         try:
             async with asyncio.timeout(self._body_seconds):
                 async for chunk in request.content.iter_any():
                     body += chunk
-                    if len(body) > MAX_REPORT:
+                    if len(body) > most:
                         raise too_large
         except TimeoutError:
             raise _Refused(408, f"The body did not arrive within {self._body_seconds:g} s.") from None
@@ -156,6 +230,36 @@ class FeedbackDoor:
             return await self._explain(repository_id)
         except DatabaseUnavailable:
             return ""
+
+
+def _read_token(authorization: str) -> str | None:
+    """The token in a header; None if it shows none."""
+    scheme, _, shown = authorization.partition(" ")
+    match scheme.lower():
+        case "bearer":
+            return shown.strip()
+        case "basic":
+            try:
+                return base64.b64decode(shown, validate=True).decode().partition(":")[2]
+            except ValueError:
+                return None
+        case _:
+            return None
+
+
+def _unpack(body: bytes, encoding: str) -> bytes:
+    """A body that may be packed, as the Collector of OpenTelemetry does; never more than :data:`MAX_MESSAGE`."""
+    if encoding.lower() in {"", "identity"}:
+        return body
+    if encoding.lower() != "gzip":
+        raise _Refused(415, "Send it as it is, or packed by gzip.")
+    try:
+        plain = zlib.decompressobj(_GZIP).decompress(body, MAX_MESSAGE + 1)
+    except zlib.error:
+        raise _Refused(400, "The body is not what gzip makes.") from None
+    if len(plain) > MAX_MESSAGE:
+        raise _Refused(413, f"Unpacked, the body is larger than {MAX_MESSAGE // 1024} KiB.")
+    return plain
 
 
 def open_feedback(
@@ -185,7 +289,7 @@ def _describe(refused: _Refused) -> dict[str, JsonValue]:
 def _answer(status: int, content: Mapping[str, JsonValue], retry_after: float | None) -> web.Response:
     headers = {} if retry_after is None else {"Retry-After": str(max(1, math.ceil(retry_after)))}
     if status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
+        headers["WWW-Authenticate"] = 'Bearer, Basic realm="Forge"'
     response = web.json_response(content, status=status, headers=headers)
     if status >= 400:
         response.force_close()  # do not wait for the rest of the body

@@ -8,24 +8,28 @@ from functools import partial
 
 from aiohttp import ClientPayloadError, web
 
-from agents.llm.gateway.anthropic_format import ANTHROPIC
+from agents.llm.gateway.anthropic_format import ANTHROPIC, count_anthropic
 from agents.llm.gateway.gateway import (
     BOUNDS,
     FetchAnswer,
     GatewayBounds,
     ModelGateway,
     Reply,
+    describe_model,
     fail,
     list_models,
 )
 from agents.llm.gateway.openai_format import OPENAI
+from agents.llm.gateway.responses_format import RESPONSES
 from agents.llm.gateway.wire import NotARequest, WireFormat
 from bot.connections import connection_factory
 from domain.text.redaction import PROCESS_REDACTOR, Redact, redact_outgoing
 
 _BODY_SECONDS = 30.0  # in which a body must arrive, so that it does not keep other calls waiting
 _CLOSING_SECONDS = 0.1
+_LONGEST_NAME = 200
 _LOOPBACK = "127.0.0.1"
+_PATHS = "/v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens and /v1/models"
 _ONCE = {"x-should-retry": "false"}  # the official clients heed it
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -64,10 +68,13 @@ async def open_gateway(
 
 def _build_application(gateway: ModelGateway) -> web.Application:
     app = web.Application(client_max_size=gateway.bounds.body)
-    for prefix in ("", "/v1"):
+    for prefix in ("", "/v1"):  # clients differ in what they add to the address that they are given
         app.router.add_post(f"{prefix}/chat/completions", _guard(gateway, OPENAI, _respond))
+        app.router.add_post(f"{prefix}/responses", _guard(gateway, RESPONSES, _respond))
+        app.router.add_post(f"{prefix}/messages", _guard(gateway, ANTHROPIC, _respond))
+        app.router.add_post(f"{prefix}/messages/count_tokens", _guard(gateway, ANTHROPIC, _count))
         app.router.add_get(f"{prefix}/models", _guard(gateway, OPENAI, _show_models))
-    app.router.add_post("/v1/messages", _guard(gateway, ANTHROPIC, _respond))
+        app.router.add_get(f"{prefix}/models/{{name}}", _guard(gateway, OPENAI, _show_model))
     app.router.add_route("*", "/{path:.*}", _guard(gateway, OPENAI, _miss))
     return app
 
@@ -103,8 +110,17 @@ async def _show_models(_gateway: ModelGateway, _wire: WireFormat, _request: web.
     return Reply(200, json.dumps(list_models()))
 
 
-async def _miss(_gateway: ModelGateway, wire: WireFormat, _request: web.Request) -> Reply:
-    return fail(wire, 404, "This gateway has no such path.")
+async def _count(gateway: ModelGateway, wire: WireFormat, request: web.Request) -> Reply:
+    return await gateway.count(wire, count_anthropic, partial(_read_body, request, gateway.bounds.body))
+
+
+async def _show_model(_gateway: ModelGateway, _wire: WireFormat, request: web.Request) -> Reply:
+    return Reply(200, json.dumps(describe_model(request.match_info["name"][:_LONGEST_NAME])))
+
+
+async def _miss(_gateway: ModelGateway, wire: WireFormat, request: web.Request) -> Reply:
+    asked = f"{request.method} {request.path[:_LONGEST_NAME]}"
+    return fail(wire, 404, f"This gateway has no {asked}. It has {_PATHS}, each also without /v1.")
 
 
 async def _read_body(request: web.Request, most: int) -> bytes:

@@ -46,6 +46,10 @@ class Conversation(Protocol):
         """Put a label on an issue or pull request; one it has already stays, and one that is new is created."""
         ...
 
+    async def remove_label(self, repository: RepositoryRef, number: int, label: str) -> None:
+        """Take a label off an issue or pull request, if it has it."""
+        ...
+
     async def edit_review_comment(self, repository: RepositoryRef, comment_id: int, body: str) -> None:
         """Change the App's own comment on a line of the diff.
 
@@ -403,8 +407,13 @@ class CodeHost(Conversation, Merging, Issues, PullRequests, Actions, Deployments
         """The commits of a pull request, oldest first; GitHub lists at most :data:`MOST_COMMITS`."""
         ...
 
-    async def pushes_to(self, repository: RepositoryRef, branch: str) -> Sequence[Push]:
-        """Who moved a branch of the repository when; nothing where GitHub keeps no such list, or does not show it."""
+    async def pushes_to(self, repository: RepositoryRef, branch: str, age: timedelta | None = None) -> Sequence[Push]:
+        """Who moved a branch of the repository when, newest first.
+
+        Nothing where GitHub keeps no such list, or does not show it.
+
+        :param age: how far back, at least; None: all.
+        """
         ...
 
     async def open_pull_requests(self, repository: RepositoryRef, head_sha: str) -> Sequence[PullRequest]:

@@ -314,6 +314,29 @@ def refuse_unmerged(environment: str) -> str:
     return f"Only what is merged is deployed to {inline_code(environment)}. Merge this pull request first."
 
 
+def refuse_merged_later(environment: str) -> str:
+    """That a pull request was open when somebody asked for its deployment."""
+    again = inline_code(f"/forge deploy {environment}")
+    return f"This pull request was merged after the command was written. Write {again} again to deploy it."
+
+
+def refuse_moved(environment: str, branch: str, head_sha: str) -> str:
+    """That Forge does not know which commit somebody meant, or that something newer was ordered since."""
+    again = inline_code(f"/forge deploy {environment}")
+    return (
+        f"{inline_code(branch)} moved to {inline_code(head_sha[:7])} since this command was written, so that may not "
+        f"be what was meant, and nothing was ordered. Write {again} again to deploy {inline_code(head_sha[:7])}."
+    )
+
+
+def tell_moved(branch: str, head_sha: str) -> str:
+    """That somebody gets what a branch had when they wrote."""
+    return (
+        f"That is what {inline_code(branch)} had when the command was written; it moved to "
+        f"{inline_code(head_sha[:7])} since."
+    )
+
+
 def refuse_other_branch(environment: str, default_branch: str) -> str:
     """That what was merged elsewhere is not deployed."""
     return f"Only what is merged into {inline_code(default_branch)} is deployed to {inline_code(environment)}."

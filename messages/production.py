@@ -14,6 +14,7 @@ from domain.text.escaping import code_block, inline_code, inline_path, strip_inv
 
 LONGEST_TITLE = 120
 LONGEST_SHOWN = 12_000  # characters of a stack in an issue, which may have 65,536 in all
+_OWNERS = ("service", "service_name", "job", "app", "instance")  # labels that say whose figure it is
 _PLAIN = re.compile(r"[^\w./$<>:-]+")
 
 
@@ -36,7 +37,8 @@ def title_problem(problem: ProductionProblem) -> str:
     """The title of its issue: nothing in it is more than letters, digits and a few signs."""
     anomaly, where = problem.anomaly, _plain(problem.report.environment)
     if anomaly is not None:
-        return f"Production: {_plain(anomaly.metric)} in {where}"[:LONGEST_TITLE]
+        whose = next((f" of {_plain(anomaly.labels[name])}" for name in _OWNERS if anomaly.labels.get(name)), "")
+        return f"Production: {_plain(anomaly.metric)}{whose} in {where}"[:LONGEST_TITLE]
     return f"Production: {_name_error(_read(problem))} in {where}"[:LONGEST_TITLE]
 
 
@@ -59,10 +61,13 @@ def render_counters(problem: ProductionProblem, marker: str) -> str:
     rows = ["| environment | seen | last |", "| --- | --- | --- |"]
     for name, seen in sorted(problem.environments.items()):
         rows.append(f"| {inline_code(name)} | {seen.count:,} | {seen.last:%Y-%m-%d %H:%M} UTC |")
-    users = f" Affected users: {problem.affected_users:,}." if problem.error is not None else ""
-    told = (
-        f"**Seen again.** {problem.occurrences:,} times in {problem.reports:,} reports since {_since(problem)}.{users}"
-    )
+    users = f" Affected users: {problem.affected_users:,}." if problem.affected_users else ""
+    over = "**Seen again.**"
+    if problem.resolved_at is not None:
+        over = (
+            f"**Over**, as monitoring said at {problem.resolved_at:%Y-%m-%d %H:%M} UTC. Close this issue if you agree."
+        )
+    told = f"{over} {problem.occurrences:,} times in {problem.reports:,} reports since {_since(problem)}.{users}"
     figures = "" if problem.anomaly is None else _describe_evidence(problem)
     return "\n\n".join(part for part in (told, "\n".join(rows), figures, marker) if part)
 
@@ -119,20 +124,26 @@ def _tell(problem: ProductionProblem) -> str:
     named = _read(problem).exception
     told = f"Monitoring reports an error in {where}{f': {inline_code(named)}' if named else ''}."
     release = f" Release: {inline_code(error.release)}." if error is not None and error.release else ""
-    return (
-        f"{told} It happened {problem.occurrences:,} times since {_since(problem)}, to {problem.affected_users:,} "
-        f"people.{release}"
-    )
+    users = f", to {problem.affected_users:,} people" if error is not None and error.affected_users is not None else ""
+    return f"{told} It happened {problem.occurrences:,} times since {_since(problem)}{users}.{release}"
 
 
 def _describe_evidence(problem: ProductionProblem) -> str:
     anomaly, error = problem.anomaly, problem.error
     if anomaly is not None:
+        said = f"It says: {inline_code(anomaly.summary, 1000)}" if anomaly.summary else ""
         rows = ["| usual | now | at |", "| --- | --- | --- |"]
-        rows.append(f"| {anomaly.baseline:.6g} | {anomaly.current:.6g} | {anomaly.at:%Y-%m-%d %H:%M} UTC |")
-        shown = f"\n\nThe sender shows it at {inline_code(anomaly.url, 500)}." if anomaly.url else ""
-        return "\n".join(rows) + shown
+        figures = " | ".join(_show_figure(each) for each in (anomaly.baseline, anomaly.current))
+        rows.append(f"| {figures} | {anomaly.at:%Y-%m-%d %H:%M} UTC |")
+        labels = [f"| {inline_code(name)} | {inline_code(value)} |" for name, value in sorted(anomaly.labels.items())]
+        named = "\n".join(["| label | value |", "| --- | --- |", *labels]) if labels else ""
+        shown = f"The sender shows it at {inline_code(anomaly.url, 500)}." if anomaly.url else ""
+        return "\n\n".join(part for part in (said, "\n".join(rows), named, shown) if part)
     return "" if error is None else code_block(_cut_middle(error.stack.rstrip()))
+
+
+def _show_figure(figure: float | None) -> str:
+    return "not known" if figure is None else f"{figure:.6g}"
 
 
 def _describe_origin(origin: ProblemOrigin) -> str:

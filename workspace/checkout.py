@@ -23,13 +23,15 @@ from workspace.git import Git, TooLarge
 from workspace.objects import Objects
 from workspace.safe_copy import NotCopied
 from workspace.safe_open import open_file, open_folder
+from workspace.sandbox.accounts import UnixAccount
 from workspace.sandbox.registry_proxy import Address
-from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Completed, Quota, Sandbox, SandboxCommand, UnixAccount
+from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Completed, Quota, Sandbox, SandboxCommand
 from workspace.sandbox.suspension import ProgramControl
 from workspace.temporary import remove_tree, temporary_folder
 
 _CODE, _RESULTS, _HOME = "code", "results", "home"
 _MEGABYTE = 1 << 20
+_MEMORY = 4096 * _MEGABYTE  # of all processes of a command together
 _TOGETHER = 5_000  # blobs fetched in one request
 _SECONDS = 300
 # Overrides every attribute that makes git write anything else than what is committed.
@@ -140,6 +142,7 @@ class Checkout:
             (*_INSIDE, *argv),
             self._folder,
             seconds=seconds,
+            resident=_MEMORY,
             reads=tuple(reads),
             writable=(_CODE, _RESULTS, _HOME),
             quota=self._quota,

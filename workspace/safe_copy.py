@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workspace.safe_open import open_file, open_folder
-from workspace.sandbox.sandbox import UnixAccount
+from workspace.sandbox.accounts import UnixAccount
 from workspace.threads import run_to_end
 
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

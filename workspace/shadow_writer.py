@@ -14,7 +14,7 @@ from domain.errors import ToolError
 from domain.runs.patches import EXECUTABLE, REGULAR, ChangedFile
 from workspace.patches import path_rules
 from workspace.safe_open import open_folder, open_folders
-from workspace.sandbox.sandbox import UnixAccount
+from workspace.sandbox.accounts import UnixAccount
 from workspace.temporary import remove_tree
 
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -1,5 +1,6 @@
 """`forge feedback`: the tokens with which monitoring reports, and the problems that it reported."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from bot.cli.run import operator_name, run
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
+from domain.config.deploy import is_environment
 from domain.text.escaping import strip_invisible
 from memory.deployments import feedback_tokens, problems
 from memory.deployments.feedback_tokens import FeedbackToken
@@ -17,6 +19,7 @@ from memory.reports import costs
 from messages import production as texts
 
 LONGEST_NAME = 60
+LONGEST_SECRET = 200
 
 commands = typer.Typer(no_args_is_help=True, add_completion=False, help="What monitoring reports of production.")
 tokens = typer.Typer(no_args_is_help=True, add_completion=False, help="Make, list and revoke its tokens.")
@@ -30,24 +33,53 @@ _Only = Annotated[str | None, typer.Argument(metavar="OWNER/NAME", help="Only th
 def create_command(
     repository: _Repository,
     name: Annotated[str, typer.Option(help="What will use it, e.g. the system that reports.")] = "monitoring",
+    environment: Annotated[str | None, typer.Option(help="The environment of reports that name none.")] = None,
+    secret_file: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            dir_okay=False,
+            help="Holds the client secret of a Sentry integration, which signs its reports.",
+        ),
+    ] = None,
 ) -> None:
     """Make a token for one repository, and show it once. Several may be in use, so that one can replace another."""
     plain = " ".join(strip_invisible(name).split())
     if not 0 < len(plain) <= LONGEST_NAME:
         raise typer.BadParameter(f"A name has 1 to {LONGEST_NAME} characters.")
-    run(lambda settings: create(settings, repository, plain))
+    if environment is not None and not is_environment(environment):
+        raise typer.BadParameter("An environment has letters, digits and _ . / -, at most 100.")
+    secret = None if secret_file is None else secret_file.read_text(errors="replace").strip()
+    if secret is not None and not 16 <= len(secret) <= LONGEST_SECRET:
+        raise typer.BadParameter(f"The file holds no secret of 16 to {LONGEST_SECRET} characters.")
+    run(lambda settings: create(settings, repository, plain, environment, secret))
 
 
-async def create(settings: Installation, full_name: str, name: str) -> None:
+async def create(
+    settings: Installation,
+    full_name: str,
+    name: str,
+    environment: str | None = None,
+    signing_secret: str | None = None,
+) -> None:
     """Print a new token.
 
+    :param environment: of reports that name none.
+    :param signing_secret: of a system that signs its reports.
     :raises UnknownName: if Forge never ran in the repository.
     :raises ForgeError: if it has too many tokens.
     """
     async with open_database(settings) as database:
         repository = await lookup.find_repository(database, full_name)
         now = SystemClock().now()
-        made, token = await feedback_tokens.create(database, repository, name, operator_name(), now)
+        made, token = await feedback_tokens.create(
+            database, repository, name, operator_name(), now, environment, signing_secret
+        )
+    if signing_secret is not None:
+        _print(
+            f"Token {made.id} ({made.name}) for {repository.full_name}. Let Sentry send to /feedback/sentry/{made.id}"
+        )
+        return
     _print(
         f"Token {made.id} ({made.name}) for {repository.full_name}. It is shown only now: Forge keeps its digest.",
         token,
@@ -115,9 +147,10 @@ async def list_problems(settings: Installation, full_name: str | None, limit: in
 
 def _describe_token(token: FeedbackToken, repository: str) -> str:
     used = "never used" if token.used_at is None else f"last used {token.used_at:%Y-%m-%d %H:%M} UTC"
+    where = "" if token.environment is None else f", for {token.environment}"
     state = "" if token.revoked_at is None else f", revoked {token.revoked_at:%Y-%m-%d}"
     made = f"made {token.created_at:%Y-%m-%d}{f' by {token.created_by}' if token.created_by else ''}"
-    return strip_invisible(f"{token.id}  {repository}  {token.name}: {made}, {used}{state}")
+    return strip_invisible(f"{token.id}  {repository}  {token.name}: {made}, {used}{where}{state}")
 
 
 def _print(*lines: str) -> None:

@@ -1,6 +1,7 @@
 """Reads and writes comments, replies, reactions and review threads on GitHub."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
@@ -11,6 +12,7 @@ from bot.github.graphql import Document
 from bot.github.payloads.accounts import AccountShown, Created, RepositoryHome, RepositoryShown
 from bot.github.payloads.apps import AppShown
 from bot.github.payloads.parsing import parse, parse_all
+from domain.errors import NotFound
 from domain.github.conversation import (
     CommentKind,
     CommentRef,
@@ -246,6 +248,12 @@ class GitHubConversation(Conversation):
         purpose = f"label {repository.full_name}#{number}"
         address = f"{repository_path(repository)}/issues/{number}/labels"
         await self._client.write(repository.installation_id, "POST", address, purpose, {"labels": [label]})
+
+    async def remove_label(self, repository: RepositoryRef, number: int, label: str) -> None:
+        purpose = f"take a label off {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/issues/{number}/labels/{quote_segment(label)}"
+        with suppress(NotFound):
+            await self._client.write(repository.installation_id, "DELETE", address, purpose, None)
 
     async def find_reply(self, repository: RepositoryRef, number: int, root: int, marker: str) -> int | None:
         purpose = f"look for Forge's reply on {repository.full_name}#{number}"

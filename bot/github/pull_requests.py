@@ -1,6 +1,7 @@
 """Reads and reviews pull requests on GitHub, and opens Forge's own from a branch of the repository."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import NamedTuple
 
 from pydantic import BaseModel, JsonValue
@@ -20,6 +21,7 @@ from domain.github.welcome import RepositoryTraits
 from domain.ports import PullRequests
 from domain.runs.run import RepositoryRef
 
+_PERIODS = {"day": 1, "week": 7, "month": 28}  # of the list of activities: its name, and how many days it surely has
 _NO_DRAFTS = "draft pull requests are not supported"  # private repositories without a paid plan
 _DESCRIBE = "updatePullRequest(input: {pullRequestId: $pull, body: $body}) { clientMutationId }"
 _MARK = "done: markPullRequestReadyForReview(input: {pullRequestId: $pull}) { pull: pullRequest { draft: isDraft } }"
@@ -165,10 +167,13 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         items = await self._client.items(repository.installation_id, address, purpose)
         return [item.to_domain() for item in parse_all(CommitShown, items, purpose)]
 
-    async def pushes_to(self, repository: RepositoryRef, branch: str) -> Sequence[Push]:
+    async def pushes_to(self, repository: RepositoryRef, branch: str, age: timedelta | None = None) -> Sequence[Push]:
         purpose = f"list who pushed to a branch of {repository.full_name}"
         address = f"{repository_path(repository)}/activity"
         query = {"ref": f"refs/heads/{branch}"}
+        period = next((name for name, days in _PERIODS.items() if age is not None and age < timedelta(days=days)), None)
+        if period is not None:
+            query["time_period"] = period
         try:
             items = await self._client.items(repository.installation_id, address, purpose, query)
         except (Forbidden, NotFound):  # an Enterprise Server without it

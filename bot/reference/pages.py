@@ -34,7 +34,10 @@ execution: {mode: deterministic, commands: [], checkpoint_seconds: 30, checkpoin
 agents:   {implementer: {command: null, minutes: 15, calls: 60}}
 memory:   {enabled: true, organisation: false, max: 10000}
 testing:  {runner: sandbox}
-deploy:   {build: {command: null, artifact: null}, environments: {}, feedback: {issues: true, label: null}}
+deploy:
+  build: {command: null, artifact: null}
+  environments: {}
+  feedback: {issues: true, label: null, resolved_label: resolved}
 notify:   {targets: []}
 audit:    {retention_days: 90}
 avoidance:

@@ -1,5 +1,6 @@
 """How a repository deploys: its environments, how a change gets there, and by which figures it is watched."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Literal
@@ -29,6 +30,11 @@ def _check_address(text: str) -> str:
     return text
 
 
+def is_environment(name: str) -> bool:
+    """Whether an environment may have this name."""
+    return re.fullmatch(_ENVIRONMENT, name) is not None
+
+
 def _check_stages(stages: tuple[int, ...]) -> tuple[int, ...]:
     if list(stages) != sorted(set(stages)) or stages[-1] != 100:
         raise ValueError("does not rise to 100")
@@ -41,9 +47,10 @@ Address = Annotated[
     AfterValidator(_check_address),
     Field(examples=["https://shop.example.com/health"]),
 ]
+_ENVIRONMENT = r"^[A-Za-z0-9][A-Za-z0-9_./-]{0,99}$"
 EnvironmentName = Annotated[
     str,
-    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_./-]{0,99}$"),
+    StringConstraints(pattern=_ENVIRONMENT),
     Field(examples=["staging", "production"]),
 ]
 Stages = Annotated[
@@ -210,6 +217,10 @@ class Feedback(Section):
         default=None,
         description="A label for these issues. It starts nothing by itself: a person does, with `/forge run`.",
         examples=["production"],
+    )
+    resolved_label: Annotated[str, StringConstraints(min_length=1, max_length=50)] | None = Field(
+        default="resolved",
+        description="The label that such an issue has while monitoring says that the problem is over; null: none.",
     )
 
 

@@ -2,10 +2,10 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -16,7 +16,10 @@ from domain.text.redaction import redact_outgoing
 LONGEST_STACK = 20_000  # characters
 COUNTED_FRAMES = 5
 """So many frames next to the error make its fingerprint; those before them differ by how it was called."""
-_AHEAD = timedelta(minutes=10)
+LONGEST_SUMMARY = 1_000  # characters
+MOST_LABELS = 20
+LONGEST_LABEL = 100  # characters of a name or a value
+AHEAD = timedelta(minutes=10)
 """How far a sender's clock may be ahead."""
 _KEPT_PARTS = 2  # of a path, from its end: what comes before differs from machine to machine
 
@@ -46,6 +49,10 @@ _Figure = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 _Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{7,40}$")]
 _DeploymentId = Annotated[str, StringConstraints(pattern=r"^(?:D-[0-9A-HJKMNP-TV-Z]{6}|[0-9A-HJKMNP-TV-Z]{26})$")]
+_Label = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,100}$"), _Plain]
+_Labels = Annotated[Mapping[_Label, _Label], Field(max_length=MOST_LABELS)]
+_Summary = Annotated[str, StringConstraints(max_length=LONGEST_SUMMARY), AfterValidator(_mask_stack)]
+_Group = Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,100}$"), _Plain]
 _Release = Annotated[str, StringConstraints(pattern=r"^[\x20-\x7e]{0,100}$"), _Plain]
 
 
@@ -64,16 +71,28 @@ class _Report(BaseModel):
 class AnomalyReport(_Report):
     """A figure of production that is not as usual.
 
+    :param labels: what tells it from others of the same metric.
+    :param baseline: the usual figure, as far as the sender knows.
+    :param summary: what the sender says about it.
     :param deployment: Forge's id of it: ``D-`` and six characters, or the whole id of its run.
     :param url: where the sender shows it to people.
     """
 
+    MOMENT: ClassVar[str] = "at"
+
     metric: _Metric
-    baseline: _Figure
-    current: _Figure
+    labels: _Labels = {}
+    baseline: _Figure | None = None
+    current: _Figure | None = None
+    summary: _Summary | None = None
     deployment: _DeploymentId | None = None
     at: AwareDatetime
     url: Annotated[Address, _Plain] | None = None
+
+    @property
+    def moment(self) -> datetime:
+        """When it was so, as the sender says."""
+        return self.at
 
 
 class ErrorReport(_Report):
@@ -82,13 +101,22 @@ class ErrorReport(_Report):
     :param stack: credentials in it are masked before it is stored.
     :param frequency: how often it happened since the last report about it.
     :param affected_users: how many different people it happened to, as far as the sender knows.
+    :param group: the sender's own name for all errors of this kind; without one Forge goes by the stack.
     """
+
+    MOMENT: ClassVar[str] = "first_seen"
 
     stack: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_STACK), AfterValidator(_mask_stack)]
     frequency: _Count
     first_seen: AwareDatetime
-    affected_users: Annotated[int, Field(ge=0, le=10_000_000_000)]
+    affected_users: Annotated[int, Field(ge=0, le=10_000_000_000)] | None = None
     release: _Release | None = None
+    group: _Group | None = None
+
+    @property
+    def moment(self) -> datetime:
+        """When it happened first, as the sender says."""
+        return self.first_seen
 
 
 AnyReport = AnomalyReport | ErrorReport
@@ -113,14 +141,17 @@ def parse_report(kind: type[AnyReport], body: bytes, now: datetime) -> AnyReport
         report = kind.model_validate_json(body, strict=True)
     except ValidationError as error:
         return [_explain(kind, each["type"], each["loc"], each["msg"]) for each in error.errors(include_input=False)]
-    name = "at" if isinstance(report, AnomalyReport) else "first_seen"
-    moment = report.at if isinstance(report, AnomalyReport) else report.first_seen
-    return [FieldMistake(field=name, why="lies in the future")] if moment > now + _AHEAD else report
+    is_ahead = report.moment > now + AHEAD
+    return [FieldMistake(field=report.MOMENT, why="lies in the future")] if is_ahead else report
+
+
+_FIELD = re.compile(r"[A-Za-z_]{1,40}")  # what may be repeated to the sender: a mistyped name
 
 
 def _explain(kind: type[AnyReport], code: str, place: Sequence[int | str], why: str) -> FieldMistake:
     if code == "extra_forbidden":
-        return FieldMistake(field="", why=f"a field is not known; known are {', '.join(kind.model_fields)}")
+        named = str(place[0]) if _FIELD.fullmatch(str(place[0])) else ""
+        return FieldMistake(field=named, why=f"a field is not known; known are {', '.join(kind.model_fields)}")
     if code == "json_invalid" or not place:
         return FieldMistake(field="", why="is not a JSON object")
     field = str(place[0])
@@ -133,11 +164,14 @@ def _explain(kind: type[AnyReport], code: str, place: Sequence[int | str], why: 
 def make_fingerprint(report: AnyReport) -> str:
     """By which a problem is found again: 16 hexadecimal digits.
 
-    Of an anomaly it is the environment and the metric; of an error its type and the frames next to it, whatever the
-    environment, without lines, addresses, ids and texts.
+    Of an anomaly it is the environment, the metric and the labels; of an error its group, else its type and the frames
+    next to it, whatever the environment, without lines, addresses, ids and texts.
     """
     if isinstance(report, AnomalyReport):
-        return _digest(ProblemKind.anomaly, report.environment, report.metric)
+        labels = (f"{name}={value}" for name, value in sorted(report.labels.items()))
+        return _digest(ProblemKind.anomaly, report.environment, report.metric, *labels)
+    if report.group is not None:
+        return _digest(ProblemKind.error, "group", report.group)
     return fingerprint_stack(report.stack)
 
 

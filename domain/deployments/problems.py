@@ -58,6 +58,7 @@ class ProductionProblem(BaseModel):
     :param opened: how many issues were opened about it.
     :param shown_at: when the issue was last brought up to date.
     :param closed_at: when people closed the issue, as far as Forge noticed.
+    :param resolved_at: when monitoring said that it is over; None if it is not.
     :param said: why nobody was told of it, for people; empty if they were.
     """
 
@@ -80,6 +81,7 @@ class ProductionProblem(BaseModel):
     opened: int = 0
     shown_at: datetime | None = None
     closed_at: datetime | None = None
+    resolved_at: datetime | None = None
     said: str = ""
 
     @property

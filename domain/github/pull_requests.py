@@ -30,6 +30,7 @@ class PullRequest(BaseModel):
     default_branch: str = ""  # of the repository it is opened in; empty: not known
     updated_at: datetime | None = None  # to the second
     merge_sha: str = ""  # the commit that its merge made; empty if it is not merged
+    merged_at: datetime | None = None  # None: it is not, or GitHub does not say
 
     def is_from_fork(self, repository_id: int) -> bool:
         """Whether its head is in another repository, or in a deleted one."""

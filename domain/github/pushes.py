@@ -1,5 +1,6 @@
-"""Commits of pull requests, and who pushed them."""
+"""Commits of pull requests, who pushed them, and where a branch was at a time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -44,3 +45,18 @@ class Commit:
     parents: tuple[str, ...]
     accounts: frozenset[int] = frozenset()
     is_clean_merge: bool = False
+
+
+def find_head_at(pushed: Sequence[Push], head: str, at: datetime) -> str | None:
+    """The commit that a branch pointed to at a time; None if that is not clear.
+
+    :param pushed: the pushes to the branch, newest first, at least as far back as that time.
+    :param head: where it points now.
+    """
+    for push in pushed:
+        if push.after != head:  # one is missing: it is not listed yet, or its account is gone
+            return None
+        if push.at <= at:
+            break
+        head = push.before
+    return head or None

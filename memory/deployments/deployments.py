@@ -20,7 +20,7 @@ from memory.db.tables.deployments import DeploymentRow, EnvironmentRow
 from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.ledger import ledger
 from memory.repositories import purges
-from memory.runs.runs import Candidate, build_row
+from memory.runs.runs import Candidate, build_row, lock_fence
 
 _OVER = [state.value for state in DeploymentState if state.is_over]
 _THERE = [state.value for state in DeploymentState if state.is_there]
@@ -51,6 +51,8 @@ async def admit(database: Database, order: DeploymentOrder, now: datetime) -> tu
     Whatever waits for its turn or for a person in the same environment is to be replaced: the caller ends it.
     """
     async with database.transaction() as session:
+        # First: many orders of one number at the same moment would all count the same attempts.
+        await lock_fence(session, database, order.repository.id, order.number)
         known = await session.scalar(select(RunRow).where(RunRow.admitted_by == order.admitted_by))
         if known is None:
             known = await _add(session, order, now)

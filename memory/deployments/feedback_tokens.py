@@ -26,6 +26,7 @@ MOST_TOKENS = 10
 OPERATOR = "operator"
 
 _FORM = re.compile(rf"{PREFIX}([a-z2-7]{{8}})_[A-Za-z0-9_-]{{43}}")
+_KEY = re.compile(r"[a-z2-7]{8}")
 _NO_DIGEST = "0" * 64
 
 
@@ -33,6 +34,7 @@ class FeedbackToken(BaseModel):
     """A token, without what is secret of it.
 
     :param name: what people call it, such as the system that uses it.
+    :param environment: of reports that name none; None: they are refused.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -44,13 +46,22 @@ class FeedbackToken(BaseModel):
     created_by: str
     revoked_at: datetime | None = None
     used_at: datetime | None = None
+    environment: str | None = None
 
 
 async def create(
-    database: Database, repository: RepositoryRef, name: str, by: str, now: datetime
+    database: Database,
+    repository: RepositoryRef,
+    name: str,
+    by: str,
+    now: datetime,
+    environment: str | None = None,
+    signing_secret: str | None = None,
 ) -> tuple[FeedbackToken, str]:
     """Make a token; what is kept of it, and the token itself, which nobody can read again.
 
+    :param environment: of reports that name none.
+    :param signing_secret: with which a system signs that can send no token; its reports name the token's id.
     :raises ForgeError: the repository has as many as it may.
     """
     key = base64.b32encode(secrets.token_bytes(5)).decode().lower()
@@ -62,6 +73,8 @@ async def create(
         digest=_digest(token),
         created_at=now,
         created_by=by,
+        environment=environment,
+        signing_secret=signing_secret,
         allowance=float(BURST),
         allowed_at=now,
     )
@@ -121,9 +134,26 @@ def authenticate(connection: Connection, token: str) -> FeedbackToken | None:
     return _parse(row) if row is not None and is_same and row.revoked_at is None else None
 
 
+def authenticate_signed(connection: Connection, key: str, body: bytes, signature: str) -> FeedbackToken | None:
+    """The token with this id, if its sender signed the body; None otherwise.
+
+    :param signature: HMAC with SHA-256, in hexadecimal digits.
+    """
+    row = connection.execute(_select(key)).one_or_none() if _KEY.fullmatch(key) else None
+    secret = (row.signing_secret if row is not None else None) or secrets.token_hex()
+    expected = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    is_same = hmac.compare_digest(expected.encode(), signature.encode(errors="replace"))
+    return _parse(row) if row is not None and is_same and row.revoked_at is None else None
+
+
 def take_turn(connection: Connection, key: str, now: datetime) -> ReportTurn:
     """Ask for one report with a token, and count it if it may be made: for all processes together."""
     table = FeedbackTokenRow
+    seen = connection.execute(select(table.allowance, table.allowed_at).where(table.id == key)).one_or_none()
+    if seen is not None:  # who has to wait does not keep others waiting for the lock
+        turn = take_report(ReportAllowance(seen.allowance, seen.allowed_at), now)
+        if turn.wait:
+            return turn
     held = update(table).where(table.id == key).values(id=table.id).returning(table.allowance, table.allowed_at)
     kept = connection.execute(held).one_or_none()  # changes nothing, but takes the lock before anything is decided
     if kept is None:  # deleted a moment ago, with its repository

@@ -89,12 +89,12 @@ def _build_row(repository_id: int, fingerprint: str, report: AnyReport, now: dat
         "repository_id": repository_id,
         "fingerprint": fingerprint,
         "kind": (ProblemKind.anomaly if isinstance(report, AnomalyReport) else ProblemKind.error).value,
-        "report": report.model_dump(mode="json"),
+        "report": report.model_dump(mode="json", exclude_defaults=True),
         "reports": 1,
         "occurrences": _weigh(report),
-        "affected_users": report.affected_users if isinstance(report, ErrorReport) else 0,
+        "affected_users": _count_users(report),
         "environments": _count_there({}, report, now),
-        "first_seen": _find_moment(report),
+        "first_seen": report.moment,
         "last_seen": now,
         "suspects": [],
         "opened": 0,
@@ -105,14 +105,14 @@ def _build_row(repository_id: int, fingerprint: str, report: AnyReport, now: dat
 
 def _count(known: Row[Any], report: AnyReport, now: datetime) -> dict[str, Any]:
     """What another report changes."""
-    users = report.affected_users if isinstance(report, ErrorReport) else 0
     return {
-        "report": report.model_dump(mode="json"),
+        "report": report.model_dump(mode="json", exclude_defaults=True),
+        "resolved_at": None,
         "reports": known.reports + 1,
         "occurrences": known.occurrences + _weigh(report),
-        "affected_users": max(known.affected_users, users),
+        "affected_users": max(known.affected_users, _count_users(report)),
         "environments": _count_there(known.environments, report, now),
-        "first_seen": min(known.first_seen, _find_moment(report)),
+        "first_seen": min(known.first_seen, report.moment),
         "last_seen": now,
     }
 
@@ -129,8 +129,23 @@ def _weigh(report: AnyReport) -> int:
     return report.frequency if isinstance(report, ErrorReport) else 1
 
 
-def _find_moment(report: AnyReport) -> datetime:
-    return report.at if isinstance(report, AnomalyReport) else report.first_seen
+def _count_users(report: AnyReport) -> int:
+    return (report.affected_users or 0) if isinstance(report, ErrorReport) else 0
+
+
+def record_resolution(
+    connection: Connection, repository_id: int, fingerprint: str, now: datetime
+) -> RecordedReport | None:
+    """Keep that monitoring says a problem is over; None if Forge knows of none that is not."""
+    table = ProblemRow
+    is_same = table.repository_id == repository_id, table.fingerprint == fingerprint, table.resolved_at.is_(None)
+    known = connection.execute(_select_row(*is_same).with_for_update()).one_or_none()
+    if known is None:
+        return None
+    is_due = known.queued_at is None or now - known.queued_at >= _LOST_AFTER
+    marked = {"queued_at": now} if is_due else {}
+    connection.execute(update(table).where(*is_same).values(resolved_at=now, **marked))
+    return RecordedReport(known.id, fingerprint, known.issue, True, is_due, None)
 
 
 def _make_room(connection: Connection, repository_id: int, now: datetime) -> None:

@@ -1,6 +1,8 @@
 """Orders deployments: of what was merged, on command, and back to what was there before."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 import structlog
 from pydantic import BaseModel
@@ -10,8 +12,10 @@ from domain.config.deploy import Environment
 from domain.deployments.deployment import Cause, Deployment, Wish
 from domain.errors import CodeAccessError, NotFound
 from domain.github.pull_requests import PullRequest
+from domain.github.pushes import find_head_at
 from domain.review.review import RiskLevel
 from domain.runs.run import RepositoryRef, Run
+from memory.deliveries import pushes
 from memory.deployments import deployments
 from memory.repositories import permits
 from memory.runs import runs, waits
@@ -72,10 +76,12 @@ async def order_deployment(
     live: PullRequest | None,
     environment: str,
     sender: Sender,
+    written_at: datetime,
 ) -> Ordered:
     """Order what ``/forge deploy ENV`` asks for: the merge of a pull request; on an issue, the default branch.
 
     :param live: None on an issue.
+    :param written_at: when it was asked, which may be long ago: what came later was not meant.
     """
     ceilings = services.ceilings.of_configuration
     configuration = (await loading.load(services.host, services.database, repository, ceilings)).configuration
@@ -89,7 +95,12 @@ async def order_deployment(
         return Ordered(answer=texts.refuse_unmerged(environment))
     if live is not None and live.base_ref != live.default_branch:  # whoever may write may merge into a branch of theirs
         return Ordered(answer=texts.refuse_other_branch(environment, live.default_branch))
-    sha = live.merge_sha if live is not None else (await services.host.default_branch(repository)).head_sha
+    if live is not None and live.merged_at is not None and live.merged_at > written_at:
+        return Ordered(answer=texts.refuse_merged_later(environment))
+    meant = await _find_meant(services, repository, environment, written_at) if live is None else _Meant(live.merge_sha)
+    if meant.sha is None:
+        return Ordered(answer=texts.refuse_moved(environment, meant.branch, meant.head_sha))
+    sha = meant.sha
     is_production = configuration.deploy.is_production(environment)
     order = deployments.DeploymentOrder(
         admitted_by=f"{guid}#{number}#{environment}",
@@ -102,7 +113,35 @@ async def order_deployment(
         risk=None if live is None else await _find_risk(services, repository, live),
         sender=sender,
     )
-    return await _admit(services, order, texts.confirm_order(environment, sha, is_production=is_production))
+    answer = texts.confirm_order(environment, sha, is_production=is_production)
+    if meant.head_sha not in {"", sha}:
+        answer = f"{answer} {texts.tell_moved(meant.branch, meant.head_sha)}"
+    return await _admit(services, order, answer)
+
+
+@dataclass(frozen=True)
+class _Meant:
+    """The commit that somebody meant, None if that is not clear; and the branch it was on, with its head now."""
+
+    sha: str | None
+    branch: str = ""
+    head_sha: str = ""
+
+
+async def _find_meant(services: Services, repository: RepositoryRef, environment: str, written_at: datetime) -> _Meant:
+    """What the default branch had when somebody wrote, unless something else was ordered since."""
+    now = await services.host.default_branch(repository)
+    age = services.clock.now() - written_at
+    moves = await services.host.pushes_to(repository, now.name, age)
+    if not moves:  # there is no such list, or it did not move: then what Forge heard of its head counts
+        moves = await pushes.load(services.database, [repository.id], [now.head_sha])
+        is_clear = not moves or min(push.at for push in moves) <= written_at
+        return _Meant(now.head_sha if is_clear else None, now.name, now.head_sha)
+    sha = find_head_at(moves, now.head_sha, written_at)
+    if sha != now.head_sha:
+        latest = await deployments.list_latest(services.database, repository.id, environment, 1)
+        sha = None if any(each.created_at > written_at for each in latest) else sha
+    return _Meant(sha, now.name, now.head_sha)
 
 
 async def order_rollback(

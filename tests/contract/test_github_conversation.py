@@ -217,6 +217,13 @@ async def test_a_label_is_created_and_put_once(stage: Stage) -> None:
     assert [one.payload["label"]["name"] for one in labelled].count("forge: low risk") == 2
 
 
+async def test_a_label_is_taken_off_once(stage: Stage) -> None:
+    await stage.host.add_label(stage.repository, stage.pull.number, "low risk: ja")
+    for _ in range(2):
+        await stage.host.remove_label(stage.repository, stage.pull.number, "low risk: ja")
+    assert list(stage.pull.labels) == []
+
+
 async def test_a_label_that_github_does_not_take(stage: Stage) -> None:
     with pytest.raises(Unprocessable, match="name"):
         await stage.host.add_label(stage.repository, 1, "x" * 51)

@@ -1,14 +1,19 @@
 """Monitoring tells of production, where Forge deployed nothing: one issue for each problem, whatever is sent."""
 
+import asyncio
 import json
+import threading
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from domain.deployments.problems import MOST_ISSUES
 from domain.errors import ForgeError
 from domain.events import EventType
+from memory.db.engine import Connection
+from memory.db.tables.production import FeedbackTokenRow
 from memory.deployments import feedback_tokens
 from memory.ledger import ledger
 from memory.reports import lost_repositories
@@ -96,7 +101,9 @@ async def test_a_closed_issue_stays_closed_and_what_comes_back_gets_another(stor
         ("error", {"commit": "main"}, "commit"),
         ("error", {"release": "a\nb"}, "release"),
         ("error", {"release": "ghp_" + "a1B2" * 9}, "release"),
-        ("error", {"SECRET_FIELD": 1}, ""),
+        ("error", {"afected_users": 1}, "afected_users"),
+        ("error", {"SECRET_FIELD_1": 1}, ""),
+        ("anomaly", {"labels": {"": "x"}}, "labels"),
         ("anomaly", {"metric": "error rate"}, "metric"),
         ("anomaly", {"current": "0.2"}, "current"),
         ("anomaly", {"current": 1e300}, "current"),
@@ -186,6 +193,25 @@ async def test_a_flood_is_slowed_down_and_opens_few_issues(story: Story) -> None
     assert sum("issues were opened within a day" in each.said for each in found) == len(found) - MOST_ISSUES
     story.clock.move(minutes=2)
     assert (await monitoring.error()).status == 202
+
+
+async def test_what_is_too_often_is_told_so_while_the_database_is_busy(story: Story) -> None:
+    monitoring = await open_scene(story)
+    database, release = story.forge.services.database, threading.Event()
+    used_up = update(FeedbackTokenRow).values(allowance=-1000.0, allowed_at=story.clock.now())
+    await database.run_in_transaction(lambda connection: connection.execute(used_up))
+
+    def keep_busy(connection: Connection) -> None:
+        connection.execute(update(FeedbackTokenRow).values(name="busy"))
+        release.wait(60)
+
+    busy = asyncio.create_task(database.run_in_transaction(keep_busy))
+    await asyncio.sleep(0.5)
+    body = json.dumps(monitoring.an_error()).encode()
+    answers = await asyncio.gather(*(monitoring.send("error", body) for _ in range(60)))
+    release.set()
+    await busy
+    assert {answer.status for answer in answers} == {429}
 
 
 @pytest.mark.parametrize(

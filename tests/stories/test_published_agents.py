@@ -1,6 +1,7 @@
 """Agents that others publish carry out a task as docs/agents.md sets them up; only their model is scripted."""
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,13 @@ AIDER = (
     "aider --model openai/forge --message-file {task_file} --yes-always --no-git --no-check-update --no-analytics "
     "--no-show-model-warnings shop/cart.py tests/test_cart.py"
 )
+CLAUDE = "claude -p --dangerously-skip-permissions {task}"
+OPENCODE = "opencode run -m anthropic/claude-sonnet-4-5 {task}"
+CODEX = (
+    "sh -c 'exec codex exec -m forge --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox "
+    "-c model_provider=forge -c model_providers.forge.name=Forge -c model_providers.forge.wire_api=responses "
+    '-c model_providers.forge.base_url=$OPENAI_BASE_URL -c model_providers.forge.env_key=OPENAI_API_KEY "$0"\' {task}'
+)
 WRITE = f"cat > shop/cart.py <<'EOF'\n{CART}EOF\ncat > tests/test_cart.py <<'EOF'\n{TESTS}EOF\n"
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 LISTING = f"shop/cart.py\n```\n{CART}```\n\ntests/test_cart.py\n```\n{TESTS}```\n"
@@ -39,16 +47,29 @@ def tools(request: pytest.FixtureRequest) -> Iterator[Path]:
         pytest.skip(f"there is no {PYTHON} here")
     with temporary_folder("agent") as folder:
         folder.chmod(0o755)
-        subprocess.run([PYTHON, "-m", "venv", folder], check=True, umask=0o022)
-        install = [f"{folder}/bin/pip", "install", "--quiet", request.param]
+        wanted = request.param
+        if wanted.startswith("npm:"):
+            if shutil.which("npm") is None:
+                pytest.skip("there is no npm here")
+            install = ["npm", "install", "--global", "--silent", "--prefix", str(folder), wanted.removeprefix("npm:")]
+        else:
+            subprocess.run([PYTHON, "-m", "venv", folder], check=True, umask=0o022)
+            install = [f"{folder}/bin/pip", "install", "--quiet", wanted]
         done = subprocess.run(install, capture_output=True, text=True, check=False, umask=0o022)
         if done.returncode:
             pytest.skip(f"{request.param} could not be installed: {done.stderr[-300:]}")
         yield folder
 
 
-def run_command(command: str) -> Uses:
-    return Uses([("bash", {"command": command})], text="THOUGHT: go on")
+def run_command(command: str, tool: str = "bash", argument: str = "command") -> Uses:
+    described = {"description": "go on"} if tool == "Bash" else {}
+    return Uses([(tool, {argument: command, **described})], text="THOUGHT: go on")
+
+
+def work_with(tool: str, argument: str = "command") -> list[Reply]:
+    """What an agent is told: its commands, and that it is done. The first comes twice: some ask for a title beside."""
+    commands = (WRITE, WRITE, f"echo '{json.dumps(REPORT)}' > $FORGE_REPORT")
+    return [*(run_command(each, tool, argument) for each in commands), Says("Done.")]
 
 
 @pytest.mark.parametrize(
@@ -60,6 +81,9 @@ def run_command(command: str) -> Uses:
             [run_command(WRITE), run_command(f"echo '{json.dumps(REPORT)}' > $FORGE_REPORT"), run_command(SUBMIT)],
         ),
         ("aider-chat>=0.86,<1", AIDER, [Says(LISTING), Says("Done.")]),
+        ("npm:@openai/codex@0.171", CODEX, work_with("exec_command", "cmd")),
+        ("npm:opencode-ai@1.18", OPENCODE, work_with("bash")),
+        ("npm:@anthropic-ai/claude-code@2.1.197", CLAUDE, work_with("Bash")),
     ],
     indirect=["tools"],
 )

@@ -100,15 +100,16 @@ async def test_t_b4_a_stranger_who_floods_with_commands(story: Story) -> None:
     assert len(story.answers(pull)) == before + 2 + COMMENTS_PER_OUTSIDER
 
 
-async def test_t_b4_a_stranger_is_refused_once(story: Story) -> None:
-    """Each refusal is in the audit; where somebody else is refused, they are told."""
+async def test_t_b4_a_stranger_is_refused_once_for_each_comment(story: Story) -> None:
+    """Readers of a private repository are colleagues. The quota of comments stops strangers; all is audited."""
     repository, alice = story.repository({"README.md": "# Shop\n"})
     issue = await alice.open_issue(repository, "Prices", "They are wrong.")
     for login in ("mallory", "mallory", "bob", "mallory"):
         await story.github.user(login).comment(issue, "/forge run")
         await story.settle()
     assert [each.body.splitlines()[0] for each in story.answers(issue)] == [
-        f"Refused: `/forge run` needs the role write; `{login}` has read." for login in ("mallory", "bob")
+        f"Refused: `/forge run` needs the role write; `{login}` has read."
+        for login in ("mallory", "mallory", "bob", "mallory")
     ]
     audited = await refusals(story)
     assert len(audited) == 4

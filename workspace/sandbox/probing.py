@@ -17,6 +17,7 @@ from typing import Literal
 
 from domain.errors import ConfigurationError, ToolError
 from workspace.sandbox import bubblewrap, landlock, probes
+from workspace.sandbox.accounts import find_account
 from workspace.sandbox.launcher import SYSTEM
 from workspace.sandbox.sandbox import (
     BUBBLEWRAP,
@@ -27,7 +28,6 @@ from workspace.sandbox.sandbox import (
     Sandbox,
     SandboxCommand,
     SandboxLevel,
-    find_account,
 )
 from workspace.temporary import temporary_folder
 

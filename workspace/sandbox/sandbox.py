@@ -11,7 +11,6 @@ work here; docs/security.md says what each of them withstands.
 import asyncio
 import contextlib
 import os
-import pwd
 import resource
 import secrets
 import shutil
@@ -22,14 +21,17 @@ import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from domain.errors import ToolError
 from workspace.sandbox import bubblewrap, registry_proxy
+from workspace.sandbox.accounts import UnixAccount
 from workspace.sandbox.launcher import BOOT, SYSTEM, choose_reserve, explain_excess
+from workspace.sandbox.memory import wait_for_excess
 from workspace.sandbox.output import Capture, Output, wait_for_end
 from workspace.sandbox.registry_proxy import Address, Forwarder
-from workspace.sandbox.suspension import ProgramControl, measure_work
+from workspace.sandbox.suspension import ProgramControl, list_group, list_processes, measure_work
 from workspace.temporary import temporary_folder
 
 LIMITS = 1
@@ -76,33 +78,6 @@ class SandboxLevel:
 
 
 @dataclass(frozen=True)
-class UnixAccount:
-    """The unprivileged account that untrusted work runs under when Forge itself is root."""
-
-    uid: int
-    gid: int
-
-
-def find_account(user: str) -> UnixAccount | None:
-    """The account to drop to; None if Forge is not root and keeps its own.
-
-    :param user: name of the account, e.g. ``nobody`` (setting ``FORGE_SANDBOX_USER``).
-    :raises ToolError: there is no such account, or it is root.
-    """
-    if os.geteuid() != 0:
-        return None
-    try:
-        entry = pwd.getpwnam(user)
-    except KeyError:
-        raise ToolError(
-            f"The account {user!r} does not exist here.", "Set FORGE_SANDBOX_USER to one that does."
-        ) from None
-    if entry.pw_uid == 0:
-        raise ToolError("FORGE_SANDBOX_USER must not be root.", "Name an unprivileged account, e.g. nobody.")
-    return UnixAccount(entry.pw_uid, entry.pw_gid)
-
-
-@dataclass(frozen=True)
 class Quota:
     """The most that all folders a program writes may hold; folders count as files, too."""
 
@@ -121,7 +96,8 @@ class SandboxCommand:
     :param folder: what it may read; above level 1 it sees no other files of the host but system folders and ``reads``.
     :param seconds: wall-clock limit.
     :param processor_seconds: processor time of each process; by default the same as ``seconds``.
-    :param memory: address space in bytes.
+    :param memory: address space of each process in bytes; not limited where ``resident`` is.
+    :param resident: bytes that all its processes together may really hold; a program that exceeds them is stopped.
     :param output: bytes kept of each of its two outputs.
     :param processes: how many processes and threads it may have; not limited at level 1.
     :param reads: further folders it may read and execute from, e.g. an interpreter outside the system's folders.
@@ -143,6 +119,7 @@ class SandboxCommand:
     seconds: float = 30.0
     processor_seconds: float | None = None
     memory: int = 4096 * _MEGABYTE
+    resident: int | None = None
     output: int = 32 * _MEGABYTE
     processes: int = 256
     reads: tuple[Path, ...] = ()
@@ -161,8 +138,8 @@ class SandboxCommand:
 class Completed:
     """How a program ended.
 
-    ``status`` is None if it was stopped: at its time limit, for printing far too much, for what it wrote, or for doing
-    nothing; the last line of ``stderr`` says so in the last two cases.
+    ``status`` is None if it was stopped: at its time limit, for printing far too much, for what it wrote or held in
+    memory, or for doing nothing; the last line of ``stderr`` says so in the last three cases.
     """
 
     status: int | None
@@ -256,6 +233,7 @@ class Sandbox:
             process = await self._spawn(start, command, pipes)
             reserve = choose_reserve(str(command.folder))
             watching = [
+                asyncio.create_task(_stop_when_too_big(process.pid, command, level)),
                 asyncio.create_task(_stop_when_full(process.pid, command, reserve)),
                 asyncio.create_task(_stop_when_idle(process.pid, command, outputs, level)),
             ]
@@ -439,14 +417,15 @@ def _limits(command: SandboxCommand) -> dict[int, int]:
     return {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_CPU: _round_processor_seconds(command),
-        resource.RLIMIT_AS: command.memory,
+        **({resource.RLIMIT_AS: command.memory} if command.resident is None else {}),
         resource.RLIMIT_FSIZE: command.file_bytes,
         resource.RLIMIT_NOFILE: command.open_files,
     }
 
 
 def _add_limits(argv: list[str], command: SandboxCommand, processes: int) -> list[str]:
-    sizes = (command.memory // 1024, command.file_bytes // 512)
+    space = command.memory // 1024 if command.resident is None else "unlimited"
+    sizes = (space, command.file_bytes // 512)
     numbers = (_round_processor_seconds(command), *sizes, command.open_files, processes)
     return [_SHELL, "-c", _LIMITED, "sh", *map(str, numbers), *argv]
 
@@ -466,6 +445,17 @@ async def _stop_when_full(group: int, command: SandboxCommand, reserve: int) -> 
             _kill_group(group)
             return why
         pause = max(_LOOK, time.monotonic() - started)
+
+
+async def _stop_when_too_big(group: int, command: SandboxCommand, level: int) -> str:
+    """Kill a group of processes as soon as it holds too much memory, and tell so. Never returns before that."""
+    if command.resident is None:
+        return await asyncio.get_running_loop().create_future()
+    # At level 3 a process without a parent gets one inside; at the others nobody leaves the group.
+    members = list_processes if level == BUBBLEWRAP else list_group
+    why = await wait_for_excess(partial(members, group), command.resident)
+    _kill_group(group)
+    return why
 
 
 async def _stop_when_idle(group: int, command: SandboxCommand, outputs: Sequence[Capture], level: int) -> str:

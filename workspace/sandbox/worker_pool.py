@@ -19,7 +19,8 @@ from typing import Any, Self, cast
 from pydantic import JsonValue
 
 from domain.errors import ToolError
-from workspace.sandbox.sandbox import LANDLOCK, LIMITS, find_account
+from workspace.sandbox.accounts import find_account
+from workspace.sandbox.sandbox import LANDLOCK, LIMITS
 from workspace.sandbox.worker import ANSWER, BOOT, OUT_OF_TIME, PATIENCE, REQUEST
 from workspace.temporary import temporary_folder
 

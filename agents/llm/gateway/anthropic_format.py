@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue
@@ -26,6 +27,8 @@ from agents.llm.gateway.wire import (
     offer_tools,
     read_body,
 )
+from agents.llm.messages import join_texts
+from agents.llm.tokens import estimate
 
 
 class _Text(BaseModel):
@@ -77,13 +80,18 @@ class _ToolChoice(BaseModel):
     name: ToolName | None = None
 
 
-class _Request(BaseModel):
+class _Prompt(BaseModel):
+    """What a model is shown; all of a request for ``count_tokens``."""
+
     model: ModelName
     messages: Annotated[list[_Message], Field(min_length=1)]
-    max_tokens: TokenLimit
     system: Texts = ()
     tools: Annotated[list[_Tool], Field(max_length=MOST_TOOLS)] | None = None
     tool_choice: _ToolChoice | None = None
+
+
+class _Request(_Prompt):
+    max_tokens: TokenLimit
     stream: bool | None = None
 
 
@@ -96,6 +104,20 @@ def parse_anthropic(body: bytes) -> WireRequest:
     :raises NotARequest: it is none, or holds something that cannot be passed on.
     """
     request = read_body(body, _Request)
+    asked = _read_prompt(request)
+    return replace(asked, max_output_tokens=request.max_tokens, streams=bool(request.stream))
+
+
+def count_anthropic(body: bytes) -> Body:
+    """The answer to a body of ``POST /v1/messages/count_tokens``: an estimate, by which clients shorten what they send.
+
+    :raises NotARequest: it is none, or holds something that cannot be passed on.
+    """
+    asked = _read_prompt(read_body(body, _Prompt))
+    return {"input_tokens": estimate(join_texts(asked.messages, asked.parameters))}
+
+
+def _read_prompt(request: _Prompt) -> WireRequest:
     transcript = Transcript()
     transcript.add_instructions(request.system)
     for at, message in enumerate(request.messages):
@@ -109,8 +131,6 @@ def parse_anthropic(body: bytes) -> WireRequest:
         model=request.model,
         messages=transcript.close(),
         parameters=offer_tools(tools, _MODES.get(chosen.type, "auto"), chosen.name),
-        max_output_tokens=request.max_tokens,
-        streams=bool(request.stream),
     )
 
 
@@ -149,10 +169,9 @@ def _refuse_block(at: int, place: int, who: str) -> NotARequest:
 _STOP_REASONS = {"length": "max_tokens", "content_filter": "refusal"}
 
 
-def render_anthropic(response: ModelResponse, model: str, identity: str) -> Body:
+def render_anthropic(response: ModelResponse, wanted: WireRequest, identity: str) -> Body:
     """An answer as a ``message``.
 
-    :param model: the name that the agent gave.
     :param identity: unique among the answers.
     """
     text, calls = join_answer(response), list_calls(response)
@@ -163,7 +182,7 @@ def render_anthropic(response: ModelResponse, model: str, identity: str) -> Body
         "id": f"msg_{identity}",
         "type": "message",
         "role": "assistant",
-        "model": model,
+        "model": wanted.model,
         "content": content,
         "stop_reason": reason,
         "stop_sequence": None,

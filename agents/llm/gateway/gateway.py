@@ -133,6 +133,14 @@ class ModelGateway:
                 except NotARequest as error:
                     return fail(wire, error.status, str(error))
 
+    async def count(self, wire: WireFormat, count: Callable[[bytes], Body], read: ReadBody) -> Reply:
+        """How much a call would send, without asking the model."""
+        with self._track():
+            try:
+                return Reply(200, json.dumps(await asyncio.to_thread(count, await read())))
+            except NotARequest as error:
+                return fail(wire, error.status, str(error))
+
     async def _ask(self, wire: WireFormat, body: bytes) -> Reply:
         wanted, sent = await asyncio.to_thread(self._prepare, wire, body)  # a long conversation takes a while
         stop = self._explain_stop()  # an earlier call may have been refused meanwhile
@@ -173,7 +181,7 @@ class ModelGateway:
     def _write(self, wire: WireFormat, wanted: WireRequest, answer: ModelResponse, identity: str) -> Reply:
         shown = mask_response(answer, self._redact_answers)
         self.words = " ".join((shown.text or "").split())[:_WORDS] or self.words
-        body = wire.render(shown, wanted.model, identity)
+        body = wire.render(shown, wanted, identity)
         if wanted.streams:
             return Reply(200, wire.frame(body, wanted.wants_usage), EVENTS)
         return Reply(200, json.dumps(body))
@@ -221,17 +229,27 @@ def fail(wire: WireFormat, status: int, message: str) -> Reply:
 
 
 def list_models() -> Body:
-    """The only model there is, in the formats of both APIs: its name is Forge's affair."""
-    model: Body = {
-        "id": "forge",
+    """The only model there is, in the formats of both providers: its name is Forge's affair."""
+    return {
+        "object": "list",
+        "data": [describe_model("forge")],
+        "has_more": False,
+        "first_id": "forge",
+        "last_id": "forge",
+    }
+
+
+def describe_model(name: str) -> Body:
+    """A model of this name, in the formats of both providers; whatever name is asked for, it is the same one."""
+    return {
+        "id": name,
         "object": "model",
         "created": 0,
         "owned_by": "forge",
         "type": "model",
-        "display_name": "forge",
+        "display_name": name,
         "created_at": "1970-01-01T00:00:00Z",
     }
-    return {"object": "list", "data": [model], "has_more": False, "first_id": "forge", "last_id": "forge"}
 
 
 def _explain(refusal: Refusal) -> str:

@@ -136,10 +136,9 @@ def _add(transcript: Transcript, message: _Message, at: int) -> None:
             transcript.add_result(message.tool_call_id, message.content, f"messages.{at}.tool_call_id")
 
 
-def render_openai(response: ModelResponse, model: str, identity: str) -> Body:
+def render_openai(response: ModelResponse, wanted: WireRequest, identity: str) -> Body:
     """An answer as a ``chat.completion``.
 
-    :param model: the name that the agent gave.
     :param identity: unique among the answers.
     """
     calls: list[JsonValue] = [_render_call(call) for call in list_calls(response)]
@@ -151,7 +150,7 @@ def render_openai(response: ModelResponse, model: str, identity: str) -> Body:
         "id": f"chatcmpl-{identity}",
         "object": "chat.completion",
         "created": int(response.timestamp.timestamp()),
-        "model": model,
+        "model": wanted.model,
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": reason}],
         "usage": _render_usage(response),
     }

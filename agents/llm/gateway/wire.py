@@ -54,6 +54,7 @@ class WireRequest:
     :param model: the name that the agent gave; it is only echoed.
     :param max_output_tokens: the limit that it asked for, if any.
     :param wants_usage: whether a stream tells the tokens, too.
+    :param custom_tools: the tools that take a text instead of arguments.
     """
 
     model: str
@@ -62,6 +63,7 @@ class WireRequest:
     max_output_tokens: int | None = None
     streams: bool = False
     wants_usage: bool = True
+    custom_tools: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,13 @@ class WireFormat:
     """The format of one API, as pure functions.
 
     :param parse: reads a body; raises :class:`NotARequest`.
-    :param render: writes the model's answer, for the name of a model and an id.
+    :param render: writes the model's answer, for the request and an id.
     :param frame: cuts a written answer into server-sent events, with or without usage.
     :param render_error: writes an error, for its HTTP status and message.
     """
 
     parse: Callable[[bytes], WireRequest]
-    render: Callable[[ModelResponse, str, str], Body]
+    render: Callable[[ModelResponse, WireRequest, str], Body]
     frame: Callable[[Body, bool], str]
     render_error: Callable[[int, str], Body]
 

@@ -64,6 +64,7 @@ class PullShown(BaseModel):
     merged: bool = False
     merge_commit_sha: str | None = None  # of an open pull request: GitHub's trial merge
     updated_at: AwareDatetime | None = None
+    merged_at: AwareDatetime | None = None
 
     def to_domain(self) -> PullRequest:
         author = self.user or AccountShown(id=GHOST_ID, login=GHOST_LOGIN)
@@ -87,6 +88,7 @@ class PullShown(BaseModel):
             default_branch=self.base.repo.default_branch,
             updated_at=self.updated_at,
             merge_sha=(self.merge_commit_sha or "") if self.merged else "",
+            merged_at=self.merged_at,
         )
 
 

@@ -59,7 +59,7 @@ class CommandCountRow(TableRow):
     repository_id: Mapped[int]
     account_id: Mapped[int]
     at: Mapped[datetime] = mapped_column(index=True)
-    told: Mapped[str]  # the notice that its author got and does not get again: "quota", "refusal"
+    told: Mapped[str]  # the notice that its author got and does not get again: "quota"
 
 
 class BranchPushRow(TableRow):

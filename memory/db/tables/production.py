@@ -22,6 +22,8 @@ class FeedbackTokenRow(TableRow):
     created_by: Mapped[str]  # who ran the command
     revoked_at: Mapped[datetime | None]
     used_at: Mapped[datetime | None]
+    environment: Mapped[str | None]  # of reports that name none
+    signing_secret: Mapped[str | None]  # of a sender that can only sign; needed as it is to check that
     allowance: Mapped[float] = mapped_column(Float)  # requests that may be made at once, as of allowed_at
     allowed_at: Mapped[datetime]
 
@@ -55,6 +57,7 @@ class ProblemRow(TableRow):
     opened_at: Mapped[datetime | None]  # the newest issue
     shown_at: Mapped[datetime | None]
     closed_at: Mapped[datetime | None]
+    resolved_at: Mapped[datetime | None]  # as monitoring says, until it reports the problem again
     learned_from: Mapped[int | None]  # pull request that solved it
     queued_at: Mapped[datetime | None]  # of the workflow that has not begun with it yet
     said: Mapped[str] = mapped_column(Text)  # why nobody was told, for people

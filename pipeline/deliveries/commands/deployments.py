@@ -41,7 +41,7 @@ async def _find(context: CommandContext, environment: str) -> Deployment | None:
 async def _order(context: CommandContext, environment: str) -> Ordered:
     live = context.actor.pull_request
     where = (context.repository, context.number, live, environment, context.sender)
-    return await order_deployment(context.services, context.guid, *where)
+    return await order_deployment(context.services, context.guid, *where, context.comment.written_at)
 
 
 async def _order_back(context: CommandContext, environment: str) -> Ordered:

@@ -1,11 +1,13 @@
 """Executes the ``/forge`` lines of a comment, one after the other, and answers the comment once."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import structlog
+from dbos._error import DBOSUnexpectedStepError  # not exported
 
 from domain.commands import ExecuteComment
 from domain.errors import (
+    OWN_MISTAKE,
     Forbidden,
     ForgeError,
     NotAllowed,
@@ -22,13 +24,12 @@ from messages.commands import Answer
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.gates import GateReply
 from pipeline.deliveries.commands.handlers import HANDLERS
-from pipeline.deliveries.commands.quota import receive_comment, turn_away, was_refused_before
+from pipeline.deliveries.commands.quota import receive_comment, turn_away
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.follow_up import follow_up
 from pipeline.gates.actor import CommandActor
 from pipeline.publishing import comments
 from safety.authorization import authorise
-from safety.review_quota import OUTSIDERS
 
 log = structlog.get_logger(__name__)
 
@@ -48,7 +49,6 @@ class CommandExecutor:
         self._context = CommandContext(context.services, context.journal, context.guid, comment, actor)
         self._comment = comment
         self._effects: set[Effect] = set()
-        self._outsiders = 0  # commands of an account without a role
 
     async def execute(self) -> str:
         """Execute every line and answer; how that ended."""
@@ -77,6 +77,11 @@ class CommandExecutor:
         except ForgeError as error:
             log.warning("command.failed", guid=self._context.guid, error=str(error))
             return texts.report_failure(str(error))
+        except DBOSUnexpectedStepError:
+            raise
+        except Exception:
+            log.exception("command.unexpected", guid=self._context.guid)
+            return texts.report_failure(OWN_MISTAKE)
 
     async def _execute(self, asked: SlashCommand) -> str:
         row = VERBS[asked.verb]
@@ -91,7 +96,6 @@ class CommandExecutor:
         refused = authorise(asked, context.actor.facts)
         if refused is not None:
             await context.journal.step("note the refusal", context.record_refusal, refused)
-            self._outsiders += refused.held in OUTSIDERS
             return texts.refuse(refused, self._comment.sender.login)
         self._effects |= row.effects
         return self._read_reply(await HANDLERS[asked.verb](context, asked))
@@ -99,7 +103,6 @@ class CommandExecutor:
     def _read_reply(self, reply: str | GateReply) -> str:
         if isinstance(reply, str):
             return reply
-        self._outsiders += reply.is_outsider
         self._effects |= VERBS[Verb.approve].effects if reply.answers else set()
         return reply.text
 
@@ -107,13 +110,9 @@ class CommandExecutor:
         """Answer; why GitHub takes no answer, such as in a locked conversation. The commands are executed anyway."""
         shown = [answer for answer in answers if answer.text != texts.NO_ANSWER]
         try:
-            if shown and not await self._was_refused_before(answers):
+            if shown:
                 await comments.answer(self._context.services, self._comment, self._context.guid, shown)
         except (Forbidden, NotFound, Unprocessable) as error:
             log.warning("command.unanswered", guid=self._context.guid, number=self._comment.number, error=str(error))
             return error.message
         return None
-
-    async def _was_refused_before(self, answers: Collection[Answer]) -> bool:
-        """Whether the answer would only repeat to an account without a role that it may not."""
-        return self._outsiders >= len(answers) and await was_refused_before(self._context)

@@ -30,18 +30,15 @@ from pipeline.gates.decide import (
     find_stale_reason,
 )
 from safety.authorization import authorise
-from safety.review_quota import OUTSIDERS
 
 
 class GateReply(BaseModel):
     """The reply to a command at a gate.
 
-    :param is_outsider: it refuses an account without a role.
     :param answers: whether it answered a gate, although the verb often means something else.
     """
 
     text: str
-    is_outsider: bool = False
     answers: bool = False
 
     @model_validator(mode="before")
@@ -57,9 +54,7 @@ async def answer_gate(context: CommandContext, asked: SlashCommand) -> GateReply
 
 
 async def _answer(context: CommandContext, asked: SlashCommand) -> GateReply:
-    reply = await _find_answer(context, asked)
-    is_outsider = reply.refused is not None and reply.refused.held in OUTSIDERS
-    return GateReply(text=reply.text, is_outsider=is_outsider)
+    return GateReply(text=(await _find_answer(context, asked)).text)
 
 
 async def _find_answer(context: CommandContext, asked: SlashCommand) -> GateDecisionReply:

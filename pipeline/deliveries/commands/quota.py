@@ -29,11 +29,6 @@ async def turn_away(context: CommandContext, away: TurnedAway) -> str:
     return delivery_texts.describe_turned_away(away.why)
 
 
-async def was_refused_before(context: CommandContext) -> bool:
-    """Whether the author, who has no role, was told so within the hour."""
-    return not await command_counts.claim_notice(context.database, context.guid, "refusal")
-
-
 async def _react(context: CommandContext) -> None:
     """A decision may have a deadline, so nothing waits for the reaction, not even while Forge is halted.
 

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import TypeVar
 
 from dbos import DBOSClient
 
@@ -21,8 +20,6 @@ from pipeline.durable.workflows import FEEDBACK, HOLD
 
 PATIENCE = 3.0
 """Seconds until a sender is told that nothing could be stored."""
-
-T = TypeVar("T")
 
 
 class TooManyReports(Exception):
@@ -48,24 +45,37 @@ class FeedbackIntake:
         self._client = client
         self._clock = clock
         self._patience = patience
+        self._turn = asyncio.Lock()  # many reports at once: each sees what those before it left of its token's share
 
     async def authenticate(self, token: str) -> FeedbackToken | None:
-        """The token, and one of its reports counted; None if it is of no use.
+        """The token, and one of its messages counted; None if it is of no use.
 
         :raises TooManyReports: it has to wait.
         :raises DatabaseUnavailable: that could not be found out within the patience.
         """
         if not feedback_tokens.is_token(token):
             return None
+        return await self._admit(lambda connection: feedback_tokens.authenticate(connection, token))
+
+    async def authenticate_signed(self, key: str, body: bytes, signature: str) -> FeedbackToken | None:
+        """The same by a signature of the body, for the token with this id.
+
+        :raises TooManyReports: it has to wait.
+        :raises DatabaseUnavailable: that could not be found out within the patience.
+        """
+        return await self._admit(lambda known: feedback_tokens.authenticate_signed(known, key, body, signature))
+
+    async def _admit(self, find: Callable[[Connection], FeedbackToken | None]) -> FeedbackToken | None:
         now = self._clock.now()
 
         def look(connection: Connection) -> tuple[FeedbackToken | None, timedelta]:
-            known = feedback_tokens.authenticate(connection, token)
+            known = find(connection)
             if known is None:
                 return None, timedelta()
             return known, feedback_tokens.take_turn(connection, known.id, now).wait
 
-        known, wait = await self._run(look)
+        async with self._limit_time(), self._turn:
+            known, wait = await self._database.run_in_transaction(look)
         if wait:
             raise TooManyReports(wait)
         return known
@@ -84,7 +94,26 @@ class FeedbackIntake:
             self._enqueue(connection, token.repository_id, recorded)
             return recorded
 
-        recorded = await self._run(store)
+        async with self._limit_time():
+            recorded = await self._database.run_in_transaction(store)
+        BELL.ring(FEEDBACK.queue)
+        return recorded
+
+    async def resolve(self, token: FeedbackToken, fingerprint: str) -> RecordedReport | None:
+        """Make durable that a problem is over; None if Forge knows of none that is not.
+
+        :raises DatabaseUnavailable: that did not work within the patience.
+        """
+        now = self._clock.now()
+
+        def store(connection: Connection) -> RecordedReport | None:
+            recorded = problems.record_resolution(connection, token.repository_id, fingerprint, now)
+            if recorded is not None:
+                self._enqueue(connection, token.repository_id, recorded)
+            return recorded
+
+        async with self._limit_time():
+            recorded = await self._database.run_in_transaction(store)
         BELL.ring(FEEDBACK.queue)
         return recorded
 
@@ -96,10 +125,6 @@ class FeedbackIntake:
         if recorded.held is not None:
             options = HOLD.build_options(**key, deployment=recorded.held)
             self._client.enqueue_in_transaction(connection, options, recorded.problem_id, recorded.held)
-
-    async def _run(self, work: Callable[[Connection], T]) -> T:
-        async with self._limit_time():
-            return await self._database.run_in_transaction(work)
 
     @asynccontextmanager
     async def _limit_time(self) -> AsyncGenerator[None]:

@@ -29,12 +29,20 @@ async def open_issue(
     )
 
 
-async def update_issue(services: Services, repository: RepositoryRef, problem: ProductionProblem, number: int) -> None:
-    """Say below an issue how often its problem was seen by now: in one comment, which is edited.
+async def update_issue(
+    services: Services, repository: RepositoryRef, problem: ProductionProblem, number: int, resolved_label: str | None
+) -> None:
+    """Say below an issue how often its problem was seen by now, or that it is over: in one comment, which is edited.
 
     The body stays as it is: a run reads it as its order, and people may have changed it.
+
+    :param resolved_label: for as long as it is over.
     """
     named = f"{problem.id}/{problem.opened}/seen"
     marker = services.markers.make(_MARK, named)
     text = texts.render_counters(problem, marker)
     await keep_comment(services, repository, number, f"{_MARK} {named}", marker, text)
+    if resolved_label is None:
+        return
+    change = services.host.remove_label if problem.resolved_at is None else services.host.add_label
+    await change(repository, number, resolved_label)

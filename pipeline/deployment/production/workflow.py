@@ -35,6 +35,7 @@ log = structlog.get_logger(__name__)
 
 _GONE = "It is not known any more."
 _SHOWN = "The issue says all of it already."
+_ENDED = "Its issue was closed, and it is over."
 
 
 class ProblemRun:
@@ -82,8 +83,11 @@ class ProblemRun:
         if problem is None or repository is None:
             return StepChoice(step=ReportStep.record, why=_GONE)
         facts = await self._look_at_issue(repository, problem)
-        if facts.is_open and problem.shown_at is not None and problem.shown_at > problem.last_seen:
+        told_at = max(problem.last_seen, problem.resolved_at or problem.last_seen)
+        if facts.is_open and problem.shown_at is not None and problem.shown_at > told_at:
             return StepChoice(step=ReportStep.record, why=_SHOWN)
+        if facts.is_open is False and problem.resolved_at is not None:
+            return StepChoice(step=ReportStep.record, why=_ENDED)
         if not facts.is_open:
             origin = await find_origin(self._services, problem)
             now = self._services.clock.now()
@@ -130,6 +134,8 @@ class ProblemRun:
         number = await open_issue(self._services, repository, problem, origin, () if label is None else (label,))
         trace = deployment_id or f"{repository.id}"
         await problems.keep_issue(self._database, problem, number, trace, now)
+        if problem.resolved_at is not None:  # before anybody was told
+            await self._update()
         return f"opened #{number}"
 
     async def _update(self) -> str:
@@ -138,7 +144,8 @@ class ProblemRun:
         repository = None if problem is None else await self._find_repository(problem)
         if problem is None or repository is None or problem.issue is None:
             return _GONE
-        await update_issue(self._services, repository, problem, problem.issue)
+        label = (await self._load(repository)).deploy.feedback.resolved_label
+        await update_issue(self._services, repository, problem, problem.issue, label)
         await problems.note_shown(self._database, problem.id, now)
         return f"updated #{problem.issue}"
 

@@ -1,5 +1,8 @@
 """`forge feedback`: a token is shown once, and listed without what is secret of it."""
 
+import hashlib
+import hmac
+
 import pytest
 
 from bot.cli import feedback
@@ -36,6 +39,31 @@ async def test_a_token_is_made_listed_and_revoked(
     again = capsys.readouterr().out
     assert "revoked before" in again
     assert ", revoked " in again
+
+
+async def test_a_secret_of_sentry_is_kept_for_its_address(
+    database: Database, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await _add_run(database)
+    await feedback.create(settings(url), "octo-org/shop", "sentry", "production", "d0" * 32)
+    [made] = await feedback_tokens.list_tokens(database, 7)
+    assert capsys.readouterr().out.endswith(f"Let Sentry send to /feedback/sentry/{made.id}\n")
+    await feedback.list_all(settings(url), None)
+    listed = capsys.readouterr().out
+    assert ", for production" in listed
+    assert "d0d0" not in listed
+    body = b"{}"
+    signature = hmac.new(b"d0" * 32, body, hashlib.sha256).hexdigest()
+    for shown, is_known in ((signature, True), (signature[:-1], False), ("", False), ("é", False)):
+        found = await database.run_in_transaction(
+            lambda known, shown=shown: feedback_tokens.authenticate_signed(known, made.id, body, shown)
+        )
+        assert (found is not None) is is_known
+    await feedback.revoke(settings(url), made.id)
+    revoked = await database.run_in_transaction(
+        lambda known: feedback_tokens.authenticate_signed(known, made.id, body, signature)
+    )
+    assert revoked is None
 
 
 async def test_an_unknown_name_is_said(database: Database, url: str) -> None:

@@ -15,7 +15,7 @@ from agents.llm.gateway.gateway import ModelGateway
 from bot.model_gateway import open_gateway
 from tests.provider import Provider, answer_text, anthropic, serve_provider
 from tests.purses import OpenPurse
-from tests.unit.gateway.forge import ScriptedForge, call_tool, refuse, say
+from tests.unit.gateway.forge import ScriptedForge, call_tool, connect, refuse, say
 
 SCHEMA: dict[str, object] = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
 TOOL: ChatCompletionFunctionToolParam = {
@@ -188,3 +188,68 @@ async def test_a_call_reaches_the_provider_and_is_settled():
     assert sent["messages"][2]["content"][0]["tool_use_id"] == "c1"
     assert purse.charged == caller.calls[0].cost > 0
     assert not purse.open
+
+
+@pytest.mark.parametrize("streams", [False, True])
+async def test_openai_responses_with_tools_and_their_results(streams: bool):
+    forge = ScriptedForge([call_tool({"command": "ls"}, "I look."), call_tool({"input": "*** Patch"}), say("Done.")])
+    custom: Any = {"type": "custom", "name": "patch", "description": "Takes a patch."}
+    function: Any = {"type": "function", "name": "bash", "parameters": SCHEMA, "strict": False}
+    tools: list[Any] = [function, custom, {"type": "web_search"}]
+    history: list[Any] = [{"role": "user", "content": [{"type": "input_text", "text": "What is there?"}]}]
+
+    async def ask(client: Any) -> Any:
+        wanted: dict[str, Any] = {"model": "gpt-x", "instructions": "Be brief.", "input": history, "tools": tools}
+        if not streams:
+            return await client.responses.create(**wanted)
+        async with client.responses.stream(**wanted) as stream:
+            return await stream.get_final_response()
+
+    async with open_gateway(forge.fetch) as gateway, openai_client(gateway) as client:
+        first = await ask(client)
+        history += [item.model_dump(exclude={"parsed_arguments"}) for item in first.output]
+        history.append({"type": "function_call_output", "call_id": first.output[1].call_id, "output": "a.py"})
+        function["name"], custom["name"] = "other", "bash"
+        second = await ask(client)
+        history += [second.output[0].model_dump()]
+        history.append({"type": "custom_tool_call_output", "call_id": second.output[0].call_id, "output": "patched"})
+        third = await ask(client)
+
+    assert (first.output_text, first.status, first.model) == ("I look.", "completed", "gpt-x")
+    assert (first.output[1].type, first.output[1].arguments) == ("function_call", '{"command":"ls"}')
+    assert (second.output[0].type, second.output[0].input) == ("custom_tool_call", "*** Patch")
+    assert third.output_text == "Done."
+    assert (third.usage.input_tokens, third.usage.output_tokens) == (100, 7)
+    for shown in ("Be brief.", "What is there?", "I look.", "a.py", "*** Patch", "patched"):
+        assert shown in forge.shown
+
+
+@pytest.mark.parametrize("base", ["", "/v1"])
+async def test_clients_find_their_path_with_and_without_a_version(base: str):
+    forge = ScriptedForge([say("Hi.")])
+    prompt: Any = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    async with open_gateway(forge.fetch) as gateway, connect(gateway) as agent:
+        for path, more in (("messages", {"max_tokens": 9}), ("chat/completions", {}), ("responses", {"input": "Hi"})):
+            assert (await agent.http.post(f"{base}/{path}", json=prompt | more)).status_code == 200
+        assert (await agent.http.get(f"{base}/models/gpt-x")).json()["id"] == "gpt-x"
+        missed = (await agent.http.post(f"{base}/embeddings", json={})).json()["error"]["message"]
+    assert f"no POST {base}/embeddings" in missed
+    assert "/v1/responses" in missed
+
+
+async def test_tokens_are_counted_without_asking_the_model():
+    forge = ScriptedForge([say("Hi.")])
+    async with open_gateway(forge.fetch) as gateway, anthropic_client(gateway) as client:
+        messages: list[MessageParam] = [{"role": "user", "content": "What is there? " * 100}]
+        counted = await client.messages.count_tokens(model="m", messages=messages, tools=[TOOL_OF_ANTHROPIC])
+    assert 200 < counted.input_tokens < 600
+    assert forge.asked == []
+
+
+async def test_an_item_that_cannot_be_passed_on_is_named_with_a_way_out():
+    forge = ScriptedForge([say("Hi.")])
+    items: Any = [{"type": "additional_tools", "tools": []}, {"role": "user", "content": "Hi"}]
+    async with open_gateway(forge.fetch) as gateway, openai_client(gateway) as client:
+        with pytest.raises(BadRequestError, match=r"input.0: an item of this type .* \(-m forge\)"):
+            await client.responses.create(model="gpt-6", input=items)
+    assert forge.asked == []

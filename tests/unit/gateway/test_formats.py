@@ -23,6 +23,7 @@ from agents.llm.gateway.wire import MOST_PARTS, NotARequest, WireFormat, WireReq
 from domain.text.redaction import redact_outgoing
 from tests.unit.gateway.forge import MESSAGE, QUESTION, call_tool, say
 
+ANY = WireRequest("any", [], ModelRequestParameters())
 Parse = Callable[[bytes], WireRequest]
 
 
@@ -250,31 +251,31 @@ def test_tools_that_cannot_be_offered_are_refused():
 )
 def test_the_end_of_an_answer_is_told(finish: FinishReason | None, of_openai: str, of_anthropic: str):
     response = ModelResponse([ToolCallPart("bash", {}, "c1")], finish_reason=finish)
-    completion: Any = render_openai(response, "any", "1")
+    completion: Any = render_openai(response, ANY, "1")
 
     assert completion["choices"][0]["finish_reason"] == of_openai
-    assert render_anthropic(response, "any", "1")["stop_reason"] == of_anthropic
+    assert render_anthropic(response, ANY, "1")["stop_reason"] == of_anthropic
 
 
 def test_a_call_that_was_cut_off_is_not_passed_on():
     response = ModelResponse([TextPart("I"), ToolCallPart("bash", '{"comm', "c1")], finish_reason="length")
-    completion: Any = render_openai(response, "any", "1")
+    completion: Any = render_openai(response, ANY, "1")
 
     assert "tool_calls" not in completion["choices"][0]["message"]
-    assert render_anthropic(response, "any", "1")["content"] == [{"type": "text", "text": "I"}]
+    assert render_anthropic(response, ANY, "1")["content"] == [{"type": "text", "text": "I"}]
 
 
 def test_thoughts_are_not_passed_on():
     response = ModelResponse([ThinkingPart("secretly"), TextPart("Done.")])
 
-    assert "secretly" not in json.dumps(render_openai(response, "any", "1"))
-    assert "secretly" not in json.dumps(render_anthropic(response, "any", "1"))
+    assert "secretly" not in json.dumps(render_openai(response, ANY, "1"))
+    assert "secretly" not in json.dumps(render_anthropic(response, ANY, "1"))
 
 
 @pytest.mark.parametrize("wire", [OPENAI, ANTHROPIC])
 @pytest.mark.parametrize("response", [say("Done."), call_tool({"command": "ls"}), call_tool({"command": "ls"}, "I.")])
 def test_an_answer_comes_back_in_the_next_request_as_it_was(wire: WireFormat, response: ModelResponse):
-    body: Any = wire.render(response, "any", "1")
+    body: Any = wire.render(response, ANY, "1")
     said = body["choices"][0]["message"] if wire is OPENAI else {"role": "assistant", "content": body["content"]}
     asked = MESSAGE | {"messages": [user("Fix it."), said, user("Go on.")]}
 
@@ -291,7 +292,7 @@ def _content(part: object) -> tuple[str, ...]:
 
 
 def test_a_stream_of_openai_ends_with_done_and_tells_usage_only_if_asked():
-    completion = render_openai(call_tool({"command": "ls"}, "I."), "any", "1")
+    completion = render_openai(call_tool({"command": "ls"}, "I."), ANY, "1")
     events = [line.removeprefix("data: ") for line in frame_openai(completion, False).split("\n\n")]
 
     assert events[-2:] == ["[DONE]", ""]
@@ -303,7 +304,7 @@ def test_a_stream_of_openai_ends_with_done_and_tells_usage_only_if_asked():
 
 
 def test_a_stream_of_anthropic_names_its_events():
-    message = render_anthropic(say("One\n\ntwo."), "any", "1")
+    message = render_anthropic(say("One\n\ntwo."), ANY, "1")
     events = [event.split("\n")[0] for event in frame_anthropic(message).split("\n\n")]
 
     assert events == [

@@ -15,14 +15,15 @@ import pytest_asyncio
 from domain.errors import ConfigurationError, ToolError
 from tests.unit.sandbox.machine import is_gone, mark_seconds
 from workspace.sandbox import probing
+from workspace.sandbox.accounts import find_account
 from workspace.sandbox.sandbox import (
     BUBBLEWRAP,
+    LANDLOCK,
     LIMITS,
     Completed,
     Sandbox,
     SandboxCommand,
     SandboxLevel,
-    find_account,
     find_groups,
     tool_path,
 )
@@ -310,3 +311,30 @@ def _find_unneeded(folder: str, names: list[str]) -> set[str]:
     heavy = ("anthropic", "openai", "sqlalchemy", "nodejs", "pyright", "basedpyright", "pixeltable", "psycopg", "grimp")
     is_top = folder.endswith("site-packages")
     return {name for name in names if name == "__pycache__" or (is_top and name.startswith(heavy))}
+
+
+RESERVES = 'import mmap; kept = mmap.mmap(-1, 64 << 30, mmap.MAP_PRIVATE | 0x4000); kept[0] = 1; print("lives")'
+GROWS = "kept = []\nwhile True: kept.append(bytearray(16 << 20))"
+FORKS = f"import os\nfor _ in range(3): os.fork()\n{GROWS}"
+SHARES = "import mmap\nkept = mmap.mmap(-1, 2 << 30)\nwhile True:\n for at in range(0, 2 << 30, 4096): kept[at] = 1"
+LEAVES = f"import os\nif os.fork(): os.wait(); os._exit(0)\nif os.fork(): os._exit(0)\n{GROWS}"
+
+
+@pytest.mark.parametrize("level", [LIMITS, LANDLOCK, BUBBLEWRAP])
+async def test_address_space_that_is_only_reserved_does_not_count(sandbox: Sandbox, level: int) -> None:
+    if sandbox.why_not(level):
+        pytest.skip("this level does not work here")
+    done = await shell(sandbox, f"exec /usr/bin/python3 -c '{RESERVES}'", level, resident=300 << 20)
+    assert (text(done), done.status) == ("lives", 0)
+
+
+@pytest.mark.parametrize("script", [GROWS, FORKS, SHARES, LEAVES], ids=["grows", "forks", "shares", "leaves"])
+@pytest.mark.parametrize("level", [LANDLOCK, BUBBLEWRAP])
+async def test_who_holds_too_much_memory_is_stopped(sandbox: Sandbox, level: int, script: str) -> None:
+    if sandbox.why_not(level):
+        pytest.skip("this level does not work here")
+    command = f"/usr/bin/python3 -c '{script}'; sleep 20"
+    done = await shell(sandbox, command, level, resident=300 << 20, seconds=60)
+    assert done.status is None
+    assert b"Stopped: it held more than 314,572,800 bytes of memory." in done.stderr.data
+    assert done.seconds < 20

@@ -1,0 +1,1 @@
+"""Reads what monitoring systems send in their own words."""

@@ -1,0 +1,106 @@
+"""No order of a deployment is lost, and none is about a commit that nobody could see when it was written."""
+
+import pytest
+
+from simulator.state import Issue
+from tests.stories.driver import Story
+from tests.world.deployments import CHANGED, DeploymentScene, open_deployments
+from tests.world.toy_service import ToyService
+
+AT_ONCE = 40
+on_one_database = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
+
+
+async def open_issue(scene: DeploymentScene) -> Issue:
+    issue = await scene.carol.open_issue(scene.repository, "Deploy the shop")
+    await scene.told.settle()
+    return issue
+
+
+async def test_forty_orders_at_once_are_all_carried_out(story: Story, service: ToyService) -> None:
+    scene = await open_deployments(story, service)
+    issue = await open_issue(scene)
+    for _ in range(AT_ONCE):
+        await scene.carol.comment(issue, "/forge deploy production")
+    await story.settle()
+    answers = [each.body for each in story.answers(issue) if "is to be deployed to `production`" in each.body]
+    assert len(answers) == AT_ONCE
+    assert len(await scene.history()) == AT_ONCE
+    story.pass_over(issue)
+
+
+@on_one_database
+async def test_an_order_that_comes_late_is_about_what_was_there_when_it_was_written(
+    story: Story, service: ToyService
+) -> None:
+    scene = await open_deployments(story, service)
+    meant = await scene.merge()
+    issue = await open_issue(scene)
+    story.github.hold_deliveries()
+    story.clock.move(minutes=1)
+    await scene.carol.comment(issue, "/forge deploy production")
+    story.clock.move(minutes=1)
+    moved = await scene.merge("# later\n", path="later.md")
+    story.github.release_deliveries()
+    await story.settle()
+    [ordered] = [each.body for each in story.answers(issue)]
+    assert f"`{meant[:7]}` is to be deployed to `production`" in ordered
+    assert f"it moved to `{moved[:7]}` since" in ordered
+    assert (await scene.get_latest()).sha == meant
+    story.pass_over(issue)
+
+
+@on_one_database
+async def test_an_order_about_a_head_that_github_does_not_tell_is_asked_again(
+    story: Story, service: ToyService
+) -> None:
+    scene = await open_deployments(story, service)
+    await scene.merge()
+    scene.repository.lists_activities = False
+    issue = await open_issue(scene)
+    story.github.hold_deliveries()
+    story.clock.move(minutes=1)
+    await scene.carol.comment(issue, "/forge deploy production")
+    story.clock.move(minutes=1)
+    moved = await scene.merge("# later\n", path="later.md")
+    story.github.release_deliveries()
+    await story.settle()
+    assert await scene.history() == []
+    assert "nothing was ordered" in story.answers(issue)[-1].body
+    await scene.comment(scene.carol, "/forge deploy production", issue)
+    assert (await scene.get_latest()).sha == moved
+    story.pass_over(issue)
+
+
+@on_one_database
+async def test_an_order_for_what_was_not_merged_then_is_asked_again(story: Story, service: ToyService) -> None:
+    scene = await open_deployments(story, service)
+    await scene.alice.push(scene.repository, "change", {"app.py": CHANGED}, base="main")
+    pull = await scene.alice.open_pull_request(scene.repository, "change")
+    await story.settle()
+    story.github.hold_deliveries()
+    await scene.alice.comment(pull, "/forge deploy staging")
+    story.clock.move(minutes=1)
+    await scene.carol.merge(pull)
+    story.github.release_deliveries()
+    await story.settle()
+    assert "merged after the command was written" in story.answers(pull)[-1].body
+    assert await scene.history() == []
+    story.pass_over(pull)
+
+
+@on_one_database
+async def test_a_mistake_of_forges_own_at_one_command_is_answered_and_the_others_are_executed(
+    story: Story, service: ToyService
+) -> None:
+    scene = await open_deployments(story, service)
+    await scene.merge()
+    issue = await open_issue(scene)
+    database = story.forge.services.database
+    await database.run_in_transaction(lambda known: known.exec_driver_sql("ALTER TABLE deployments RENAME TO lost"))
+    said = await scene.comment(scene.carol, "/forge deploy staging\n/forge help", issue)
+    await database.run_in_transaction(lambda known: known.exec_driver_sql("ALTER TABLE lost RENAME TO deployments"))
+    assert "Forge made a mistake of its own" in said
+    assert "| command |" in said
+    assert len(story.answers(issue)) == 1
+    story.pass_over(scene.pull)
