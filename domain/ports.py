@@ -15,7 +15,7 @@ from domain.github.deployments import HostDeployment, HostDeploymentState, HostD
 from domain.github.installations import InstallationState
 from domain.github.issues import Issue, IssueComment
 from domain.github.merging import Merged, MergeMethod, NotMerged, ReportedCheck, RequiredCheck
-from domain.github.pull_requests import Approval, Branch, ChangeRequest, DraftReview, PullRequest
+from domain.github.pull_requests import Approval, Branch, ChangeRequest, DraftReview, MergedPull, PullRequest
 from domain.github.pushes import Commit, Push
 from domain.github.welcome import RepositoryTraits
 from domain.github.workflow_runs import Job, WorkflowRun
@@ -233,6 +233,10 @@ class PullRequests(Protocol):
 
     async def find_pull_request(self, repository: RepositoryRef, head_branch: str) -> PullRequest | None:
         """The open pull request from this branch of the repository itself, whoever opened it; of several the oldest."""
+        ...
+
+    async def find_merged_pull(self, repository: RepositoryRef, sha: str) -> MergedPull | None:
+        """The merged pull request that brought a commit into its branch; None if it was pushed directly."""
         ...
 
     async def open_pull_request(

@@ -298,6 +298,16 @@ class Mirror(Objects):
         """The commits of a range, oldest first; see :func:`workspace.commits.list_commits`."""
         return await commits.list_commits(self.git, since, until, trailer, most)
 
+    async def list_first_parents(self, since: str, until: str, most: int) -> list[tuple[str, str]]:
+        """The commits of ``until`` that ``since`` does not have, without those that merges brought; the newest first.
+
+        :returns: (sha, subject) of each, at most ``most``.
+        """
+        options = ("--first-parent", f"--max-count={most}", "--format=%H%x00%s", "--end-of-options")
+        listed = await self.git.run("log", *options, f"{since}..{until}")
+        pairs = (line.partition("\0") for line in listed.stdout.decode(errors="replace").splitlines())
+        return [(sha, subject) for sha, _, subject in pairs]
+
     async def first_parent(self, sha: str) -> str | None:
         """The commit that a commit of the mirror was made on; None if it is the first."""
         found = await self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{sha}^1", expect=(0, 1))

@@ -15,7 +15,7 @@ from bot.github.payloads.parsing import parse, parse_all
 from bot.github.payloads.pulls import ActivityShown, BranchTip, CommitShown, ListedPull, PullShown
 from domain.errors import CodeHostError, Forbidden, NotFound, Unprocessable
 from domain.github.conversation import CommentEdit
-from domain.github.pull_requests import Branch, DraftReview, InlineComment, PullRequest
+from domain.github.pull_requests import Branch, DraftReview, InlineComment, MergedPull, PullRequest
 from domain.github.pushes import Commit, Push
 from domain.github.welcome import RepositoryTraits
 from domain.ports import PullRequests
@@ -92,6 +92,18 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
             return None
         pull = (await self.read_pull(repository, min(numbers))).to_domain()
         return pull if pull.is_open else None
+
+    async def find_merged_pull(self, repository: RepositoryRef, sha: str) -> MergedPull | None:
+        """GitHub names the pull requests of a commit of the default branch by which it came there."""
+        purpose = f"find the pull request that brought {sha[:7]} into {repository.full_name}"
+        address = f"{repository_path(repository)}/commits/{quote_segment(sha)}/pulls"
+        try:
+            items = await self._client.items(repository.installation_id, address, purpose)
+        except (NotFound, Unprocessable):
+            return None
+        merged = [pull for pull in parse_all(ListedPull, items, purpose) if pull.merged_at is not None]
+        merged.sort(key=lambda pull: (pull.merge_commit_sha != sha, -pull.number))
+        return None if not merged else MergedPull(merged[0].number, merged[0].title, merged[0].head.sha)
 
     async def open_pull_request(
         self, repository: RepositoryRef, head_branch: str, base_branch: str, title: str, body: str, draft: bool

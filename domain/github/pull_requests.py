@@ -1,9 +1,22 @@
 """Pull requests, branches and reviews on GitHub."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
+
+
+@dataclass(frozen=True)
+class MergedPull:
+    """A pull request that was merged, as a commit leads to it.
+
+    :param head_sha: its last head.
+    """
+
+    number: int
+    title: str
+    head_sha: str
 
 
 class PullRequest(BaseModel):

@@ -303,6 +303,13 @@ async def move(
         ledger.record(session, run.id, EventType.deployment_moved, now, phase=Phase.deployment, payload=told)
 
 
+async def keep_risk(database: Database, run_id: str, risk: RiskLevel | None) -> None:
+    """Keep the risk of all that goes live, once that is known."""
+    value = None if risk is None else risk.value
+    async with database.transaction() as session:
+        await session.execute(update(DeploymentRow).where(DeploymentRow.run_id == run_id).values(risk=value))
+
+
 async def keep_github_id(database: Database, run_id: str, github_id: int) -> None:
     """Keep the id of the deployment on GitHub."""
     async with database.transaction() as session:

@@ -127,7 +127,7 @@ class DeploymentGates:
             return None
         repository_id, bounds = self.context.run.repository.id, self.plan.configuration.ladder
         level = await load_level(self.context.services, repository_id, bounds)
-        facts = ActionFacts(risk=self.deployment.risk, touches_protected=self.plan.touches_protected)
+        facts = ActionFacts(risk=self.plan.risk, touches_protected=self.plan.touches_protected)
         return allows(level, Action.staging_deploy, facts)
 
     async def _render_question(self) -> str:
@@ -147,7 +147,7 @@ class DeploymentGates:
         return {
             "deployment.environment": self.deployment.environment,
             "deployment.production": self._is_production,
-            "deployment.risk_level": (self.deployment.risk or RiskLevel.high).value,
+            "deployment.risk_level": (self.plan.risk or RiskLevel.high).value,
             "deployment.cause": self.deployment.cause.value,
             "run.trigger": self.context.run.trigger.value,
             "run.cost": 0.0,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from domain.deployments.contents import LiveContents, LiveMerge
 from domain.deployments.deployment import Deployment
 from domain.errors import CodeAccessError, NotFound
 from domain.github.merging import ReportedCheck
@@ -14,6 +15,7 @@ from pipeline.context import Services
 
 _MOST_COMMITS = 10
 _MOST_CHECKS = 10
+_MOST_MERGES = 15
 _MOST_FINDINGS = 5
 _TRAILER = "Forge-Run"
 
@@ -33,6 +35,32 @@ async def describe_change(services: Services, run: Run, deployment: Deployment) 
     more = " and more" if len(listed) > _MOST_COMMITS else ""
     size = f"{change.total_files:,} files, +{change.additions:,} −{change.deletions:,} lines"
     return (f"New since {inline_code(before[:7])}: {size}", f"Commits: {'; '.join(named) or 'none'}{more}")
+
+
+def describe_contents(contents: LiveContents | None) -> tuple[str, ...]:
+    """Every merge that goes live, with its verdict, each fact in Markdown."""
+    if contents is None or not (contents.merges or not contents.is_whole):
+        return ()
+    risk = contents.risk.value if contents.risk is not None else "not known, so it counts as high"
+    told = [_describe_merge(each) for each in contents.merges[:_MOST_MERGES]]
+    left = len(contents.merges) - _MOST_MERGES
+    more = [f"and {left} more"] if left > 0 else []
+    lacking = [] if contents.is_whole else ["and what could not be read, or is too much to look at"]
+    return (f"Risk of all that goes live: {risk}", f"Goes live: {'; '.join([*told, *more, *lacking])}")
+
+
+def _describe_merge(merge: LiveMerge) -> str:
+    named = f"#{merge.number}" if merge.number is not None else inline_code(merge.sha[:7])
+    title = escape(merge.title, 80)
+    if merge.number is None:
+        known = "pushed directly, nobody reviewed it"
+    elif merge.risk is None:
+        known = "not reviewed as it was merged"
+    else:
+        found = f", {merge.findings} open {'finding' if merge.findings == 1 else 'findings'}" if merge.findings else ""
+        known = f"{merge.verdict}, risk {merge.risk.value}{found}"
+    refused = f", refused here by {inline_code(merge.refused_by)}" if merge.refused_by else ""
+    return f"{named} {title} ({known}{refused})"
 
 
 async def load_review_of(services: Services, repository_id: int, number: int) -> Review | None:

@@ -6,14 +6,23 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.config.configuration import Configuration
 from domain.config.deploy import Environment
-from domain.deployments.deployment import Deployment
+from domain.deployments.deployment import Cause, Deployment
+from domain.review.review import RiskLevel
 from domain.runs.run import Run
 from domain.text.escaping import inline_code
+from memory.deployments import deployments
 from memory.repositories import permits
 from memory.runs import outbox, runs
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.deployment.facts import describe_change, describe_checks, describe_review, load_review_of
+from pipeline.deployment.contents import load_contents
+from pipeline.deployment.facts import (
+    describe_change,
+    describe_checks,
+    describe_contents,
+    describe_review,
+    load_review_of,
+)
 from safety.gates import list_protected
 
 
@@ -23,6 +32,7 @@ class DeploymentPlan(BaseModel):
     :param obstacle: why it cannot be deployed, for people; empty if it can.
     :param facts: what is known of the change, in Markdown.
     :param requester: login of who merged or asked.
+    :param risk: of all that goes live; None: it is not known.
     :param numbers: where its end is told: its pull request, and the issue that led to it.
     """
 
@@ -35,6 +45,7 @@ class DeploymentPlan(BaseModel):
     facts: tuple[str, ...] = ()
     requester: str = ""
     touches_protected: bool = True
+    risk: RiskLevel | None = None
     numbers: tuple[int, ...] = ()
     default_branch: str = ""
 
@@ -58,8 +69,15 @@ async def load_plan(services: Services, run: Run, deployment: Deployment) -> Dep
     branch = await services.host.default_branch(run.repository)
     obstacle = await _find_obstacle(services, run, deployment, environment)
     review = await load_review_of(services, run.repository.id, run.number)
+    contents = (
+        None if deployment.cause is Cause.rollback else await load_contents(services, run, deployment, configuration)
+    )
+    risk = deployment.risk if contents is None else contents.risk
+    is_reviewed = review is not None and not list_protected(review.changed, configuration)
+    await deployments.keep_risk(services.database, run.id, risk)
     facts = (
         *await describe_change(services, run, deployment),
+        *describe_contents(contents),
         *describe_review(None if deployment.risk is None else review),
         *await describe_checks(services, run, review),
     )
@@ -68,11 +86,12 @@ async def load_plan(services: Services, run: Run, deployment: Deployment) -> Dep
     return DeploymentPlan(
         configuration=configuration,
         environment=environment or Environment(),
-        stages=() if environment is None else environment.strategy.choose(deployment.risk),
+        stages=() if environment is None else environment.strategy.choose(risk),
         obstacle=obstacle,
         facts=facts,
         requester=deployment.ordered_by,
-        touches_protected=review is None or bool(list_protected(review.changed, configuration)),
+        touches_protected=not is_reviewed if contents is None else contents.touches_protected,
+        risk=risk,
         numbers=(run.number,) if issue is None else (run.number, issue.number),
         default_branch=branch.name,
     )

@@ -55,6 +55,7 @@ class DeploymentRun(RunWorkflow):
         deployment = await self._journal.step("what is deployed", self._load)
         plan = await self._keep("plan", DeploymentPlan, self._load_plan)
         self._status.plan = plan
+        deployment = deployment.model_copy(update={"risk": plan.risk})
         if plan.obstacle and deployment.state.is_untouched:
             return await self._end(RolloutEnd(DeploymentState.stopped, plan.obstacle))
         return await self._end(await self._carry_out(deployment, plan))

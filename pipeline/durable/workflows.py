@@ -60,7 +60,7 @@ class Workflow:
 
 DELIVERY = Workflow("delivery", DELIVERIES, "{guid}")
 RUN = Workflow("review_run", RUNS, "{run}", _PULL_REQUEST, again="/{occasion}")
-DEPLOY = Workflow("deployment", DEPLOYMENTS, "{run}", _PULL_REQUEST, again="/{occasion}")
+DEPLOY = Workflow("deployment", DEPLOYMENTS, "{run}", "{run}", again="/{occasion}")  # turns: by environment
 CLOSE_RUN = Workflow("last_word", DELIVERIES, "{run}/last word", again=" after {occasion}")
 TEST = Workflow("test", TESTS, "{run}/test {occasion}", _PULL_REQUEST)
 READ_REPLY = Workflow("hear", HEARINGS, "{run}/hear {occasion}", _PULL_REQUEST)

@@ -10,7 +10,7 @@ from pipeline.worker.settings import EngineSettings
 _DELIVERIES_AT_ONCE = 16  # a burst is shared among processes, and the first of it is not told with the last
 _HEARINGS_AT_ONCE = 4  # each waits for a model
 _LEARNING_AT_ONCE = 2  # nobody waits for it
-_DEPLOYMENTS_AT_ONCE = 4  # most of the time they wait, and hold no place
+_DEPLOYMENTS_AT_ONCE = 16  # most of the time they wait, and none of them may keep a roll-back from beginning
 _FEEDBACKS_AT_ONCE = 4  # each takes a few requests to GitHub
 _TESTS_AT_ONCE = 2  # each takes processors and a gigabyte
 # Each poll is three statements and mostly finds nothing, so long work is polled less often, by these factors.

@@ -31,6 +31,13 @@ def list_pulls(call: Call) -> Answer:
     return call.page(found, lambda pull: pull_json.brief_pull(call.world, pull))
 
 
+def list_pulls_of_commit(call: Call) -> Answer:
+    """Those by which a commit came into its branch, or whose head it is."""
+    repository, sha = call.repository("pull_requests:read"), call.params["sha"]
+    found = [pull for pull in reversed(repository.pulls()) if sha in (pull.merge_commit_sha, pull.head_sha)]
+    return call.page(found, lambda pull: pull_json.brief_pull(call.world, pull))
+
+
 def show_pull(call: Call) -> Answer:
     pull = call.pull("pull_requests:read")
     if "diff" in call.accept:
@@ -140,6 +147,7 @@ def request_reviewers(call: Call) -> Answer:
 _PULL = "/repos/{owner}/{repo}/pulls/{number}"
 ROUTES = [
     Route("GET", "/repos/{owner}/{repo}/pulls", list_pulls),
+    Route("GET", "/repos/{owner}/{repo}/commits/{sha}/pulls", list_pulls_of_commit),
     Route("POST", "/repos/{owner}/{repo}/pulls", create_pull),
     Route("GET", _PULL, show_pull),
     Route("PATCH", _PULL, edit_pull),

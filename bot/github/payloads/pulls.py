@@ -1,5 +1,6 @@
 """Pull requests, their branches and their reviews, as GitHub shows them."""
 
+from datetime import datetime
 from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel
@@ -45,6 +46,9 @@ class ListedPull(BaseModel):
     number: int
     state: Literal["open", "closed"]
     head: _Head
+    title: str = ""
+    merged_at: datetime | None = None
+    merge_commit_sha: str | None = None
 
     def comes_from(self, repository_id: int, branch: str) -> bool:
         return self.head.repo is not None and (self.head.repo.id, self.head.ref) == (repository_id, branch)

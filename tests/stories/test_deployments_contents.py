@@ -1,0 +1,78 @@
+"""What goes live is judged as a whole: nothing hides behind a harmless merge, and nothing waits for another environment."""
+
+from memory.repositories import automation_level
+from tests.stories.driver import Story
+from tests.world.deployments import DeploymentScene, open_deployments
+from tests.world.toy_service import ToyService
+
+DANGEROUS = "import subprocess\n\n\ndef price(amount):\n    return subprocess.run(f'price {amount}', shell=True)\n"
+
+
+async def _open(story: Story, service: ToyService, level: int = 3) -> DeploymentScene:
+    scene = await open_deployments(story, service, trigger="merge", top="", more="")
+    database, now = story.forge.services.database, story.clock.now()
+    await automation_level.set_level(database, scene.repository.id, level, "carol", "the story's beginning", now)
+    await scene.was_deployed()
+    return scene
+
+
+def _question(story: Story, scene: DeploymentScene) -> str:
+    [question] = story.questions(scene.pull)
+    return question.body
+
+
+async def test_a_waiting_change_does_not_go_live_behind_a_harmless_one(story: Story, service: ToyService) -> None:
+    scene = await _open(story, service)
+    await scene.merge(DANGEROUS)
+    assert story.gates(scene.pull) == ["staging_deploy"]
+    await scene.merge("# Shop\n\nWe sell things.\n", path="README.md")
+    assert story.gates(scene.pull) == ["staging_deploy"]
+    asked = _question(story, scene)
+    assert f"#{scene.pulls[0].number}" in asked
+    assert "request changes, risk medium, 1 open finding" in asked
+    assert (await scene.get_latest()).risk == "medium"
+    assert service.history == []
+    for pull in scene.pulls:
+        story.pass_over(pull)
+
+
+async def test_a_refused_change_does_not_either(story: Story, service: ToyService) -> None:
+    scene = await _open(story, service)
+    await scene.merge()
+    await scene.comment(scene.carol, "/forge reject staging_deploy prices would double")
+    await scene.merge("# Shop\n\nWe sell things.\n", path="README.md")
+    assert story.gates(scene.pull) == ["staging_deploy"]
+    assert "refused here by `carol`" in _question(story, scene)
+    assert (await scene.get_latest()).risk is None
+    assert service.history == []
+    for pull in scene.pulls:
+        story.pass_over(pull)
+
+
+async def test_what_nobody_reviewed_is_not_known(story: Story, service: ToyService) -> None:
+    scene = await _open(story, service)
+    await scene.carol.push(scene.repository, "main", {"app.py": DANGEROUS})
+    await scene.merge("# Shop\n\nWe sell things.\n", path="README.md")
+    assert story.gates(scene.pull) == ["staging_deploy"]
+    assert "pushed directly, nobody reviewed it" in _question(story, scene)
+    assert service.history == []
+    story.pass_over(scene.pull)
+
+
+async def test_environments_do_not_wait_for_each_other(story: Story, service: ToyService) -> None:
+    scene = await open_deployments(story, service)
+    before = await scene.was_deployed("production")
+    await scene.merge("# Shop\n", path="NEWS.md")
+    await scene.was_deployed("production")
+    after = await scene.merge()
+    await scene.comment(scene.alice, "/forge deploy staging")
+    await scene.run_until(after, 25)
+    assert "goes back to" in await scene.comment(scene.carol, "/forge rollback production")
+    for _ in range(6):
+        await scene.look()
+        if (before, 100) in service.history:
+            break
+    staging = next(each for each in await scene.history() if each.environment == "staging")
+    assert ((before, 100) in service.history, staging.state.is_over) == (True, False)
+    for pull in scene.pulls:
+        story.pass_over(pull)
