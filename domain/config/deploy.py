@@ -102,6 +102,9 @@ class Latency(ServiceMetric):
 
     degraded: Ratio = Field(default=1.5, description="Above so many times what it was before: hold, and ask.")
     unhealthy: Ratio = Field(default=2.5, description="Above so many times what it was before: roll back.")
+    least: Ratio = Field(
+        default=0, description="A rise by less than this, in the unit of the figure, is noise and counts as none."
+    )
 
 
 class Throughput(ServiceMetric):
@@ -111,6 +114,8 @@ class Throughput(ServiceMetric):
     unhealthy: Ratio = Field(default=0.4, description="Below so many times what it was before: roll back.")
 
 
+_RANGE = re.compile(r"\[(\d{1,5})([smhd])(?::[^\]]*)?\]")
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 AnyMetric = ErrorRate | Latency | Throughput
 
 
@@ -145,6 +150,16 @@ class WatchSettings(Section):
         :param is_last: whether everything runs on the new version now.
         """
         return max(self.patience, -(-(self.bake if is_last else self.window) // self.interval))
+
+    @property
+    def settling_looks(self) -> int:
+        """How many further looks a roll-back may take, because its figures still remember the bad version.
+
+        As long as the longest range of a query, such as ``[1m]``, and as patience.
+        """
+        found = (span for metric in self.metrics.values() for span in _RANGE.findall(metric.query))
+        spans = [int(count) * _UNITS[unit] for count, unit in found]
+        return max(self.patience, -(-max(spans, default=0) // self.interval))
 
 
 class RolloutStrategy(Section):

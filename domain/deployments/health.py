@@ -6,7 +6,7 @@ from statistics import median_high, median_low
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.config.deploy import AnyMetric, ErrorRate, Throughput, WatchSettings
+from domain.config.deploy import AnyMetric, ErrorRate, Latency, Throughput, WatchSettings
 from domain.deployments.readings import Reading
 
 _MOST_FAILED = 0.1  # of the looks at a health address, beyond which it is not well
@@ -95,6 +95,34 @@ def judge(verify: WatchSettings, before: Sequence[Look], looks: Sequence[Look], 
     return StageHealth(health=health, signals=tuple(signals), looks=len(looks), is_final=is_final)
 
 
+def judge_return(verify: WatchSettings, before: Sequence[Look], looks: Sequence[Look], wanted: int) -> StageHealth:
+    """Judge a roll-back: by its last looks, as earlier ones still remember what it took back.
+
+    It is well once so many looks in a row are, as ``verify.patience`` says, and as many were taken as after a step.
+    Until then it may get better for :attr:`WatchSettings.settling_looks` more.
+
+    :param wanted: how many looks are taken after a step.
+    """
+    recent = looks[-verify.patience :]
+    judged = judge(verify, before, recent, len(recent))
+    is_well = judged.health is Health.healthy and len(recent) >= verify.patience
+    is_final = (is_well and len(looks) >= wanted) or len(looks) >= wanted + verify.settling_looks
+    return judged.model_copy(update={"looks": len(looks), "is_final": is_final})
+
+
+def find_sick(verify: WatchSettings, before: Sequence[Look]) -> Sequence[str]:
+    """What was not well before a deployment already, so that it is no measure of what comes."""
+    found: list[str] = []
+    for place, check in enumerate(verify.health):
+        readings = [look.health[place].value for look in before if place < len(look.health)]
+        if readings and not any(readings):
+            found.append(f"{check.url} does not answer well")
+    errors = _median(before, "error_rate")
+    if verify.error_rate is not None and errors is not None and errors > verify.error_rate.unhealthy:
+        found.append(f"error_rate is {errors:.4g}")
+    return found
+
+
 def find_unreadable(verify: WatchSettings, before: Sequence[Look]) -> Sequence[str]:
     """The metrics of which nothing could be read before a deployment, with the reason: nothing compares with them."""
     found: list[str] = []
@@ -175,6 +203,8 @@ def _compare(metric: AnyMetric, before: float | None, now: float | None) -> Heal
     if before is None or before <= 0:
         return Health.healthy
     ratio = now / before
+    if isinstance(metric, Latency) and now - before < metric.least:
+        return Health.healthy
     if isinstance(metric, Throughput):
         return _grade(ratio < metric.unhealthy, ratio < metric.degraded)
     return _grade(ratio > metric.unhealthy, ratio > metric.degraded)

@@ -36,6 +36,9 @@ Url = Annotated[str, Field(pattern=r"^(?i:https?)://\S+$", max_length=2000)]
 NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 
 
+_NO_SERIES = "The query found no series. Where nothing may have happened yet, end it with `or vector(0)`."
+
+
 class Reading(BaseModel):
     """What was read at one moment.
 
@@ -255,7 +258,9 @@ def _sample(data: Mapping[str, JsonValue]) -> float:
         case {"resultType": "scalar", "result": [_, str(text)]}:
             return _figure(text)
         case {"resultType": "vector", "result": []}:
-            raise _NoFigure("The query found no series.")
+            raise _NoFigure(
+                "The query found no series. If it counts what may not have happened yet, end it with `or vector(0)`."
+            )
         case {"resultType": "vector", "result": [{"value": [_, str(text)]}]}:
             return _figure(text)
         case {"resultType": "vector", "result": [{"histogram": _}]}:

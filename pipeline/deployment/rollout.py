@@ -8,7 +8,7 @@ from typing import NoReturn
 from pydantic import BaseModel
 
 from domain.deployments.deployment import Deployment, DeploymentState, Step, Wish
-from domain.deployments.health import Health, Look, StageHealth, find_unreadable, judge
+from domain.deployments.health import Health, Look, StageHealth, find_sick, find_unreadable, judge, judge_return
 from domain.errors import Unprocessable
 from domain.gates import Gate, GateState
 from domain.github.deployments import HostDeploymentState
@@ -119,6 +119,11 @@ class Rollout:
 
     async def _roll_out(self, before: Sequence[Look]) -> RolloutEnd:
         await self._respect_holds()
+        sick = find_sick(self._verify, before) if self._deployment.previous_sha else ()
+        if sick:
+            await self._hold(
+                "sick", "It was not well before it, so nothing shows whether it does harm: " + "; ".join(sick)
+            )
         unreadable = find_unreadable(self._verify, before) if self._deployment.previous_sha else ()
         if unreadable:
             await self._hold("unreadable", "The figures before it could not be read: " + "; ".join(unreadable))
@@ -161,7 +166,7 @@ class Rollout:
     async def _watch(self, before: Sequence[Look], wanted: int, *, obeys: bool = True) -> StageHealth:
         """Look until it is clear how the service is.
 
-        :param obeys: whether people may hold it or take it back meanwhile.
+        :param obeys: whether people may hold it or take it back meanwhile; not while it goes back.
         """
         looks: list[Look] = []
         while True:
@@ -170,7 +175,7 @@ class Rollout:
             if obeys:
                 await self._obey(seen.wish, seen.by)
             looks.append(seen.look)
-            stage = judge(self._verify, before, looks, wanted)
+            stage = (judge if obeys else judge_return)(self._verify, before, looks, wanted)
             if stage.is_final:
                 return stage
             self._status.show_look(stage, f"Look {len(looks)} of {wanted}")

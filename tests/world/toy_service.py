@@ -16,6 +16,7 @@ class ToyService:
     :ivar latencies: in milliseconds by version; 100 for all others.
     :ivar is_dead: it answers its health with 503.
     :ivar is_mute: nobody can read its figures.
+    :ivar remembers: its error rate is the mean of so many looks before, too, as a query with a range tells it.
     :ivar looks: how often its health was asked.
     """
 
@@ -24,9 +25,11 @@ class ToyService:
     latencies: dict[str, float] = field(default_factory=dict[str, float])
     is_dead: bool = False
     is_mute: bool = False
+    remembers: int = 0
     looks: int = 0
     history: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     url: str = ""
+    seen: list[float] = field(default_factory=list[float])
 
     def deploy(self, version: str, percentage: int) -> None:
         """Give a version a share of the traffic."""
@@ -52,7 +55,11 @@ class ToyService:
         return web.Response(status=503) if self.is_dead else web.Response(text="well")
 
     async def _answer_figures(self, _: web.Request) -> web.Response:
-        return web.Response(status=500) if self.is_mute else web.json_response({"now": dict(self.figures)})
+        if self.is_mute:
+            return web.Response(status=500)
+        self.seen.append(self.figures["errors"])
+        recent = self.seen[-1 - self.remembers :]
+        return web.json_response({"now": {**self.figures, "errors": sum(recent) / len(recent)}})
 
     def build_app(self) -> web.Application:
         app = web.Application()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from domain.deployments.health import Health, Look, find_unreadable, judge
+from domain.deployments.health import Health, Look, find_sick, find_unreadable, judge, judge_return
 from domain.deployments.readings import HealthTarget, JsonTarget, PrometheusTarget, read_failure
 from domain.errors import OutboundFailed, OutboundRefused
 from tests.unit.deployments.figures import ADDRESS, FIGURES, find, look, looks, read, watch
@@ -252,3 +252,35 @@ def test_a_step_is_looked_at_long_enough_to_lose_patience(
     settings = watch(health=1, window=window, interval=interval, patience=patience, bake=86_400)
     assert settings.count_looks(is_last=False) == expected
     assert settings.count_looks(is_last=True) == 86_400 // interval
+
+
+def test_a_roll_back_may_get_better_before_it_is_judged() -> None:
+    settings, before = watch("error_rate", patience=3), looks("error_rate", 0.0, 0.0, 0.0)
+    bad, good = [0.5] * 5, [0.0] * 3
+    assert not judge_return(settings, before, looks("error_rate", *bad), 4).is_final
+    ended = judge_return(settings, before, looks("error_rate", *bad[:4], *good), 4)
+    assert (ended.health, ended.is_final, ended.looks) == (HEALTHY, True, 7)
+    failed = judge_return(settings, before, looks("error_rate", *bad, *bad), 4)
+    assert (failed.health, failed.is_final) == (UNHEALTHY, True)
+
+
+@pytest.mark.parametrize(("query", "expected"), [("rate(a[1m])", 4), ("rate(a[5m:30s])", 20), ("a", 3)])
+def test_a_roll_back_settles_as_long_as_its_queries_look_back(query: str, expected: int) -> None:
+    settings = watch("error_rate", patience=3, interval=15)
+    assert settings.error_rate is not None
+    metric = settings.error_rate.model_copy(update={"query": query})
+    assert settings.model_copy(update={"error_rate": metric}).settling_looks == expected
+
+
+def test_what_was_sick_before_is_named() -> None:
+    assert find_sick(watch("error_rate"), looks("error_rate", 0.3, 0.3, 0.3)) == ["error_rate is 0.3"]
+    assert find_sick(watch("error_rate"), looks("error_rate", 0.01, 0.01)) == []
+
+
+def test_a_small_rise_of_latency_is_noise() -> None:
+    settings = watch("latency", patience=20)
+    assert settings.latency is not None
+    quiet = settings.model_copy(update={"latency": settings.latency.model_copy(update={"least": 50.0})})
+    before, now = looks("latency", 9.0, 9.0, 9.0), looks("latency", 35.0, 35.0, 35.0)
+    assert judge(settings, before, now, 3).health is UNHEALTHY
+    assert judge(quiet, before, now, 3).health is HEALTHY

@@ -185,7 +185,10 @@ def test_a_query_gives_a_number(text: str, value: float) -> None:
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        (success("vector", []), "The query found no series."),
+        (
+            success("vector", []),
+            "The query found no series. Where nothing may have happened yet, end it with `or vector(0)`.",
+        ),
         (success("vector", [series("NaN")]), "The query gives NaN: there is nothing to divide by, or"),
         (success("scalar", [1, "NaN"]), "The query gives NaN"),
         (success("vector", [series("+Inf")]), "The query gives an infinite number."),
