@@ -16,7 +16,7 @@ from agents.review.avoidance.detection import compare_versions
 from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
 from agents.review.checks.locks import comparison
-from agents.syntax import data, errors, pages, validity
+from agents.syntax import data, errors, pages, tests, validity
 from agents.syntax.hidden_text import find_hidden_text
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
@@ -107,9 +107,10 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "outline": outline,
     "syntax": check_syntax,
     "dangers": scan_dangers,
-    "junit": testing.read_junit,
+    "report": testing.read_report,
     "cobertura": testing.read_cobertura,
     "selection": testing.select_tests,
+    "tests": tests.find_all,
     "parses": validity.is_parsed,
     "broken by": validity.find_broken,
 }
@@ -133,6 +134,7 @@ def prepare() -> None:
         find_hidden_text({"path": path, "text": "\u202eа\u3164b = 'x'", "added": [1]})
     for path in ("test_a.py", "a.yml"):
         compare_versions({"base_path": path, "head_path": path, "base": "a = 1", "head": "b = 2"})
+    tests.find_all([{"text": "def test_a(): pass", "language": "python"}])
     _prepare_parsers()
     testing.prepare()
     validity.prepare()

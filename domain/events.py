@@ -76,6 +76,7 @@ class EventType(StrEnum):
     unpaused = "safety.unpaused"
     ok_given = "safety.ok_given"  # for a stranger's head
     feedback_missed = "feedback.missed"
+    feedback_merged = "feedback.merged"  # a pull request with a verdict was merged, by whomever
     feedback_decided = "feedback.decided"  # a person merged a pull request, with or against the verdict
     delivery_failed = "delivery.failed"  # what a webhook asked for could not be done
     deployment_moved = "deployment.moved"  # to another state or step

@@ -1,7 +1,7 @@
 """A gate: a question that a person answers before a run continues (docs/contract.md, gates)."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -160,6 +160,7 @@ class GateDecision(BaseModel):
     :param via: command, button, timeout, or the reason why it is void.
     :param waived: the rule on authors or requesters was waived, because nobody else has the role.
     :param own: whoever answered wrote part of the change, and others with the role did so, too.
+    :param weightless: the change was of low risk, so an approval says little about Forge: anybody can make many such.
     :param seconded_by: the logins of those who said the same before, where it took two people.
     :param cause: the delivery that brought the answer.
     :param grants: what it grants beyond the limits.
@@ -176,11 +177,22 @@ class GateDecision(BaseModel):
     via: str = ""
     waived: bool = False
     own: bool = False
+    weightless: bool = False
     seconded_by: tuple[str, ...] = ()
     cause: str = ""
     grants: BudgetExtension = NO_EXTENSION
     choice: Choice | None = None
     shown: str = ""
+
+    @property
+    def deciders(self) -> str:
+        """The logins of all who decided, for a sentence; empty if nobody did."""
+        return join_deciders(self.seconded_by, self.by_login)
+
+
+def join_deciders(seconded_by: Iterable[str], by_login: str) -> str:
+    """All who decided, for a sentence; the last one made it count."""
+    return " and ".join(filter(None, (*seconded_by, by_login)))
 
 
 class Gate(BaseModel):

@@ -7,15 +7,19 @@ from pydantic import Field
 
 from domain.commands import AnyCommand, Ignored, RecordThread
 from handlers.comments import NodeId, PullRequest
-from handlers.payloads import AccountView, Id, RepositoryEvent, View
+from handlers.payloads import Id, RepositoryEvent, View
 
 _ACTIONS = {"resolved": True, "unresolved": False}
+
+
+class _Author(View):
+    type: str | None = None
 
 
 class _Comment(View):
     id: Id
     in_reply_to_id: Id | None = None
-    user: AccountView | None = None
+    user: _Author | None = None
 
 
 class _Thread(View):
@@ -37,7 +41,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     if event.sender.type != "User":
         return Ignored(reason="sent_by_an_app")
     root = event.thread.comments[0]
-    if root.user is None or root.user.type != "Bot":
+    if root.user is None or root.user.type not in {"Bot", None}:
         return Ignored(reason="thread_of_a_person")
     return RecordThread(
         repository=event.to_ref(),

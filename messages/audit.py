@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from domain.events import Event, EventType
+from domain.gates import join_deciders
 from domain.ids import shorten_id
 from domain.money import BudgetExtension
 
@@ -98,7 +99,7 @@ def _gate(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription
         what + _grants(facts),
         name,
         gate_id,
-        who=str(facts.get("by_login", "")),
+        who=join_deciders(facts.get("seconded_by", ()), str(facts.get("by_login", ""))),
         how=str(facts.get("via", "")),
         why=waived,
         words=str(facts.get("words", "")),
@@ -177,6 +178,8 @@ def _feedback(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescrip
     who, words = str(facts.get("by", "")), str(facts.get("description", ""))
     if event.type is EventType.feedback_missed:
         return EventDescription("a critical bug was missed", who=who, words=words)
+    if event.type is EventType.feedback_merged:
+        return EventDescription(f"#{facts.get('number', '?')} was merged")
     if event.type is EventType.feedback_decided:
         return EventDescription(f"merged {'with' if facts.get('approved') else 'against'} the verdict", who=who)
     if event.type is EventType.feedback_reacted:

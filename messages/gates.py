@@ -20,7 +20,7 @@ def check_name(gate: str) -> str:
 def render_title(gate: Gate) -> str:
     """Where the gate stands, in a few words."""
     decision = gate.decision
-    by = "" if decision is None else " and ".join((*decision.seconded_by, decision.by_login))
+    by = "" if decision is None else decision.deciders
     said = None if decision is None or decision.choice is None else _SAID.get(decision.choice)
     if said is not None:
         return f"{said} {by}"

@@ -142,7 +142,7 @@ def _describe_gate(event: Event, gate: Gate) -> tuple[NoticeType, NoticeSeverity
 
 def _describe_end(gate: Gate) -> tuple[NoticeType, NoticeSeverity, str, str]:
     decision = gate.decision
-    by = f" by {decision.by_login}" if decision is not None and decision.by_login else ""
+    by = f" by {decision.deciders}" if decision is not None and decision.by_login else ""
     words = f" {decision.by_login} wrote: {decision.words}" if decision is not None and decision.words else ""
     if gate.state is GateState.expired:
         text = "Nobody answered in time, which counts as a rejection."

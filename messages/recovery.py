@@ -153,7 +153,7 @@ def _render_details(number: int, attempt: RecoveryAttempt) -> str:
     lines = [f"**{number}.** {inline_code(attempt.work)}, {_AGENTS[attempt.agent]}: **{attempt.outcome.value}**"]
     lines += [
         f"- {inline_path(each.place)}: {escape(each.what)} {LEGITIMATE[each.kind]}"
-        f" Instead: {INSTEAD.get(each.kind, 'mend the cause')}."
+        f" Instead: {INSTEAD.get(each.kind, 'mend the cause')}.{_tell_end(each)}"
         for each in attempt.hidden[:_SHOWN]
     ]
     lines += [f"- It answered: {escape(attempt.said, _LONGEST)}"] if attempt.said else []
@@ -161,6 +161,12 @@ def _render_details(number: int, attempt: RecoveryAttempt) -> str:
     lines += [f"- A person {_ANSWERS.get(attempt.answer, attempt.answer)}."] if attempt.answer is not None else []
     lines += [f"- Then it was to go on like this: {_STRATEGIES[attempt.strategy]}."] if attempt.strategy else []
     return "\n".join(lines)
+
+
+def _tell_end(hidden: HiddenFailure) -> str:
+    """The last line that a failing test printed."""
+    printed = [line for line in hidden.output.splitlines() if line.strip()]
+    return f" It ended with {inline_code(printed[-1].strip(), 200)}." if printed else ""
 
 
 def explain_agents() -> str:

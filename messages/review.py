@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from domain.errors import ForgeError
 from domain.money import format_usd
+from domain.paths import is_test
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer, Severity
 from domain.review.review import Decision, LayerReport, Review, ToolRun
 from domain.runs.run import REVIEW_CHECK, ReasonCode
 from domain.text.escaping import escape, inline_code, inline_path
 from domain.verdicts import Reason
+from messages.earlier_tests import render_section, render_under_way
 from messages.inline_comments import ICONS, link_rule
 from messages.memory import render_suppressed, render_unseconded
 
@@ -35,6 +37,19 @@ def render_queued() -> CheckText:
 
 def render_progress(doing: str) -> CheckText:
     return CheckText(doing, f"{doing}. Forge updates this check as the review proceeds.")
+
+
+def render_earlier_tests(review: Review, posted: Sequence[Finding], posted_before: int, doing: str) -> CheckText:
+    """While the tests of before run on the code: the verdict so far.
+
+    :param posted: the findings that have an inline comment.
+    :param posted_before: how many findings an earlier review of this pull request already carries.
+    :param doing: a few words of Forge's own.
+    """
+    so_far = f"**So far:** {_tell_so_far(review)}."
+    table = _findings_table(review, {finding.id for finding in posted}, posted_before)
+    parts = [render_under_way(doing), so_far, render_change(review), table, _risk(review)]
+    return CheckText("Running the tests of before on the new code", "\n\n".join(filter(None, parts)))
 
 
 def render_paused(by: str) -> CheckText:
@@ -153,6 +168,7 @@ def render_outcome(
         gates,
         render_change(review),
         _findings_table(review, inline, posted_before),
+        render_section(review.earlier),
         _in_history(review, has_server=has_server),
         _list_dismissed(review),
         render_suppressed(review.held),
@@ -169,7 +185,9 @@ def render_outcome(
 def render_body(review: Review, posted: Sequence[Finding], posted_before: int, marker: str) -> str:
     """The body of the pull-request review."""
     others = len(review.findings) - len(posted) - posted_before
-    lines = [f"**{name_outcome(review)}.** Risk {review.risk.level.value} ({review.risk.score} of 100)."]
+    is_final = review.earlier is not None or not any(map(is_test, review.changed))
+    outcome = name_outcome(review) if is_final else _tell_so_far(review).capitalize()
+    lines = [f"**{outcome}.** Risk {review.risk.level.value} ({review.risk.score} of 100)."]
     if others > 0:
         lines.append(f"{_count(others, 'more finding')} in the check `{CHECK_NAME}`.")
     if posted_before > 0:
@@ -217,6 +235,13 @@ def render_reasons(tree: Sequence[Reason], depth: int = 0) -> str:
         if reason.children:
             lines.append(render_reasons(reason.children[:20], depth + 1))
     return "\n".join(lines)
+
+
+def _tell_so_far(review: Review) -> str:
+    """The verdict without a word of approval, which nobody gave yet."""
+    if review.decision is Decision.approve:
+        return _count(len(review.findings), "finding") if review.findings else "no findings"
+    return name_outcome(review)
 
 
 def _warning(problem: str | None) -> list[str]:

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.errors import ForgeError
+from domain.review.avoidance import AvoidanceKind
 from domain.runs.base_coverage import Obstacle
 from domain.runs.coverage_comparison import CoverageComparison, CoveredShare
+from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import (
     MAX_DETAILED,
@@ -21,6 +23,7 @@ from domain.runs.testing import (
 )
 from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
 from domain.text.redaction import redact_outgoing
+from messages.earlier_tests import render_section
 from messages.review import CheckText
 
 CHECK_NAME = "Forge / test"
@@ -74,6 +77,7 @@ def render_outcome(
     *,
     proposes: bool = False,
     weakened: Sequence[RequiredFix] = (),
+    earlier: EarlierTests = NOTHING_EARLIER,
     unexplained: str = "",
     coverage: "CoverageReport | None" = None,
 ) -> CheckText:
@@ -82,6 +86,7 @@ def render_outcome(
     :param analyses: what the failures mean, as far as anybody looked.
     :param proposes: whether Forge goes on to write tests where there are none.
     :param weakened: where the change gives up in disguise.
+    :param earlier: what the tests of before say.
     :param unexplained: why a model that was to explain the failures did not, and what to do.
     :param coverage: how the coverage compares with that of the base.
     """
@@ -91,14 +96,16 @@ def render_outcome(
         _describe_result(run, came_to),
         f"**Next:** {_next(run, came_to, analyses, proposes, coverage)}",
         _failures(run),
-        _list_weakened(weakened),
+        render_section(earlier),
+        _list_weakened([each for each in weakened if each.rule != AvoidanceKind.failure_hidden.rule]),
         _analyses(analyses, unexplained),
         _list_known(run),
         _flaky(run),
         _coverage(run, coverage),
         _commands(run),
     ]
-    return CheckText(f"{_title(run, came_to)}{_describe_fall(coverage)}", _join(parts), _outputs(run))
+    title = f"{_title(run, came_to)}{_count_lost(earlier)}{_describe_fall(coverage)}"
+    return CheckText(title, _join(parts), _outputs(run))
 
 
 UNREVIEWED = "All tests: this head has no verdict yet, so its risk is not known."
@@ -331,6 +338,12 @@ def _list_known(run: TestRun) -> str:
     rows = [f"- {inline_code(each, 160)}" for each in run.known[:_FLAKY]]
     intro = ["These fail on the base as well, so they do not count against this change.", ""]
     return _section("### Also fails without this change", [*intro, *rows] if rows else [], len(run.known) - len(rows))
+
+
+def _count_lost(earlier: EarlierTests) -> str:
+    """For the title."""
+    number = len(earlier.lost)
+    return f"; {number:,} of before {'fails' if number == 1 else 'fail'}" if number else ""
 
 
 def _describe_fall(coverage: CoverageReport) -> str:

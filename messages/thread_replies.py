@@ -2,6 +2,8 @@
 
 from domain.review.findings import Finding
 from domain.text.escaping import escape
+from messages.commands import explain_doubt
+from safety.authorization import CommandRefusal, RefusalCode
 
 _LONGEST = 1_200  # characters of what a model says
 
@@ -42,8 +44,17 @@ def point_to_commands(name: str = "F-ID", *, on_issue: bool = False) -> str:
     )
 
 
-def confirm_hint(finding: Finding) -> str:
-    """Somebody who may not dismiss it disagrees."""
+def confirm_hint(finding: Finding, refused: CommandRefusal | None = None) -> str:
+    """Somebody who may not dismiss it disagrees.
+
+    :param refused: why they may not.
+    """
+    if refused is not None and refused.code is RefusalCode.second:
+        return (
+            f"Noted as a hint: **{finding.id}** still counts. Dismissing it takes two people, because "
+            f"{explain_doubt(refused)}, and words are no first answer: two with the role {refused.needed} write "
+            f"`/forge dismiss {finding.id} reason`."
+        )
     return (
         f"Noted as a hint: **{finding.id}** still counts. Someone with write permission who did not open this pull "
         f"request can dismiss it with `/forge dismiss {finding.id} reason`."

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TypeVar
 
+from domain.config.configuration import Configuration
 from domain.errors import Superseded
 from domain.review.changes import Change
 from domain.runs.run import Run
@@ -89,6 +90,12 @@ async def run_while_current(services: Services, run: Run, work: Awaitable[T], *,
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+def describe_place(services: Services, configuration: Configuration) -> tuple[object, ...]:
+    """The commands of a repository and the place where they run, as parts of a digest."""
+    toolbox = services.toolbox
+    return configuration.commands.model_dump_json(), toolbox.sandbox.strongest().level, toolbox.proxy, toolbox.reads
 
 
 def make_superseded(run: Run) -> Superseded:

@@ -1,9 +1,10 @@
 """Decides the automation level of a repository from the results of its runs.
 
 Each level has one row of numbers, :data:`LEVELS`. It rises one level when the next row is met, and falls one when its
-own row is broken. Runs are completed runs, false positives are dismissed among posted findings, and both they and the
-missed critical bugs are counted over the last so many runs as the row itself asks for. Two rules keep the level from
-going up and down with every run:
+own row is broken. Runs are completed runs of pull requests that were merged in the end: anybody can open others. False
+positives are dismissed among posted findings; both they and the missed critical bugs are counted since the first of the
+last so many runs as the row itself asks for, in pull requests that were not merged as well. Two rules keep the level
+from going up and down with every run:
 
 - **Up**: after a change of level it takes as many runs as lie between the two rows (10, 40, 150, 300), and
   the row must be met over its whole window, bad results before the change included. A repository that never fell rises
@@ -65,11 +66,15 @@ RUNS_NEEDED = LEVELS[HIGHEST].runs + 1
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A completed run: its end, its posted findings, and how many of them people have dismissed."""
+    """A completed run: its end, its posted findings, and how many of them people have dismissed.
+
+    :param merged: whether its pull request was merged.
+    """
 
     at: datetime
     posted: int = 0
     dismissed: int = 0
+    merged: bool = True
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ class LadderFacts:
     """The facts about a repository.
 
     :param since: when its level last changed or was set; None: never.
-    :param runs: its completed runs, oldest first; the newest :data:`RUNS_NEEDED` are enough.
+    :param runs: its completed runs, oldest first; the newest :data:`RUNS_NEEDED` of each kind are enough.
     :param missed: when each critical bug that was missed became known.
     :param decisions: oldest first; the newest 200 are enough, since earlier ones weigh less than a billionth.
     """
@@ -99,6 +104,21 @@ class LadderFacts:
     runs: Sequence[RunRecord] = ()
     missed: Sequence[datetime] = ()
     decisions: Sequence[HumanDecision] = ()
+
+    @property
+    def merged(self) -> Sequence[RunRecord]:
+        """The runs of pull requests that were merged, oldest first."""
+        return [run for run in self.runs if run.merged]
+
+    def find_begin(self, runs: int) -> datetime | None:
+        """When the first of the last so many merged runs ended; None if there are fewer."""
+        merged = self.merged
+        return merged[-runs].at if len(merged) >= runs else None
+
+    def list_since_begin(self, runs: int) -> Sequence[RunRecord]:
+        """The last so many merged runs, and those between them that were not merged."""
+        begin = self.find_begin(runs)
+        return [run for run in self.runs if begin is None or run.at >= begin]
 
 
 class LevelChange(StrEnum):
@@ -256,7 +276,7 @@ def _measure_limits(facts: LadderFacts, level: int) -> list[LevelMeasure]:
     row = LEVELS.get(level)
     if row is None:
         return []
-    window = facts.runs[-row.runs :]
+    window = facts.list_since_begin(row.runs)
     dismissed = sum(run.dismissed for run in window if _is_since(run.at, facts.since))
     rejected = any(not one.approved and _is_since(one.at, facts.since) for one in facts.decisions)
     return [
@@ -269,9 +289,9 @@ def _measure_limits(facts: LadderFacts, level: int) -> list[LevelMeasure]:
 def _measure_requirements(facts: LadderFacts, level: int) -> list[LevelMeasure]:
     """Measures the requirements of a level over its whole window."""
     row = LEVELS[level]
-    window = facts.runs[-row.runs :]
+    window = facts.list_since_begin(row.runs)
     return [
-        _measure_runs(row, len(facts.runs)),
+        _measure_runs(row, len(facts.merged)),
         _measure_runs_here(facts, row.runs - (LEVELS[level - 1].runs if level > 1 else 0)),
         _measure_false_positives(row, window, sum(run.dismissed for run in window)),
         _measure_missed(row, _list_missed(facts, row)),
@@ -286,17 +306,17 @@ def _is_since(at: datetime, since: datetime | None) -> bool:
 
 def _list_missed(facts: LadderFacts, row: LevelRequirements) -> list[datetime]:
     """The missed bugs that became known within the last so many runs."""
-    before = facts.runs[-row.runs - 1].at if len(facts.runs) > row.runs else None
+    before = facts.find_begin(row.runs + 1)
     return [at for at in facts.missed if _is_since(at, before)]
 
 
 def _measure_runs(row: LevelRequirements, completed: int) -> LevelMeasure:
-    text = f"{_count(completed, 'completed run')}, at least {row.runs} needed"
+    text = f"{_count(completed, 'completed run')} of merged pull requests, at least {row.runs} needed"
     return LevelMeasure(completed >= row.runs, _reason("runs", text, completed, row.runs), is_least=True)
 
 
 def _measure_runs_here(facts: LadderFacts, least: int) -> LevelMeasure:
-    runs = sum(_is_since(run.at, facts.since) for run in facts.runs)
+    runs = sum(_is_since(run.at, facts.since) for run in facts.merged)
     text = f"{_count(runs, 'run')} at level {facts.level}, at least {least} needed"
     return LevelMeasure(runs >= least, _reason("runs_at_level", text, runs, least), is_least=True)
 
@@ -341,7 +361,7 @@ def _measure_people(row: LevelRequirements, facts: LadderFacts) -> list[LevelMea
     """
     if row.approval is None:
         return []
-    begin = facts.runs[-row.runs].at if len(facts.runs) >= row.runs else None
+    begin = facts.find_begin(row.runs)
     given = Counter(
         one.by for one in facts.decisions if one.approved and one.by is not None and (begin is None or one.at >= begin)
     )

@@ -3,7 +3,7 @@
 ``destructive`` asks whether it is meant, ``false_positive`` whether it is giving up at all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
@@ -15,7 +15,7 @@ from domain.review.avoidance import (
     AvoidanceKind,
     is_critical,
 )
-from domain.review.findings import Finding, Severity
+from domain.review.findings import Finding, Layer, Severity
 from domain.review.judgements import FindingJudgement, JudgementKind
 from domain.review.review import JudgedFindings, Review
 from domain.runs.run import Phase
@@ -27,9 +27,18 @@ _SHOWN = 10
 _BY_RULE = {kind.rule: kind for kind in AvoidanceKind}
 
 
-def request_destructive(review: Review, configuration: Configuration) -> list[GateRequest]:
-    """Ask before a change takes away what others rely on: tests, what they demand, or features."""
-    found = list_destructive(review, configuration)
+def request_destructive(
+    review: Review, configuration: Configuration, accepted: Collection[str] = ()
+) -> list[GateRequest]:
+    """Ask before a change takes away what others rely on, such as a test that now fails.
+
+    :param accepted: fingerprints of tests that were approved to fail at an earlier head.
+    """
+    found = [
+        (each, kind)
+        for each, kind in list_destructive(review, configuration)
+        if kind is not AvoidanceKind.failure_hidden or each.fingerprint not in accepted
+    ]
     if not found:
         return []
     kinds = dict.fromkeys(kind for _, kind in found)
@@ -70,6 +79,7 @@ def list_destructive(review: Review, configuration: Configuration) -> list[tuple
         for each in review.findings
         if (kind := _BY_RULE.get(each.rule)) is not None
         and each.confidence >= CERTAIN
+        and each.layer is not Layer.model  # what a model claims is a remark
         and not is_disputed(each, review.judged)
         and configuration.avoidance.of(kind) is AvoidanceReaction.gate
     ]

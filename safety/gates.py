@@ -1,6 +1,6 @@
 """Decides the gates of a review, and its verdict after the answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from domain.config.conditions.evaluation import Condition, Value, parse
 from domain.config.configuration import Configuration
@@ -31,6 +31,7 @@ def list_requests(
     configuration: Configuration,
     context: Mapping[str, Value],
     gates: Sequence[Gate] = (),
+    accepted: Collection[str] = (),
 ) -> list[GateRequest]:
     """Lists the gates that a review has to ask before it ends, the most severe first.
 
@@ -41,6 +42,7 @@ def list_requests(
     :param paths: every changed path, also unread ones.
     :param context: the values for conditions of the repository's own gates.
     :param gates: the gates asked before.
+    :param accepted: fingerprints of what ``destructive`` was approved for at an earlier head.
     """
     asked = [*_request_security(review, configuration), *request_false_positive(review, configuration)]
     if apply_answers(review, gates).decision is Decision.request_changes:
@@ -48,7 +50,7 @@ def list_requests(
     return [
         *asked,
         *_request_human(review, configuration, gates),
-        *(each for each in request_destructive(review, configuration) if not _is_covered(each, gates)),
+        *(each for each in request_destructive(review, configuration, accepted) if not _is_covered(each, gates)),
         *_request_protected(review, paths, configuration),
         *list_custom(Phase.review, configuration, context),
     ]

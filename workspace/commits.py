@@ -132,6 +132,22 @@ async def follows(git: Git, sha: str, ancestor: str) -> bool:
     return asked.code == 0
 
 
+async def write_tree(git: Git, parent: str, entries: Mapping[str, tuple[str, str] | None]) -> str:
+    """The SHA of ``parent``'s tree with some files as another commit has them; nothing is committed.
+
+    :param entries: path → (mode, blob) of objects that the remote has; None removes the file.
+    """
+    described = {path.encode(): entry for path, entry in entries.items() if _is_plain(path)}
+    gone = [_GONE + b"\t%b\0" % path for path, entry in described.items() if entry is None]
+    put = [b"%b %b\t%b\0" % (*map(str.encode, entry), path) for path, entry in described.items() if entry is not None]
+    return await _tree(git, parent, b"".join((*gone, *put)))
+
+
+async def write_blob(git: Git, content: bytes) -> str:
+    """The SHA of a blob with this content, which the repository has from now on."""
+    return (await _blob(git, content)).decode()
+
+
 async def _modes(git: Git, parent: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The modes of the files in ``parent``, all of which are regular files."""
     for path in files:

@@ -303,6 +303,11 @@ class Mirror(Objects):
         found = await self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{sha}^1", expect=(0, 1))
         return found.stdout.decode().strip() or None
 
+    async def tree_of(self, sha: str) -> str:
+        """The tree of a commit of the mirror: the same for the same files, whoever committed them."""
+        found = await self.git.run("rev-parse", "--verify", "--end-of-options", f"{sha}^{{tree}}")
+        return found.stdout.decode().strip()
+
     async def follows(self, sha: str, ancestor: str) -> bool:
         """Whether a commit is another one or descends from it; the mirror has both."""
         return await commits.follows(self.git, sha, ancestor)

@@ -56,12 +56,23 @@ def build_recovery_task(
     :param whole: everything that changed since the base of the run.
     :param never_send: globs of files that a model must not see.
     """
-    task = RecoveryTask(attempts=tuple(attempts))
+    task = RecoveryTask(attempts=tuple(_withhold(each, never_send) for each in attempts))
     if task.strategy is not Strategy.context:
         return task
     paths = {each.path for each in attempts[-1].hidden}
     files = [file for file in whole.files if file.path in paths and not matches(file.path, never_send)]
     return task.model_copy(update={"damaged": tuple(map(_describe_damage, files[:_FILES]))})
+
+
+def _withhold(attempt: RecoveryAttempt, never_send: Sequence[str]) -> RecoveryAttempt:
+    """The attempt without what a model must not see: tests may print what is in any file."""
+    if not never_send:
+        return attempt
+    hidden = [
+        each.model_copy(update={"output": "", "demanded": () if matches(each.path, never_send) else each.demanded})
+        for each in attempt.hidden
+    ]
+    return attempt.model_copy(update={"hidden": tuple(hidden)})
 
 
 def load_recovery_instructions(strategy: Strategy) -> str:
@@ -96,6 +107,12 @@ def render_recovery(task: RecoveryTask | None, redact: Redact) -> Iterator[str]:
 def _render_place(hidden: HiddenFailure, redact: Redact) -> Iterator[str]:
     yield f"- {_flatten(redact(f'{hidden.place} {hidden.rule}'))}"
     yield from _quote(redact(hidden.what))
+    if hidden.demanded:
+        yield "  It demanded:"
+        yield from _quote(redact("\n".join(hidden.demanded)))
+    if hidden.output:
+        yield "  It printed, at its end:"
+        yield from _quote(redact(hidden.output))
     yield f"  Legitimate: {LEGITIMATE[hidden.kind]}"
     yield f"  Instead: {INSTEAD.get(hidden.kind, _INSTEAD)}."
 

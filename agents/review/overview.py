@@ -7,7 +7,8 @@ from pathlib import PurePosixPath
 from agents.review.checks.patterns import detect_kind
 from agents.review.checks.workflows import is_workflow
 from agents.syntax.languages import DATA, find_language
-from agents.testing.command_detection import MANIFESTS, detect
+from agents.testing.command_detection import detect
+from agents.testing.runners.facts import MANIFESTS
 from domain.config.configuration import Configuration
 from domain.github.welcome import RepositoryOverview
 from domain.review.checks import CHECKS, DOCKERFILES, WORKFLOWS

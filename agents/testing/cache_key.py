@@ -6,7 +6,7 @@ import platform
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from agents.testing.command_detection import ProjectCommand
+from agents.testing.runners.runner import ProjectCommand
 from domain.paths import is_lock, is_manifest
 from workspace.sandbox.bubblewrap import PATH
 from workspace.snapshot import SnapshotFile

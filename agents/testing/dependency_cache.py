@@ -10,8 +10,10 @@ from dataclasses import dataclass
 import structlog
 
 from agents.testing.cache_key import compute_key, describe_programs
-from agents.testing.command_detection import MANIFESTS, ProjectCommand, detect
+from agents.testing.command_detection import detect
 from agents.testing.execution import execute
+from agents.testing.runners.facts import MANIFESTS
+from agents.testing.runners.runner import ProjectCommand
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError

@@ -1,6 +1,6 @@
 """Runs one command of a repository in a checkout, with the operator's programs and, if allowed, the network."""
 
-from agents.testing.command_detection import ProjectCommand
+from agents.testing.runners.runner import ProjectCommand
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from workspace.checkout import Checkout

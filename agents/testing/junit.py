@@ -25,12 +25,12 @@ from domain.runs.testing import (
 )
 
 MOST_CASES = 20_000
-_MOST_NAMES = 12_000_000  # bytes of all names together, as JSON
-_MOST_TEXTS = 10_000_000  # of all messages and details
+MOST_NAMES = 12_000_000  # bytes of all names together, as JSON
+MOST_TEXTS = 10_000_000  # of all messages and details
 
 _OUTCOMES = {"failure": CaseOutcome.failed, "error": CaseOutcome.error, "skipped": CaseOutcome.skipped}
 _WEIGHT = {CaseOutcome.passed: 0, CaseOutcome.skipped: 1, CaseOutcome.error: 2, CaseOutcome.failed: 3}
-_LOOKS_LIKE_A_FILE = re.compile(r"[^\s:]*[^\s:/]\.(py|[cm]?[jt]sx?|go|rs|java|kt|rb|php)")
+_LOOKS_LIKE_A_FILE = re.compile(r"[^\s:]*[^\s:/]\.(py|[cm]?[jt]sx?|go|rs|java|kt|rb|php|bats)")
 
 
 def parse(document: bytes, root: str) -> tuple[TestCase, ...]:
@@ -70,7 +70,7 @@ class _Report:
         self._suites: list[_Suite] = []
         self._case: _Case | None = None
         self._result: tuple[CaseOutcome, str] | None = None
-        self._names, self._texts = _Room(_MOST_NAMES), _Room(_MOST_TEXTS)
+        self._names, self._texts = Room(MOST_NAMES), Room(MOST_TEXTS)
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         if not self._depth and name not in {"testsuites", "testsuite"}:
@@ -114,7 +114,7 @@ class _Report:
         path = self._path(case.attributes, suite)
         identity = _identity(case.attributes, suite, path)
         if not self._names.takes(identity + (path or "")):
-            raise ToolError(f"The names in the JUnit report take more than {_MOST_NAMES:,} bytes.")
+            raise ToolError(f"The names in the JUnit report take more than {MOST_NAMES:,} bytes.")
         message, details = to_one_line(case.message, LONGEST_MESSAGE), keep_ends(case.details, LONGEST_DETAILS)
         self.cases.append(
             TestCase(
@@ -135,7 +135,7 @@ class _Report:
         return to_repository_path(name, self._root, LONGEST_PATH) if name else None
 
 
-class _Room:
+class Room:
     """The room left in the answer of a worker.
 
     :param left: bytes.

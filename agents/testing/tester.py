@@ -10,9 +10,12 @@ from functools import cached_property
 from pathlib import Path
 
 from agents.testing import command_detection
-from agents.testing.command_detection import MANIFESTS, DetectedCommands, ProjectCommand
+from agents.testing.command_detection import DetectedCommands
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute
+from agents.testing.runners.facts import MANIFESTS, RepositoryFacts
+from agents.testing.runners.reports import RepositoryPlace
+from agents.testing.runners.runner import ProjectCommand
 from agents.testing.test_selection import (
     CONFIGURED,
     EVERYTHING,
@@ -22,7 +25,7 @@ from agents.testing.test_selection import (
     concerns_code,
     name_tests,
 )
-from agents.testing.worker_reports import read_cobertura, read_junit, select_tests
+from agents.testing.worker_reports import read_cases, read_cobertura, select_tests
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError
@@ -49,6 +52,7 @@ from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from workspace.checkout import Checkout, check_out
 from workspace.mirror import Mirror
+from workspace.sandbox.sandbox import Output
 from workspace.snapshot import Snapshot
 
 _REPORT = 20_000_000  # bytes of one report
@@ -63,6 +67,7 @@ _NO_RUNNER = (
     "folder in FORGE_SANDBOX_TOOLS."
 )
 
+_NOT_SET_UP = "`{}`, which sets the repository up, failed."
 _NONE_NAMED = "No command for tests takes these files: name files of tests, or ask for all that your changes concern."
 
 _FailedTests = Mapping[int, Sequence[TestCase]]
@@ -92,8 +97,13 @@ class _Files:
     :param manifests: path → content.
     """
 
+    commit: str
     paths: Sequence[str]
     manifests: Mapping[str, str]
+
+    @cached_property
+    def facts(self) -> RepositoryFacts:
+        return RepositoryFacts(self.paths, self.manifests)
 
     def commands(self, configured: Commands, checkout: Checkout | None) -> DetectedCommands:
         """The commands for a checkout, in the same order for every checkout."""
@@ -144,9 +154,27 @@ class Tester:
                 if detected.setups:
                     await self._dependencies.find_cached()
                 await self._dependencies.install(checkout)
-                return await _CheckoutRunner(self, checkout, files.paths).run_all(detected, EVERYTHING)
+                return await _CheckoutRunner(self, checkout, files).run_all(detected, EVERYTHING)
         except (ToolError, CodeAccessError) as error:
             return TestRun(not_run=str(error)[:1_000])
+
+    async def run_commands(self, tree: str, build: Callable[[str], Sequence[ProjectCommand]]) -> TestRun:
+        """Run commands of tests on a commit or tree, one after another in one checkout that is set up.
+
+        Raises no errors: the result says what could not run.
+
+        :param build: the commands, given the folder for reports as they see it.
+        """
+        try:
+            async with check_out(self.mirror, tree, self.toolbox.sandbox) as checkout:
+                failed = await self.set_up(checkout, tree, uses_cache=True)
+                if failed is not None:
+                    return TestRun(commands=(failed,), not_run=_NOT_SET_UP.format(failed.line[:300]))
+                running = _CheckoutRunner(self, checkout, await self._load_files(tree))
+                results = [await running.run_one(each) for each in build(str(checkout.results_inside))]
+        except (ToolError, CodeAccessError) as error:
+            return TestRun(not_run=str(error)[:1_000])
+        return TestRun(commands=tuple(results))
 
     async def set_up(self, checkout: Checkout, commit: str, *, uses_cache: bool) -> CommandResult | None:
         """Set a checkout up for whoever works in it; the command that failed, if one did.
@@ -159,7 +187,7 @@ class Tester:
         if setups and uses_cache:
             await self._dependencies.find_cached()
             await self._dependencies.install(checkout)
-        running = _CheckoutRunner(self, checkout, files.paths)
+        running = _CheckoutRunner(self, checkout, files)
         for command in setups:
             result = await running.run_one(command)
             if not result.is_successful:
@@ -195,7 +223,7 @@ class Tester:
             if detected.setups:
                 await self._dependencies.find_cached()
             was_furnished = await self._dependencies.install(checkout)
-            running = _CheckoutRunner(self, checkout, files.paths)
+            running = _CheckoutRunner(self, checkout, files)
             run = await running.run_all(detected, chosen)
         if was_furnished and not _is_set_up(run):
             running, run = await self._run_without_cache(head, files, chosen)
@@ -215,7 +243,7 @@ class Tester:
         """The same in an empty home, because a download of an earlier run may have broken the set-up."""
         self._dependencies.disable()
         async with check_out(self.mirror, head, self.toolbox.sandbox) as checkout:
-            running = _CheckoutRunner(self, checkout, files.paths)
+            running = _CheckoutRunner(self, checkout, files)
             return running, await running.run_all(files.commands(self.commands, checkout), chosen)
 
     async def _classify_failures(
@@ -264,12 +292,12 @@ class Tester:
             async with check_out(self.mirror, commit, self.toolbox.sandbox) as checkout:
                 commands = files.commands(self.commands, checkout).commands
                 await self._dependencies.install(checkout)
-                running = _CheckoutRunner(self, checkout, files.paths)
+                running = _CheckoutRunner(self, checkout, files)
                 for command in commands:
                     if command.kind == "setup" and not (await running.run_one(command)).is_successful:
                         return []
                 return [
-                    await running.run_one(command_detection.build_retry(commands[index], cases, chosen))
+                    await running.run_one(command_detection.build_retry(commands[index], cases, chosen, files.facts))
                     for index, cases in failed.items()
                 ]
         except (ToolError, CodeAccessError):
@@ -277,17 +305,17 @@ class Tester:
 
     async def _load_files(self, commit: str) -> _Files:
         paths = tuple((await Snapshot.of(self.mirror, commit)).files)
-        return _Files(paths, await self._load_texts(commit, [path for path in MANIFESTS if path in set(paths)]))
+        return _Files(commit, paths, await self.load_texts(commit, [path for path in MANIFESTS if path in set(paths)]))
 
     async def _choose_tests(self, head: str, paths: Sequence[str], change: Change, level: RiskLevel) -> Selection:
         if self.why_all and concerns_code(change.paths):
             return Selection(runs_all=True, reason=self.why_all)
         await self.tell("Choosing the tests")
         sources = [path for path in paths if path.endswith(".py")]
-        texts: Mapping[str, str] = await self._load_texts(head, sources) if len(sources) <= MOST_SOURCES else {}
+        texts: Mapping[str, str] = await self.load_texts(head, sources) if len(sources) <= MOST_SOURCES else {}
         return await select_tests(paths, texts, change.paths, level, self.toolbox.pool)
 
-    async def _load_texts(self, head: str, paths: Collection[str]) -> Mapping[str, str]:
+    async def load_texts(self, head: str, paths: Collection[str]) -> Mapping[str, str]:
         """The contents of text files, up to a total size."""
         contents = await self.mirror.read(head, [*paths])
         room = _SOURCES
@@ -305,11 +333,13 @@ class _CheckoutRunner:
     :ivar failed: position of a test command → its tests that failed.
     """
 
-    def __init__(self, tester: Tester, checkout: Checkout, paths: Sequence[str]) -> None:
+    def __init__(self, tester: Tester, checkout: Checkout, files: _Files) -> None:
         self.failed: dict[int, Sequence[TestCase]] = {}
         self._tester = tester
         self._checkout = checkout
-        self._paths = paths
+        self._paths = files.paths
+        self._commit = files.commit
+        self._facts = files.facts
         self._coverage: Coverage | None = None
         self._lacking: list[str] = []
 
@@ -318,7 +348,7 @@ class _CheckoutRunner:
         results: list[CommandResult] = []
         has_tested = False
         for index, each in enumerate(detected.commands):
-            command = command_detection.narrow_command(each, chosen)
+            command = command_detection.narrow_command(each, chosen, self._facts)
             if command is None or (command.kind == "coverage" and not has_tested):
                 continue
             result = await self.run_one(command)
@@ -347,12 +377,13 @@ class _CheckoutRunner:
         tester = self._tester
         if command.kind != "retry":
             await tester.tell(_DOING[command.kind])
-        await self._checkout.run(("rm", "-rf", *map(self._result_path, _REPORTS)), seconds=30)
+        left = {command.report.file, "coverage.xml"} - {""}
+        await self._checkout.run(("rm", "-rf", *map(self._result_path, sorted(left))), seconds=30)
         seconds = tester.bounds.retry if command.kind == "retry" else tester.bounds.command
         done, lacks = await execute(command, self._checkout, tester.toolbox, tester.commands, seconds)
         printed = b"\n".join(part.data for part in (done.stdout, done.stderr) if part.total)
         printed = printed.replace(f"{self._checkout.code_inside}/".encode(), b"")  # a temporary folder at level 2
-        cases, problem = await self._read_cases(command)
+        cases, problem = await self._read_cases(command, done.stdout)
         uncovered = await self._read_coverage(command)
         is_whole = done.stdout.is_complete and done.stderr.is_complete
         is_compared = done.status != 0 and not cases and is_whole
@@ -370,19 +401,31 @@ class _CheckoutRunner:
             lines=await asyncio.to_thread(_count_lines, printed, command.kind) if is_compared else None,
         )
 
-    async def _read_cases(self, command: ProjectCommand) -> tuple[tuple[TestCase, ...], str]:
+    async def _read_cases(self, command: ProjectCommand, printed: Output) -> tuple[tuple[TestCase, ...], str]:
         """The cases of its report, and what is wrong with the report, or empty."""
         if command.kind not in {"test", "retry"}:
             return (), ""
         try:
-            document = await self._checkout.result("junit.xml", _REPORT)
+            if command.report.file:
+                document = await self._checkout.result(command.report.file, _REPORT)
+            else:
+                document = printed.data if printed.is_complete else None
             if document is None:
                 return (), "It left no report." if command.writes_report else ""
-            root = str(self._checkout.code_inside)
-            cases = await read_junit(document, root, self._tester.toolbox.pool)
+            place = await self._locate(command)
+            cases = await read_cases(command.report.format, document, place, self._tester.toolbox.pool)
         except ToolError as error:
             return (), str(error)
         return await asyncio.to_thread(_redact_cases, cases), ""
+
+    async def _locate(self, command: ProjectCommand) -> RepositoryPlace:
+        """What is needed to know the files of tests: their paths, and their texts where a report names no file."""
+        root = str(self._checkout.code_inside)
+        runner = command_detection.find_runner(command, self._facts)
+        paths = [] if runner is None else [path for path in self._paths if runner.owns(path)]
+        if command.report.file or not paths:
+            return RepositoryPlace(root, paths)
+        return RepositoryPlace(root, paths, await self._tester.load_texts(self._commit, paths))
 
     async def _read_coverage(self, command: ProjectCommand) -> str:
         """Read its coverage report; what is wrong with the report, or empty."""
@@ -401,7 +444,6 @@ class _CheckoutRunner:
         return str(Path(self._checkout.results_inside, name))
 
 
-_REPORTS = ("junit.xml", "coverage.xml")
 _DOING: Mapping[CommandKind, str] = {
     "setup": "Setting up",
     "build": "Building",

@@ -7,6 +7,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from agents.testing.junit import MOST_CASES
+from agents.testing.runners.reports import RepositoryPlace
+from agents.testing.runners.runner import ReportFormat
 from agents.testing.test_selection import Selection
 from agents.testing.xml import MOST_BYTES
 from domain.errors import ToolError
@@ -25,15 +27,22 @@ class _Cases(BaseModel):
     cases: tuple[TestCase, ...] = Field(max_length=MOST_CASES)
 
 
-async def read_junit(document: bytes, root: str, pool: WorkerPool, seconds: float = _SECONDS) -> tuple[TestCase, ...]:
-    """The tests of a JUnit report.
+async def read_cases(
+    form: ReportFormat, document: bytes, place: RepositoryPlace, pool: WorkerPool, seconds: float = _SECONDS
+) -> tuple[TestCase, ...]:
+    """The tests of a report.
 
-    :param root: absolute path of the folder that the tests ran in, as they saw it.
     :raises ToolError: it cannot be read, with the reason.
     """
-    request: JsonValue = {"document": _encode(document, "The JUnit report"), "root": root}
-    answer = _unwrap(await pool.call("junit", request, seconds))
-    return _validate(TypeAdapter(_Cases), {"cases": answer}, "the JUnit report").cases
+    request: JsonValue = {
+        "format": form,
+        "document": _encode(document, "The report of the tests"),
+        "root": place.root,
+        "paths": [*place.paths],
+        "sources": dict(place.sources),
+    }
+    answer = _unwrap(await pool.call("report", request, seconds))
+    return _validate(TypeAdapter(_Cases), {"cases": answer}, "the report of the tests").cases
 
 
 async def read_cobertura(

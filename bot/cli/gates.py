@@ -82,7 +82,7 @@ def _describe_decision(gate: Gate) -> str:
     decision = gate.decision
     if decision is None:
         return gate.state.value
-    by = f" by {_plain(' and '.join((*decision.seconded_by, decision.by_login)))}" if decision.by_login else ""
+    by = f" by {_plain(decision.deciders)}" if decision.by_login else ""
     return f"{gate.state.value}{by}, after {format_duration((decision.at - gate.asked_at).total_seconds())}"
 
 

@@ -123,6 +123,8 @@ class Finding(RawFinding):
     ``place`` recognises the same finding in other words; ``spot`` does so for a model's findings
     some lines apart. ``on_diff`` says that a review comment may stand on its lines.
 
+    :param statement: the digest of what it is about, and ``statements_around`` those that this may be in another
+        layout; see :mod:`domain.review.identity`.
     :param memories: ids of the memories that led to it.
     """
 
@@ -132,6 +134,8 @@ class Finding(RawFinding):
     place: str = ""
     spot: Anchor | None = None
     on_diff: bool = False
+    statement: str = ""
+    statements_around: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
     memories: tuple[str, ...] = ()
 
     @property
@@ -154,6 +158,16 @@ def compute_fingerprint(rule: str, path: str, lines: Sequence[str], line: int | 
     :returns: 64 hexadecimal characters.
     """
     return _digest("1", rule, path, *_around(lines, line), str(occurrence))
+
+
+def compute_test_fingerprint(rule: str, path: str, test: str) -> str:
+    """The identity of a finding about a test, wherever it stands and whatever became of it.
+
+    :param path: of its file before the change.
+    :param test: its id, as its runner names it.
+    :returns: 64 hexadecimal characters.
+    """
+    return _digest("4", rule, path, test)
 
 
 def compute_location_key(category: Category, path: str, lines: Sequence[str], line: int | None) -> str:

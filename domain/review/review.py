@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.suppression import SuppressedFinding, UnsecondedFinding
+from domain.runs.earlier_tests import EarlierTests
 from domain.verdicts import Reason
 
 
@@ -169,6 +170,7 @@ class Review(BaseModel):
     seconds: float
     only_for: str = ""  # the base branch, where a merge into the default branch would bring in more than was reviewed
     is_shared: bool = False  # its check has the name that the default branch may require, too
+    earlier: EarlierTests | None = None  # what the tests of before say of the code; None: nobody asked them yet
 
     @property
     def base_that_holds(self) -> str:

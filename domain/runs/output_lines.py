@@ -76,6 +76,7 @@ _MERE_WORDS = frozenset(
 _FIGURE = re.compile(r"[\d.]*(?:ms|s)?")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
 _PLURAL = re.compile(r"s\b")
+_IS_FINDING = re.compile(r"\s*[\w./\\@+-]{1,300}[:(]\d+(?:[:,]\s?\d+)?\)?:?\s+\S")
 _NAMES_A_PLACE = re.compile(r"[:(]\d+")
 _HEADLINE = re.compile(
     r"[^\w\s]{0,4}\s?(?:\w{1,30}[ :]\s?)?(?:fatal|error|fail|panic|exception|traceback)"
@@ -119,7 +120,8 @@ def _read(lines: Iterable[str], is_check: bool) -> Iterator[tuple[str, int]]:
     for line in lines:
         counts = [int(found["before"] or found["after"]) for found in _COUNTED.finditer(line)]
         said = _VARYING.sub("", _COUNTED.sub(lambda found: f"{found['word'] or ''}#", line)).strip()
-        said = _NUMBER.sub("#", said) if is_check else said
+        is_finding = _IS_FINDING.match(line) is not None  # a file and a place, then rule and text: all of it counts
+        said = _NUMBER.sub("#", said) if is_check and not is_finding else said
         if not counts:
             yield said, 1
         for index, count in enumerate(counts):

@@ -68,6 +68,8 @@ class HiddenFailure(BaseModel):
     """One place where a failure is hidden instead of mended.
 
     :param what: one sentence about what was done.
+    :param demanded: the lines of the test that now fails.
+    :param output: the last lines that it printed.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -77,6 +79,8 @@ class HiddenFailure(BaseModel):
     line: int | None = None
     what: str
     confidence: float = 1.0
+    demanded: tuple[str, ...] = ()
+    output: str = ""
 
     @property
     def rule(self) -> str:
@@ -171,6 +175,8 @@ def list_hidden(to_fix: Sequence[RequiredFix]) -> tuple[HiddenFailure, ...]:
             line=each.line,
             what=each.message.partition(LEGITIMATE[kinds[each.rule]])[0].strip(),
             confidence=each.confidence,
+            demanded=each.demanded,
+            output=each.output,
         )
         for each in to_fix
         if each.rule.startswith(RULE) and each.rule in kinds and each.confidence >= CERTAIN

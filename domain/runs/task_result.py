@@ -35,6 +35,7 @@ class RequiredFix(BaseModel):
     :param path: empty if it is about no file.
     :param rule: of the finding, or the name of the test.
     :param confidence: of the finding.
+    :param demanded: the lines of a test that fails; :param output: the last lines that it printed.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -44,6 +45,8 @@ class RequiredFix(BaseModel):
     rule: str
     message: str
     confidence: float = 1.0
+    demanded: tuple[str, ...] = ()
+    output: str = ""
 
 
 def list_required_fixes(found: Sequence[Avoidance]) -> tuple[RequiredFix, ...]:

@@ -214,6 +214,14 @@ class Framework(StrEnum):
     vitest = "vitest"
     go = "go"
     cargo = "cargo"
+    mocha = "mocha"
+    maven = "maven"
+    gradle = "gradle"
+    rspec = "rspec"
+    minitest = "minitest"
+    phpunit = "phpunit"
+    dotnet = "dotnet"
+    bats = "bats"
     other = "other"  # only its exit status counts
 
 

@@ -7,7 +7,7 @@ reports: a masked example costs nothing, an unmasked key costs its owner a revoc
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from domain.text.service_tokens import SERVICE_TOKENS
@@ -294,6 +294,8 @@ _NEIGHBOUR = re.compile(
     r"endpoint|sslmode|accountname)\s?=\s?[^\s=]",
     re.IGNORECASE,
 )
+_LETTER, _DIGIT = re.compile("[A-Za-z]"), re.compile(r"\d")
+_KINDS_OF_QUOTED = (_LETTER, _DIGIT, re.compile(r"[^\w.,()\[\]-]"))
 _LINE_AROUND = 200  # characters
 _ULID = re.compile(r"(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}")  # the form of Forge's ids
 _ULID_SIZE = 26  # characters
@@ -303,11 +305,11 @@ def is_assigned_value(match: re.Match[str]) -> bool:
     """Whether the text after a name like ``password`` is a value, not a name, a type, a path or a template."""
     quoted = match["quoted"]
     value: str = quoted if quoted is not None else match["plain"]
-    if _ends_an_id(match) or _TEMPLATE.search(value) or _PATH.fullmatch(value):
-        return False
     if quoted is None:
-        return _is_random(value) or (_in_connection_string(match) and not value.startswith("="))
-    return sum(bool(re.search(kind, value)) for kind in (r"[A-Za-z]", r"\d", r"[^\w.,()\[\]-]")) >= 2
+        is_one = _is_random(value) or (_in_connection_string(match) and not value.startswith("="))
+    else:
+        is_one = sum(bool(kind.search(value)) for kind in _KINDS_OF_QUOTED) >= 2
+    return is_one and not (_ends_an_id(match) or _TEMPLATE.search(value) or _PATH.fullmatch(value))
 
 
 def _ends_an_id(match: re.Match[str]) -> bool:
@@ -317,7 +319,7 @@ def _ends_an_id(match: re.Match[str]) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    if _NAME.fullmatch(value) or not re.search(r"[A-Za-z]", value) or not re.search(r"\d", value):
+    if not _DIGIT.search(value) or not _LETTER.search(value) or _NAME.fullmatch(value):
         return False
     return "=" not in value.rstrip("=") and len(value) >= 8 and _entropy(value) >= 2.75
 
@@ -352,17 +354,73 @@ _BEHIND = r"[\\\"'`\]]{0,4}(?:\[\d{0,6}\])?[ \t]{0,30}"
 _BECOMES = r"(?::=|=>|={1,3}|!==?|:)[ \t]{0,30}@?"
 _QUOTED = r"\\?(?P<quote>[\"'`])(?P<secret>[^\"'\s]{8,200}?)\\?(?P=quote)"
 
+
+@dataclass(frozen=True, slots=True)
+class NamedForm:
+    """A form of a value with its name.
+
+    :param starts: where it may start, in a text in lower case. Much quicker than trying everywhere without case.
+    :param needs: what it has within ``reach`` characters of its start.
+    """
+
+    expression: re.Pattern[str]
+    starts: re.Pattern[str]
+    needs: re.Pattern[str]
+    reach: int = 400
+
+    def find(self, text: str, low: str) -> Iterator[re.Match[str]]:
+        """What the expression finds in a text, in time that grows with its length however often it nearly matches.
+
+        :param low: the text by :func:`fold_case`.
+        """
+        ended, need = 0, -1
+        for start in self.starts.finditer(low):
+            at = start.start()
+            if at < ended:
+                continue
+            if need < at:
+                needed = self.needs.search(text, at)
+                if needed is None:
+                    return
+                need = needed.start()
+            if need - at <= self.reach and (match := self.expression.match(text, at)):
+                ended = match.end()
+                yield match
+
+
+def fold_case(text: str) -> str:
+    """A text in lower case, of the same length; what an expression takes for a letter of ASCII becomes one."""
+    return text.replace("İ", "i").replace("ı", "i").replace("ſ", "s").lower()
+
+
+_AT_NAME = re.compile(rf"(?={_WORDS})")
+ASSIGNED_FORM = NamedForm(
+    ASSIGNED.expression,
+    re.compile(rf"(?=pass(?:word|wd|phrase)|pwd|secret|(?:{'|'.join(_KEYED)})[_-]?key|[a-z_-]?token)"),
+    re.compile("[:=]"),
+    30,
+)
 NAMED = (
-    re.compile(rf"(?P<name>{_NAMED}){_BEHIND}{_BECOMES}{_QUOTED}"),
-    re.compile(rf"(?P<name>{_NAMED})(?:\.assign)?\({_QUOTED}"),
-    re.compile(rf"(?P<name>{_NAMED})[^\s\"'`]{{0,50}}[ \t]{{0,30}}{_QUOTED};"),
-    re.compile(rf"{_QUOTED}[ \t]{{0,30}}[!=]{{2,3}}[ \t]{{0,30}}(?:\w{{1,60}}?[_.])?(?P<name>{_NAMED})"),
-    re.compile(
-        rf"(?P<name>{_NAMED}){_BEHIND}{_BECOMES}(?P<secret>[^\s\"'`]{{8,200}}+)(?=[,;]?[ \t]{{0,30}}(?:[\r\n]|$))"
+    NamedForm(re.compile(rf"(?P<name>{_NAMED}){_BEHIND}{_BECOMES}{_QUOTED}"), _AT_NAME, re.compile("[:=!]")),
+    NamedForm(re.compile(rf"(?P<name>{_NAMED})(?:\.assign)?\({_QUOTED}"), _AT_NAME, re.compile(r"\(")),
+    NamedForm(
+        re.compile(rf"(?P<name>{_NAMED})[^\s\"'`]{{0,50}}[ \t]{{0,30}}{_QUOTED};"), _AT_NAME, re.compile("[\"'`];")
+    ),
+    NamedForm(
+        re.compile(rf"{_QUOTED}[ \t]{{0,30}}[!=]{{2,3}}[ \t]{{0,30}}(?:\w{{1,60}}?[_.])?(?P<name>{_NAMED})"),
+        re.compile(r"\\?[\"'`]"),
+        re.compile(r"[\"'`][ \t]{0,30}[!=]{2}"),
+    ),
+    NamedForm(
+        re.compile(
+            rf"(?P<name>{_NAMED}){_BEHIND}{_BECOMES}(?P<secret>[^\s\"'`]{{8,200}}+)"
+            r"(?=[,;]?[ \t]{0,30}(?:[\r\n]|$))"
+        ),
+        _AT_NAME,
+        re.compile("[:=!]"),
     ),
 )
 """Every form of a value assigned to a name, or compared with it, that a review searches."""
-NAMED_UNQUOTED = tuple(expression for expression in NAMED if "quote" not in expression.groupindex)
 _NAME_OF_ONE = re.compile(_NAMED)
 _KEYS = ("api", "auth", "service", "account", "db", "database", "priv", "private", "client")
 NAMED_HINTS = (
@@ -415,19 +473,18 @@ def is_credential(value: str) -> bool:
     """Whether a value of a credential name is a credential, not a word, name, path or template."""
     if not 8 <= len(value) <= 200 or any(character.isspace() for character in value):
         return False
-    if is_placeholder(value) or _REFERENCE.search(value):
+    if not _DIGIT.search(value) or is_placeholder(value) or _REFERENCE.search(value):
         return False
-    kinds = sum(bool(kind.search(value)) for kind in _KINDS)
-    return kinds >= 2 and bool(re.search(r"\d", value)) and _entropy(value) >= 2.75
+    return sum(bool(kind.search(value)) for kind in _KINDS) >= 2 and _entropy(value) >= 2.75
 
 
 def is_named_value(match: re.Match[str]) -> bool:
     """Whether a match of one of :data:`NAMED` holds a credential."""
     quoted = "quote" in match.re.groupindex
     value = match["secret"]
-    if _ends_an_id(match) or is_metadata_name(match["name"]):
+    if not is_credential(value) or (not quoted and _CALL.search(value)):
         return False
-    return (quoted or not _CALL.search(value)) and is_credential(value)
+    return not (_ends_an_id(match) or is_metadata_name(match["name"]))
 
 
 # --- private keys ------------------------------------------------------------------------------------------

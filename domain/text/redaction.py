@@ -18,14 +18,15 @@ from pydantic import JsonValue
 from domain.review.findings import RawFinding
 from domain.text.credential_shapes import (
     ASSIGNED,
+    ASSIGNED_FORM,
     NAMED,
     NAMED_HINTS,
-    NAMED_UNQUOTED,
     PRIVATE_KEY,
     SHAPES,
     CredentialShape,
-    find_credential_name,
+    NamedForm,
     find_key_end,
+    fold_case,
     is_assigned_value,
     is_named_value,
 )
@@ -42,9 +43,6 @@ _WRAPPED = 16  # length from which values are also found with white space inside
 _MOST_PASSING = 200
 _PIECE = 1 << 15  # characters that one expression looks through at a time
 _SEAM = 1_000  # characters before a piece that it looks through again: more than a name with its value
-_BECOMES = re.compile("[:=]")
-_QUOTE = re.compile("[\"'`]")
-_AROUND_VALUE = re.compile("[:=\"'`]")
 
 
 class Redactor:
@@ -244,23 +242,25 @@ def _find_cut(text: str, first: int, last: int) -> int:
 
 
 def _mask_piece(text: str) -> str:
-    low = text.lower()
+    low = fold_case(text)
     for shape in SHAPES:
         if any(hint in low for hint in shape.hints):
             text = shape.expression.sub(_ShapeMask(shape), text)
-    if any(hint in low for hint in ASSIGNED.hints) and _BECOMES.search(text):
-        text = ASSIGNED.expression.sub(_mask_assigned, text)
+    if any(hint in low for hint in ASSIGNED.hints):
+        text = _substitute(ASSIGNED_FORM, text, _mask_assigned)
     if any(hint in low for hint in NAMED_HINTS):
-        text = "\n".join(_without_named(line) for line in text.split("\n"))
+        for form in NAMED:
+            text = _substitute(form, text, _mask_named)
     return text
 
 
-def _without_named(line: str) -> str:
-    low = line.lower()
-    if any(hint in low for hint in NAMED_HINTS) and _AROUND_VALUE.search(line) and find_credential_name(line):
-        for expression in NAMED if _QUOTE.search(line) else NAMED_UNQUOTED:
-            line = expression.sub(_mask_named, line)
-    return line
+def _substitute(form: NamedForm, text: str, mask: Callable[[re.Match[str]], str]) -> str:
+    parts: list[str] = []
+    at = 0
+    for match in form.find(text, fold_case(text)):
+        parts += [text[at : match.start()], mask(match)]
+        at = match.end()
+    return "".join(parts) + text[at:]
 
 
 @dataclass(frozen=True)

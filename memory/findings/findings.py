@@ -94,6 +94,13 @@ async def load_credentials(database: Database, repository_id: int, number: int) 
         return [Finding.model_validate(row.content) for row in await session.scalars(query)]
 
 
+async def load_all(database: Database, repository_id: int, number: int) -> Sequence[Finding]:
+    """All findings of a pull request so far, each as it was found last; oldest first."""
+    async with database.transaction() as session:
+        rows = await session.scalars(_select_in(repository_id, number).order_by(FindingRow.id))
+        return [Finding.model_validate(row.content | {"fingerprint": row.fingerprint}) for row in rows]
+
+
 async def find_by_name(database: Database, repository_id: int, number: int, name: str) -> Finding | None:
     """The finding with this id in a pull request."""
     async with database.transaction() as session:

@@ -30,13 +30,7 @@ async def take(database: Database, holder: Holder, now: datetime, *, force: bool
 
     :param force: take it from a holder that is known to be dead.
     """
-    values = {
-        "id": holder.executor_id,
-        "instance": holder.instance,
-        "host": holder.host,
-        "pid": holder.pid,
-        "lease_until": now + LEASE,
-    }
+    values = _values(holder, now)
     async with database.transaction() as session:
         await session.execute(insert_new(database.dialect, ExecutorRow, values))
         free = or_(ExecutorRow.instance == holder.instance, ExecutorRow.lease_until <= now)
@@ -50,11 +44,19 @@ async def take(database: Database, holder: Holder, now: datetime, *, force: bool
 
 
 async def renew(database: Database, holder: Holder, now: datetime) -> bool:
-    """Renew a lease, also one that ran out meanwhile; False if another process has it, or the id was forgotten."""
+    """Renew a lease, also one that ran out meanwhile; False if another process has it, or it was forgotten."""
     own = update(ExecutorRow).where(ExecutorRow.id == holder.executor_id, ExecutorRow.instance == holder.instance)
     async with database.transaction() as session:
         renewed = await session.execute(own.values(lease_until=now + LEASE).returning(ExecutorRow.id))
         return renewed.first() is not None
+
+
+async def restore(database: Database, holder: Holder, now: datetime) -> bool:
+    """Take a lease again that was forgotten; False if its row is there, so another process has or had it."""
+    values = _values(holder, now)
+    insert = insert_new(database.dialect, ExecutorRow, values).returning(ExecutorRow.id)
+    async with database.transaction() as session:
+        return (await session.execute(insert)).first() is not None
 
 
 async def adopt(database: Database, executor_id: str, adopter: Holder, now: datetime) -> bool:
@@ -108,3 +110,13 @@ async def forget(database: Database, executor_id: str, now: datetime) -> None:
     given_up = ExecutorRow.lease_until <= now - TAKEOVER_PERIOD
     async with database.transaction() as session:
         await session.execute(delete(ExecutorRow).where(ExecutorRow.id == executor_id, given_up))
+
+
+def _values(holder: Holder, now: datetime) -> dict[str, str | int | datetime]:
+    return {
+        "id": holder.executor_id,
+        "instance": holder.instance,
+        "host": holder.host,
+        "pid": holder.pid,
+        "lease_until": now + LEASE,
+    }

@@ -201,7 +201,8 @@ def _is_counted() -> ColumnElement[bool]:
     merged = and_(
         EventRow.type == EventType.ladder_acted.value, EventRow.payload["act"].as_string() == Action.auto_merge.value
     )
-    return or_(EventRow.type == EventType.feedback_decided.value, merged)
+    told = [EventType.feedback_decided.value, EventType.feedback_merged.value]
+    return or_(EventRow.type.in_(told), merged)
 
 
 def _is_old_gate(group: _Group, now: datetime) -> tuple[ColumnElement[bool], ...]:

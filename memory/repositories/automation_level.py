@@ -1,16 +1,17 @@
 """Keeps the automation level of each repository, and the real outcomes that decide it.
 
 A pull request counts as one run, from the first completed one that looked at something, so more pushes and reviews do
-not raise the level. A finding counts as a false positive while a person's dismissal of it applies. People's decisions
-are their answers at gates, except those about money and guards, which say nothing about the change, and those of who
-wrote part of it, and their merges of pull requests, see :func:`record_decision`.
+not raise the level, and neither does one that was not merged. A finding counts as a false positive while a person's
+dismissal of it applies. People's decisions are their answers at gates, but those about money and guards, which say
+nothing about the change, those of who wrote part of it, and approvals at low risk; and their merges of pull requests,
+see :func:`record_decision`.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, select, update
+from sqlalchemy import ColumnElement, and_, case, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
@@ -27,6 +28,7 @@ from memory.db.tables.ledger import EventRow
 from memory.db.tables.runs import RunRow
 from memory.findings.findings import IS_DISMISSED
 from memory.ledger import ledger
+from safety.allowed_actions import Action
 from safety.automation_level import RUNS_NEEDED, START, HumanDecision, LadderFacts, LadderVerdict, RunRecord
 
 _DECISIONS = 200  # earlier ones weigh less than a billionth
@@ -165,6 +167,11 @@ async def record_decision(
     await _record_once(database, run, EventType.feedback_decided, now, told)
 
 
+async def record_merge(database: Database, run: Run, now: datetime) -> None:
+    """Record that the pull request of a run was merged, once per run."""
+    await _record_once(database, run, EventType.feedback_merged, now, {})
+
+
 async def was_approved(database: Database, run_id: str) -> bool:
     """Whether the head of a run was merged, by a person or by Forge, after its verdict approved it."""
     async with database.transaction() as session:
@@ -255,7 +262,10 @@ def _record(
 
 
 async def _load_runs(session: AsyncSession, repository_id: int) -> list[RunRecord]:
-    """The newest pull requests that completed runs looked at, oldest first, each at the end of its first run."""
+    """The newest pull requests that completed runs looked at, oldest first, each at the end of its first run.
+
+    Those that were merged are loaded by themselves, so that many others cannot hide them.
+    """
     earlier, same = aliased(RunRow), aliased(RunRow)
     went_before = select(earlier.id).where(
         *_is_counted(repository_id, earlier), earlier.number == RunRow.number, earlier.id < RunRow.id
@@ -269,10 +279,35 @@ async def _load_runs(session: AsyncSession, repository_id: int) -> list[RunRecor
         .order_by(RunRow.id.desc())
         .limit(RUNS_NEEDED)
     )  # from the newest run back; a group of each number would read all runs
-    found = [(number, at) for number, at in await session.execute(looked_at) if at is not None]
-    counts = await _count_findings(session, repository_id, [number for number, _ in found])
-    records = [RunRecord(at, *counts.get(number, (0, 0))) for number, at in found]
+    was_merged = _was_merged(repository_id)
+    found = {
+        number: (at, merged)
+        for merged, which in ((True, was_merged), (False, ~was_merged))
+        for number, at in await session.execute(looked_at.where(which))
+        if at is not None
+    }
+    counts = await _count_findings(session, repository_id, list(found))
+    records = [RunRecord(at, *counts.get(number, (0, 0)), merged) for number, (at, merged) in found.items()]
     return sorted(records, key=lambda record: record.at)
+
+
+def _was_merged(repository_id: int) -> ColumnElement[bool]:
+    """Whether a pull request of runs was merged, by a person, by Forge or by another App."""
+    run = aliased(RunRow)
+    by_forge = and_(
+        EventRow.type == EventType.ladder_acted.value, EventRow.payload["act"].as_string() == Action.auto_merge.value
+    )
+    told = [EventType.feedback_merged.value, EventType.feedback_decided.value]
+    return (
+        select(EventRow.id)
+        .join(run, run.id == EventRow.trace)
+        .where(
+            run.repository_id == repository_id,
+            run.number == RunRow.number,
+            or_(EventRow.type.in_(told), by_forge),
+        )
+        .exists()
+    )
 
 
 def _is_counted(repository_id: int, run: type[RunRow] = RunRow) -> tuple[ColumnElement[bool], ...]:
@@ -313,6 +348,7 @@ async def _load_gate_decisions(session: AsyncSession, repository_id: int) -> lis
         HumanDecision(at, state == GateState.approved.value, (decision or {}).get("by_id"))
         for at, state, decision in await session.execute(query)
         if at is not None and not (decision or {}).get("waived") and not (decision or {}).get("own")
+        if not (state == GateState.approved.value and (decision or {}).get("weightless"))
     ]
 
 

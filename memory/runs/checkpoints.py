@@ -11,9 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
 from domain.ids import new_id
+from domain.review.findings import Finding
 from domain.review.review import Conclusion, Review
 from domain.review.suppression import SuppressedFinding
 from domain.runs.baseline import Baseline
+from domain.runs.earlier_tests import EarlierTests
 from domain.runs.next_step import SendBack
 from domain.runs.plan import RatedPlan
 from domain.runs.run import Phase, ReasonCode, Run, RunState
@@ -98,6 +100,26 @@ async def replace_review(database: Database, run: Run, review: Review, now: date
         if told != _tell_verdict(before):
             facts = {"id": row.id, "is_changed": True, **told}
             ledger.record(session, run.id, EventType.checkpoint_created, now, phase=Phase.review, payload=facts)
+
+
+async def add_earlier_tests(
+    database: Database, run: Run, said: EarlierTests, found: Sequence[Finding], now: datetime
+) -> Review | None:
+    """Add to the stored review, once, what the tests of before say of its code; None if there is no review.
+
+    :param found: what follows from it.
+    """
+    async with database.transaction() as session:
+        row = await session.scalar(_select_phase(run, Phase.review).with_for_update())
+        if row is None:
+            return None
+        review = Review.model_validate(row.output)
+        known = {each.fingerprint for each in review.all_findings}
+        new = [each for each in found if each.fingerprint not in known]
+        named = await findings.name_all(session, run, new, now)
+        review = review.model_copy(update={"findings": (*review.findings, *named), "earlier": said})
+        row.output = review.model_dump(mode="json")
+        return review
 
 
 async def load_latest_review(

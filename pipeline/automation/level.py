@@ -146,9 +146,14 @@ async def stop_automation(services: Services, repository: RepositoryRef, why: st
 async def learn_from_end(services: Services, command: EndPullRequest, live: PullRequest) -> int | None:
     """Count a merge as people's opinion on the verdict, and a revert as a missed bug.
 
-    Merges by Apps do not count, least of all Forge's.
+    Merges by Apps are no opinion, least of all Forge's, but make the run of a merged pull request count.
     """
-    if not live.is_merged or command.sender.is_app:
+    if not live.is_merged:
+        return None
+    run = await _find_verdict_run(services, command.repository, command.number, None)
+    if run is not None:
+        await automation_level.record_merge(services.database, run, services.clock.now())
+    if command.sender.is_app:
         return None
     await _learn_from_merge(services, command, live)
     if command.reverts is not None:

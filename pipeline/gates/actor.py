@@ -156,14 +156,21 @@ async def complete_actor(
         return actor
     wrote = await load_authorship(services, repository, pull_request, {_WHOLE_HEAD_GATE})
     said = name_assent(asked, pull_request.head_sha, about)
-    return await find_standing(services, repository, actor, role, wrote, said)
+    return await find_standing(services, repository, pull_request.number, actor, role, wrote, said)
 
 
 async def find_standing(
-    services: Services, repository: RepositoryRef, actor: CommandActor, role: str, wrote: Authorship, said: str
+    services: Services,
+    repository: RepositoryRef,
+    number: int,
+    actor: CommandActor,
+    role: str,
+    wrote: Authorship,
+    said: str,
 ) -> CommandActor:
     """The actor, with what they may do about a change beside the others who have a role.
 
+    :param number: of the pull request, or of the issue that it was made for.
     :param said: the name of what they ask.
     :raises CodeHostError: if GitHub does not say who has the role.
     """
@@ -176,9 +183,9 @@ async def find_standing(
         "doubt": standing.doubt,
         "assent": said,
     }
-    if standing.doubt is None or actor.pull_request is None:
+    if standing.doubt is None:
         return actor.model_copy(update={**known, "seconds": ()})
-    before = await pushes.load_assents(services.database, repository, actor.pull_request.number, said)
+    before = await pushes.load_assents(services.database, repository, number, said)
     seconds = [
         before[who] for who in before.keys() & others if wrote.find_standing(who, {account, *others} - {who}).may_decide
     ]

@@ -6,18 +6,22 @@ from datetime import datetime
 from domain.commands import Sender
 from domain.errors import CodeHostError, RateLimited
 from domain.gates import Choice, Gate, GateDecision, GateState
+from domain.github.pull_requests import PullRequest
 from domain.money import NO_EXTENSION, BudgetExtension
-from domain.runs.run import RepositoryRef
+from domain.review.review import RiskLevel
+from domain.runs.run import RepositoryRef, Trigger
 from domain.slash.commands import Approve, Delegate, Reject, SlashCommand
+from memory.deployments import deployments
 from memory.gates import gates
 from memory.ledger import ledger
-from memory.runs import outbox, runs
+from memory.runs import checkpoints, outbox, runs
 from messages import commands as command_texts
 from messages import gate_answers
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.gates.actor import CommandActor, find_standing, load_actor, load_authorship, note_assent
 from pipeline.gates.ask import list_gates, show_outcome
+from pipeline.gates.askers import load_proposed_authorship
 from safety.authorization import (
     AuthorizationFacts,
     CommandRefusal,
@@ -28,6 +32,7 @@ from safety.authorization import (
     name_assent,
     refuse_role,
 )
+from safety.authorship import Authorship
 from safety.gate_requests import strictest_role
 
 
@@ -101,7 +106,8 @@ async def decide_gate(services: Services, guid: str, gate: Gate, answer: GateAns
     if gate.is_waiting and gate.request.needs_words and is_bare:
         return GateDecisionReply(gate_answers.ask_for_words(gate))
     state = GateState.approved if answer.choice.approves else GateState.rejected
-    decision = _build_decision(gate, answer, guid, services.clock.now(), allowed)
+    is_low = await _is_of_low_risk(services, gate)
+    decision = _build_decision(gate, answer, guid, services.clock.now(), allowed, weightless=is_low)
     decided = await gates.decide(services.database, gate.id, state, decision)
     if decided.counted:
         await show_outcome(services, decided.gate)
@@ -138,7 +144,24 @@ async def find_gate(services: Services, repository: RepositoryRef, number: int, 
     return waiting[0] if waiting else named[-1]
 
 
-def _build_decision(gate: Gate, answer: GateAnswer, guid: str, at: datetime, right: GateRight) -> GateDecision:
+async def _is_of_low_risk(services: Services, gate: Gate) -> bool:
+    """Whether a gate is about what is known to be of low risk: a deployment, a reviewed change, a plan."""
+    run = await runs.get(services.database, gate.run_id)
+    if run is None:
+        return False
+    if run.trigger is Trigger.deployment:
+        deployed = await deployments.get(services.database, run.id)
+        return deployed is not None and deployed.risk is RiskLevel.low
+    if run.is_of_issue:
+        plan = await checkpoints.load_plan(services.database, run)
+        return plan is not None and plan.level is RiskLevel.low
+    review = await checkpoints.load_review(services.database, run)
+    return review is not None and review.risk.level is RiskLevel.low
+
+
+def _build_decision(
+    gate: Gate, answer: GateAnswer, guid: str, at: datetime, right: GateRight, *, weightless: bool
+) -> GateDecision:
     return GateDecision(
         at=at,
         by_id=answer.sender.id,
@@ -147,6 +170,7 @@ def _build_decision(gate: Gate, answer: GateAnswer, guid: str, at: datetime, rig
         via=answer.via,
         waived=right.is_waived,
         own=right.is_own,
+        weightless=weightless,
         seconded_by=right.seconds,
         cause=guid,
         grants=_complete_extension(gate, answer.grants) if answer.choice.approves else NO_EXTENSION,
@@ -230,15 +254,25 @@ async def _build_facts(
     services: Services, gate: Gate, rule: GateRule, actor: CommandActor, asked: SlashCommand
 ) -> tuple[CommandActor, AuthorizationFacts]:
     """The sender, and what is known of them at this gate: its approvals accept what was pushed before."""
-    if rule.not_author and actor.pull_request is not None and refuse_role(actor.role, rule.role) is None:
-        wrote = await load_authorship(services, gate.repository, actor.pull_request, {gate.name})
+    if rule.not_author and refuse_role(actor.role, rule.role) is None:
+        wrote = await _load_authorship(services, gate, actor.pull_request)
         said = name_assent(asked, gate.head_sha, gate.id)
-        if wrote.includes(actor.sender.id) or wrote.doubt is not None:
-            actor = await find_standing(services, gate.repository, actor, rule.role, wrote, said)
+        if wrote is not None and (wrote.includes(actor.sender.id) or wrote.doubt is not None):
+            actor = await find_standing(services, gate.repository, gate.number, actor, rule.role, wrote, said)
     if not rule.not_requester:
         return actor, actor.facts
     requester = await runs.find_requester(services.database, gate.run_id)
     return actor, replace(actor.facts, is_requester=actor.sender.id == requester)
+
+
+async def _load_authorship(services: Services, gate: Gate, pull_request: PullRequest | None) -> Authorship | None:
+    """Who wrote what a gate is about; None where there is no pull request yet.
+
+    :param pull_request: the one the gate is asked on; None if it is asked on an issue.
+    """
+    if pull_request is None:
+        return await load_proposed_authorship(services, gate)
+    return await load_authorship(services, gate.repository, pull_request, {gate.name})
 
 
 async def _record_refusal(services: Services, guid: str, gate: Gate, sender: Sender, refused: CommandRefusal) -> None:

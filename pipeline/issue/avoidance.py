@@ -1,5 +1,7 @@
 """Looks where the change of a run gives up in disguise, whatever the repository says about the changes of people."""
 
+from datetime import UTC, datetime
+
 import structlog
 from pydantic import BaseModel, ConfigDict
 
@@ -7,18 +9,26 @@ from agents.review.avoidance.detection import VersionPair, detect, detect_in_pai
 from agents.review.checks.worker_pool import WorkerBudget
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
+from domain.github.commits import Signature
 from domain.review.avoidance import Avoidance
 from domain.review.changes import Change
+from domain.runs.earlier_tests import EarlierTests
 from domain.runs.patches import ChangeSet
-from domain.runs.recovery import HiddenFailure, list_certain_failures
+from domain.runs.recovery import HiddenFailure, list_certain_failures, list_hidden
 from domain.runs.run import Run
+from domain.runs.task_result import MOST_FIXES, RequiredFix
 from memory.db.engine import Database
 from memory.runs import outbox
 from pipeline.run_context import RunContext
+from pipeline.verdicts.earlier_tests import EarlierTestRuns, build_fix, load_accepted
 from pipeline.verdicts.request import load_request_of_pull_request
 from workspace.mirror import Mirror
 
 log = structlog.get_logger(__name__)
+
+# Fixed, so that the same change makes the same commit. It is never pushed.
+_MESSAGE, _AUTHOR = "A draft.\n", Signature(name="forge", email="forge@localhost")
+_AT = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class AvoidanceTerms(BaseModel):
@@ -47,18 +57,41 @@ async def find_avoidance(context: RunContext, mirror: Mirror, change: Change) ->
     return (await detect(change, await mirror.versions(change.files), _build_budget(context))).found
 
 
-async def find_hidden_failures(context: RunContext, change: ChangeSet) -> tuple[HiddenFailure, ...] | None:
-    """What an agent hid in a change, before it is taken; only what is certain and has no excuse.
+async def find_hidden_failures(
+    context: RunContext, configuration: Configuration, change: ChangeSet
+) -> tuple[HiddenFailure, ...] | None:
+    """What an agent hid in a change, before it is taken: tests of before that fail, and what rules are certain of.
 
     None if nothing was found and not all could be looked at; the review looks again, and asks a person if it cannot.
+
+    :param change: everything since the base of the run.
     """
+    if not change.files:
+        return ()
+    lost = await _find_lost_tests(context, configuration, await context.fetch_mirror(), change)
     pairs = [VersionPair(file.path, file.path, file.before, file.after) for file in change.files]
     done = await detect_in_pairs(pairs, _build_budget(context))
-    found = list_certain_failures(done.found)
+    found = (*lost, *list_certain_failures(done.found))
     if done.problem is not None and not found:
         log.warning("avoidance.not_looked", run=context.run.id, problem=done.problem)
         return None
     return found
+
+
+async def _find_lost_tests(
+    context: RunContext, configuration: Configuration, mirror: Mirror, change: ChangeSet
+) -> tuple[HiddenFailure, ...]:
+    draft = await mirror.commit_change(context.run.base_sha, change, _MESSAGE, _AUTHOR, _AT)
+    compared = await mirror.change(context.run.base_sha, draft)
+    said = await EarlierTestRuns(context.services, context.run, configuration).find_or_run(mirror, compared)
+    fixes = await list_lost_tests(context, said, compared)
+    return list_hidden(fixes)
+
+
+async def list_lost_tests(context: RunContext, said: EarlierTests, change: Change) -> tuple[RequiredFix, ...]:
+    """The tests of before that fail, that nothing stands in for, and of which nobody said that they may go."""
+    accepted = await load_accepted(context.services, context.run, said)
+    return tuple(build_fix(each, change) for each in said.lost if not accepted.covers(each))[:MOST_FIXES]
 
 
 def _build_budget(context: RunContext) -> WorkerBudget:

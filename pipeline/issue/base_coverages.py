@@ -8,16 +8,10 @@ from domain.gates import digest
 from domain.runs.base_coverage import BaseCoverage, build_base_coverage, has_coverage
 from domain.runs.testing import TestRun
 from memory.runs import base_coverages
-from pipeline.run_context import RunContext
+from pipeline.run_context import RunContext, describe_place
 from workspace.mirror import Mirror
 
 _VERSION = 1  # of what is measured; a new one measures anew
-
-
-def describe_place(context: RunContext, configuration: Configuration) -> tuple[object, ...]:
-    """The commands of a repository and the place where they run, as parts of a digest."""
-    toolbox = context.services.toolbox
-    return configuration.commands.model_dump_json(), toolbox.sandbox.strongest().level, toolbox.proxy, toolbox.reads
 
 
 @dataclass(frozen=True)
@@ -49,4 +43,4 @@ class BaseCoverages:
         await base_coverages.save(context.database, context.run, self._build_key(base.commit), base, context.now())
 
     def _build_key(self, commit: str) -> str:
-        return digest(_VERSION, commit, *describe_place(self.context, self.configuration))
+        return digest(_VERSION, commit, *describe_place(self.context.services, self.configuration))

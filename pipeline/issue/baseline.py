@@ -11,11 +11,11 @@ from domain.runs.testing import TestRun, shows_nothing
 from memory.runs import checkpoints
 from messages import baseline as baseline_texts
 from messages import plan as plan_texts
-from pipeline.issue.base_coverages import BaseCoverages, describe_place
+from pipeline.issue.base_coverages import BaseCoverages
 from pipeline.issue.help_needed import HelpGate
 from pipeline.issue.issue_input import IssueRunInput
 from pipeline.issue.run_end import REFUSAL_REASONS, RunEnd
-from pipeline.run_context import RunContext, run_while_current
+from pipeline.run_context import RunContext, describe_place, run_while_current
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
 
@@ -47,7 +47,7 @@ async def _find_or_test(context: RunContext, issue: IssueRunInput) -> Baseline |
     kept = await checkpoints.load_baseline(database, run)
     if kept is not None or await checkpoints.load_plan(database, run) is not None:
         return kept
-    key = digest(_VERSION, *describe_place(context, issue.configuration))
+    key = digest(_VERSION, *describe_place(context.services, issue.configuration))
     found = await checkpoints.find_baseline(database, run, key)
     if found is None or found.lacks:  # what is lacking, somebody may have mended meanwhile
         found = await run_while_current(context.services, run, _test(context, issue))

@@ -8,10 +8,10 @@ from domain.errors import Behind, CommitGone, ForgeError, NotFound
 from domain.github.branches import add_suffix
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import Run
-from memory.gates import gates
-from memory.runs import outbox, runs
+from memory.runs import outbox
 from messages import pull_request as pull_request_texts
 from pipeline.context import Services
+from pipeline.gates.askers import list_askers
 from pipeline.publishing import pull_requests
 from pipeline.publishing.pull_requests import NotOpened
 from workspace.mirror import Mirror
@@ -107,18 +107,9 @@ class BranchPusher:
             branch,
             expected,
             is_pushed=is_pushed,
-            for_accounts=await self._list_askers(),
+            for_accounts=sorted(await list_askers(self.services, self.run)),
         )
         return PushedBranch(branch) if isinstance(result, Pushed) else result
-
-    async def _list_askers(self) -> Sequence[int]:
-        """Whoever asked for the run, wrote the issue, or said at a gate what to do."""
-        database, run = self.services.database, self.run
-        requester = await runs.find_requester(database, run.id)
-        issue = await self.services.host.issue(run.repository, run.number)
-        decided = [gate.decision for gate in await gates.list_for_run(database, run.id) if gate.decision is not None]
-        said = [decision.by_id for decision in decided if decision.words.strip()]
-        return sorted({each for each in (requester, issue.author_id, *said) if each})
 
     async def _list_commits(self, mirror: Mirror, sha: str) -> Sequence[str]:
         """The run's own commits, the newest first."""

@@ -14,20 +14,25 @@ from domain.review.changes import Change
 from domain.review.review import RiskLevel
 from domain.runs.base_coverage import Obstacle
 from domain.runs.task_result import list_required_fixes
-from pipeline.issue.avoidance import AvoidanceTerms, find_avoidance
+from pipeline.issue.avoidance import AvoidanceTerms, find_avoidance, list_lost_tests
 from pipeline.issue.base_coverages import BaseCoverages
 from pipeline.issue.comparable_test import ComparableTest, ComparedRun
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.run_context import RunContext
+from pipeline.verdicts.earlier_tests import EarlierTestRuns
 from workspace.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
 class HeadExamination:
-    """The examination of one change."""
+    """The examination of one change.
+
+    :param earlier: asks the tests of before.
+    """
 
     context: RunContext
     tester: Tester
+    earlier: EarlierTestRuns
     change: Change
     terms: AvoidanceTerms
 
@@ -44,13 +49,15 @@ class HeadExamination:
         files = (await Snapshot.of(mirror, change.head_sha)).files
         changed = [each.path for each in change.touched if each.path in files]
         found = await find_avoidance(self.context, mirror, change)
+        said = await self.earlier.find_or_run(mirror, change)
         lost = self._find_loss(done, found)
         return HeadTestResult(
             head=change.head_sha,
             run=done.run,
             analyses=await asyncio.to_thread(classify_failures, done.run, files),
             missing=missing_tests.find_missing_tests(done.run, changed),
-            weakened=list_required_fixes((*lost, *found)),
+            weakened=(*await list_lost_tests(self.context, said, change), *list_required_fixes((*lost, *found))),
+            earlier=said,
             compared=done.compared,
             obstacle=done.obstacle,
             needs_person=bool(list_certain(lost)) and self.terms.on_loss is AvoidanceReaction.gate,

@@ -8,6 +8,7 @@ from agents.testing import missing_tests
 from domain.github.pull_requests import ChangeRequest, PullRequest
 from domain.review.findings import Finding, Severity
 from domain.review.review import Conclusion, Review
+from domain.runs.earlier_tests import EarlierTest
 from domain.runs.next_step import MAX_SEND_BACKS, HeadOwner, PullRequestState, ReviewState, SendBack, VerificationState
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from domain.runs.task_result import RequiredFix
@@ -16,6 +17,7 @@ from memory.runs import checkpoints, runs
 from pipeline.issue.built_change import BuiltChange
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.run_context import RunContext
+from pipeline.verdicts.earlier_tests import name_test
 from safety.authorization import refuse_role
 
 _POLL_SECONDS = 0.1  # between two checks whether a review is over
@@ -94,7 +96,7 @@ class PullRequestStateLoader:
             return {}
         review = await checkpoints.load_review(self.context.database, last)
         reviewed = _judge_review(last, review)
-        to_fix = _list_to_fix(review.findings) if review is not None and reviewed is ReviewState.changes else ()
+        to_fix = _list_to_fix(review) if review is not None and reviewed is ReviewState.changes else ()
         return {"reviewed": reviewed, "to_fix": to_fix}
 
 
@@ -168,10 +170,22 @@ _REVIEW_OUTCOMES = {
 }
 
 
-def _list_to_fix(findings: Sequence[Finding]) -> tuple[RequiredFix, ...]:
-    """The findings to fix, the gravest first."""
-    grave = [finding for finding in findings if finding.severity.rank >= _FIXED_FROM]
+def _list_to_fix(review: Review) -> tuple[RequiredFix, ...]:
+    """The findings to fix, the gravest first; of a test of before that fails, with what it demanded and printed."""
+    grave = [finding for finding in review.findings if finding.severity.rank >= _FIXED_FROM]
+    lost = {name_test(each): each for each in (review.earlier.lost if review.earlier is not None else ())}
     return tuple(
-        RequiredFix(path=each.path, line=each.line, rule=each.rule, message=each.message, confidence=each.confidence)
-        for each in sorted(grave, key=lambda finding: finding.sort_key)
+        _build_fix(each, lost.get(each.fingerprint)) for each in sorted(grave, key=lambda finding: finding.sort_key)
+    )
+
+
+def _build_fix(finding: Finding, test: EarlierTest | None) -> RequiredFix:
+    return RequiredFix(
+        path=finding.path,
+        line=finding.line,
+        rule=finding.rule,
+        message=finding.message,
+        confidence=finding.confidence,
+        demanded=() if test is None else test.demanded,
+        output="" if test is None else test.output,
     )

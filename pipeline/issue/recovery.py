@@ -13,7 +13,7 @@ from domain.gates import Choice, Gate, GateState, digest
 from domain.ids import new_id
 from domain.runs import recovery
 from domain.runs.patches import ChangeSet
-from domain.runs.recovery import AgentMake, Caught, RecoveryAttempt, RecoveryOutcome
+from domain.runs.recovery import AgentMake, Caught, HiddenFailure, RecoveryAttempt, RecoveryOutcome
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.budgets import model_answers
 from memory.runs import outbox, recoveries
@@ -23,7 +23,7 @@ from pipeline.issue.avoidance import find_hidden_failures
 from pipeline.issue.coding.work_item import WorkItem
 from pipeline.issue.recovery_question import describe_recovery
 from pipeline.issue.run_end import RunEnd
-from pipeline.run_context import RunContext
+from pipeline.run_context import RunContext, run_while_current
 from safety.gates import build_request
 
 _RECOVERS = "giving up in disguise is recovered from"  # a change of the steps; never renamed
@@ -104,7 +104,7 @@ class Recoveries:
         if known is not None:
             return known
         is_new = await self._is_new(caught, is_planned=is_planned)
-        hidden = await find_hidden_failures(self.context, whole) if is_new else ()
+        hidden = await self._find_hidden(whole) if is_new else ()
         if hidden is None:
             return None
         if hidden:
@@ -113,6 +113,10 @@ class Recoveries:
         if is_new:
             await self._note(_CLEAN.format(caught.change))
         return None
+
+    async def _find_hidden(self, whole: ChangeSet) -> tuple[HiddenFailure, ...] | None:
+        looking = find_hidden_failures(self.context, self.configuration, whole)
+        return await run_while_current(self.context.services, self.context.run, looking)
 
     async def _ask(self, attempt: RecoveryAttempt, item: WorkItem) -> Gate:
         context, earlier = self.context, await self._load_earlier(attempt)

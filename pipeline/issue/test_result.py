@@ -5,6 +5,7 @@ from pydantic import BaseModel, ConfigDict
 from agents.testing import analysis
 from domain.runs.base_coverage import Obstacle
 from domain.runs.coverage_comparison import CoverageComparison
+from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import Analysis, FailureClass, SuiteVerdict, TestRun, decide_verdict
 
@@ -15,7 +16,8 @@ class HeadTestResult(BaseModel):
     :param unexplained: why no model said what the failures mean, where one was to, and what to do.
     :param to_fix: failures that the implementer can fix.
     :param missing: tests that the change lacks.
-    :param weakened: where the change gives up in disguise.
+    :param weakened: where the change gives up in disguise; tests of before that fail come first.
+    :param earlier: what the tests of before say.
     :param compared: the coverage before and after; None if it was not compared.
     :param obstacle: why it was not, where one side has coverage.
     :param needs_person: whether the check asks for a person, because coverage was lost.
@@ -30,6 +32,7 @@ class HeadTestResult(BaseModel):
     to_fix: tuple[RequiredFix, ...] = ()
     missing: tuple[RequiredFix, ...] = ()
     weakened: tuple[RequiredFix, ...] = ()
+    earlier: EarlierTests = NOTHING_EARLIER
     compared: CoverageComparison | None = None
     obstacle: Obstacle | None = None
     needs_person: bool = False

@@ -20,6 +20,7 @@ from pipeline.issue.workflow_results import WorkflowResults
 from pipeline.publishing.progress import ProgressUpdates
 from pipeline.publishing.test_check import HeadTestCheck
 from pipeline.run_context import RunContext, run_while_current
+from pipeline.verdicts.earlier_tests import EarlierTestRuns
 
 
 class HeadTester:
@@ -89,6 +90,7 @@ class HeadTester:
             tested.analyses,
             proposes=bool(tested.missing),
             weakened=tested.weakened,
+            earlier=tested.earlier,
             unexplained=tested.unexplained,
             coverage=test_texts.CoverageReport(tested.compared, tested.obstacle, needs_person=tested.needs_person),
         )
@@ -121,7 +123,9 @@ class HeadTester:
         change = await self._context.load_change(mirror, self._head)
         toolbox, commands = self._context.services.toolbox, self._configuration.commands
         tester = Tester(mirror, toolbox, commands, self._show_progress, baseline=self._baseline, why_all=self._why_all)
-        examination = HeadExamination(self._context, tester, change, self._terms)
+        services, run = self._context.services, self._context.run
+        earlier = EarlierTestRuns(services, run, self._configuration, self._show_progress)
+        examination = HeadExamination(self._context, tester, earlier, change, self._terms)
         if not self._has_own_workflows:
             return await examination.run_tests(BaseCoverages(self._context, self._configuration), level)
         repository, bounds = self._context.run.repository.id, self._configuration.ladder

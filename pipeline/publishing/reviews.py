@@ -17,6 +17,7 @@ from domain.text.redaction import redact_outgoing
 from memory.findings import findings
 from memory.process import halts
 from memory.runs import outbox
+from messages import earlier_tests as earlier_texts
 from messages import inline_comments as comment_texts
 from messages import review as review_texts
 from pipeline.context import Services
@@ -62,16 +63,43 @@ def choose_inline(review: Review, posted_before: Collection[str], most: int) -> 
 async def post_review(
     services: Services, run: Run, review: Review, remarks: Sequence[Remark], posted_before: int
 ) -> PostedReview:
-    """Post the one review of this run with a comment for each remark, and record which comment is about what.
+    """Post the review of this run with a comment for each remark, and record which comment is about what.
 
     :param posted_before: how many findings have a comment from an earlier review.
     """
-    placed = 0  # of a review that is found after a crash; GitHub may have refused its comments
     marker = services.markers.make("review", run.id)
+    inline = [finding for remark in remarks for finding in remark]
+    body = review_texts.render_body(review, inline, posted_before, marker)
+    unplaced = review_texts.render_unplaced_body(review, inline, marker)
+    return await _post(services, run, "review", remarks, marker, (body, unplaced))
+
+
+async def post_lost_tests(services: Services, run: Run, review: Review, remarks: Sequence[Remark]) -> PostedReview:
+    """Post what the tests of before say, which is known only after the review is posted.
+
+    :param remarks: about tests that fail and that nothing stands in for.
+    """
+    marker = services.markers.make("earlier-tests", run.id)
+    inline = [finding for remark in remarks for finding in remark]
+    lost = () if review.earlier is None else review.earlier.lost
+    body = earlier_texts.render_lost_body(lost, marker)
+    unplaced = review_texts.render_unplaced_body(review, inline, marker)
+    return await _post(services, run, "earlier tests", remarks, marker, (body, unplaced))
+
+
+async def _post(
+    services: Services, run: Run, step: str, remarks: Sequence[Remark], marker: str, bodies: tuple[str, str]
+) -> PostedReview:
+    """Post a review once.
+
+    :param step: names it in the outbox.
+    :param bodies: with the comments, and where GitHub does not take their places.
+    """
+    placed = 0  # of a review that is found after a crash; GitHub may have refused its comments
     inline = [finding for remark in remarks for finding in remark]
     draft = DraftReview(
         head_sha=run.head_sha,
-        body=redact_outgoing(review_texts.render_body(review, inline, posted_before, marker)),
+        body=redact_outgoing(bodies[0]),
         comments=tuple(_build_comment(remark) for remark in remarks),
     )
 
@@ -85,11 +113,10 @@ async def post_review(
             placed = len(remarks)
             return review_id
         except Unprocessable:
-            listed = redact_outgoing(review_texts.render_unplaced_body(review, inline, marker))
-            plain = draft.model_copy(update={"body": listed, "comments": ()})
+            plain = draft.model_copy(update={"body": redact_outgoing(bodies[1]), "comments": ()})
             return await services.host.create_review(run.repository, run.number, plain)
 
-    review_id = await write_once(services, run, "review", "review", create, find=find)
+    review_id = await write_once(services, run, step, "review", create, find=find)
     await findings.mark_posted(services.database, run, [finding.fingerprint for finding in inline])
     try:
         await record_comments(services, run, remarks, review_id, placed)

@@ -45,6 +45,11 @@ async def show_progress(services: Services, run: Run, step: str, doing: str, pos
     await post_progress_once(services, run, step, "check", NO_ID, update, post_later)
 
 
+async def show_so_far(services: Services, run: Run, text: CheckText) -> None:
+    """Show what is known while the run goes on; see :class:`pipeline.publishing.progress.ProgressUpdates`."""
+    await update_check(services, run, _CREATION, _build_check(run, "in_progress", text))
+
+
 async def conclude(
     services: Services, run: Run, conclusion: Conclusion, text: CheckText, annotated: Sequence[Finding] = ()
 ) -> None:

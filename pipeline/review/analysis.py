@@ -4,6 +4,7 @@ from functools import partial
 
 from agents.review import reviewer, transient_commits
 from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
+from domain.review.identity import follow
 from domain.review.review import Review
 from domain.runs.run import REVIEW_CHECK, Run
 from memory.findings import dismissals, findings
@@ -59,7 +60,11 @@ class ReviewAnalysis:
         checked = await transient_commits.add_transient_commits(
             checked, mirror, services.toolbox, configuration, author
         )
-        return checked.model_copy(update={"only_for": only_for, "is_shared": run.check_name == REVIEW_CHECK})
+        earlier = await findings.load_all(services.database, run.repository.id, run.number)
+        renamed = {each.path: each.old_path for each in change.touched if each.old_path is not None}
+        followed = follow(checked.findings, earlier, renamed)
+        of_base = {"only_for": only_for, "is_shared": run.check_name == REVIEW_CHECK}
+        return checked.model_copy(update={"findings": followed, **of_base})
 
     async def has_leaked(self) -> bool:
         """Whether an earlier head had a credential for which nobody answered: no filter of paths covers that."""

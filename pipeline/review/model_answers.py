@@ -17,11 +17,13 @@ from agents.review.model import (
 from agents.review.syntax import drop_unfit
 from agents.toolbox import Toolbox
 from domain.memories.memory import Memory
-from domain.review.avoidance import CERTAIN, HARDLY_BELIEVED, RULE, ClaimTerms
+from domain.review.avoidance import CERTAIN, RULE
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Severity, place_on_diff
 from domain.text.redaction import redact_finding, redact_outgoing
 from safety.containment import find_origin
+
+_REMARK = CERTAIN - 0.1  # the most that a model's claim of a hidden failure is believed
 
 
 class PreparedQuestions(BaseModel):
@@ -103,16 +105,14 @@ async def drop_unfit_suggestions(
     return assessed.model_copy(update={"candidates": candidates})
 
 
-def weigh_claims(kept: Sequence[Finding], terms: ClaimTerms) -> tuple[Finding, ...]:
-    """The findings that the second look left, claims of a hidden failure with the confidence they have earned here."""
-    return tuple(_weigh_claim(each, terms) if each.rule.startswith(RULE) else each for each in kept)
+def weigh_claims(kept: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings that the second look left. A hidden failure is a remark: only a test that fails proves one."""
+    return tuple(_weigh_claim(each) if each.rule.startswith(RULE) else each for each in kept)
 
 
-def _weigh_claim(finding: Finding, terms: ClaimTerms) -> Finding:
-    confidence = round(finding.confidence * terms.reliability, 3)
-    severity = Severity.error if terms.blocks and confidence >= CERTAIN else finding.severity
-    is_doubted = finding.confidence >= CERTAIN > confidence >= HARDLY_BELIEVED
-    return finding.model_copy(update={"confidence": confidence, "severity": severity, "is_doubted": is_doubted})
+def _weigh_claim(finding: Finding) -> Finding:
+    severity = min(finding.severity, Severity.warning, key=lambda each: each.rank)
+    return finding.model_copy(update={"confidence": min(finding.confidence, _REMARK), "severity": severity})
 
 
 def _attach_memories(finding: Finding, lessons: Sequence[Memory]) -> Finding:

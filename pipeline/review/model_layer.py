@@ -72,7 +72,7 @@ class ModelLayer:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept = weigh_claims(kept, checked.claim_terms)
+        kept = weigh_claims(kept)
         return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked)
 
     def _can_spare(self, answers: Sequence[ModelAnswer]) -> bool:

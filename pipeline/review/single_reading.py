@@ -73,7 +73,7 @@ class SingleReading:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept = weigh_claims(kept, checked.claim_terms)
+        kept = weigh_claims(kept)
         return build_model_part(prepared, answers, kept, (), model, unchecked)
 
     def _choose(self) -> LanguageModel | Unusable | str:

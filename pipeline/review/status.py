@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
+from functools import partial
 
 from domain.errors import ForgeError, LeftOut
 from domain.gates import Gate
@@ -45,6 +46,10 @@ class ReviewStatus:
                 await open_status(self._services, self._run)  # if that failed before
             step, post_later = f"started {self._cause}", self._progress.post_later
             await run_check.show_progress(self._services, self._run, step, "Reading the change", post_later)
+
+    def show_so_far(self, text: CheckText) -> None:
+        """Show what is known while the run goes on, in a moment."""
+        self._progress.post_later(partial(run_check.show_so_far, self._services, self._run, text))
 
     async def conclude(self, conclusion: Conclusion, text: CheckText, annotated: Sequence[Finding] = ()) -> None:
         """Show the run's verdict.

@@ -1,10 +1,16 @@
 """Carries the review of a run from its analysis to the verdict: comments, questions to people, check."""
 
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
 import structlog
 
 from agents.review.layers import CheckedChange, ModelPart
 from domain.errors import Forbidden
+from domain.review.findings import Finding, Layer
+from domain.review.inline_comments import Remark
 from domain.review.review import Conclusion, Decision, Review
+from domain.runs.earlier_tests import EarlierTests
 from domain.runs.run import Run
 from memory.gates import gates
 from memory.runs import checkpoints
@@ -12,13 +18,16 @@ from messages import automation as automation_texts
 from messages import gates as gate_texts
 from messages import review as review_texts
 from pipeline.automation.welcome import introduce
+from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
 from pipeline.publishing import reviews
 from pipeline.publishing.reviews import PostedReview
 from pipeline.review.analysis import build_review
 from pipeline.review.comments import choose_remarks, load_review, may_comment
 from pipeline.review.status import ReviewStatus
+from pipeline.run_context import run_while_current
 from pipeline.verdicts.approval import withdraw_approvals
+from pipeline.verdicts.earlier_tests import RULE, EarlierTestRuns, find_lost_tests, refuse_fork
 from pipeline.verdicts.gates import GatesOutcome, ReviewGates
 from pipeline.verdicts.settings import RunSettings
 
@@ -51,16 +60,29 @@ class ReviewVerdict:
     async def post(self, settings: RunSettings) -> PostedReview:
         """Post the review's comments; or why GitHub or the repository does not want them."""
         services, run, review = self._services, self._run, await self._get_review()
-        remarks, posted_before = await choose_remarks(services, run, review, settings)
-        if remarks and not await may_comment(services, run, settings):
-            return PostedReview(unposted=automation_texts.explain_no_comments())
-        if not remarks or settings.configuration.review.dry_run:
-            return PostedReview()
-        try:
-            return await reviews.post_review(services, run, review, remarks, posted_before)
-        except Forbidden as error:
-            log.warning("review.unposted", run=run.id, error=str(error))
-            return PostedReview(unposted=review_texts.explain_unposted(error))
+        chosen, posted_before = await choose_remarks(services, run, review, settings)
+        remarks = [remark for remark in chosen if not _is_about_lost_test(remark)]  # which are posted by themselves
+        post = partial(reviews.post_review, services, run, review, remarks, posted_before)
+        return await self._post(settings, remarks, post)
+
+    async def ask_earlier_tests(self, settings: RunSettings) -> bool:
+        """Add to the review what the tests of before say of its code; whether any of them has to be told.
+
+        Until then the check shows the verdict so far, and nobody approves or merges.
+        """
+        services, run, review = self._services, self._run, await self._get_review()
+        if review.earlier is None:  # nor asked at this head before, such as ahead of a gate
+            asking = self._run_earlier_tests(settings, review)
+            said, found = await run_while_current(services, run, asking)
+            now = services.clock.now()
+            self._review = await checkpoints.add_earlier_tests(services.database, run, said, found, now)
+        return bool(await self._choose_lost(settings))
+
+    async def post_lost_tests(self, settings: RunSettings) -> PostedReview:
+        """Post comments on the tests that fail and that nothing stands in for."""
+        services, run, review = self._services, self._run, await self._get_review()
+        remarks = await self._choose_lost(settings)
+        return await self._post(settings, remarks, partial(reviews.post_lost_tests, services, run, review, remarks))
 
     async def ask_people(self, settings: RunSettings) -> GatesOutcome:
         """Ask people what the review has to ask; their answers make the verdict, for this and later executions."""
@@ -85,7 +107,46 @@ class ReviewVerdict:
             await withdraw_approvals(services, run, all_of_them=True)
         return review.conclusion
 
+    async def _post(
+        self, settings: RunSettings, remarks: Sequence[Remark], post: Callable[[], Awaitable[PostedReview]]
+    ) -> PostedReview:
+        if remarks and not await may_comment(self._services, self._run, settings):
+            return PostedReview(unposted=automation_texts.explain_no_comments())
+        if not remarks or settings.configuration.review.dry_run:
+            return PostedReview()
+        try:
+            return await post()
+        except Forbidden as error:
+            log.warning("review.unposted", run=self._run.id, error=str(error))
+            return PostedReview(unposted=review_texts.explain_unposted(error))
+
+    async def _choose_lost(self, settings: RunSettings) -> Sequence[Remark]:
+        """The comments on tests that fail, but for those that an earlier review has."""
+        remarks, _ = await choose_remarks(self._services, self._run, await self._get_review(), settings)
+        return [remark for remark in remarks if _is_about_lost_test(remark)]
+
+    async def _run_earlier_tests(
+        self, settings: RunSettings, review: Review
+    ) -> tuple[EarlierTests, tuple[Finding, ...]]:
+        services, run, configuration = self._services, self._run, settings.configuration
+        mirror = await fetch_mirror(services, run)
+        change = await load_change(mirror, run)
+        said = await refuse_fork(services, run, settings.pull_request, change)
+        if said is None:
+            shown = await choose_remarks(services, run, review, settings)
+            tell = partial(self._show_so_far, review, *shown)
+            said = await EarlierTestRuns(services, run, configuration, tell).find_or_run(mirror, change)
+        return said, await find_lost_tests(services, run, configuration, change, said)
+
+    async def _show_so_far(self, review: Review, remarks: Sequence[Remark], before: int, doing: str) -> None:
+        inline = [finding for remark in remarks for finding in remark]
+        self._status.show_so_far(review_texts.render_earlier_tests(review, inline, before, doing))
+
     async def _get_review(self) -> Review:
         if self._review is None:
             self._review = await load_review(self._services, self._run)
         return self._review
+
+
+def _is_about_lost_test(remark: Remark) -> bool:
+    return remark[0].rule == RULE and remark[0].layer is Layer.static

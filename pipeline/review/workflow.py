@@ -1,5 +1,7 @@
 """The review of one head, as a durable workflow that reads from top to bottom."""
 
+from collections.abc import Sequence
+
 import structlog
 
 from agents.review.layers import CheckedChange
@@ -8,6 +10,7 @@ from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from pipeline.automation import workflow
 from pipeline.context import Services
+from pipeline.publishing.reviews import PostedReview
 from pipeline.review import follow_up
 from pipeline.review.analysis import ReviewAnalysis
 from pipeline.review.comments import record_comments
@@ -23,11 +26,13 @@ from safety.gates import list_protected
 
 log = structlog.get_logger(__name__)
 
-_COMMENTS_LAST = "comments are waited for last"  # the name of a patch: in the journals of runs
+# Names of patches, which are in the journals of runs.
+_EARLIER = "the earlier tests are run"
+_COMMENTS_LAST = "comments are waited for last"
 
 
 class ReviewRun(RunWorkflow):
-    """One run of the review pipeline: begin, check, read, post, ask, conclude."""
+    """One run of the review pipeline: begin, check, read, post, run the earlier tests, ask, conclude."""
 
     def __init__(self, services: Services, run: Run, workflow_id: str | None = None) -> None:
         super().__init__(services, run, workflow_id)
@@ -56,25 +61,41 @@ class ReviewRun(RunWorkflow):
             gone = model.gone
             await journal.step("draw the review", verdict.build, checked, model)
         posted = await journal.step("post the review", verdict.post, settings)
+        more = await self._ask_earlier_tests(settings)
+        unseen = [each for each in (posted, more) if each.review_id]
         outcome = await journal.step("ask people", verdict.ask_people, settings)
-        await journal.step("conclude the check", verdict.conclude, settings, posted.unposted)
+        await journal.step("conclude the check", verdict.conclude, settings, posted.unposted or more.unposted)
         # Under a version before, the comments were waited for first: such a run goes on as it began.
-        is_last = posted.review_id and await journal.has_patch(_COMMENTS_LAST)
+        is_last = unseen and await journal.has_patch(_COMMENTS_LAST)
         if not is_last:
-            await record_comments(self._services, journal, self._run, settings, posted)
+            await self._record_comments(settings, unseen)
         ended = await self._end(outcome)
         if await journal.has_patch("what was judged as a review ended is heeded"):
             cause = journal.workflow_id
             late = follow_up.apply_late_dismissals
             await journal.step("was it judged meanwhile", late, self._services, self._run, cause)
         if is_last:
-            await record_comments(self._services, journal, self._run, settings, posted)
+            await self._record_comments(settings, unseen)
         await self._settle_threads(settings, gone)
         return ended
 
     async def _begin(self) -> None:
         await self._move(RunState.running)
         await self._status.begin()
+
+    async def _ask_earlier_tests(self, settings: RunSettings) -> PostedReview:
+        """Ask the tests of before what they say of the code, and post that; nothing under a version before."""
+        if not await self._journal.has_patch(_EARLIER):
+            return PostedReview()
+        is_told = await self._journal.step("run the earlier tests", self._verdict.ask_earlier_tests, settings)
+        await self._context.progress.quiet()
+        if not is_told:
+            return PostedReview()
+        return await self._journal.step("post the earlier tests", self._verdict.post_lost_tests, settings)
+
+    async def _record_comments(self, settings: RunSettings, unseen: Sequence[PostedReview]) -> None:
+        for each in unseen:
+            await record_comments(self._services, self._journal, self._run, settings, each)
 
     async def _find_filter(self, checked: CheckedChange, settings: RunSettings) -> NotReviewed | None:
         """Why the repository's filter of paths leaves nothing to review, if it does."""

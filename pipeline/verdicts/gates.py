@@ -15,6 +15,7 @@ from memory.reservations import reservations
 from memory.runs import checkpoints
 from pipeline.context import Services
 from pipeline.gates.ask import open_gate, show_gates
+from pipeline.verdicts.earlier_tests import load_approved
 from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS
 from safety.gates import OF_OTHER_PHASES, apply_answers, apply_blocking_gates, list_requests, list_unapproved
@@ -73,7 +74,9 @@ class ReviewGates:
     async def _list_wanted(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
         if self._configuration.review.dry_run:  # nothing is posted, so nobody can answer
             return []
-        return list_requests(review, review.changed, self._configuration, await self._build_context(review), known)
+        context = await self._build_context(review)
+        accepted = await load_approved(self._services, self._run.repository, self._run.number)
+        return list_requests(review, review.changed, self._configuration, context, known, accepted)
 
     async def _build_context(self, review: Review) -> Mapping[str, Value]:
         """The values that conditions of the repository's own gates may use."""

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import socket
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import structlog
@@ -13,6 +14,7 @@ from domain.ports import Clock
 from memory.db.engine import Database
 from memory.process import executors
 from memory.process.executors import LEASE, Holder
+from pipeline.worker import recovery
 
 log = structlog.get_logger(__name__)
 
@@ -23,16 +25,25 @@ class ProcessLease:
     """The lease of this process.
 
     It may run out, because the machine was busy, slept or stopped this process. Then it is taken up again, unless
-    another process has taken over the work meanwhile.
+    another process has taken over the work meanwhile. Also where it was forgotten, after a day, as long as nothing that
+    runs here was taken: of what is forgotten, nobody can ask who had it last.
 
     :param executor_id: stable, and unique for each process slot.
+    :param was_work_taken: whether others took what the executor of an id is still at work on.
     :ivar displaced: set once another process has taken over. Then this one must end at once, as if killed.
     """
 
-    def __init__(self, database: Database, clock: Clock, executor_id: str) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        executor_id: str,
+        was_work_taken: Callable[[str], bool] = recovery.was_work_taken,
+    ) -> None:
         self._database = database
         self._clock = clock
         self.holder = Holder(executor_id, new_id(), socket.gethostname(), os.getpid())
+        self._was_work_taken = was_work_taken
         self._renewed: datetime | None = None
         self._back_since: datetime | None = None  # when it was taken up again after it had run out
         self.displaced = asyncio.Event()
@@ -84,13 +95,20 @@ class ProcessLease:
         :raises DatabaseUnavailable: it does not.
         """
         now, before = self._clock.now(), self._renewed
-        if not await executors.renew(self._database, self.holder, now):
+        if not await executors.renew(self._database, self.holder, now) and not await self._restore(now):
             await self._give_up()
             return
         self._renewed = now
         if before is not None and now - before > LEASE:
             self._back_since = now
             log.info("lease.taken_up_again", executor=self.holder.executor_id, after=(now - before).total_seconds())
+
+    async def _restore(self, now: datetime) -> bool:
+        if await executors.find(self._database, self.holder.executor_id) is not None:
+            return False
+        if await asyncio.to_thread(self._was_work_taken, self.holder.executor_id):
+            return False
+        return await executors.restore(self._database, self.holder, now)
 
     async def require(self) -> None:
         """Call this right before an effect that must not happen twice.

@@ -18,6 +18,11 @@ def has_work(executor_id: str) -> bool:
     return bool(_list_begun(executor_id))
 
 
+def was_work_taken(executor_id: str) -> bool:
+    """Whether something that runs in this process, which is this executor, is by the journal no longer its work."""
+    return not frozenset(list_active()).issubset(_list_begun(executor_id))
+
+
 def list_idle(executor_id: str) -> frozenset[str]:
     """Workflows the executor began which do not run in this process."""
     return frozenset(_list_begun(executor_id)).difference(list_active())

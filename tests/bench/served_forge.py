@@ -15,7 +15,7 @@ from bot.server import serve
 from bot.settings import Settings
 from simulator import Simulator
 from tests.bench.processor import adopt_orphans
-from tests.databases import create_database
+from tests.databases import Backend, create_database
 from tests.stories.driver import settings
 
 _STARTS = multiprocessing.get_context("spawn")
@@ -23,16 +23,21 @@ _STARTS = multiprocessing.get_context("spawn")
 
 @asynccontextmanager
 async def start_forge(
-    github: Simulator, folder: Path, teach: Callable[[ScriptedModel], None], **more: object
+    github: Simulator,
+    folder: Path,
+    teach: Callable[[ScriptedModel], None],
+    *,
+    backend: Backend = "sqlite",
+    **more: object,
 ) -> AsyncGenerator[int]:
-    """Start it on an empty SQLite database; GitHub delivers to its door. The id of its process.
+    """Start it on an empty database; GitHub delivers to its door. The id of its process.
 
     :param teach: tells the model what to answer.
     :param more: settings.
     """
     ours, theirs = _STARTS.Pipe()
     deployed: dict[str, object] = {"write_interval": 1.0, "queue_polling": 0.2, "tool_workers": 2, **more}
-    values = settings(create_database("sqlite", folder), folder, github, **deployed)
+    values = settings(create_database(backend, folder), folder, github, **deployed)
     process = _STARTS.Process(target=_run, args=(values, teach, theirs, folder / "forge.log"))
     process.start()
     try:

@@ -3,12 +3,16 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
 
 from agents.llm.scripted import ScriptedModel
 from pipeline.durable.bell import ring_all
 from simulator import Simulator
 from tests.bench.processor import sum_memory, sum_seconds
 from tests.bench.served_forge import start_forge
+from tests.databases import Backend, get_server_pid
 from tests.stories.driver import SECRET
 from workspace.sandbox.worker_pool import REST
 
@@ -32,24 +36,37 @@ def _ring(_model: ScriptedModel) -> None:
     _ringing.add(asyncio.create_task(keep_ringing()))
 
 
-async def test_a_forge_that_has_nothing_to_do(tmp_path: Path) -> None:
-    polling, _ = await _measure(_ring, tmp_path / "polling", 5)
-    idle, memory = await _measure(_rest, tmp_path / "idle", REST + 15)
-    print(f"\n\nIdle: {100 * idle:.2f} % of a core, {memory / 1e6:.0f} MB with all that is below it")
-    print(f"Looking into its queues and sweeping all the time: {100 * polling:.2f} % ({polling / idle:.0f} times)")
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+async def test_a_forge_that_has_nothing_to_do(backend: Backend, tmp_path: Path) -> None:
+    polling = await _measure(_ring, tmp_path / "polling", backend, 5)
+    idle = await _measure(_rest, tmp_path / "idle", backend, REST + 15)
+    print(f"\n\nIdle on {backend}: {100 * idle.own:.2f} % of a core, {idle.memory / 1e6:.0f} MB with all below it")
+    print(f"Looking into its queues and sweeping all the time: {100 * polling.own:.2f} %")
+    if backend == "postgresql":
+        print(f"The server of its database: {100 * idle.server:.2f} %, and {100 * polling.server:.2f} %")
 
 
-async def _measure(teach: Callable[[ScriptedModel], None], folder: Path, wait: float) -> tuple[float, int]:
-    """(processor seconds a second, bytes).
+class _Load(NamedTuple):
+    """Processor seconds a second of Forge and of the server of its database, and Forge's bytes."""
+
+    own: float
+    server: float
+    memory: int
+
+
+async def _measure(teach: Callable[[ScriptedModel], None], folder: Path, backend: Backend, wait: float) -> _Load:
+    """Measure a Forge of its own for a minute.
 
     :param wait: seconds from its start on.
     """
     folder.mkdir()
     async with (
         Simulator(folder / "github", webhook_secret=SECRET) as github,
-        start_forge(github, folder, teach) as process,
+        start_forge(github, folder, teach, backend=backend) as process,
     ):
+        server = get_server_pid() if backend == "postgresql" else 0
         await asyncio.sleep(wait)
-        before = sum_seconds(process)
+        before = sum_seconds(process), sum_seconds(server)
         await asyncio.sleep(SECONDS)
-        return (sum_seconds(process) - before) / SECONDS, sum_memory(process)[1]
+        own, other = sum_seconds(process) - before[0], sum_seconds(server) - before[1]
+        return _Load(own / SECONDS, other / SECONDS, sum_memory(process)[1])

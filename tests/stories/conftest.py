@@ -1,6 +1,6 @@
 """Stories of a whole Forge; which of them are told on both databases says tests/conftest.py."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -9,9 +9,17 @@ import pytest
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
 from tests.databases import Backend, create_database, drop_database
-from tests.stories.driver import NO_MODEL, Story, open_shared_story, open_story
+from tests.stories.driver import NO_MODEL, TOLD, Story, open_shared_story, open_story
 from tests.world.shared_forge import is_sharable
 from tests.world.toy_service import ToyService, run_service
+
+
+@pytest.fixture(autouse=True)
+def _tell_more(request: pytest.FixtureRequest) -> Generator[None]:  # pyright: ignore[reportUnusedFunction]
+    """What the marker ``tells`` names."""
+    TOLD.update(name for marker in request.node.iter_markers("tells") for name in marker.args)
+    yield
+    TOLD.clear()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from dbos import DBOS
 from inline_snapshot import snapshot
 
@@ -183,6 +184,7 @@ async def test_edited_comment_never_commands(story: Story) -> None:
     assert story.answers(pull) == []
 
 
+@pytest.mark.tells("sender")  # who resolved a thread
 async def test_resolving_without_a_change_dismisses(story: Story) -> None:
     repository, _, carol, pull, head = await _open_reviewed(story)
     [comment] = story.comments(pull)
@@ -249,6 +251,7 @@ async def test_a_suggestion_that_would_break_the_code_cannot_be_applied(story: S
     assert len(story.comments(pull)) == 1
 
 
+@pytest.mark.tells("sender")  # who resolved a thread
 async def test_what_comes_back_opens_the_thread_that_forge_resolved(story: Story) -> None:
     repository, alice, pull, comment = await _open_with_fix(story)
     carol = story.github.user("carol")
@@ -305,6 +308,7 @@ async def test_a_thread_that_cannot_be_changed_keeps_no_other_from_it(story: Sto
     assert second.body.startswith("**No longer applies**")
 
 
+@pytest.mark.tells("sender")  # who resolved a thread
 async def test_a_run_ends_before_it_waits_for_comments_that_github_does_not_show(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
     carol = story.github.user("carol")
@@ -450,6 +454,7 @@ Also here:
     assert "are dismissed" in story.thread_answers(pull, comment)[-1].body
 
 
+@pytest.mark.tells("sender")  # who resolved a thread
 async def test_resolving_a_shared_comment_dismisses_all_of_it(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
     carol = story.github.user("carol")

@@ -6,6 +6,9 @@ from agents.llm.scripted import ScriptedModel
 from domain.events import EventType
 from memory.learned import memories
 from memory.ledger import ledger
+from simulator import branches
+from simulator.events import Actor
+from simulator.gitstore import Commit
 from tests.stories.driver import Story
 from tests.world.model_findings import LINE, SAYS_NO, claim, open_reviewed
 from tests.world.replies import bodies
@@ -61,6 +64,26 @@ async def test_the_authors_words_are_a_hint(story_with_model: Story, model: Scri
     assert answer.body.startswith("Noted as a hint: **F-")
     assert story_with_model.check(repository, pull.head_sha).conclusion == "failure"
     assert not await memories.list_live(story_with_model.forge.services.database, repository.id)
+
+
+async def test_words_are_no_first_answer_where_it_takes_two(story_with_model: Story, model: ScriptedModel) -> None:
+    repository, _, carol, pull, comment = await open_reviewed(story_with_model, model)
+    world = story_with_model.github.world
+    app = world.other_app("github-actions")
+    branches.commit_files(world, repository, Actor(app.bot, app), pull.head_ref, [Commit("Change", {"b.md": "B.\n"})])
+    await story_with_model.settle()
+    model.when("== reply", SAYS_NO)
+    await carol.reply(comment, "No, nobody ever calls this with an empty list.")
+    await story_with_model.settle()
+    answer = story_with_model.thread_answers(pull, comment)[-1]
+    assert "takes two people, because an App pushed part of the change" in answer.body
+    assert "words are no first answer" in answer.body
+    mia = story_with_model.github.user("mia")
+    story_with_model.github.grant(repository, mia, "write")
+    await mia.reply(comment, "/forge dismiss nobody calls it so")
+    await story_with_model.settle()
+    assert "takes two people here" in story_with_model.thread_answers(pull, comment)[-1].body
+    assert not comment.thread.resolved
 
 
 async def test_a_strangers_words_are_not_read(story_with_model: Story, model: ScriptedModel) -> None:

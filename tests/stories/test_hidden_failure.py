@@ -1,4 +1,4 @@
-"""A failure that a change hides in a way no rule knows: a model claims it, and people are asked once it is proven."""
+"""A failure that a change hides, as a model claims: a remark, since only a test that fails proves it."""
 
 from typing import Literal
 
@@ -50,30 +50,20 @@ async def _propose(story: Story, settings: str = "") -> tuple[PullRequest, User,
     return pull, alice, carol
 
 
-async def test_a_proven_claim_asks_a_maintainer(story_with_model: Story, model: ScriptedModel) -> None:
-    claim_hidden_failure(model, "proven")
-    pull, alice, carol = await _propose(story_with_model)
-    assert story_with_model.gates(pull) == ["destructive"]
+@pytest.mark.parametrize("verdict", ["proven", "unsure"])
+async def test_a_claim_is_a_remark(story_with_model: Story, model: ScriptedModel, verdict: Verdict) -> None:
+    """However sure the model is, it blocks nothing and asks nobody: no test fails."""
+    claim_hidden_failure(model, verdict)
+    pull, _, _ = await _propose(story_with_model)
+    assert story_with_model.gates(pull) == []
     [comment] = story_with_model.comments(pull)
     assert "fewer than three" in comment.body
-    [question] = story_with_model.questions(pull)
-    assert "a failure is hidden" in question.body
-    [name] = story_with_model.finding_names(pull)
-    for person in (alice, carol):  # the author's word does not count, the maintainer's does
-        await person.comment(pull, f"/forge legitimate {name} the total is rounded on purpose")
-        await story_with_model.settle()
-        [check] = story_with_model.github.check_runs(pull.repository, pull.head_sha, "Forge / review")
-        assert (check.conclusion == "success") is (person is carol)
-    story_with_model.pass_over(pull)
+    assert comment.body.startswith("🟡 **Warning**")
+    [check] = story_with_model.github.check_runs(pull.repository, pull.head_sha, "Forge / review")
+    assert check.conclusion == "success"
 
 
-@pytest.mark.parametrize(("verdict", "settings"), [("unsure", ""), ("proven", "avoidance: {failure_hidden: off}\n")])
-async def test_nobody_is_asked_about_a_guess_nor_about_what_is_switched_off(
-    story_with_model: Story, model: ScriptedModel, verdict: Verdict, settings: str
-) -> None:
-    claim_hidden_failure(model, verdict)
-    pull, _, _ = await _propose(story_with_model, settings)
-    assert story_with_model.gates(pull) == []
-    comments = story_with_model.comments(pull)
-    assert bool(comments) is (not settings)
-    story_with_model.pass_over(pull)
+async def test_nobody_hears_of_what_is_switched_off(story_with_model: Story, model: ScriptedModel) -> None:
+    claim_hidden_failure(model, "proven")
+    pull, _, _ = await _propose(story_with_model, "avoidance: {failure_hidden: off}\n")
+    assert (story_with_model.gates(pull), story_with_model.comments(pull)) == ([], [])

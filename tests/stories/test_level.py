@@ -41,7 +41,7 @@ async def test_level_is_shown_with_its_numbers(story: Story) -> None:
     said = (await answer(story, alice, pull, "/forge level")).body
     assert "Automation level **1** (suggests) of at most 4." in said
     assert "Forge comments; people fix, approve and merge." in said
-    assert "1 completed run, at least 50 needed" in said
+    assert "0 completed runs of merged pull requests, at least 50 needed" in said
     assert "approval rate 0 %, at least 80 % needed" in said
 
 
@@ -148,10 +148,25 @@ async def test_merging_against_the_verdict_is_no_approval(story: Story) -> None:
 
 
 async def test_merging_with_the_verdict_is_an_approval(story: Story) -> None:
-    _, alice, carol, pull, _ = await open_reviewed(story)
+    _, alice, carol, pull, _ = await open_reviewed(story, {"cart.py": "LIMIT = 3\n"})
     await carol.merge(pull)
     await story.settle()
-    assert "approval rate 10 %, at least 80 % needed" in (await answer(story, alice, pull, "/forge level")).body
+    body = (await answer(story, alice, pull, "/forge level")).body
+    assert "approval rate 10 %, at least 80 % needed" in body
+
+
+async def test_an_answer_at_low_risk_is_no_approval(story: Story) -> None:
+    """But the run of a pull request that was merged counts."""
+    gate = "gates: {look: {phase: review, when: 'review.files_changed > 0', prompt: Is it meant}}\n"
+    repository, alice, carol, pull, _ = await open_reviewed(story, forge_yml=gate)
+    assert "is approved" in (await answer(story, carol, pull, "/forge approve look")).body
+    facts = await automation_level.load_facts(story.forge.services.database, repository.id)
+    assert (list(facts.decisions), [run.merged for run in facts.runs]) == ([], [False])
+    await alice.merge(pull)
+    await story.settle()
+    facts = await automation_level.load_facts(story.forge.services.database, repository.id)
+    assert (list(facts.decisions), [run.merged for run in facts.runs]) == ([], [True])
+    story.pass_over(pull)
 
 
 async def test_merging_ones_own_change_is_no_approval(story: Story) -> None:
@@ -166,7 +181,10 @@ async def test_another_review_of_the_same_head_is_no_further_run(story: Story) -
     story.clock.move(seconds=2)
     await answer(story, alice, pull, "/forge review full")
     assert len(await story.runs()) == 2
-    assert "1 completed run, at least 50 needed" in (await answer(story, alice, pull, "/forge level")).body
+    assert (
+        "0 completed runs of merged pull requests, at least 50 needed"
+        in (await answer(story, alice, pull, "/forge level")).body
+    )
 
 
 async def test_level_zero_comments_only_where_somebody_asks(story: Story) -> None:

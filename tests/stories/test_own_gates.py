@@ -143,12 +143,17 @@ async def test_a_gate_of_a_run_that_failed_is_void(story_with_model: Story, mode
 
 
 async def test_conditions_reach_the_description(story_with_model: Story, model: ScriptedModel) -> None:
-    """Whatever was asked in between, and also those of people who let the proposed change go on."""
+    """Whatever was asked in between, and also those of people who let the proposed change go on.
+
+    Whose conditions it keeps to counts as an author of it, so mia decides in the end.
+    """
     asked = await open_issue(
         story_with_model, **LOCKS, **gates(planning="plan.tasks > 0", testing="testing.failed == 0")
     )
     carol = story_with_model.github.user("carol")
+    mia = story_with_model.github.user("mia")
     story_with_model.github.grant(asked.repository, carol, "maintain")
+    story_with_model.github.grant(asked.repository, mia, "write")
     model.when("Discounts", build_plan("shop/cart.py", LOCK))
     model.when(TASK, patches(DIFF, update_lock(LOCK)), DONE)
     await asked.comment(asked.alice, "/forge run")
@@ -158,7 +163,7 @@ async def test_conditions_reach_the_description(story_with_model: Story, model: 
     pull = get_pull_request(asked)
     conditions = (pull.body or "").partition("### Conditions")[2].partition("###")[0]
     assert conditions.split("\n")[2:5] == ["- keep it short", "- not before Monday", "- no new packages"]
-    await asked.comment(asked.alice, "/forge approve of_testing with: announce it first")
+    await asked.comment(mia, "/forge approve of_testing with: announce it first")
     assert "- Condition: announce it first" in (pull.body or "")
     assert not pull.draft
     assert story_with_model.gate_outcomes(asked.issue) == snapshot(
@@ -166,7 +171,7 @@ async def test_conditions_reach_the_description(story_with_model: Story, model: 
             "architecture_approval: Approved by alice, with conditions",
             "of_planning: Approved by alice, with conditions",
             "protected_paths: Approved by carol, with conditions",
-            "of_testing: Approved by alice, with conditions",
+            "of_testing: Approved by mia, with conditions",
         ]
     )
     assert story_with_model.gates(pull) == snapshot([])
@@ -219,4 +224,41 @@ async def test_coverage_that_was_not_measured_is_asked_about(story_with_model: S
     assert story_with_model.gates(asked.issue) == ["of_testing"]
     [question] = story_with_model.questions(asked.issue)
     assert "testing.coverage_delta is not known yet" in question.body
+    story_with_model.pass_over(get_pull_request(asked))
+
+
+async def test_who_asked_does_not_approve_what_was_made_for_them(story_with_model: Story, model: ScriptedModel) -> None:
+    """Nor does who wrote the issue; they count as authors of Forge's draft, and a third person decides."""
+    asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
+    bob, carol = story_with_model.github.user("bob"), story_with_model.github.user("carol")
+    for who in (bob, carol):
+        story_with_model.github.grant(asked.repository, who, "write")
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await asked.comment(bob, "/forge run")
+    pull = get_pull_request(asked)
+    for who in (bob, asked.alice):
+        refused = await asked.comment(who, "/forge approve of_testing")
+        assert "cannot be decided by the author of the change" in refused
+    [check] = story_with_model.github.check_runs(asked.repository, pull.head_sha, "Forge / gate: of_testing")
+    await bob.press(check, "approve")
+    await story_with_model.settle()
+    assert pull.draft
+    await asked.comment(carol, "/forge approve of_testing")
+    assert not pull.draft
+    assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by carol"]
+    story_with_model.pass_over(pull)
+
+
+async def test_where_all_who_may_asked_it_takes_two(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
+    bob = story_with_model.github.user("bob")
+    story_with_model.github.grant(asked.repository, bob, "write")
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await asked.comment(bob, "/forge run")
+    noted = await asked.comment(bob, "/forge approve of_testing")
+    assert "takes two people, because everybody with the role write wrote part of the change" in noted
+    await asked.comment(asked.alice, "/forge approve of_testing")
+    assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by bob and alice"]
     story_with_model.pass_over(get_pull_request(asked))

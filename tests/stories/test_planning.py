@@ -276,7 +276,7 @@ _SLOW = "([a-z]{1,140}){1,140}b"
 
 
 async def _wait_until_searched(pattern: str) -> None:
-    for _ in range(600):
+    for _ in range(3_000):
         if _is_searched(pattern):
             return
         await asyncio.sleep(0.1)

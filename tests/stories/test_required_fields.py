@@ -8,7 +8,7 @@ from handlers import translate
 from simulator.optional import leave_out
 from tests.stories.driver import Story
 from tests.unit.handlers.examples import APP_ID, EXAMPLES
-from tests.world.optional import load_optional
+from tests.world.optional import load_nullable, load_optional
 from tests.world.replies import first_lines
 
 APP = "def main():\n    return 1\n"
@@ -32,6 +32,13 @@ def test_an_event_means_the_same_without_what_is_optional(event: str) -> None:
     ]
     whole, bare = (each.reason if isinstance(each, Ignored) else each.kind for each in asked)
     assert bare == _ABOUT_WHAT_MAY_BE_MISSING.get(event, whole)
+
+
+@pytest.mark.parametrize("event", ["pull_request_review_thread resolved", "pull_request_review_thread unresolved"])
+def test_a_thread_may_be_forges_own_where_its_author_has_no_type(event: str) -> None:
+    optional = load_optional(frozenset({"sender"}))["events"][event]
+    bare = translate(event.split()[0], leave_out(EXAMPLES[event], optional), APP_ID)
+    assert not isinstance(bare, Ignored)
 
 
 async def test_a_pull_request_into_another_base_has_its_check(story: Story) -> None:
@@ -65,3 +72,21 @@ async def test_commands_and_buttons_work(story: Story) -> None:
     await story.settle()
     assert len(story.answers(pull)) == 2
     assert story.check(repository, head).conclusion == "success"
+
+
+async def test_what_a_deleted_account_left_is_reviewed(story: Story) -> None:
+    """Its pull request names no author and no repository, its commits nobody, its issue no text."""
+    repository, alice = story.repository({"app.py": APP})
+    nullable = load_nullable()
+    left = ("/repos/{}/{}/pulls/{}", "/repos/{}/{}/pulls/{}/commits", "/repos/{}/{}/issues/{}")
+    answers = {f"GET {each}": nullable["answers"][f"GET {each}"] for each in left}
+    story.github.leave_out({"answers": answers, "events": nullable["events"]})
+    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
+    await alice.comment(pull, "/forge status")
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    story.pass_over(pull)

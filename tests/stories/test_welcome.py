@@ -12,6 +12,7 @@ from simulator.state import Issue, PullRequest, Repository
 from tests.databases import create_database, drop_database
 from tests.stories.driver import Story, open_story
 
+pytestmark = pytest.mark.tells("repositories")  # which ones Forge was installed for
 FILES = {
     "shop/__init__.py": "",
     "shop/cart.py": "def total(prices):\n    return sum(prices)\n",

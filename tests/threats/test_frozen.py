@@ -4,11 +4,13 @@ import asyncio
 import contextlib
 import os
 import signal
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from memory.process.executors import LEASE
+from memory.process import executors
+from memory.process.executors import LEASE, TAKEOVER_PERIOD
 from messages import review as review_texts
 from simulator.faults import Moment, RequestInfo
 from simulator.state import PullRequest
@@ -18,10 +20,15 @@ from tests.threats.serving import PATIENCE, ForgeProcess, start_process
 pytestmark = pytest.mark.deep  # a lease is half a minute
 
 
+@pytest.mark.parametrize("forgotten", [False, True])
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
-async def test_t_d3_a_frozen_process_that_nobody_replaced_goes_on(backend: Backend, tmp_path: Path) -> None:
+async def test_t_d3_a_frozen_process_that_nobody_replaced_goes_on(
+    backend: Backend, forgotten: bool, tmp_path: Path
+) -> None:
     async with start_process(backend, tmp_path) as forge:
         pull = await freeze_in_the_middle(forge)
+        if forgotten:
+            await forget_lease(forge)
         os.kill(forge.pid, signal.SIGCONT)
         await forge.settle()
         assert conclude(forge, pull) == "success"
@@ -29,7 +36,10 @@ async def test_t_d3_a_frozen_process_that_nobody_replaced_goes_on(backend: Backe
         assert any('"lease.taken_up_again"' in line for line in forge.said)
 
 
-async def test_t_d3_a_frozen_process_whose_work_another_took_writes_nothing_more(tmp_path: Path) -> None:
+@pytest.mark.parametrize("forgotten", [False, True])
+async def test_t_d3_a_frozen_process_whose_work_another_took_writes_nothing_more(
+    forgotten: bool, tmp_path: Path
+) -> None:
     async with start_process("postgresql", tmp_path) as first:
         other = ForgeProcess(first.github, first.url_of_database, tmp_path, {"FORGE_EXECUTOR_ID": "other"})
         pull = await freeze_in_the_middle(first)
@@ -43,6 +53,8 @@ async def test_t_d3_a_frozen_process_whose_work_another_took_writes_nothing_more
                 writes.append(f"{moment} {request.method} {request.path}")
 
             first.github.on_write(note)
+            if forgotten:
+                await forget_lease(first)
             os.kill(first.pid, signal.SIGCONT)
             assert await first.wait_for_exit() == os.EX_TEMPFAIL
             await other.settle()
@@ -73,6 +85,12 @@ async def freeze_in_the_middle(forge: ForgeProcess) -> PullRequest:
     await asyncio.wait_for(frozen.wait(), PATIENCE)
     await asyncio.sleep(LEASE.total_seconds() + 2)
     return pull
+
+
+async def forget_lease(forge: ForgeProcess) -> None:
+    """As a sweep of another process does with one that is gone for a day."""
+    await executors.forget(forge.database, "served", datetime.now(UTC) + TAKEOVER_PERIOD)
+    assert await executors.find(forge.database, "served") is None
 
 
 def conclude(forge: ForgeProcess, pull: PullRequest) -> str | None:

@@ -223,3 +223,9 @@ def test_every_event_has_words_even_without_facts(kind: EventType) -> None:
 )
 def test_a_span(seconds: float, shown: str) -> None:
     assert format_duration(seconds) == shown
+
+
+def test_all_who_decided_a_gate_are_named() -> None:
+    said = {**DECIDED, "seconded_by": ["bob"]}
+    decided = Event(id="01", trace=RUN, time=NOON, source="gate", type=EventType.gate_approved, payload=said)
+    assert texts.describe_event(decided).who == "bob and carol"

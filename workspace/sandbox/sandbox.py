@@ -18,6 +18,7 @@ import shutil
 import signal
 import sys
 import sysconfig
+import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,8 @@ BUBBLEWRAP = 3
 _SHELL = "/bin/sh"
 _GROUPS = range(61_184, 65_520)
 """Groups of which no file lasts: those that systemd lends to services (``DynamicUser``)."""
+_lent: set[int] = set()  # groups that have a folder of this process
+_lending = threading.Lock()
 _MEGABYTE = 1 << 20
 PATIENCE = 10
 """How much longer than its processor time a tool of ours may take on a busy machine."""
@@ -209,11 +212,13 @@ class Sandbox:
         """A temporary folder that only Forge and what runs in it can enter.
 
         As root, it belongs to a group that nothing else has. So programs of one account cannot reach each other's
-        folders, whose names they may know. Where this machine lends no groups, it belongs to the account's own.
+        folders, whose names they may know. Where this machine lends no groups, or all are lent, it belongs to the
+        account's own.
         """
-        own = 0 if self.account is None else self.account.gid
-        with self._close_folder("files", secrets.choice(self._groups) if self._groups else own) as path:
-            yield path
+        with _lend_group(self._groups) as lent:
+            own = 0 if self.account is None else self.account.gid
+            with self._close_folder("files", own if lent is None else lent) as path:
+                yield path
 
     @contextlib.contextmanager
     def _close_folder(self, purpose: str, group: int) -> Generator[Path]:
@@ -364,6 +369,22 @@ def find_groups(mapped: str | None = None) -> Sequence[int]:
         return _GROUPS  # no Linux, so no namespace
     ranges = [(int(first), int(first) + int(count)) for first, _, count in map(str.split, lines)]
     return [group for group in _GROUPS if any(first <= group < end for first, end in ranges)]
+
+
+@contextlib.contextmanager
+def _lend_group(groups: Sequence[int]) -> Generator[int | None]:
+    """A group that no other folder of this process has meanwhile, and one of another process hardly; None if none is
+    left."""
+    with _lending:
+        free = [group for group in groups if group not in _lent]
+        group = secrets.choice(free) if free else None
+        if group is not None:
+            _lent.add(group)
+    try:
+        yield group
+    finally:
+        with _lending:
+            _lent.discard(-1 if group is None else group)
 
 
 def _find_group(folder: Path, account: UnixAccount | None) -> int:

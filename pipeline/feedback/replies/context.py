@@ -15,7 +15,7 @@ from pipeline.context import Services
 from pipeline.feedback.replies.remarks import load_name
 from pipeline.gates.actor import CommandActor, load_actor_for
 from pipeline.verdicts.settings import load_configuration
-from safety.authorization import authorise
+from safety.authorization import CommandRefusal, authorise
 
 _IN_WORDS = "said in words"
 MAX_REPLIES = 3
@@ -50,7 +50,7 @@ async def load_context(services: Services, run: Run, command: ReadReply) -> Repl
     return ReplyContext(
         configuration=configuration,
         finding=_choose_finding(carried.get(thread, ()), command.words),
-        teaches=_may_dismiss(actor),
+        teaches=_refuse_dismissal(actor) is None,
         is_due=configuration.review.may_ask_model and not actor.facts.needs_ok and replied < MAX_REPLIES,
         asks=_may_ask(actor),
         name=await load_name(services, command.repository),
@@ -62,13 +62,13 @@ def _choose_finding(remark: Remark, words: str) -> Finding | None:
     return next((each for each in remark if each.id in words.upper()), next(iter(remark), None))
 
 
-async def may_still_dismiss(services: Services, command: ReadReply) -> bool:
-    """Whether the person may dismiss at this moment. The model took its time, so permissions may be lost (T-P15)."""
-    return _may_dismiss(await _load_actor(services, command))
+async def find_dismissal_refusal(services: Services, command: ReadReply) -> CommandRefusal | None:
+    """Why the person may not dismiss at this moment. The model took its time, so permissions may be lost (T-P15)."""
+    return _refuse_dismissal(await _load_actor(services, command))
 
 
 async def may_still_ask(services: Services, command: ReadReply) -> bool:
-    """Whether the person may ask at this moment, as :func:`may_still_dismiss`."""
+    """Whether the person may ask at this moment, as :func:`find_dismissal_refusal`."""
     return _may_ask(await _load_actor(services, command))
 
 
@@ -81,5 +81,5 @@ def _may_ask(actor: CommandActor) -> bool:
     return authorise(TextCommand(verb=Verb.ask, text=_IN_WORDS), actor.facts) is None
 
 
-def _may_dismiss(actor: CommandActor) -> bool:
-    return authorise(Dismiss(reason=_IN_WORDS), actor.facts) is None
+def _refuse_dismissal(actor: CommandActor) -> CommandRefusal | None:
+    return authorise(Dismiss(reason=_IN_WORDS), actor.facts)

@@ -19,6 +19,7 @@ from messages import thread_replies as reply_texts
 from pipeline.context import Services
 from pipeline.verdicts import threads
 from pipeline.verdicts.dismissal import dismiss
+from safety.authorization import CommandRefusal
 from safety.gates import needs_security_gate
 
 
@@ -42,10 +43,12 @@ async def apply_reply(
     answer: str,
     *,
     may_dismiss: bool,
+    refused: CommandRefusal | None,
 ) -> ReplyOutcome:
     """Do what a reply means; may be repeated.
 
     :param answer: to the question, if it is one.
+    :param refused: why they may not dismiss it now, for the answer.
     """
     match reading.meaning:
         case Meaning.agreement:
@@ -59,14 +62,16 @@ async def apply_reply(
         case Meaning.request:
             return ReplyOutcome(text=reply_texts.point_to_commands(finding.id))
         case Meaning.disagreement:
-            return await _handle_disagreement(services, command, guid, finding, reading, may_dismiss=may_dismiss)
+            hint = None if may_dismiss else reply_texts.confirm_hint(finding, refused)
+            return await _handle_disagreement(services, command, guid, finding, reading, hint)
         case Meaning.other:
             return ReplyOutcome()
 
 
 async def _handle_disagreement(
-    services: Services, command: ReadReply, guid: str, finding: Finding, reading: ReplyReading, *, may_dismiss: bool
+    services: Services, command: ReadReply, guid: str, finding: Finding, reading: ReplyReading, hint: str | None
 ) -> ReplyOutcome:
+    """:param hint: the answer to somebody who may not dismiss it; None: they may."""
     why = redact_outgoing(flatten_markdown(command.words, LONGEST_TEXT))
     known = await dismissals.find_by_fingerprint(
         services.database, command.repository, command.number, [finding.fingerprint]
@@ -74,8 +79,8 @@ async def _handle_disagreement(
     before = known.get(finding.fingerprint)
     if before is not None and (before.by, before.reason) != (command.sender.login, why):
         return ReplyOutcome()  # dismissed by another reply; one by this reply was interrupted before the answer
-    if not may_dismiss:
-        return ReplyOutcome(text=reply_texts.confirm_hint(finding))
+    if hint is not None:
+        return ReplyOutcome(text=hint)
     if needs_security_gate(finding) or finding.is_credential or finding.severity.rank >= Severity.error.rank:
         return ReplyOutcome(text=reply_texts.ask_for_command(finding))
     if not (reading.is_sure and reading.has_reason):

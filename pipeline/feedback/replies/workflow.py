@@ -14,7 +14,7 @@ from pipeline.automation.level import try_update_level
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.feedback.replies.answer import answer_question
-from pipeline.feedback.replies.context import ReplyContext, load_context, may_still_dismiss
+from pipeline.feedback.replies.context import ReplyContext, find_dismissal_refusal, load_context
 from pipeline.feedback.replies.effects import ReplyOutcome, apply_reply
 from pipeline.feedback.replies.questions import NoAnswer, ReplyQuestions
 from pipeline.publishing import comments
@@ -73,8 +73,11 @@ class ReplyWorkflow:
 
     async def _act(self, known: ReplyContext, finding: Finding, reading: ReplyReading, answer: str) -> ReplyOutcome:
         services, command = self._services, self._command
-        may_dismiss = known.teaches and await may_still_dismiss(services, command)
-        outcome = await apply_reply(services, command, self._guid, finding, reading, answer, may_dismiss=may_dismiss)
+        refused = await find_dismissal_refusal(services, command)
+        may_dismiss = known.teaches and refused is None
+        outcome = await apply_reply(
+            services, command, self._guid, finding, reading, answer, may_dismiss=may_dismiss, refused=refused
+        )
         if outcome.text:
             await self._reply(outcome.text)
         payload = {

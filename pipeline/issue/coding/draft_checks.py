@@ -12,7 +12,6 @@ from domain.review.review import RiskLevel
 from domain.runs.baseline import Baseline
 from domain.runs.testing import TestRun
 from pipeline.run_context import RunContext, run_while_current
-from pipeline.verdicts.request import load_request
 from safety.risk import PullRequestAuthor
 
 _FORGE = PullRequestAuthor(from_fork=False, first_time=False)
@@ -56,8 +55,7 @@ class DraftChecks:
         services, run, configuration = self.context.services, self.context.run, self.configuration
         mirror = await self.context.fetch_mirror()
         change = apply_path_filters(await mirror.change(run.base_sha, commit), configuration)
-        request = await load_request(services.database, run)
-        avoided = AvoidanceCheck(configuration.avoidance, request, owned=True)
+        avoided = AvoidanceCheck(configuration.avoidance, owned=True)
         checking = reviewer.check(
             change, mirror, services.toolbox, configuration, _FORGE, _compare_no_dependencies, avoided=avoided
         )

@@ -141,7 +141,7 @@ class ShadowSession:
         wrong = await work.judge(found)
         if not select_blocking(wrong):
             whole = self._built.then(found.change)
-            self._has_hidden = bool(await find_hidden_failures(self._context, whole))
+            self._has_hidden = bool(await find_hidden_failures(self._context, self._configuration, whole))
             worked = external.read_report(await self._process.read_report(), found.change)
             return ExternalWork(key=self._told.key, change=found.change, worked=worked)
         return wrong

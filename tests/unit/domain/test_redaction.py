@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from agents.review.checks.secrets import scan
 from domain.errors import CodeAccessError, from_json, to_json
 from domain.review.findings import Category, Fix, Layer, RawFinding, Severity
-from domain.text.credential_shapes import ASSIGNED, SHAPES
+from domain.text.credential_shapes import ASSIGNED, ASSIGNED_FORM, NAMED, SHAPES, fold_case
 from domain.text.redaction import Redactor, redact, redact_finding, redact_outgoing
 from tests.unit.checks.credentials import REAL
 
@@ -409,9 +409,49 @@ def test_a_long_text_without_secrets_stays() -> None:
     assert redact(text) == text
 
 
-@pytest.mark.parametrize("told", ["key=", "password", "api_key", "my_secret", "auth key = "])
+@pytest.mark.parametrize(
+    "told", ["key=", "password", "api_key", "my_secret", "auth key = ", '"password" ', '"api_key", ', '"password1";\n']
+)
 def test_names_without_values_take_no_time(told: str) -> None:
     text = told * (2_000_000 // len(told))
     began = time.process_time()
     assert redact(text) == text
     assert time.process_time() - began < 1.5
+
+
+_NAMES = (
+    "password passwd PWD my_token X-Token accessToken api_key key_pass keypassword contraseña Secret_Name ſecret apıkey"
+)
+_VALUES = ["q9Zr4-Tk2w", "aB3$`dE6%fG", "hunter2hunter", "changeme1", "/etc/passwd1", "x1Y2z3" * 8, "a" * 205 + "1"]
+_SIGNS = [
+    "=",
+    ": ",
+    ":=",
+    "=>",
+    " == ",
+    " != ",
+    "===",
+    "(",
+    ".assign(",
+    "['",
+    '"]=',
+    "]: ",
+    "\n= ",
+    " ",
+    "[0] = @",
+    ";",
+    ",",
+]
+_QUOTES = ["'", '"', "`", '\\"', ""]
+
+
+@given(
+    st.lists(
+        st.sampled_from([*_NAMES.split(), *_VALUES, *_SIGNS, *_QUOTES, "_" + "z" * 60, "\n", "İ"]), max_size=20
+    ).map("".join)
+)
+@settings(max_examples=500)
+def test_a_form_finds_what_its_expression_finds_everywhere(text: str) -> None:
+    for form in (ASSIGNED_FORM, *NAMED):
+        found = [match.span() for match in form.find(text, fold_case(text))]
+        assert found == [match.span() for match in form.expression.finditer(text)]

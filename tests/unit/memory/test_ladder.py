@@ -140,8 +140,9 @@ async def test_completed_runs_count_with_what_they_posted(database: Database) ->
     taken_back = dismissal("F-B", 1, NOON)
     told = [dismissal("F-A", 1), taken_back, dismissal("F-D", 1), dismissal("F-E", 9)]
     await keep(database, [first, second, *others, *found, *told])
+    await automation_level.record_merge(database, as_run(second), at(7))
     known = await automation_level.load_facts(database, 10)
-    assert list(known.runs) == [RunRecord(at(1), 3, 1), RunRecord(at(2), 1, 0)]
+    assert list(known.runs) == [RunRecord(at(1), 3, 1, merged=False), RunRecord(at(2), 1, 0)]
 
 
 async def test_a_pull_request_counts_once_however_often_it_is_pushed_to(database: Database) -> None:
@@ -150,8 +151,10 @@ async def test_a_pull_request_counts_once_however_often_it_is_pushed_to(database
     found = [finding(first, "F-A", 1), finding(first, "F-B", 1), finding(again, "F-C", 1), finding(pushed, "F-D", 1)]
     await keep(database, [first, again, pushed, *found, dismissal("F-A", 1), dismissal("F-C", 1)])
     assert list((await automation_level.load_facts(database, 10)).runs) == [
-        RunRecord(at(1), 4, 2),
+        RunRecord(at(1), 4, 2, merged=False),
     ]
+    await automation_level.record_merge(database, as_run(pushed), at(7))
+    assert [each.merged for each in (await automation_level.load_facts(database, 10)).runs] == [True]
 
 
 async def test_an_author_who_merges_decides_nothing_about_the_verdict(database: Database) -> None:
@@ -180,7 +183,11 @@ async def test_decisions_are_those_of_people_about_changes(database: Database) -
         gate("human_review", "void", 9),
         gate("human_review", "waiting", 10),
         gate("human_review", "approved", 11, repository=11),
+        gate("of_notes", "approved", 13),
+        gate("of_notes", "rejected", 14),
     ]
+    for each in gates[-2:]:
+        each.decision = {"weightless": True}
     await keep(database, [merged, against, *gates])
     await automation_level.record_decision(database, as_run(merged), True, CAROL, at(3))
     await automation_level.record_decision(database, as_run(merged), True, CAROL, at(4))  # the same again
@@ -191,6 +198,7 @@ async def test_decisions_are_those_of_people_about_changes(database: Database) -
         HumanDecision(at(3), True, CAROL.id),
         HumanDecision(at(5), False),
         HumanDecision(at(12), False, CAROL.id),
+        HumanDecision(at(14), False),
     ]
 
 
@@ -207,6 +215,8 @@ async def test_a_level_is_changed_once_and_told(database: Database) -> None:
     await keep(database, [run(count) for count in range(1, 60)])
     for count in range(1, 40):
         await automation_level.record_decision(database, as_run(run(count)), True, (ALICE, CAROL)[count % 2], at(count))
+    for count in range(40, 60):
+        await automation_level.record_merge(database, as_run(run(count)), at(count))
     known = await automation_level.load_facts(database, 10)
     verdict = evaluate(known, Ladder(), at(100))
     assert (verdict.level, verdict.move) == (2, LevelChange.rises)

@@ -300,7 +300,7 @@ def test_a_share_that_does_not_count_yet_says_so() -> None:
 def test_the_reason_names_what_is_missing() -> None:
     verdict = evaluate(LadderFacts(runs=_runs(49), decisions=_build_approvals(10)), ANY, _at(50))
     assert verdict.reason.text == (
-        "Level 1 stays; level 2 is not met: 49 completed runs, at least 50 needed; "
+        "Level 1 stays; level 2 is not met: 49 completed runs of merged pull requests, at least 50 needed; "
         "approval rate 65.1 %, at least 80 % needed"
     )
     assert [child.code for child in verdict.reason.children] == [
@@ -436,3 +436,17 @@ def test_the_reason_names_level_and_rule() -> None:
 def test_a_change_of_high_or_unknown_risk_is_not_corrected(risk: RiskLevel | None) -> None:
     verdict = allows(4, Action.auto_fix, replace(CALM, risk=risk))
     assert (verdict.allowed, verdict.rule) == (False, "ladder.moderate_risk")
+
+
+def test_pull_requests_that_were_not_merged_raise_nothing() -> None:
+    runs = _runs(60)
+    facts = LadderFacts(runs=[replace(run, merged=False) for run in runs], decisions=_build_approvals(60))
+    assert evaluate(facts, ANY, _at(100)).move is LevelChange.stays
+    assert evaluate(replace(facts, runs=runs), ANY, _at(100)).move is LevelChange.rises
+
+
+def test_pull_requests_that_were_not_merged_hide_no_bad_result() -> None:
+    """Of the last 50 merged ones half of the findings were wrong, however many were opened and closed since."""
+    others = [replace(run, merged=False) for run in _runs(100, 0, first=51)]
+    facts = LadderFacts(level=2, runs=[*_runs(50, 2, 1), *others], decisions=_build_approvals(60))
+    assert evaluate(facts, ANY, _at(200)).move is LevelChange.falls

@@ -1,6 +1,7 @@
 """The levels of the sandbox: limits, containment, and what is left afterwards."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 import subprocess
@@ -199,6 +200,18 @@ async def test_without_groups_to_lend_programs_run_all_the_same(sandbox: Sandbox
         assert bare.account is not None
         assert folder.stat().st_gid == bare.account.gid
         assert folder.stat().st_mode & 0o007 == 0
+
+
+@needs_root
+async def test_no_two_runs_share_a_group_while_one_is_free(sandbox: Sandbox) -> None:
+    few = Sandbox(sandbox.levels, sandbox.account, groups=find_groups()[:8])
+    for _ in range(2):  # what was lent is given back
+        with contextlib.ExitStack() as stack:
+            groups = [stack.enter_context(few.folder()).stat().st_gid for _ in range(8)]
+            assert len(set(groups)) == 8
+            assert few.account is not None
+            with few.folder() as one_more:
+                assert one_more.stat().st_gid == few.account.gid
 
 
 async def test_a_child_that_keeps_the_pipes_does_not_hold_us(sandbox: Sandbox) -> None:

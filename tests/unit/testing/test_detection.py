@@ -6,12 +6,12 @@ import pytest
 
 from agents.testing.command_detection import (
     DetectedCommands,
-    ProjectCommand,
     build_retry,
     detect,
     is_missing,
     narrow_command,
 )
+from agents.testing.runners import ProjectCommand, RepositoryFacts, list_runners
 from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
 from domain.runs.testing import CaseOutcome, CommandResult, Framework
@@ -21,10 +21,12 @@ REPORTS = "-o junit_family=xunit1 --junit-xml=/r/junit.xml --continue-on-collect
 COVERAGE = "--cov --cov-branch --cov-report=xml:/r/coverage.xml"
 
 
-NODE = (
-    "test: node --test --test-reporter=spec --test-reporter-destination=stdout --test-reporter=junit "
-    "--test-reporter-destination=/r/junit.xml"
+VITEST = (
+    "test: npx --no-install vitest run --reporter=default --reporter=json --outputFile.json=/r/vitest.json "
+    "--includeTaskLocation"
 )
+MOCHA = "--reporter json --reporter-option output=/r/mocha.json"
+JEST = "test: npx --no-install jest --ci --json --outputFile=/r/jest.json --testLocationInResults"
 
 
 def detect_commands(manifests: dict[str, str], *paths: str, **configured: object) -> DetectedCommands:
@@ -76,30 +78,63 @@ PYTEST = {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]
         (
             package("vitest", "vitest"),
             [],
-            ["test: npx --no-install vitest run --reporter=default --reporter=junit --outputFile.junit=/r/junit.xml"],
+            [VITEST],
             Framework.vitest,
         ),
         (
-            package("jest", "jest", "jest-junit"),
+            package("cross-env TZ=UTC jest --runInBand"),
             [],
-            ["test: npx --no-install jest --ci --reporters=default --reporters=jest-junit"],
+            [JEST.replace("--json", "--runInBand --json")],
             Framework.jest,
         ),
-        (package("jest", "jest"), [], ["test: npx --no-install jest --ci"], Framework.jest),
+        (package("jest", "jest"), [], [JEST], Framework.jest),
         (package("tsc && mocha"), ["package-lock.json"], ["test: npm test"], Framework.other),
         (
             package("node --test"),
             [],
-            [NODE],
+            ["test: node --test"],
             Framework.node,
         ),
         (
             {"go.mod": "module example.com/m\n"},
             ["a.go", "a_test.go"],
-            ["build: go build ./...", "lint: go vet ./...", "test: go test ./..."],
+            ["build: go build ./...", "lint: go vet ./...", "test: go test -v ./..."],
             Framework.go,
         ),
-        ({"Cargo.toml": "[package]\n"}, ["src/lib.rs"], ["build: cargo build", "test: cargo test"], Framework.cargo),
+        (
+            {"Cargo.toml": "[package]\n"},
+            ["src/lib.rs"],
+            ["build: cargo build", "test: cargo test --no-fail-fast"],
+            Framework.cargo,
+        ),
+        (
+            package("mocha -r ts-node/register 'test/**/*.ts'"),
+            [],
+            [f"test: npx --no-install mocha -r ts-node/register {MOCHA} 'test/**/*.ts'"],
+            Framework.mocha,
+        ),
+        ({"pom.xml": ""}, ["mvnw"], ["test: ./mvnw -B test"], Framework.maven),
+        ({"build.gradle": ""}, [], ["test: gradle --continue test"], Framework.gradle),
+        (
+            {"Gemfile": ""},
+            ["Gemfile.lock", "spec/a_spec.rb"],
+            ["test: bundle exec rspec --format documentation --format json --out /r/rspec.json"],
+            Framework.rspec,
+        ),
+        ({}, ["test/test_a.rb"], ["test: ruby -Ilib -Itest test/test_a.rb -v"], Framework.minitest),
+        (
+            {"composer.json": "phpunit/phpunit"},
+            ["phpunit.xml", "tests/ATest.php"],
+            ["test: vendor/bin/phpunit --log-junit /r/junit.xml"],
+            Framework.phpunit,
+        ),
+        ({}, ["test/a.bats"], ["test: bats --report-formatter junit --output /r test/a.bats"], Framework.bats),
+        (
+            {},
+            ["a.sln", "ATests.cs"],
+            ["test: dotnet test --logger 'trx;LogFileName=dotnet.trx' --results-directory /r"],
+            Framework.dotnet,
+        ),
         ({"Makefile": "all:\n\ntest: all\n\t./run\n"}, [], ["test: make test"], Framework.other),
     ],
 )
@@ -167,8 +202,15 @@ def test_what_has_to_be_fetched_is_set_up_only_with_a_network() -> None:
     )
 
 
-PY = ProjectCommand(kind="test", words=("python3", "-m", "pytest"), framework=Framework.pytest)
-GO = ProjectCommand(kind="test", words=("go", "test", "./..."), framework=Framework.go)
+KNOWN = RepositoryFacts(["tests/test_a.py", "z_test.go", "b_spec.rb", "a_test.rb"], {**PYTEST, "go.mod": "module m\n"})
+PYTEST_LINE = f"python3 -m pytest {REPORTS}"
+
+
+def build_all(framework: Framework) -> ProjectCommand:
+    return next(each for each in list_runners(KNOWN) if each.framework is framework).build((), "/r")
+
+
+PY, GO = build_all(Framework.pytest), build_all(Framework.go)
 
 
 def build_selection(*tests: str) -> Selection:
@@ -178,36 +220,39 @@ def build_selection(*tests: str) -> Selection:
 @pytest.mark.parametrize(
     ("given", "selection", "expected"),
     [
-        (PY, build_selection("tests/test_a.py", "b.test.ts"), "python3 -m pytest tests/test_a.py"),
+        (PY, build_selection("tests/test_a.py", "b.test.ts"), f"{PYTEST_LINE} tests/test_a.py"),
         (PY, build_selection("b.test.ts"), None),
-        (PY, build_selection(*(f"test_{n}.py" for n in range(501))), "python3 -m pytest"),
-        (PY, build_selection("-p evil/test_a.py"), "python3 -m pytest"),
-        (PY, Selection(runs_all=True, reason="All."), "python3 -m pytest"),
-        (PY.model_copy(update={"is_configured": True}), build_selection("test_a.py"), "python3 -m pytest"),
-        (GO, build_selection("a/x_test.go", "a/y_test.go", "z_test.go"), "go test ./ ./a"),
+        (PY, build_selection(*(f"test_{n}.py" for n in range(501))), f"{PYTEST_LINE}"),
+        (PY, build_selection("-p evil/test_a.py"), f"{PYTEST_LINE}"),
+        (PY, Selection(runs_all=True, reason="All."), f"{PYTEST_LINE}"),
+        (PY.model_copy(update={"is_configured": True}), build_selection("test_a.py"), f"{PYTEST_LINE}"),
+        (GO, build_selection("a/x_test.go", "a/y_test.go", "z_test.go"), "go test -v . ./a"),
         (ProjectCommand(kind="test", words=("make", "test")), build_selection("test_a.py"), "make test"),
     ],
 )
 def test_only_the_chosen_tests_are_named(given: ProjectCommand, selection: Selection, expected: str | None) -> None:
-    found = narrow_command(given, selection)
+    found = narrow_command(given, selection, KNOWN)
     assert (found and found.line) == expected
 
 
 def test_a_file_that_could_not_be_collected_is_run_again_by_its_name() -> None:
     failed = [case("tests/unit/test_a.py::tests.unit.test_a", CaseOutcome.error, path="tests/unit/test_a.py")]
-    assert build_retry(PY, failed, Selection(runs_all=True, reason="")).line == "python3 -m pytest tests/unit/test_a.py"
+    assert (
+        build_retry(PY, failed, Selection(runs_all=True, reason=""), KNOWN).line
+        == f"{PYTEST_LINE} tests/unit/test_a.py"
+    )
 
 
 def test_failed_tests_are_run_again_by_their_ids() -> None:
     failed = [case("tests/test_a.py::test_x[1]", CaseOutcome.failed, path="tests/test_a.py")]
     selected = build_selection("tests/test_a.py", "tests/test_b.py", "z_test.go")
-    assert build_retry(PY, failed, selected).line == "python3 -m pytest 'tests/test_a.py::test_x[1]'"
-    assert build_retry(PY, failed, selected).kind == build_retry(GO, failed, selected).kind == "retry"
+    assert build_retry(PY, failed, selected, KNOWN).line == f"{PYTEST_LINE} 'tests/test_a.py::test_x[1]'"
+    assert build_retry(PY, failed, selected, KNOWN).kind == build_retry(GO, failed, selected, KNOWN).kind == "retry"
     assert (
-        build_retry(PY, [case("--co", CaseOutcome.failed)], selected).line
+        build_retry(PY, [case("--co", CaseOutcome.failed)], selected, KNOWN).line
         == f"{PY.line} tests/test_a.py tests/test_b.py"
     )
-    assert build_retry(GO, failed, selected).line == "go test ./"
+    assert build_retry(GO, failed, selected, KNOWN).line == "go test -v ."
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from agents.testing.cache_key import compute_key, describe_programs
-from agents.testing.command_detection import ProjectCommand
+from agents.testing.runners.runner import ProjectCommand
 from workspace.snapshot import SnapshotFile
 
 SETUP = ProjectCommand(kind="setup", words=("sh", "-c", "./bin/prepare && pip download -r requirements.txt"))

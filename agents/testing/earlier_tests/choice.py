@@ -1,0 +1,64 @@
+"""Chooses the earlier tests of a change: those it touches, and those that use what it touches beside them."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from agents.testing.earlier_tests.sides import is_of_tests
+
+Entry = tuple[str, str]
+"""The mode and the blob of a file, as git names them."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is laid over the new code, and which files of it are run.
+
+    :param overlay: path → the file as it was before; None if it was not there.
+    :param touched: files of tests that the change touches, the most telling first.
+    :param shared: what else of the tests' side it touches, without what it added.
+    """
+
+    overlay: Mapping[str, Entry | None]
+    touched: tuple[str, ...]
+    shared: tuple[str, ...]
+
+
+def choose(base: Mapping[str, Entry], head: Mapping[str, Entry], holds_tests: Callable[[str], bool]) -> Choice:
+    """The choice for two commits.
+
+    :param base: path → file, of everything before the change; :param head: after it.
+    :param holds_tests: whether a runner collects tests from a file of this path.
+    """
+    differing = sorted(path for path in {*base, *head} if base.get(path) != head.get(path) and is_of_tests(path))
+    before = [path for path in differing if path in base]
+    touched = [path for path in before if holds_tests(path)]
+    touched.sort(key=lambda path: (path in head, path))  # deleted ones tell most
+    shared = tuple(path for path in before if path not in set(touched))
+    added = tuple(path for path in differing if path not in base and not holds_tests(path))
+    return Choice({path: base.get(path) for path in differing}, tuple(touched), (*shared, *added))
+
+
+def find_users(shared: Collection[str], texts: Mapping[str, str]) -> list[str]:
+    """The files of tests that use what tests share: they name it, or it counts for all in its folder.
+
+    :param texts: path → content, of files of tests before the change.
+    """
+    return [path for path, text in texts.items() if any(_uses(path, text, each) for each in shared)]
+
+
+def _uses(path: str, text: str, shared: str) -> bool:
+    file = PurePosixPath(shared)
+    folder = str(file.parent)
+    if file.stem.split(".")[0] in text:
+        return True
+    holds_for_folder = (
+        file.name in _FOR_FOLDER or "config" in file.name or file.suffix in {".ini", ".toml", ".xml", ".snap"}
+    )
+    if not holds_for_folder:
+        return False
+    above = folder.removesuffix("/__snapshots__").removesuffix("/support")
+    return above == "." or path.startswith(f"{above}/")
+
+
+_FOR_FOLDER = frozenset({"conftest.py", "__init__.py", "spec_helper.rb", "rails_helper.rb", "test_helper.rb", ".rspec"})

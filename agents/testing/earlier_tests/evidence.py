@@ -1,0 +1,273 @@
+"""Collects the evidence for the earlier tests that do not pass on the new code, and judges each."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from agents.testing.earlier_tests.choice import Entry
+from agents.testing.earlier_tests.gone import GoneNames, name_for_people
+from agents.testing.earlier_tests.loading import cut_tests, find_error_lines, stub_names
+from agents.testing.earlier_tests.names import shorten
+from agents.testing.earlier_tests.outcomes import Evidence, SharedChange, judge
+from agents.testing.earlier_tests.reading import Reader, list_shared_changes
+from agents.testing.earlier_tests.running import FileRunner, Ran, Runners, find_version, list_passed
+from agents.testing.earlier_tests.texts import Version, find_stand_in
+from agents.testing.tester import Tester
+from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, Fate
+from domain.runs.testing import CaseOutcome, TestCase
+from workspace.commits import write_blob, write_tree
+
+_ROUNDS = 4  # in which files that cannot be loaded are cut
+_MOST_HEAD = 60  # files of head in which a test may have found another place
+_ON_BASE = "Without the change: {}"
+_NOT_LOADED = "{} cannot be loaded on the new code, and nothing that it names was seen to be gone: {}"
+_SKIPPED = "{} tests that passed before are skipped on the new code."
+_FLAKY = "{} tests came and went, on the new code or before it."
+_FAILED_BEFORE = "{} tests failed before the change, too."
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both sides of a change, and what is laid over its code.
+
+    :param old: the merge base; :param base: its files; :param new: the head; :param head: its files.
+    :param tree: head with :param overlay: on it.
+    :param moved: path at the merge base → at head, of renamed files.
+    :param runners: of the merge base; :param now: of head.
+    """
+
+    old: str
+    new: str
+    base: Mapping[str, Entry]
+    head: Mapping[str, Entry]
+    tree: str
+    overlay: Mapping[str, Entry | None]
+    moved: Mapping[str, str]
+    runners: Runners
+    now: Runners
+
+
+class Collector:
+    """Runs what did not pass again, elsewhere, and in parts.
+
+    :ivar not_run: why tests could not be run.
+    """
+
+    def __init__(
+        self, tester: Tester, runner: FileRunner, reader: Reader, sides: Sides, files: Sequence[str], first: Ran
+    ) -> None:
+        self.not_run = [*first.not_run]
+        self._tester = tester
+        self._runner = runner
+        self._reader = reader
+        self._sides = sides
+        self._files = files
+        self._tree = sides.tree
+        self._cases = dict(first.cases)
+        self._loading = dict(first.loading)
+        self._missing: defaultdict[str, dict[str, None]] = defaultdict(dict)  # path → names that its file needs
+        self._cut: dict[tuple[str, str], tuple[str, ...]] = {}  # path and name of a test → what it needs
+        self._versions: dict[str, list[Version]] = {}
+
+    async def collect(self) -> list[EarlierTest]:
+        """What each test came to."""
+        doubtful = self._list_doubtful()
+        if not doubtful:
+            return [_hold(case) for case in self._cases.values()]
+        sides = self._sides
+        gone = await GoneNames.of(self._reader, (sides.old, sides.new), sides.base, sides.head)
+        texts = await self._reader.read(sides.old, doubtful)
+        self._versions = await self._reader.find_versions(texts)
+        await self._load_in_parts(texts, gone)
+        await self._tester.tell("Running earlier tests on the code they were written for")
+        once, twice = await self._runner.repeat(sides.old, doubtful, sides.runners, 2)
+        self.not_run += [_ON_BASE.format(why) for why in once.not_run]
+        passed = list_passed(once) & list_passed(twice)
+        held = [case for case in self._cases.values() if case.outcome is CaseOutcome.passed]
+        failed = [name for name, case in self._cases.items() if case.outcome.is_bad and name in passed]
+        again = await self._runner.run(self._tree, doubtful, sides.runners) if failed else Ran()
+        doubts = {**self._cases, **once.cases}
+        for case in held:
+            doubts.pop(case.id, None)
+        evidence = [self._describe(case, passed, again, gone) for case in doubts.values()]
+        evidence = await self._find_places(evidence, gone)
+        told = [judge(each) for each in evidence if each.path]
+        self._explain(evidence, told, once)
+        return [*map(_hold, held), *(each for each in told if not _was_no_test(each, once))]
+
+    def _list_doubtful(self) -> list[str]:
+        bad = {case.path for case in self._cases.values() if case.outcome is not CaseOutcome.passed}
+        seen = {case.path for case in self._cases.values()}
+        return [path for path in self._files if path in bad or path in self._loading or path not in seen]
+
+    async def _load_in_parts(self, texts: Mapping[str, str], gone: GoneNames) -> None:
+        """Run files that cannot be loaded without what is gone from the program, as often as that helps."""
+        current = dict(texts)
+        overlay = dict(self._sides.overlay)
+        for _ in range(_ROUNDS):
+            edited = {path: self._edit(path, current[path], gone) for path in self._loading if path in current}
+            edited = {path: text for path, text in edited.items() if text != current[path]}
+            if not edited:
+                return
+            current.update(edited)
+            for path, text in edited.items():
+                mode = self._sides.base[path][0]
+                overlay[path] = (mode, await write_blob(self._tester.mirror.git, text.encode()))
+            self._tree = await write_tree(self._tester.mirror.git, self._sides.new, overlay)
+            ran = await self._runner.run(self._tree, list(self._loading), self._sides.runners)
+            self._loading = dict(ran.loading)
+            self._cases.update(ran.cases)
+
+    def _edit(self, path: str, text: str, gone: GoneNames) -> str:
+        """A file without what needs names that are gone; unchanged where none are seen to be."""
+        output = self._loading[path]
+        names = gone.verify(output)
+        lines = find_error_lines(path, output)
+        self._missing[path].update(dict.fromkeys(names))
+        known = tuple(self._missing[path]) or tuple(name for each in self._missing.values() for name in each)
+        if not known:
+            return text
+        stubbed = stub_names(path, text, known)
+        if stubbed != text or path.endswith((".py", ".js", ".mjs", ".cjs")):
+            return stubbed
+        tests = [each.test for each in self._versions.get(path, ())]
+        kept, cut = cut_tests(text, tests, lines)
+        for test in cut:
+            self._cut[path, test.name] = known
+        return kept
+
+    def _describe(self, case: TestCase, passed: set[str], again: Ran, gone: GoneNames) -> Evidence:
+        path = case.path or ""
+        before = find_version(case, self._versions.get(path, ()))
+        here = self._cases.get(case.id)
+        found = Evidence(
+            id=case.id,
+            path=path,
+            case=here,
+            again=again.cases.get(case.id),
+            passed_before=case.id in passed,
+            loading=self._loading.get(path, ""),
+            before=before,
+        )
+        if before is not None and (names := self._cut.get((path, before.test.name))):
+            return replace(found, loading="It was cut.", gone=name_for_people(names), is_named_gone=True)
+        named = gone.verify(found.output) if here is not None and here.outcome.is_bad else ()
+        missing = self._missing.get(path, {})
+        if before is not None and (here is None or here.outcome.is_bad):
+            code = "\n".join(before.lines)
+            named = (
+                *named,
+                *(name for name in missing if re.search(rf"(?<!\w){re.escape(shorten(name))}(?!\w)", code)),
+            )
+            if here is None and path in self._loading and not named:
+                named = tuple(name for name in missing if _is_whole(name, missing))
+        return replace(found, gone=name_for_people(tuple(dict.fromkeys(named))), is_named_gone=bool(named))
+
+    async def _find_places(self, evidence: Sequence[Evidence], gone: GoneNames) -> list[Evidence]:
+        """The evidence with what stands in the place of each test at head, and how that ends."""
+        open_ = [each for each in evidence if each.passed_before and each.case is not None and each.case.outcome.is_bad]
+        if not open_:
+            return [*evidence]
+        sides = self._sides
+        paths = {path for each in open_ for path in (each.path, sides.moved.get(each.path, ""))}
+        changed = [path for path in sides.head if sides.head[path] != sides.base.get(path) and sides.now.has(path)]
+        there = [path for path in dict.fromkeys([*sorted(paths), *changed]) if path in sides.head][:_MOST_HEAD]
+        after = await self._reader.find_versions(await self._reader.read(sides.new, there))
+        before = await self._reader.find_versions(await self._reader.read(sides.old, there))
+        known = {(path, each.test.name, each.test.groups) for path, tests in before.items() for each in tests}
+        fresh = [
+            each
+            for tests in after.values()
+            for each in tests
+            if (each.path, each.test.name, each.test.groups) not in known
+        ]
+        placed = {each.id: _place(each, after, fresh, sides.moved) for each in open_}
+        wanted = sorted({version.path for version in placed.values() if version is not None})
+        await self._tester.tell("Running what stands in the place of earlier tests")
+        now = await self._runner.run(sides.new, wanted, sides.now)
+        cases: defaultdict[Version, list[TestCase]] = defaultdict(list)
+        for case in now.cases.values():
+            version = find_version(case, after.get(case.path or "", ()))
+            if version is not None:
+                cases[version].append(case)
+        shared = await self._list_shared()
+        return [
+            await self._add_place(each, placed.get(each.id), cases, shared, gone) if each.id in placed else each
+            for each in evidence
+        ]
+
+    async def _add_place(
+        self,
+        found: Evidence,
+        after: Version | None,
+        cases: Mapping[Version, Sequence[TestCase]],
+        shared: Sequence[SharedChange],
+        gone: GoneNames,
+    ) -> Evidence:
+        now = tuple(cases.get(after, ())) if after is not None else ()
+        own = [case for case in now if case.id == found.id]
+        placed = replace(found, after=after, now=tuple(own) or now, shared=shared)
+        is_there = any(case.outcome is not CaseOutcome.skipped for case in now)
+        if found.before is not None and not placed.gone and not is_there:
+            return replace(placed, gone=await gone.find_in(found.before, after))
+        return placed
+
+    async def _list_shared(self) -> Sequence[SharedChange]:
+        """How the change touches what tests share."""
+        sides = self._sides
+        paths = [path for path in sides.overlay if not sides.runners.has(path) and not sides.now.has(path)]
+        before, after = await self._reader.read(sides.old, paths), await self._reader.read(sides.new, paths)
+        return list_shared_changes([path for path in paths if path in before or path in after], before, after)
+
+    def _explain(self, evidence: Sequence[Evidence], told: Sequence[EarlierTest], once: Ran) -> None:
+        """Say why the unknown ones are unknown."""
+        unknown = [found for found, test in zip(evidence, told, strict=False) if test.outcome is EarlierOutcome.unknown]
+        for path, output in self._loading.items():
+            if any(each.path == path and each.passed_before for each in unknown):
+                last = next((line for line in reversed(output.strip().split("\n")) if line.strip()), "")
+                self.not_run.append(_NOT_LOADED.format(path, last.strip()[:200]))
+        skipped = [each for each in unknown if each.passed_before and _is(each.case, CaseOutcome.skipped)]
+        flaky = [each for each in unknown if each.passed_before and each.case is not None and each not in skipped]
+        before = [each for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id))]
+        counted = ((_SKIPPED, skipped), (_FLAKY, flaky), (_FAILED_BEFORE, before))
+        self.not_run += [text.format(len(found)) for text, found in counted if found]
+
+
+def _place(
+    found: Evidence, after: Mapping[str, Sequence[Version]], fresh: Sequence[Version], moved: Mapping[str, str]
+) -> Version | None:
+    """What stands in the place of a test at head: the same name where it was, else what is new there and alike."""
+    if found.before is None:
+        return None
+    test = found.before.test
+    for path in (found.path, moved.get(found.path, "")):
+        same = [each for each in after.get(path, ()) if each.test.name == test.name]
+        exact = [each for each in same if each.test.groups == test.groups]
+        if exact or len(same) == 1:
+            return (exact or same)[0]
+    return find_stand_in(found.before, fresh)
+
+
+def _is_whole(name: str, missing: Iterable[str]) -> bool:
+    """Whether a file cannot be loaded at all for want of this: it is the only thing that is missing."""
+    return len(list(missing)) == 1 and bool(name)
+
+
+def _hold(case: TestCase) -> EarlierTest:
+    return EarlierTest(
+        id=case.id, path=case.path or "?", outcome=EarlierOutcome.holds, fate=Fate.rewritten, line=case.line
+    )
+
+
+def _is(case: TestCase | None, outcome: CaseOutcome) -> bool:
+    return case is not None and case.outcome is outcome
+
+
+def _is_bad(case: TestCase | None) -> bool:
+    return case is not None and case.outcome.is_bad
+
+
+def _was_no_test(test: EarlierTest, once: Ran) -> bool:
+    """Whether a test was skipped before, too."""
+    return test.outcome is EarlierOutcome.unknown and _is(once.cases.get(test.id), CaseOutcome.skipped)

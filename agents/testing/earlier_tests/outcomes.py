@@ -1,0 +1,180 @@
+"""Decides how each earlier test ended on the new code, from what its runs showed and what became of its text.
+
+A change that hides nothing must not be accused: ``lost`` is said only of what ran and failed twice, passed twice
+before, names nothing that is gone, and has nothing in its place that demands as much.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agents.testing.earlier_tests.names import misfits_call
+from agents.testing.earlier_tests.texts import (
+    Difference,
+    Version,
+    checks_less,
+    compare,
+    demands_something,
+    deselects,
+    evades_more,
+    find_failing_line,
+    keeps_literals,
+    quote,
+)
+from domain.paths import is_source
+from domain.runs.earlier_tests import LONGEST_LINE, EarlierOutcome, EarlierTest, Fate
+from domain.runs.testing import CaseOutcome, TestCase
+
+_OUTPUT = 2_000
+
+
+@dataclass(frozen=True)
+class SharedChange:
+    """How a change touches a file that tests share.
+
+    :param removed: its lines; :param added: those in their place.
+    """
+
+    path: str
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+
+    @property
+    def is_less(self) -> bool:
+        """Whether it checks less than it did, or keeps tests from failing."""
+        return is_source(self.path) and (checks_less(self.removed, self.added) or evades_more(self.removed, self.added))
+
+    @property
+    def deselects(self) -> bool:
+        """Whether it leaves tests out that it did not leave out before."""
+        return deselects(self.added) and not deselects(self.removed)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of one earlier test that did not pass on the new code.
+
+    :param id: of the test.
+    :param case: how it ended on the new code; None if it was not run.
+    :param again: how it ended there the second time.
+    :param passed_before: whether it passed each time on the code it was written for.
+    :param loading: what its file printed, where it could not be loaded.
+    :param before: its text; :param after: the text of what is in its place; None if nothing is.
+    :param now: how that ended at head.
+    :param gone: what the test names and the program has no more.
+    :param is_named_gone: whether its own error says that this is missing.
+    :param shared: what else of the tests' side is touched.
+    """
+
+    id: str
+    path: str
+    case: TestCase | None = None
+    again: TestCase | None = None
+    passed_before: bool = False
+    loading: str = ""
+    before: Version | None = None
+    after: Version | None = None
+    now: Sequence[TestCase] = ()
+    gone: tuple[str, ...] = ()
+    is_named_gone: bool = False
+    shared: Sequence[SharedChange] = field(default=())
+
+    @property
+    def output(self) -> str:
+        """What it printed on the new code."""
+        if self.case is None:
+            return self.loading
+        return self.case.details or self.case.message or self.loading
+
+
+def judge(found: Evidence) -> EarlierTest:
+    """How one test ended, and what became of it."""
+    line = None if found.before is None else find_failing_line(found.before, found.output)
+    fate = _find_fate(found)
+    outcome, difference = _decide(found, fate, line)
+    return EarlierTest(
+        id=found.id,
+        path=found.path,
+        line=line or (found.before.test.start if found.before else found.case.line if found.case else None),
+        outcome=outcome,
+        fate=fate,
+        demanded=_cut(difference.demanded or (quote(found.before, line) if found.before else ())),
+        now=_cut(difference.now),
+        output=found.output[-_OUTPUT:],
+        names=found.gone if outcome is EarlierOutcome.gone else (),
+        head_path=None if found.after is None else found.after.path,
+        head_line=None if found.after is None else found.after.test.start,
+    )
+
+
+def _cut(lines: Sequence[str]) -> tuple[str, ...]:
+    return tuple(line[:LONGEST_LINE] for line in lines if line.strip())
+
+
+def _find_fate(found: Evidence) -> Fate:
+    if found.after is None:
+        return Fate.removed
+    if found.now and all(case.outcome is CaseOutcome.skipped for case in found.now):
+        return Fate.skipped
+    if not found.now:
+        return Fate.removed  # its text is there, and nothing runs it
+    return Fate.surroundings if _is_same(found) else Fate.rewritten
+
+
+def _is_same(found: Evidence) -> bool:
+    return found.before is not None and found.after is not None and found.before.code == found.after.code
+
+
+def _decide(found: Evidence, fate: Fate, line: int | None) -> tuple[EarlierOutcome, Difference]:
+    none = Difference()
+    if not found.passed_before:
+        return EarlierOutcome.unknown, none
+    if found.case is None or not found.case.outcome.is_bad:
+        return (EarlierOutcome.gone if found.gone and found.loading else EarlierOutcome.unknown), none
+    if found.again is not None and not found.again.outcome.is_bad:
+        return EarlierOutcome.unknown, none
+    if any(case.outcome.is_bad for case in found.now):
+        is_hidden = _is_same(found) and any(each.deselects for each in found.shared)
+        return (EarlierOutcome.lost if is_hidden else EarlierOutcome.open), none
+    difference = none
+    if found.before is not None and found.after is not None:
+        difference = compare(found.before, found.after, line)
+    if found.gone and (fate in {Fate.removed, Fate.skipped} or found.is_named_gone):
+        is_other = (
+            found.before is not None and found.after is not None and not keeps_literals(found.before, found.after)
+        )
+        is_rewritten = fate is Fate.rewritten and is_other
+        return (EarlierOutcome.changed, difference) if is_rewritten else (EarlierOutcome.gone, none)
+    match fate:
+        case Fate.removed | Fate.skipped:
+            return EarlierOutcome.lost, none
+        case Fate.surroundings:
+            return _judge_surroundings(found)
+        case Fate.rewritten:
+            is_lost = difference.is_less or (found.after is not None and not demands_something(found.after))
+            is_lost = is_lost and not misfits_call(found.output)
+            return (EarlierOutcome.lost if is_lost else EarlierOutcome.changed), difference
+
+
+def _judge_surroundings(found: Evidence) -> tuple[EarlierOutcome, Difference]:
+    """Where the test itself is the same, what it shares with others decides whether it checks less."""
+    less = [each for each in found.shared if each.is_less]
+    told = less or [each for each in found.shared if each.removed or each.added]
+    chosen = next((each for each in told if _names_file(found.output, each.path)), told[0] if told else None)
+    if chosen is None:
+        return EarlierOutcome.lost, Difference()
+    difference = Difference(chosen.removed[:6], chosen.added[:6], bool(less))
+    is_lost = bool(less) and not misfits_call(found.output)
+    return (EarlierOutcome.lost if is_lost else EarlierOutcome.changed), difference
+
+
+def _names_file(output: str, path: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(path.rpartition('/')[2])}(?!\w)", output) is not None
+
+
+_ORDER = tuple(EarlierOutcome(name) for name in ("lost", "changed", "open", "gone", "unknown", "holds"))
+
+
+def sort_by_weight(tests: Sequence[EarlierTest]) -> list[EarlierTest]:
+    """The most telling first."""
+    return sorted(tests, key=lambda each: (_ORDER.index(each.outcome), each.path, each.line or 0, each.id))

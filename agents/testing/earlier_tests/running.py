@@ -1,0 +1,194 @@
+"""Runs files of tests on a tree, and says how each of their tests ended and what could not be loaded."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agents.testing.command_detection import is_missing
+from agents.testing.earlier_tests.choice import Entry
+from agents.testing.earlier_tests.names import find_missing
+from agents.testing.earlier_tests.reading import Reader
+from agents.testing.earlier_tests.texts import Version
+from agents.testing.runners.facts import MANIFESTS, RepositoryFacts
+from agents.testing.runners.runner import ProjectCommand, Runner
+from agents.testing.runners.table import list_runners
+from agents.testing.tester import Tester
+from domain.runs.testing import LONGEST_ID, CaseOutcome, CommandResult, Framework, TestCase
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How files of tests ended.
+
+    :param cases: id → how it ended, of tests and not of files that could not be loaded.
+    :param loading: path → what it printed, of the files that could not be loaded.
+    :param not_run: why some did not run, one sentence each.
+    """
+
+    cases: Mapping[str, TestCase] = field(default_factory=dict[str, TestCase])
+    loading: Mapping[str, str] = field(default_factory=dict[str, str])
+    not_run: tuple[str, ...] = ()
+
+
+_NOT_INSTALLED = "The program of `{}` is not installed here: let `commands.setup` install it."
+_TOO_LONG = "`{}` took too long and was ended: name a faster command, or fewer tests in one file."
+_NOT_BELIEVED = "`{}` ended with {}, although its report tells of no failure, so the report is not believed."
+_NO_REPORT = "`{}` ended without saying how its tests ended."
+
+
+def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
+    """What a command of tests showed of some files.
+
+    An exit status of zero is not believed where a case is bad; a case that no report tells proves nothing.
+    """
+    if is_missing(result):
+        return Ran(not_run=(_NOT_INSTALLED.format(result.line[:100]),))
+    if result.exit_status is None:
+        return Ran(not_run=(_TOO_LONG.format(result.line[:100]),))
+    if not result.is_successful and result.cases and not any(case.outcome.is_bad for case in result.cases):
+        return Ran(not_run=(_NOT_BELIEVED.format(result.line[:100], result.exit_status),))
+    tests = [case for case in result.cases if not stands_for_file(case) and not _names_whole_file(case, files)]
+    own = [_place(case, files) for case in tests]
+    cases = {case.id: case for case in own}
+    whole = [case for case in result.cases if stands_for_file(case) and case.path]
+    told = {case.path or "": case.details or case.message for case in whole}
+    loading = {path: text if find_missing(text) else result.output for path, text in told.items()}
+    seen = {case.path for case in cases.values()}
+    silent = [path for path in files if path not in seen and path not in loading]
+    if silent and not result.is_successful:
+        loading.update(dict.fromkeys(silent, result.output))
+    unproven = _NO_REPORT.format(result.line[:100]) if result.is_successful and not result.cases else ""
+    return Ran(cases, loading, (unproven,) if unproven and not result.has_no_tests else ())
+
+
+def _place(case: TestCase, files: Sequence[str]) -> TestCase:
+    """The case with its file, where its report does not tell it and only one was run."""
+    if case.path in files or len(files) != 1:
+        return case
+    name = case.id if case.id.startswith(files[0]) else f"{files[0]}::{case.id}"
+    return case.model_copy(update={"path": files[0], "id": name[:LONGEST_ID]})
+
+
+def _names_whole_file(case: TestCase, files: Sequence[str]) -> bool:
+    """Whether a failed case has the name of a file, as node:test calls one that it cannot load."""
+    return case.outcome.is_bad and case.id.endswith(tuple(f"{mark}{path}" for path in files for mark in ("/", "::")))
+
+
+_NOT_IMPORTED = "Failed to import test module"  # unittest says so of a file, as if that were a test
+
+
+def stands_for_file(case: TestCase) -> bool:
+    """Whether a case of a report stands for a whole file that could not be loaded."""
+    if not case.outcome.is_bad:
+        return False
+    if _NOT_IMPORTED in case.details:
+        return True
+    if not case.path:
+        return False
+    module = case.path.removesuffix(".py").replace("/", ".")
+    return case.id in {case.path, f"{case.path}::{module}", f"{case.path}::{case.path.rpartition('/')[2]}"}
+
+
+def find_version(case: TestCase, versions: Sequence[Version]) -> Version | None:
+    """The text of a test, by the name that its runner has for it."""
+    name = re.sub(r"\[.*\]$", "", case.id, flags=re.DOTALL)
+    squashed = _squash(name)
+    parts = [_squash(part) for part in re.split(r"::| › | > |/|#|\\|\.(?=\w+$)| — |\(|::", name)]
+    rated = [(_rate(each, squashed, parts, case), each) for each in versions]
+    best = max(rated, key=lambda pair: pair[0], default=None)
+    return best[1] if best is not None and best[0] > 0 else None
+
+
+def _rate(version: Version, name: str, parts: Sequence[str], case: TestCase) -> float:
+    own = _squash(version.test.name)
+    if not own:
+        return 0
+    matches = own in parts or name.endswith(own) or _matches_template(version.test.name, case.id)
+    if not matches:
+        return 0
+    around = sum(_squash(group) in name for group in version.test.groups)
+    is_at = case.line is not None and version.test.start <= case.line <= version.test.end
+    return 1 + len(own) / 1_000 + around / 10 + is_at
+
+
+def _matches_template(title: str, name: str) -> bool:
+    """Whether a name may come from a title with places for values, such as ``adds %d`` or ``adds ${a}``."""
+    if not re.search(r"%[a-z#$]|\$\{?\w|#\{", title):
+        return False
+    parts = [re.escape(part) for part in re.split(r"%[a-z#$]|\$\{[^}]*\}|\$\w+(?:\.\w+)*|#\{[^}]*\}", title)]
+    return re.search(".{0,200}".join(parts) + "$", name, re.DOTALL) is not None
+
+
+def _squash(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).lower()
+
+
+def list_passed(ran: Ran) -> set[str]:
+    """The ids of the tests that passed."""
+    return {name for name, case in ran.cases.items() if case.outcome is CaseOutcome.passed}
+
+
+class Runners:
+    """Which runner collects tests from which file of one commit."""
+
+    def __init__(self, facts: RepositoryFacts) -> None:
+        self._runners = list_runners(facts)
+
+    @classmethod
+    async def of(cls, reader: Reader, commit: str, files: Mapping[str, Entry]) -> "Runners":
+        """The runners of a commit."""
+        return cls(RepositoryFacts(files, await reader.read(commit, [path for path in MANIFESTS if path in files])))
+
+    def find(self, path: str) -> Runner | None:
+        """The runner that collects tests from a file."""
+        return next((runner for runner in self._runners if runner.owns(path)), None)
+
+    def has(self, path: str) -> bool:
+        """Whether a runner collects tests from a file."""
+        return self.find(path) is not None
+
+    def build(self, files: Sequence[str], results: str) -> list[tuple[ProjectCommand, list[str]]]:
+        """The commands for some files, each with the files that it runs."""
+        owned = [(runner, [path for path in files if self.find(path) is runner]) for runner in self._runners]
+        parts = [(runner, each) for runner, part in owned if part for each in _divide(runner, part)]
+        return [(runner.build(part, results), part) for runner, part in parts]
+
+
+def _divide(runner: Runner, files: list[str]) -> list[list[str]]:
+    """Files for one command each; the report of node:test does not say which file a test is in."""
+    return [[path] for path in files] if runner.framework is Framework.node else [files]
+
+
+class FileRunner:
+    """Runs files of tests in fresh checkouts.
+
+    :ivar seconds: of the sandbox, so far.
+    """
+
+    def __init__(self, tester: Tester) -> None:
+        self._tester = tester
+        self.seconds = 0.0
+
+    async def run(self, tree: str, files: Sequence[str], runners: Runners) -> Ran:
+        """Run files once."""
+        return (await self.repeat(tree, files, runners, 1))[0]
+
+    async def repeat(self, tree: str, files: Sequence[str], runners: Runners, times: int) -> list[Ran]:
+        """Run files several times in one checkout."""
+        if not files:
+            return times * [Ran()]
+        own = [part for _, part in runners.build(files, "")]
+        run = await self._tester.run_commands(
+            tree, lambda results: times * [command for command, _ in runners.build(files, results)]
+        )
+        self.seconds += sum(each.seconds for each in run.commands)
+        if run.not_run:
+            return times * [Ran(not_run=(run.not_run,))]
+        read = [read_result(result, part) for result, part in zip(run.commands, times * own, strict=True)]
+        return [_join(read[start : start + len(own)]) for start in range(0, len(read), len(own))]
+
+
+def _join(parts: Sequence[Ran]) -> Ran:
+    cases = {name: case for part in parts for name, case in part.cases.items()}
+    loading = {path: output for part in parts for path, output in part.loading.items()}
+    return Ran(cases, loading, tuple(why for part in parts for why in part.not_run))

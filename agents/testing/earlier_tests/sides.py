@@ -1,0 +1,31 @@
+"""Which side of a repository a file is on: that of its program, or that of its tests with all they need."""
+
+import re
+
+from domain.paths import is_test
+
+_SHARED = re.compile(
+    r"(^|/)(conftest\.py|__snapshots__/|__fixtures__/|__mocks__/|testdata/|fixtures?/|test[-_]?(utils?|helpers?|support)\b)"
+    r"|\.snap$|(^|/)(spec|rails|test)_helper\.rb$",
+    re.IGNORECASE,
+)
+_SETTINGS = re.compile(
+    r"(^|/)(\.?pytest\.ini|tox\.ini|(jest|vitest|karma|ava|playwright)\.(config|setup)[^/]*|\.mocharc[^/]*|\.jasmine[^/]*"
+    r"|phpunit\.xml(\.dist)?|\.rspec|\.coveragerc|testng\.xml|[^/]*\.runsettings|nextest\.toml)$"
+)
+_OF_TESTS = re.compile(
+    r"(^|/)([^/]*[.-]?Tests?|[tT]|specs|e2e)/|(^|/)[^/]+(Tests?|Spec|IT|TestCase)\.(java|kt|cs|php|scala|swift)$|\.bats$"
+)
+_DOCUMENT = re.compile(r"\.(md|rst|adoc)$", re.IGNORECASE)
+
+
+def is_setting(path: str) -> bool:
+    """Whether only runners of tests read this file, to know what and how to run."""
+    return _SETTINGS.search(path) is not None
+
+
+def is_of_tests(path: str) -> bool:
+    """Whether a file is a test, or something that only tests need: a helper, fixture, snapshot or setting."""
+    if _DOCUMENT.search(path):
+        return False
+    return is_test(path) or any(each.search(path) for each in (_SHARED, _OF_TESTS)) or is_setting(path)

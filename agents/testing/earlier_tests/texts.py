@@ -1,0 +1,256 @@
+"""Compares a test with what stands in its place: what it demanded, what is demanded now, and whether that is less."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import IntEnum
+
+from agents.syntax.tests import TestText
+
+_SHOWN = 6
+"""Lines of a test that are shown."""
+_ALIKE = 0.5
+_DESELECTS = re.compile(
+    r"ignore|deselect|exclude|skip|testpaths|norecursedirs|python_(files|functions|classes)|testMatch|testRegex|"
+    r"PathPattern|(^|[\s\"'=])-[km]\b|--(grep|tag|filter|pattern)|\bonly\b|items",
+    re.IGNORECASE,
+)
+_FRAMEWORK = frozenset(
+    [
+        "def",
+        "test",
+        "it",
+        "describe",
+        "expect",
+        "assert",
+        "self",
+        "func",
+        "t",
+        "testing",
+        "function",
+        "async",
+        "await",
+        "const",
+        "let",
+        "var",
+        "return",
+        "should",
+        "to",
+        "be",
+        "eq",
+        "equal",
+        "import",
+        "from",
+        "class",
+        "public",
+        "void",
+        "fn",
+        "assert_eq",
+        "end",
+        "do",
+        "toBe",
+        "toEqual",
+        "assertEqual",
+        "assertEquals",
+        "require",
+        "true",
+        "false",
+        "none",
+        "null",
+        "nil",
+        "not",
+        "is",
+        "in",
+        "if",
+        "else",
+        "for",
+        "with",
+        "as",
+        "new",
+        "this",
+        "then",
+    ]
+)
+_WORD = re.compile(r"\w+")
+_CHECK = re.compile(
+    r"assert|expect|should|\brequire\b|\bcheck\b|verif|raises|throws?\b|\bfail|must|t\.(Error|Fatal)|\[\[? |\bis\(|"
+    r"\bok\(|snapshot|matches|\bEnsure|panic",
+    re.IGNORECASE,
+)
+_EXACT = re.compile(
+    r"==|!=|toBe\(|equal|eql?\b|assert_eq|\bsame\b|IsEqual|EqualTo|raises|throws?\b|toThrow|panic|match|snapshot|contain|"
+    r"include|\bin\b|startswith|endswith|calledwith|called_with|have_attributes|\bbe [(:\d]|shouldBe|deepStrict|status|"
+    r"\bcalled\b|count|length|-eq",
+    re.IGNORECASE,
+)
+_WEAK = re.compile(
+    r"is not None|not\.?to\.?be_?(nil|null|undefined)|toBeDefined|toBeTruthy|NotNull|not_nil|NotNil|isinstance|"
+    r"InstanceOf|instance_of|be_a\b|be_truthy|is_some|is_ok|assertTrue\(\s*[\w.]+\([^=<>]*\)\s*\)|typeof|"
+    r"!= (None|null|nil|undefined)\b|\bAny\(|anything\(|is_a\b|ANY\b|not_to raise|DoesNotThrow|does_not_raise|"
+    r"doesNotThrow|not\.toThrow",
+    re.IGNORECASE,
+)
+_VACUOUS = re.compile(
+    r"assert\w*[\s(!]+(True|true|1)\s*[,);]*\s*$|\bor (True|1)\b|\|\|\s*true\b|expect\((true|1)\)|"
+    r"(?P<one>[\w.\"']+(\([^()]*\))?)\s*==\s*(?P=one)(?![\w.(\[])|assert\w*\(\s*(?P<same>[\w.\"']+)\s*,\s*(?P=same)\s*[,)]"
+)
+_EVADES = re.compile(
+    r"monkeypatch|\bmock|patch\(|patch\.|setattr\(|\bstub|spyOn|sinon|allow\(|defineProperty|sys\.modules|\bMagicMock|"
+    r"^\s*(try|except|rescue|catch)\b|\btry\s*[:{]|suppress\(|\bcatch\b|^\s*return\s*;?$|skip|xfail|"
+    r"\bif (False|false|0)\b|todo\(|\.fails\b|pending|Ignore|Disabled|\bprototype\.\w+\s*=|collect_ignore|deselect|"
+    r"pytest_\w+\(|"
+    r"^\s*[A-Za-z_][\w.]*\.\w+ = (lambda|function|\()",
+    re.IGNORECASE | re.MULTILINE,
+)
+_COMMENT = re.compile(r"^\s*(#(?!\[)|//|\*|/\*)")
+
+
+class _Strength(IntEnum):
+    nothing = 0
+    weak = 1
+    exact = 2
+
+
+@dataclass(frozen=True)
+class Version:
+    """One test as a file has it.
+
+    :param lines: its own, with what stands above it.
+    """
+
+    path: str
+    test: TestText
+    lines: tuple[str, ...]
+
+    @property
+    def code(self) -> list[str]:
+        """The lines that say something, without layout."""
+        return [" ".join(line.split()) for line in self.lines if line.strip() and not _COMMENT.match(line)]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How a test differs from what stands in its place.
+
+    :param demanded: what it demanded and is not there any more; :param now: what stands there.
+    :param is_less: whether that demands less, or keeps the test from failing.
+    """
+
+    demanded: tuple[str, ...] = ()
+    now: tuple[str, ...] = ()
+    is_less: bool = False
+
+
+def list_versions(path: str, text: str, tests: Sequence[TestText]) -> list[Version]:
+    """The tests of a file with their lines."""
+    lines = text.split("\n")
+    return [Version(path, each, tuple(lines[each.start - 1 : each.end])) for each in tests]
+
+
+def find_failing_line(version: Version, output: str) -> int | None:
+    """The line of a test at which it failed, from 1 within the file, by the last place in it that its output names."""
+    name = re.escape(version.path.rpartition("/")[2])
+    places = re.finditer(rf"{name}[\"']?(?:[:(]|,? line )(\d{{1,7}})", output)
+    inside = [line for line in (int(found[1]) for found in places) if version.test.start <= line <= version.test.end]
+    return inside[-1] if inside else None
+
+
+def quote(version: Version, line: int | None) -> tuple[str, ...]:
+    """The lines that demanded something: the failing one, else those that look like it."""
+    if line is not None:
+        return (version.lines[line - version.test.start].strip(),)
+    return tuple(each.strip() for each in version.lines if _CHECK.search(each) and not _COMMENT.match(each))[-_SHOWN:]
+
+
+def compare(before: Version, after: Version, failing: int | None) -> Difference:
+    """How two versions of a test differ.
+
+    :param failing: the line at which the first fails now, from 1 within its file.
+    """
+    old, new = _strip(before.lines), _strip(after.lines)
+    at = None if failing is None else failing - before.test.start
+    changes = [code for code in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if code[0] != "equal"]
+    hit = [code for code in changes if at is not None and code[1] <= at < code[2]]
+    chosen = hit or changes
+    removed = [line for _, start, end, _, _ in chosen for line in old[start:end] if line]
+    added = [line for _, _, _, start, end in chosen for line in new[start:end] if line]
+    demanded = (quote(before, failing) if failing is not None and not hit else ()) or ()
+    added_anywhere = [line for _, _, _, start, end in changes for line in new[start:end]]
+    evades = evades_more([line for code in changes for line in old[code[1] : code[2]]], added_anywhere)
+    shown_before = tuple(dict.fromkeys((*demanded, *_choose(removed))))[:_SHOWN]
+    is_less = evades or not added or (bool(hit) and _measure(added) < _measure(removed))
+    return Difference(shown_before, tuple(_choose(added))[:_SHOWN], is_less)
+
+
+def evades_more(removed: Sequence[str], added: Sequence[str]) -> bool:
+    """Whether lines that were added keep a test from failing: they replace the subject, skip, or catch."""
+    before = Counter(found[0].strip().lower() for line in removed for found in _EVADES.finditer(line))
+    after = Counter(found[0].strip().lower() for line in added for found in _EVADES.finditer(line))
+    return bool(after - before)
+
+
+def deselects(lines: Sequence[str]) -> bool:
+    """Whether settings or hooks leave tests out."""
+    return any(_DESELECTS.search(line) for line in lines)
+
+
+def checks_less(removed: Sequence[str], added: Sequence[str]) -> bool:
+    """Whether lines that took the place of others demand less than they did."""
+    return _measure(added) < _measure(removed)
+
+
+def measure_likeness(one: Version, other: Version) -> float:
+    """How much two tests say the same, from 0 to 1, whatever framework or name they have."""
+    first, second = _count_words(one), _count_words(other)
+    if not first or not second:
+        return 0.0
+    alike = 2 * sum((first & second).values()) / (first.total() + second.total())
+    return max(alike, 0.8 * len(first.keys() & second.keys()) / len(first))
+
+
+def find_stand_in(test: Version, candidates: Sequence[Version]) -> Version | None:
+    """The test that took the place of one that is not there any more: its name or what it says is alike."""
+    rated = [(measure_likeness(test, each) + 0.2 * (each.test.name == test.test.name), each) for each in candidates]
+    best = max(rated, key=lambda pair: pair[0], default=None)
+    return best[1] if best is not None and best[0] >= _ALIKE else None
+
+
+def demands_something(version: Version) -> bool:
+    """Whether a test can fail at an assertion of its own."""
+    return _measure(_strip(version.lines)) is not _Strength.nothing
+
+
+def keeps_literals(before: Version, after: Version) -> bool:
+    """Whether all values and texts of a test are still in it, so that only names in it changed."""
+    literals = re.compile(r"\"[^\"]*\"|'[^']*'|(?<![\w.])\d[\w.]*")
+    old, new = (
+        Counter(found[0] for line in each.code for found in literals.finditer(line)) for each in (before, after)
+    )
+    return not old - new
+
+
+def _count_words(version: Version) -> Counter[str]:
+    words = (word for line in version.code for word in _WORD.findall(line))
+    return Counter(word for word in words if word not in _FRAMEWORK and word != version.test.name)
+
+
+def _strip(lines: Sequence[str]) -> list[str]:
+    return [" ".join(line.split()) if not _COMMENT.match(line) else "" for line in lines]
+
+
+def _choose(lines: Sequence[str]) -> list[str]:
+    """The lines that demand something, else all."""
+    return [line for line in lines if _CHECK.search(line)] or [line for line in lines if line]
+
+
+def _measure(lines: Sequence[str]) -> _Strength:
+    strength = _Strength.nothing
+    text = [line for line in lines if line and not _COMMENT.match(line)]
+    for line in text:
+        if _VACUOUS.search(line) or not (_CHECK.search(line) or _EXACT.search(line)):
+            continue
+        is_weak = _WEAK.search(line) is not None or not _EXACT.search(line)
+        strength = max(strength, _Strength.weak if is_weak else _Strength.exact)
+    return strength

@@ -1,0 +1,66 @@
+"""What is known of a repository before anything of it runs: its files, and what its manifests say."""
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from typing import cast
+
+from agents.testing.test_selection import is_runnable
+
+MANIFESTS = (
+    *("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "go.mod", "Cargo.toml", "Makefile", "pom.xml"),
+    *("build.gradle", "build.gradle.kts", "Gemfile", "composer.json"),
+)
+_LARGEST = 1_000_000  # characters of a manifest that are read
+
+
+class RepositoryFacts:
+    """The files of a repository at one commit.
+
+    :param manifests: path → content, of the existing :data:`MANIFESTS`.
+    """
+
+    def __init__(self, paths: Collection[str], manifests: Mapping[str, str]) -> None:
+        self.paths = frozenset(paths)
+        self._manifests = {path: text[:_LARGEST] for path, text in manifests.items()}
+
+    def text(self, *names: str) -> str:
+        """The content of some manifests, one after the other."""
+        return "\n".join(self._manifests.get(name, "") for name in names)
+
+    def tests(self, *suffixes: str) -> list[str]:
+        """The files of tests that end so."""
+        return sorted(path for path in self.paths if path.endswith(suffixes) and is_runnable(path))
+
+    def find(self, pattern: re.Pattern[str]) -> list[str]:
+        """The files whose path matches anywhere."""
+        return sorted(path for path in self.paths if pattern.search(path))
+
+    def has_make_target(self, name: str) -> bool:
+        """Whether the Makefile can make it."""
+        return re.search(rf"^{name}\s*:(?!=)", self.text("Makefile"), re.MULTILINE) is not None
+
+    @cached_property
+    def scripts(self) -> Mapping[str, str]:
+        """The scripts of ``package.json``."""
+        return _texts(self._package, "scripts")
+
+    @cached_property
+    def packages(self) -> frozenset[str]:
+        """What ``package.json`` needs, to run or to develop."""
+        return frozenset({**_texts(self._package, "dependencies"), **_texts(self._package, "devDependencies")})
+
+    @cached_property
+    def _package(self) -> dict[str, object]:
+        try:
+            value = json.loads(self.text("package.json"))
+        except (ValueError, RecursionError):
+            return {}
+        return cast(dict[str, object], value) if isinstance(value, dict) else {}
+
+
+def _texts(table: Mapping[str, object], key: str) -> dict[str, str]:
+    value = table.get(key)
+    items = cast(dict[str, object], value).items() if isinstance(value, dict) else ()
+    return {name: text for name, text in items if isinstance(text, str)}

@@ -1,0 +1,143 @@
+"""Reads the reports that jest, vitest, mocha and rspec write as JSON."""
+
+import re
+from collections.abc import Iterator
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
+
+from agents.testing.runners.outcomes import Ended
+from domain.errors import ToolError
+from domain.runs.testing import CaseOutcome
+
+Value = TypeVar("Value", bound=BaseModel)
+_OUTCOMES = {"passed": CaseOutcome.passed, "failed": CaseOutcome.failed}
+
+
+class _Location(BaseModel):
+    line: float | None = None
+
+
+class _Camel(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class _JestTest(_Camel):
+    full_name: str
+    status: str
+    failure_messages: list[str] | None = None
+    location: _Location | None = None
+
+
+class _JestFile(_Camel):
+    name: str
+    status: str = ""
+    message: str | None = None
+    assertion_results: list[_JestTest] = []
+
+
+class _JestReport(_Camel):
+    test_results: list[_JestFile]
+
+
+def read_jest(document: bytes) -> Iterator[Ended]:
+    """The tests of jest, and of vitest, which writes the same."""
+    for file in _load(_JestReport, document).test_results:
+        if file.status == "failed" and not any(test.status == "failed" for test in file.assertion_results):
+            yield Ended(file.name, (), CaseOutcome.error, details=file.message or "")
+        for test in file.assertion_results:
+            details = "\n".join(test.failure_messages or ())
+            line = int(test.location.line) if test.location is not None and test.location.line else None
+            outcome = _OUTCOMES.get(test.status, CaseOutcome.skipped)
+            yield Ended(file.name, (test.full_name,), outcome, line, details=details)
+
+
+class _MochaError(_Camel):
+    message: str | None = None
+    stack: str | None = None
+
+
+class _MochaTest(_Camel):
+    full_title: str
+    file: str | None = None
+    err: _MochaError = _MochaError()
+
+
+class _MochaReport(_Camel):
+    passes: list[_MochaTest] = []
+    pending: list[_MochaTest] = []
+    failures: list[_MochaTest] = []
+
+
+def read_mocha(document: bytes) -> Iterator[Ended]:
+    """The tests of mocha, and its hooks that failed."""
+    report = _load(_MochaReport, document)
+    for tests, outcome in (
+        (report.passes, CaseOutcome.passed),
+        (report.pending, CaseOutcome.skipped),
+        (report.failures, CaseOutcome.failed),
+    ):
+        for test in tests:
+            said = test.err
+            yield Ended(test.file or "", (test.full_title,), outcome, None, said.message or "", said.stack or "")
+
+
+class _NodeTest(BaseModel):
+    file: str
+    names: list[str]
+    line: int | None
+    outcome: str
+    message: str
+    details: str
+
+
+def read_node(document: bytes) -> Iterator[Ended]:
+    """The tests of Node's own runner, by the reporter that Forge gives it: a line of JSON for each."""
+    for line in document.splitlines():
+        test = _load(_NodeTest, line)
+        last = test.names[-1] if test.names else ""
+        if last.startswith("/") and test.file in {"", last}:  # Node's stand-in for a file that ended badly
+            yield Ended(last, (), CaseOutcome.error, message=test.message, details=test.details)
+            continue
+        outcome = _OUTCOMES.get(test.outcome, CaseOutcome.skipped)
+        yield Ended(test.file, tuple(test.names), outcome, test.line, test.message, test.details)
+
+
+class _RspecException(BaseModel):
+    message: str | None = None
+    backtrace: list[str] | None = None
+
+
+class _RspecExample(BaseModel):
+    full_description: str
+    status: str
+    file_path: str = ""
+    line_number: int | None = None
+    exception: _RspecException | None = None
+
+
+class _RspecReport(BaseModel):
+    examples: list[_RspecExample]
+    messages: list[str] = []
+
+
+def read_rspec(document: bytes) -> Iterator[Ended]:
+    """The examples of rspec, and the files that it could not load."""
+    report = _load(_RspecReport, document)
+    for said in report.messages:
+        if named := re.search(r"An error occurred while loading (\S{1,500}?)\.?(\n|$)", said):
+            yield Ended(named[1], (), CaseOutcome.error, details=said)
+    for each in report.examples:
+        error = each.exception or _RspecException()
+        details = "\n".join([error.message or "", *(error.backtrace or ())[:20]])
+        outcome = _OUTCOMES.get(each.status, CaseOutcome.skipped)
+        name, line = each.full_description, each.line_number
+        yield Ended(each.file_path, (name,), outcome, line, (error.message or "").strip(), details)
+
+
+def _load(form: type[Value], document: bytes) -> Value:
+    try:
+        return form.model_validate_json(document)
+    except ValidationError:
+        raise ToolError("The report is not the JSON that this runner writes.") from None

@@ -1,0 +1,196 @@
+"""jest, vitest, mocha and Node's own runner, as the manifest and the scripts of a JavaScript repository name them."""
+
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from agents.testing.runners.facts import RepositoryFacts
+from agents.testing.runners.runner import ReportPlace, Runner, match_names, strip_path
+from domain.runs.testing import Framework
+
+_SOURCE = r"\.[cm]?[jt]sx?$"
+_NAMED_TESTS = re.compile(rf"(^|/)__tests__/.*{_SOURCE}|\.(test|spec){_SOURCE}")
+_NODE_TESTS = re.compile(r"(^|/)(test/.*|test|test[-_.][^/]*|[^/]*[-_.]test)\.[cm]?[jt]s$")
+_MOCHA_TESTS = re.compile(rf"(^|/)(tests?|specs?|__tests__)/.*{_SOURCE}|[-_.](test|spec){_SOURCE}")
+_IN_A_SHELL = re.compile(r"[|<>$`;()\n\\]|(?<!&)&(?!&)|\|\|")
+_TAKES_A_VALUE = frozenset({*"rcRtgfpu", "require", "config", "import", "loader", "project", "projects", "root", "env"})
+_TAKES_A_VALUE_TOO = frozenset({"timeout", "test-timeout", "testTimeout", "maxWorkers", "extension", "ui", "dir"})
+
+
+def list_node_runners(facts: RepositoryFacts) -> list[Runner]:
+    """The runners that a script ``test`` calls, and then those that are installed or configured."""
+    test = facts.scripts.get("test", "")
+    found: list[Runner] = []
+    for make, name, framework in _MAKERS:
+        scripts = [text for key, text in facts.scripts.items() if re.match(r"tests?\b|unit\b|mocha|jest|vitest", key)]
+        call = next((call for text in [test, *scripts] if (call := _find_call(text, name))), None)
+        if call is not None:
+            whole = _find_call(test, name)
+            reason = f"`package.json` has a script `test` ({framework.value})"
+            found.append(make(call, reason, whole is not None and whole.is_whole))
+        elif name in facts.packages or any(re.match(rf"\.?{name}(rc|\.config)\b", path) for path in facts.paths):
+            found.append(make(_Call(), f"`{name}` is among the packages of `package.json`", False))
+    return found
+
+
+@dataclass(frozen=True)
+class _Call:
+    """How a script calls a runner.
+
+    :param places: the files and patterns that it names, which give way to the files that Forge names.
+    :param is_whole: whether the script does nothing else.
+    """
+
+    options: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+    is_whole: bool = False
+
+
+def _find_call(script: str, name: str) -> _Call | None:
+    """How a script calls a runner; None if it does not, or only in ways that ask for a shell."""
+    if not script or _IN_A_SHELL.search(script):
+        return None
+    try:
+        parts = [shlex.split(part) for part in script.split("&&")]
+    except ValueError:
+        return None
+    for words in parts:
+        environment: list[tuple[str, str]] = []
+        rest = list(words)
+        while rest and (rest[0] in {"cross-env", "npx", "c8", "nyc", "env"} or re.match(r"[A-Za-z_]\w*=", rest[0])):
+            key, is_set, value = rest.pop(0).partition("=")
+            environment += [(key, value)] if is_set else []
+        program = rest[0].rpartition("/")[2] if rest else ""
+        if program == "node" and len(rest) > 1 and rest[1].endswith((f"/bin/{name}.js", f"/.bin/{name}")):
+            rest.pop(0)
+        elif program != name or (name == "node" and "--test" not in rest):
+            continue
+        return _read_options(rest[1:], tuple(environment), is_whole=len(parts) == 1)
+    return None
+
+
+def _read_options(words: Sequence[str], environment: tuple[tuple[str, str], ...], *, is_whole: bool) -> _Call:
+    options: list[str] = []
+    places: list[str] = []
+    for index, word in enumerate(words):
+        before = words[index - 1] if index else ""
+        takes = (
+            before.startswith("-") and "=" not in before and before.lstrip("-") in _TAKES_A_VALUE | _TAKES_A_VALUE_TOO
+        )
+        if word.startswith("-") or takes:
+            options.append(word)
+        else:
+            places.append(word)
+    return _Call(tuple(options), tuple(places), environment, is_whole)
+
+
+def _drop(options: Sequence[str], *names: str) -> tuple[str, ...]:
+    """The options without those that would keep running, measure, or report in another way."""
+    return tuple(word for word in options if word.partition("=")[0] not in names)
+
+
+def _make_jest(call: _Call, reason: str, is_whole: bool) -> Runner:
+    options = _drop(call.options, "--ci", "--json", "--watch", "--watchAll", "--coverage", "--silent")
+    report = ("--json", "--outputFile={results}/jest.json", "--testLocationInResults")
+    return Runner(
+        Framework.jest,
+        reason,
+        _NAMED_TESTS,
+        ("npx", "--no-install", "jest", "--ci", *options, *report),
+        ReportPlace(format="jest", file="jest.json"),
+        call.environment,
+        call.places,
+        lambda files, names: ("--runTestsByPath", *files, *(_flag("-t", names))),
+        is_whole=is_whole,
+    )
+
+
+def _make_vitest(call: _Call, reason: str, is_whole: bool) -> Runner:
+    options = _drop(call.options, "--run", "--watch", "--coverage", "--reporter")
+    places = tuple(word for word in call.places if word not in {"run", "watch", "dev"})
+    report = ("--reporter=default", "--reporter=json", "--outputFile.json={results}/vitest.json")
+    return Runner(
+        Framework.vitest,
+        reason,
+        _NAMED_TESTS,
+        ("npx", "--no-install", "vitest", "run", *options, *report, "--includeTaskLocation"),
+        ReportPlace(format="jest", file="vitest.json"),
+        call.environment,
+        places,
+        lambda files, names: (*files, *_flag("-t", names)),
+        is_whole=is_whole,
+    )
+
+
+def _make_mocha(call: _Call, reason: str, is_whole: bool) -> Runner:
+    options = _drop(call.options, "--watch", "-w", "--reporter")
+    report = ("--reporter", "json", "--reporter-option", "output={results}/mocha.json")
+    return Runner(
+        Framework.mocha,
+        reason,
+        _MOCHA_TESTS,
+        ("npx", "--no-install", "mocha", *options, *report),
+        ReportPlace(format="mocha", file="mocha.json"),
+        call.environment,
+        call.places,
+        lambda files, names: (*files, *_flag("--grep", names)),
+        is_whole=is_whole,
+    )
+
+
+_REPORTER = "data:text/javascript," + quote(
+    """export default async function* (events) {
+  const above = {};
+  for await (const { type, data } of events) {
+    const names = (above[data.file ?? ""] ??= []);
+    if (type === "test:start") names[data.nesting] = data.name;
+    if (type !== "test:pass" && type !== "test:fail") continue;
+    const error = data.details?.error, cause = error?.cause ?? error;
+    if (error?.failureType === "subtestsFailed" || data.details?.type === "suite" && !error) continue;
+    yield JSON.stringify({
+      file: data.file ?? "",
+      names: [...names.slice(0, data.nesting), data.name],
+      line: data.line ?? null,
+      outcome: error ? "failed" : data.skip !== undefined || data.todo !== undefined ? "skipped" : "passed",
+      message: String(cause?.message ?? cause ?? ""),
+      details: String(cause?.stack ?? cause ?? ""),
+    }) + "\\n";
+  }
+}"""
+)
+"""A reporter as the address of a module, because Node's own reports do not name files before version 22."""
+
+
+def _make_node(call: _Call, reason: str, is_whole: bool) -> Runner:
+    report = (
+        *("--test-reporter=spec", "--test-reporter-destination=stdout"),
+        *(f"--test-reporter={_REPORTER}", "--test-reporter-destination={results}/node.json"),
+    )
+    options = _drop(call.options, "--test", "--watch")
+    return Runner(
+        Framework.node,
+        reason,
+        _NODE_TESTS,
+        ("node", "--test", *options, *report),
+        ReportPlace(format="node", file="node.json"),
+        call.environment,
+        everything=call.places,
+        can_name=False,
+        is_whole=is_whole,
+        shown=shlex.join(("node", "--test", *options)),
+    )
+
+
+def _flag(option: str, names: Sequence[str]) -> tuple[str, ...]:
+    return (option, match_names([strip_path(name) for name in names])) if names else ()
+
+
+_MAKERS: tuple[tuple[Callable[[_Call, str, bool], Runner], str, Framework], ...] = (
+    (_make_vitest, "vitest", Framework.vitest),
+    (_make_jest, "jest", Framework.jest),
+    (_make_mocha, "mocha", Framework.mocha),
+    (_make_node, "node", Framework.node),
+)

@@ -1,0 +1,93 @@
+"""pytest and unittest, as a Python repository has them."""
+
+import re
+from collections.abc import Sequence
+from importlib.resources import files as resources
+
+from agents.testing.runners.facts import RepositoryFacts
+from agents.testing.runners.runner import Runner
+from domain.runs.testing import Framework
+
+PYTHON = ("pyproject.toml", "setup.cfg", "tox.ini")
+_PYTEST_SECTION = re.compile(r"^\[(tool\.pytest\b|tool:pytest\]|pytest\])", re.MULTILINE)
+_PYTEST_FILES = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|tests?)\.py$")
+_UNITTEST_FILES = re.compile(r"(^|/)(test[^/]*|[^/]*_test)\.py$")
+_SCRIPT = resources(__package__ or "").joinpath("unittest_report.py").read_text("utf-8")
+
+
+def find_pytest(facts: RepositoryFacts) -> Runner | None:
+    """pytest with reports, and with coverage by coverage.py if the repository uses that and not pytest's plug-in."""
+    if not facts.tests(".py") or not (sign := _explain_pytest(facts)):
+        return None
+    measured = ("-m", "coverage", "run", "--branch") if uses_coverage(facts) else ()
+    words = ("python3", *measured, "-m", "pytest", *build_pytest_options(facts, ()))
+    return Runner(Framework.pytest, sign, _PYTEST_FILES, words, select=_select_pytest)
+
+
+def uses_coverage(facts: RepositoryFacts) -> bool:
+    """Whether pytest is to be run by coverage.py."""
+    declared = facts.text(*PYTHON)
+    return "pytest-cov" not in declared and re.search(r"\bcoverage\b", declared) is not None
+
+
+def build_pytest_options(facts: RepositoryFacts, words: tuple[str, ...]) -> tuple[str, ...]:
+    """The options for reports; only the older family of JUnit names file and line.
+
+    A file that cannot be collected does not keep the others from being run.
+
+    :param words: that are there already.
+    """
+    report = ("-o", "junit_family=xunit1", "--junit-xml={results}/junit.xml", "--continue-on-collection-errors")
+    if "pytest-cov" not in facts.text(*PYTHON):
+        return report
+    chosen = any(word == "--cov" or word.startswith("--cov=") for word in words)
+    return (*report, *(() if chosen else ("--cov",)), "--cov-branch", "--cov-report=xml:{results}/coverage.xml")
+
+
+def _explain_pytest(facts: RepositoryFacts) -> str:
+    declared = facts.text(*PYTHON)
+    if _PYTEST_SECTION.search(declared):
+        return "because it is configured"
+    if named := next((path for path in ("pytest.ini", ".pytest.ini") if path in facts.paths), None):
+        return f"because there is a `{named}`"
+    if re.search(r"\bpytest\b", declared):
+        return "because a manifest names it"
+    has_conftest = any(path.rpartition("/")[2] == "conftest.py" for path in facts.paths)
+    return "because there is a `conftest.py`" if has_conftest else ""
+
+
+def _select_pytest(files: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Ids as they are; a file that could not be collected is named by its module in its own id."""
+    return tuple(dict.fromkeys(map(_name_for_pytest, names))) if names else tuple(files)
+
+
+def _name_for_pytest(name: str) -> str:
+    path, _, rest = name.partition("::")
+    return path if rest == path.removesuffix(".py").replace("/", ".") else name
+
+
+def find_unittest(facts: RepositoryFacts) -> Runner | None:
+    """unittest, run by a script of ours that writes the report."""
+    tests = facts.tests(".py")
+    if not tests:
+        return None
+    sign = f"because there are Python tests (as {tests[0]}) and no sign of pytest"
+    return Runner(
+        Framework.unittest,
+        sign,
+        _UNITTEST_FILES,
+        ("python3", "-c", _SCRIPT),
+        select=_select_unittest,
+        shown="python3 -m unittest",
+    )
+
+
+def _select_unittest(files: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Dotted names; a subtest is run with its test."""
+    return tuple(dict.fromkeys(map(_name_for_unittest, names))) if names else tuple(files)
+
+
+def _name_for_unittest(name: str) -> str:
+    path, *rest = name.split("::")
+    module = path.removesuffix(".py").replace("/", ".")
+    return ".".join([module, *(part.partition(" ")[0] for part in rest if part != module)])

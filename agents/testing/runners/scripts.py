@@ -1,0 +1,114 @@
+"""rspec, minitest, phpunit and bats."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from agents.testing.runners.facts import RepositoryFacts
+from agents.testing.runners.runner import ReportPlace, Runner, strip_path
+from domain.runs.testing import Framework
+
+_RSPEC_TESTS = re.compile(r"_spec\.rb$")
+_MINITEST_TESTS = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.rb$")
+_PHPUNIT_TESTS = re.compile(r"Test\.php$")
+_BATS_TESTS = re.compile(r"\.bats$")
+_REQUIRE = (
+    "files, given = ARGV.partition { |each| each.end_with?('.rb') }; ARGV.replace(given); "
+    "require 'minitest/autorun'; files.each { |each| require File.expand_path(each) }"
+)
+
+
+def _bundle(facts: RepositoryFacts) -> tuple[str, ...]:
+    return ("bundle", "exec") if "Gemfile.lock" in facts.paths else ()
+
+
+def find_rspec(facts: RepositoryFacts) -> Runner | None:
+    """rspec, by Bundler where the repository locks its gems."""
+    if not facts.find(_RSPEC_TESTS):
+        return None
+
+    def select(files: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+        return (*files, *(word for name in names for word in ("-e", strip_path(name))))
+
+    return Runner(
+        Framework.rspec,
+        "because there are specs",
+        _RSPEC_TESTS,
+        (*_bundle(facts), "rspec", "--format", "documentation", "--format", "json", "--out", "{results}/rspec.json"),
+        ReportPlace(format="rspec", file="rspec.json"),
+        select=select,
+    )
+
+
+def find_minitest(facts: RepositoryFacts) -> Runner | None:
+    """minitest, which says on its output how each test ended."""
+    tests = facts.find(_MINITEST_TESTS)
+    if not tests:
+        return None
+    start = (*_bundle(facts), "ruby", "-Ilib", "-Itest")
+
+    def select(files: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+        tests = [re.escape(strip_path(name).replace("::", "#")) for name in names]
+        return (*files, "-v", *(("-n", f"/^({'|'.join(tests)})$/") if tests else ()))
+
+    return Runner(
+        Framework.minitest,
+        "because there are Ruby tests",
+        _MINITEST_TESTS,
+        (*start, "-e", _REQUIRE, "--"),
+        ReportPlace(format="minitest", file=""),
+        everything=(*tests, "-v"),
+        select=select,
+        shown=" ".join(("ruby -Ilib -Itest",)),
+    )
+
+
+def find_phpunit(facts: RepositoryFacts) -> Runner | None:
+    """phpunit; because it takes one place only, several files are chosen by their classes below their common folder."""
+    if not facts.find(_PHPUNIT_TESTS):
+        return None
+    is_needed = "phpunit/phpunit" in facts.text("composer.json")
+
+    def select(files: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+        place = files[0] if len(files) == 1 else os.path.commonpath([f"./{file}" for file in files])
+        classes = "|".join(sorted({PurePosixPath(file).stem for file in files}))
+        chosen = "|".join(sorted({_match_any(strip_path(name)) for name in names}))
+        if names:
+            return ("--filter", f"/^({chosen})$/", place)
+        return (place,) if len(files) == 1 else ("--filter", rf"/\b({classes})::/", place)
+
+    return Runner(
+        Framework.phpunit,
+        "because there are tests of phpunit",
+        _PHPUNIT_TESTS,
+        ("vendor/bin/phpunit" if is_needed else "phpunit", "--log-junit", "{results}/junit.xml"),
+        everything=() if facts.find(re.compile(r"^phpunit(\.dist)?\.xml(\.dist)?$")) else ("tests",),
+        select=select,
+    )
+
+
+def _match_any(name: str) -> str:
+    """Whichever mark stands between the namespaces; the report has points where the filter sees backslashes."""
+    return re.sub(r"[\\^$*+?()\[\]{}|/]", r"\\\g<0>", name)
+
+
+def find_bats(facts: RepositoryFacts) -> Runner | None:
+    """bats with its report in the form of JUnit."""
+    tests = facts.find(_BATS_TESTS)
+    if not tests:
+        return None
+
+    def select(files: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+        tests = [re.sub(r"([\\^$.*+?()\[\]{}|])", r"\\\1", strip_path(name)) for name in names]
+        return (*(("-f", f"^({'|'.join(tests)})$") if tests else ()), *files)
+
+    return Runner(
+        Framework.bats,
+        "because there are tests of bats",
+        _BATS_TESTS,
+        ("bats", "--report-formatter", "junit", "--output", "{results}"),
+        ReportPlace(format="junit", file="report.xml"),
+        everything=tuple(tests),
+        select=select,
+    )

@@ -1,0 +1,162 @@
+"""Every text about the tests of before a change on the code after it: what fails, what changed, what nobody knows."""
+
+from collections.abc import Sequence
+
+from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, EarlierTests, Fate, list_gone_names
+from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
+from domain.text.redaction import redact_outgoing
+
+HEADING = "### The tests of before, on the new code"
+ACTIONS = (
+    "This change touches tests. Forge does not run tests here, because the repository's own workflows do "
+    "(`testing.runner: actions`), so it cannot know what the tests of before say of the new code."
+)
+UNASKED_FORK = (
+    "This change touches tests, and comes from a fork. Forge runs nothing of a fork before somebody with write access "
+    "lets it: `/forge test` runs the tests of before on the new code, and `/forge review` lets the review do so."
+)
+_LOST, _CHANGED, _NAMES, _OUTPUT, _LINES = (
+    10,
+    40,
+    12,
+    1_500,
+    6,
+)  # tests, rows, names, characters and lines that are shown
+_BECAME = {
+    Fate.removed: "The change removes it",
+    Fate.skipped: "The change skips it",
+    Fate.rewritten: "The change rewrites it",
+    Fate.surroundings: "The change alters what it uses",
+}
+
+
+def explain_lost(test: EarlierTest) -> str:
+    """What is wrong with a test that fails and that nothing stands in for, and what to do: a few sentences."""
+    demanded = f" It demanded {'; '.join(map(_quote, test.demanded[:3]))}." if test.demanded else ""
+    return (
+        f"The test `{test.id}` passed before this change and fails on its code, and nothing in its place demands the "
+        f"same. {_BECAME[test.fate]}.{demanded} Mend the code, or let a test say what holds now. If it was meant to "
+        "go, a maintainer says so."
+    )
+
+
+def render_lost_body(lost: Sequence[EarlierTest], marker: str) -> str:
+    """The body of the pull-request review about tests that fail and that nothing stands in for."""
+    which = "1 test that passed" if len(lost) == 1 else f"{len(lost):,} tests that passed"
+    fails = "fails" if len(lost) == 1 else "fail"
+    return f"**{which} before this change {fails} on its code, and nothing in its place demands the same.**\n\n{marker}"
+
+
+def render_section(earlier: EarlierTests | None) -> str:
+    """The part of a check about them; empty where there is nothing to say."""
+    if earlier is None:
+        return ""
+    parts = [
+        *(_render_lost(each) for each in earlier.lost[:_LOST]),
+        *_count_rest(len(earlier.lost) - _LOST, "fails likewise", "fail likewise"),
+        _render_changed(earlier.changed),
+        "\n".join(f"- {line}" for line in _list_lines(earlier)),
+    ]
+    shown = [part for part in parts if part]
+    return "\n\n".join([HEADING, *shown]) if shown else ""
+
+
+def render_under_way(doing: str) -> str:
+    """While they run.
+
+    :param doing: a few words of Forge's own.
+    """
+    return (
+        f"**Under way:** {doing}. This change touches tests, so Forge runs them as they were before it on its code. "
+        "What follows is the verdict so far; this check ends with the whole one."
+    )
+
+
+def _render_lost(test: EarlierTest) -> str:
+    """One test with what it demanded and the end of what it printed."""
+    where = inline_path(test.path if test.line is None else f"{test.path}:{test.line}", 160)
+    head = (
+        f"**{inline_code(test.id, 160)} fails.** It passed before this change, and nothing in its place demands the "
+        f"same. {_BECAME[test.fate]} ({where} before)."
+    )
+    demanded = _show("It demanded:", "\n".join(test.demanded[:_LINES]))
+    return "\n\n".join(filter(None, [head, demanded, _show("Now:", test.output[-_OUTPUT:])]))
+
+
+def _show(label: str, text: str) -> str:
+    clean = redact_outgoing(strip_invisible(text)).strip("\n")
+    return f"{label}\n\n{code_block(clean)}" if clean.strip() else ""
+
+
+def _render_changed(changed: Sequence[EarlierTest]) -> str:
+    if not changed:
+        return ""
+    rows = [
+        f"| {inline_code(each.id, 120)} | {_cell(each.demanded)} | {_cell(each.now)} |" for each in changed[:_CHANGED]
+    ]
+    more = _count_rest(len(changed) - _CHANGED, "more", "more")
+    return "\n".join(
+        [
+            "**Behaviour that tests show to have changed**",
+            "",
+            "| test | before | now |",
+            "| --- | --- | --- |",
+            *rows,
+            *more,
+        ]
+    )
+
+
+def _cell(lines: Sequence[str]) -> str:
+    shown = [inline_code(_flatten(redact_outgoing(line)), 160) for line in lines[:_LINES]]
+    return "<br>".join(shown) or "-"
+
+
+def _list_lines(earlier: EarlierTests) -> list[str]:
+    """What needs no more than a line each."""
+    gone, unknown = (len(earlier.select(each)) for each in (EarlierOutcome.gone, EarlierOutcome.unknown))
+    opened = earlier.select(EarlierOutcome.open)
+    names = list_gone_names(earlier.tests)
+    named = ", ".join(inline_code(each, 80) for each in names[:_NAMES])
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    went = _count(gone, "test", "tests")
+    held = _count(earlier.holding, "test that this change touches passes", "tests that this change touches pass")
+    left = _count(earlier.left_out, "test was", "tests were")
+    lines = [
+        f"{held} on its code as before." if earlier.holding else "",
+        f"{went} went with the code{f': {named}{more} {_is(names)} gone' if names else ''}." if gone else "",
+        f"{_count(len(opened), 'test fails', 'tests fail')}, and so does what stands in its place: {_name(opened)}."
+        if opened
+        else "",
+        f"Of {_count(unknown, 'test', 'tests')} nothing is known: not passing before, or not to be loaded now."
+        if unknown
+        else "",
+        f"{left} left out, because there are too many or the time was up." if earlier.left_out else "",
+    ]
+    return [*filter(None, lines), *map(escape, earlier.not_run)]
+
+
+def _name(tests: Sequence[EarlierTest]) -> str:
+    named = ", ".join(inline_code(each.id, 120) for each in tests[:_NAMES])
+    return f"{named} and {len(tests) - _NAMES} more" if len(tests) > _NAMES else named
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _count_rest(left: int, one: str, many: str) -> list[str]:
+    return [f"and {_count(left, one, many)}"] if left > 0 else []
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _quote(line: str) -> str:
+    """A line as code within a sentence that is escaped later."""
+    return "`{}`".format(_flatten(redact_outgoing(line)).replace("`", "'"))
+
+
+def _flatten(text: str) -> str:
+    return " ".join(strip_invisible(text).split())

@@ -1,0 +1,267 @@
+"""What the tests of before say of the new code: a person's pull request, from the check to a maintainer's answer."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from simulator import User
+from simulator.faults import Moment, RequestInfo
+from simulator.state import CheckRun, PullRequest
+from tests.stories.driver import Story
+from tests.world.automation import approvals, at_level, open_pull_request
+from tests.world.summing_shop import BROKEN, CODE, FILES, HIDES, NAME, TEST, WITHOUT
+
+HEADING = "### The tests of before, on the new code"
+
+
+@pytest.fixture
+def backend() -> str:
+    """These say nothing about the database."""
+    return "sqlite"
+
+
+async def propose(
+    story: Story, changed: Mapping[str, str | None], settings: str = ""
+) -> tuple[PullRequest, User, User]:
+    """A pull request of alice; carol maintains."""
+    configured = {".github/forge.yml": settings} if settings else {}
+    repository, alice = story.repository({**FILES, **configured})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "maintain")
+    await alice.push(repository, "work", changed, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
+    await story.settle()
+    return pull, alice, carol
+
+
+async def propose_from_fork(story: Story, changed: Mapping[str, str | None]) -> tuple[PullRequest, User]:
+    """A pull request of a stranger; alice may write."""
+    repository, alice = story.repository(FILES)
+    mallory = story.github.user("mallory")
+    fork = await mallory.fork(repository)
+    await mallory.push(fork, "work", changed, base="main")
+    pull = await mallory.open_pull_request(repository, "work", head_repo=fork)
+    await story.settle()
+    return pull, alice
+
+
+def find_check(story: Story, pull: PullRequest) -> CheckRun:
+    return story.check(pull.repository, pull.head_sha)
+
+
+def read_section(check: CheckRun) -> str:
+    """What a check says about the tests of before."""
+    return (check.summary or "").partition(HEADING)[2].partition("\n### ")[0].strip()
+
+
+async def say(story: Story, pull: PullRequest, who: User, words: str) -> None:
+    await who.comment(pull, words)
+    await story.settle()
+    story.pass_over(pull)
+
+
+async def test_a_maintainer_decides_about_a_removed_test_that_fails(story: Story) -> None:
+    """With its name, what it demanded and what it printed; the author's word does not count."""
+    pull, alice, carol = await propose(story, HIDES)
+    check = find_check(story, pull)
+    assert check.conclusion == "action_required"
+    said = read_section(check)
+    assert f"**`{NAME}` fails.** It passed before this change" in said
+    assert "It demanded:\n\n```\nassert shop.total([1, 2]) == 3\n```" in said
+    assert "assert 2 == 3" in said.partition("Now:")[2]
+    [comment] = story.comments(pull)
+    assert f"The test `{NAME}` passed before this change and fails on its code" in comment.body
+    [question] = story.questions(pull)
+    assert "anyone with the role maintain or above, but not the author" in question.body
+    assert NAME in question.body
+    await say(story, pull, alice, "/forge approve destructive")
+    assert find_check(story, pull).conclusion == "action_required"
+    await say(story, pull, carol, "/forge approve destructive")
+    assert find_check(story, pull).conclusion == "success"
+    await alice.push(pull.repository, "work", {"README.md": "# Shop\n"})
+    await story.settle()
+    assert find_check(story, pull).conclusion == "success"  # the answer covers the same test at the next head
+    assert story.gates(pull) == []
+    await alice.push(pull.repository, "work", {"tests/test_shop.py": None})
+    await story.settle()
+    assert find_check(story, pull).conclusion == "success"  # the other one passes, wherever it is
+    story.pass_over(pull)
+
+
+async def test_another_test_is_another_question(story: Story) -> None:
+    pull, alice, carol = await propose(story, HIDES)
+    await say(story, pull, carol, "/forge approve destructive")
+    tax = {"shop.py": BROKEN.replace("price // 5", "price"), "tests/test_tax.py": None}
+    await alice.push(pull.repository, "work", tax)
+    await story.settle()
+    assert find_check(story, pull).conclusion == "action_required"
+    [*_, question] = story.questions(pull)
+    assert "tests/test_tax.py::test_tax" in question.body
+    assert NAME not in question.body
+    story.pass_over(pull)
+
+
+async def test_who_rejects_it_ends_it(story: Story) -> None:
+    pull, _, carol = await propose(story, HIDES)
+    await say(story, pull, carol, "/forge reject destructive mend the code instead")
+    assert find_check(story, pull).conclusion == "failure"
+
+
+async def test_another_expectation_is_shown_in_a_table(story: Story) -> None:
+    """Nobody is asked, and nobody is accused."""
+    changed = TEST.replace("total([1, 2]) == 3", "total([1, 2]) == 2")
+    pull, _, _ = await propose(story, {"shop.py": BROKEN, "tests/test_shop.py": changed})
+    check = find_check(story, pull)
+    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert "**Behaviour that tests show to have changed**" in read_section(check)
+    row = f"| `{NAME}` | `assert shop.total([1, 2]) == 3` | `assert shop.total([1, 2]) == 2` |"
+    assert row in read_section(check)
+    assert story.gates(pull) == []
+    assert story.comments(pull) == []
+
+
+async def test_a_test_that_goes_with_its_code_is_one_line(story: Story) -> None:
+    less = CODE.partition("\n\n\ndef tax")[0] + "\n"
+    pull, _, _ = await propose(story, {"shop.py": less, "tests/test_tax.py": None})
+    check = find_check(story, pull)
+    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert read_section(check) == "- 1 test went with the code: `tax` is gone."
+    assert story.gates(pull) == []
+    story.pass_over(pull)
+
+
+async def test_a_test_that_passes_wherever_it_is_is_one_line(story: Story) -> None:
+    pull, _, _ = await propose(story, {"tests/test_shop.py": None, "tests/unit/test_shop.py": TEST})
+    check = find_check(story, pull)
+    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert read_section(check) == "- 2 tests that this change touches pass on its code as before."
+    story.pass_over(pull)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("commands: {setup: ['false']}\n", "could not be run"),
+        ("testing: {runner: actions}\n", "Forge does not run tests here, because the repository's own workflows do"),
+    ],
+)
+async def test_tests_that_cannot_run_claim_nothing(story: Story, settings: str, said: str) -> None:
+    pull, _, _ = await propose(story, HIDES, settings)
+    check = find_check(story, pull)
+    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert said in read_section(check)
+    assert len(read_section(check).splitlines()) == 1
+    assert story.gates(pull) == []
+    story.pass_over(pull)
+
+
+@pytest.mark.parametrize(
+    ("reaction", "is_listed", "conclusion"), [("note", True, "success"), ("off", False, "success")]
+)
+async def test_a_repository_says_what_asks(story: Story, reaction: str, conclusion: str, *, is_listed: bool) -> None:
+    """The facts are in the check in any case."""
+    pull, _, _ = await propose(story, HIDES, f"avoidance: {{failure_hidden: {reaction}}}\n")
+    check = find_check(story, pull)
+    assert check.conclusion == conclusion
+    assert f"**`{NAME}` fails.**" in read_section(check)
+    assert ("avoidance/failure-hidden" in (check.summary or "")) is is_listed
+    assert story.gates(pull) == []
+    story.pass_over(pull)
+
+
+async def test_a_change_without_tests_runs_nothing(story: Story) -> None:
+    pull, _, _ = await propose(story, {"shop.py": BROKEN})
+    assert HEADING not in (find_check(story, pull).summary or "")
+    story.pass_over(pull)
+
+
+async def test_a_fork_waits_for_a_word(story: Story) -> None:
+    """Nothing of it runs before somebody with write access says so; then the review hears what the tests say."""
+    pull, alice = await propose_from_fork(story, HIDES)
+    check = find_check(story, pull)
+    assert check.conclusion == "success"
+    assert "Forge runs nothing of a fork before somebody with write access lets it: `/forge test`" in read_section(
+        check
+    )
+    assert story.gates(pull) == []
+    await say(story, pull, alice, "/forge test")
+    [tested] = story.github.check_runs(pull.repository, pull.head_sha, "Forge / test")
+    assert (tested.conclusion, tested.title) == ("success", "Passed: 2 tests; 1 of before fails")
+    assert f"**`{NAME}` fails.**" in read_section(tested)
+    check = find_check(story, pull)
+    assert check.conclusion == "action_required"
+    assert f"**`{NAME}` fails.**" in read_section(check)
+    assert story.gates(pull) == ["destructive"]
+    [comment] = story.comments(pull)
+    assert NAME in comment.body
+
+
+async def test_a_fork_with_an_ok_is_asked_at_once(story: Story) -> None:
+    pull, alice = await propose_from_fork(story, HIDES)
+    await say(story, pull, alice, "/forge review")
+    assert find_check(story, pull).conclusion == "action_required"
+    assert story.gates(pull) == ["destructive"]
+
+
+async def test_a_test_of_the_head_shows_the_same(story: Story) -> None:
+    changed = TEST.replace("total([1, 2]) == 3", "total([1, 2]) == 2")
+    pull, alice, _ = await propose(story, {"shop.py": BROKEN, "tests/test_shop.py": changed})
+    await say(story, pull, alice, "/forge test")
+    [tested] = story.github.check_runs(pull.repository, pull.head_sha, "Forge / test")
+    assert (tested.conclusion, tested.title) == ("success", "Passed: 3 tests")
+    assert read_section(tested) == read_section(find_check(story, pull))
+
+
+async def test_of_ten_pushes_the_last_one_is_answered(story: Story) -> None:
+    """A push ends what runs of the head before."""
+    repository, alice = story.repository(FILES)
+    heads = [await alice.push(repository, "work", HIDES, base="main")]
+    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
+    heads += [await alice.push(repository, "work", {"README.md": f"# Shop {number}\n"}) for number in range(9)]
+    await story.settle()
+    checks = [each for head in heads[:-1] for each in story.github.check_runs(repository, head, "Forge / review")]
+    assert {each.conclusion for each in checks} <= {"cancelled"}
+    assert find_check(story, pull).conclusion == "action_required"
+    assert len(story.comments(pull)) == 1
+    assert story.gates(pull) == ["destructive"]
+
+
+async def test_a_push_ends_the_tests_under_way(story: Story) -> None:
+    """The verdict so far is shown until they end."""
+    slow = TEST.replace("def test_total():", "def test_total():\n    __import__('time').sleep(5)")
+    repository, alice = story.repository({**FILES, "tests/test_shop.py": slow})
+    first = await alice.push(repository, "work", HIDES, base="main")
+    shown: list[tuple[str, str]] = []
+
+    async def push(request: RequestInfo, moment: Moment) -> None:
+        body: dict[str, Any] = request.body or {}
+        output: dict[str, str] = body.get("output") or {}
+        summary = output.get("summary", "")
+        if moment == "after" and "**Under way:**" in summary and not shown:
+            shown.append((body["status"], summary))
+            mended = {"shop.py": CODE, "tests/test_shop.py": slow, "README.md": "# Shop\n"}
+            await alice.push(repository, "work", mended)
+
+    story.github.on_write(push)
+    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
+    await story.settle()
+    [(status, summary)] = shown
+    assert status == "in_progress"
+    assert "**Under way:** Running the earlier tests" in summary
+    assert "**So far:** no findings." in summary
+    assert story.check(repository, first).conclusion == "cancelled"
+    assert (find_check(story, pull).conclusion, story.gates(pull)) == ("success", [])
+    story.pass_over(pull)
+
+
+async def test_automatic_approval_waits(story: Story) -> None:
+    """Of a change that would be approved without them, and of one that is."""
+    tests = {"pytest.ini": FILES["pytest.ini"], "shop.py": CODE, "tests/test_shop.py": TEST}
+    repository, alice, carol = await at_level(story, 4, files={"data/prices.csv": "1\n2\n", **tests})
+    pull, head = await open_pull_request(story, repository, alice, {"tests/test_shop.py": WITHOUT}, "passes")
+    assert story.check(repository, head).conclusion == "success"
+    assert len(approvals(story, pull)) <= 1
+    hidden, head = await open_pull_request(story, repository, carol, HIDES, "hides")
+    assert story.check(repository, head).conclusion == "action_required"
+    assert approvals(story, hidden) == []

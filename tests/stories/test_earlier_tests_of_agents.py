@@ -1,0 +1,74 @@
+"""An agent that makes a failing test go is told the test and its output, and its work is taken once it mended the code."""
+
+import pytest
+from pydantic import JsonValue
+
+from agents.llm.scripted import ScriptedModel, Uses
+from tests.stories.driver import Story
+from tests.world.cart import DIFF
+from tests.world.issues import DONE, TASK, get_pull_request, open_issue, patches, plan
+from tests.world.verification import get_outcome
+
+NAME = "tests/test_cart.py::test_total"
+BROKEN = DIFF.replace("(1 - discount)", "(2 - discount)")
+GONE = """\
+--- a/tests/test_cart.py
++++ b/tests/test_cart.py
+@@ -1,5 +1,5 @@
+ from shop.cart import total
+
+
+-def test_total():
+-    assert total([1, 2]) == 3
++def test_nothing():
++    assert total([]) == 0
+"""
+BACK = GONE.replace(
+    "-def test_total():\n-    assert total([1, 2]) == 3\n+def test_nothing():\n+    assert total([]) == 0\n", ""
+)
+MENDS: tuple[Uses | dict[str, JsonValue], ...] = (
+    Uses([("edit", {"path": "shop/cart.py", "old": "(2 - discount)", "new": "(1 - discount)"})]),
+    {**DONE, "summary": "The discount is taken off, not added."},
+)
+
+
+@pytest.fixture
+def backend() -> str:
+    """These say nothing about the database."""
+    return "sqlite"
+
+
+async def test_the_failing_test_is_named_and_the_code_is_mended(story_with_model: Story, model: ScriptedModel) -> None:
+    """The same removal is taken as soon as the test that is gone would pass."""
+    asked = await open_issue(story_with_model)
+    model.when("Discounts", plan())
+    model.when(TASK, patches(BROKEN, GONE), {**DONE, "summary": "One test was wrong."})
+    model.when("recovery: attempt 1, strategy cause", *MENDS)
+    await asked.comment(asked.alice, "/forge run")
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    told = next(call.content for call in model.calls if "recovery: attempt 1, strategy cause" in call.content)
+    assert f"> The test `{NAME}` passed before this change and fails on its code" in told
+    assert "  It demanded:\n> assert total([1, 2]) == 3" in told
+    assert "  It printed, at its end:" in told
+    assert "assert 6 == 3" in told
+    pull = get_pull_request(asked)
+    story_with_model.pass_over(pull)
+    assert b"(1 - discount)" in (asked.repository.git.read(pull.head_sha, "shop/cart.py") or b"")
+
+
+async def test_words_at_the_gate_let_a_test_go(story_with_model: Story, model: ScriptedModel) -> None:
+    """What people asked for excuses nothing by itself; what they answer does, of the test that they name."""
+    asked = await open_issue(story_with_model, "Customers want a discount. Remove test_total on the way.")
+    model.when("Discounts", plan())
+    model.when(TASK, patches(BROKEN, GONE), {**DONE, "summary": "One test was wrong."})
+    for shown in ("attempt 1, strategy cause", "strategy guided"):
+        model.when(shown, {**DONE, "summary": "It stays gone."})
+    await asked.comment(asked.alice, "/forge run")
+    assert story_with_model.gates(asked.issue) == ["recovery"]
+    await asked.comment(asked.alice, "/forge approve recovery with: test_total may go")
+    assert await get_outcome(story_with_model) == ("completed", "proposed")
+    pull = get_pull_request(asked)
+    check = story_with_model.check(asked.repository, pull.head_sha)
+    assert check.conclusion == "success"
+    assert f"**`{NAME}` fails.**" in (check.summary or "")
+    story_with_model.pass_over(pull)

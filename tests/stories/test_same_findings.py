@@ -1,0 +1,76 @@
+"""A finding keeps its name, its comment and its dismissal from push to push, as long as its statement says the same."""
+
+import pytest
+
+from simulator import User
+from simulator.state import PullRequest, Repository
+from tests.stories.driver import Story
+
+QUERY = "    rows = db.execute(f\"SELECT id FROM orders WHERE customer = '{customer}'\")"
+ORDERS = f"""\
+def find(db, customer, path):
+{QUERY}
+    f = open(path, "w")
+    f.write(str(rows.fetchall()))
+    return path
+"""
+LAID_OUT_ANEW = """\
+    rows = db.execute(
+        f"SELECT id FROM orders WHERE customer = '{customer}'",
+    )"""
+LATER = {
+    "a neighbour changes": ORDERS.replace('open(path, "w")', 'open(path, "a")'),
+    "it moves": ORDERS.replace("def find", "LIMIT = 3\n\n\ndef find").replace(QUERY, f"    path = str(path)\n{QUERY}"),
+    "it is laid out anew": ORDERS.replace(QUERY, LAID_OUT_ANEW),
+    "it gets a comment": ORDERS.replace(QUERY, f"{QUERY}  # by name"),
+}
+
+
+async def _open(story: Story) -> tuple[Repository, User, PullRequest]:
+    repository, alice = story.repository({"app.py": "x = 1\n"})
+    await alice.push(repository, "feature", {"shop/orders.py": ORDERS}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    return repository, alice, pull
+
+
+@pytest.mark.parametrize("later", LATER.values(), ids=LATER)
+async def test_nothing_is_said_twice_nor_ended(story: Story, later: str) -> None:
+    repository, alice, pull = await _open(story)
+    [comment] = story.comments(pull)
+    head = await alice.push(repository, "feature", {"shop/orders.py": later})
+    await story.settle()
+    assert story.comments(pull) == [comment]
+    assert "No longer applies" not in comment.body
+    assert story.check(repository, head).status == "completed"
+
+
+@pytest.mark.parametrize("later", LATER.values(), ids=LATER)
+async def test_what_was_dismissed_stays_so(story: Story, later: str) -> None:
+    repository, alice, pull = await _open(story)
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "maintain")
+    [comment] = story.comments(pull)
+    await carol.reply(comment, "/forge dismiss names of customers hold no quotes")
+    await story.settle()
+    head = await alice.push(repository, "feature", {"shop/orders.py": later})
+    await story.settle()
+    assert story.comments(pull) == [comment]
+    assert story.check(repository, head).title == "Approved: no findings"
+
+
+async def test_another_statement_is_another_finding(story: Story) -> None:
+    """What was dismissed of one query says nothing about the next."""
+    repository, alice, pull = await _open(story)
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "maintain")
+    [comment] = story.comments(pull)
+    await carol.reply(comment, "/forge dismiss names of customers hold no quotes")
+    await story.settle()
+    later = ORDERS.replace("{customer}", "{path}").replace("customer =", "place =")
+    await alice.push(repository, "feature", {"shop/orders.py": later})
+    await story.settle()
+    first, second = story.comments(pull)
+    assert first == comment
+    assert "No longer applies" in first.body
+    assert "No longer applies" not in second.body

@@ -1,0 +1,36 @@
+"""A repository of the test's own, whose earlier tests run in the real sandbox."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from agents.testing.earlier_tests.run import run_earlier_tests
+from agents.testing.tester import Tester
+from agents.toolbox import Toolbox
+from domain.config.configuration import Commands
+from domain.runs.earlier_tests import EarlierTests
+from tests.toolchain import toolchain
+from tests.unit.workspace.remotes import AUTHORIZATION, Author, serve
+from workspace.mirror import Mirrors
+
+Earlier = Callable[..., Awaitable[EarlierTests]]
+
+
+@pytest.fixture
+async def earlier(tmp_path: Path) -> AsyncGenerator[Earlier]:
+    """Runs the earlier tests of a change from some files to others."""
+    async with Toolbox.start(workers=1, reads=[toolchain()]) as toolbox:
+
+        async def run(before: Mapping[str, str], after: Mapping[str, str | None], **commands: str) -> EarlierTests:
+            (tmp_path / "remotes").mkdir()
+            author = Author(tmp_path / "remotes" / "repo.git")
+            base, head = author.commit(before), author.commit(after)
+            async with serve(author.remote.parent) as remote:
+                mirror = await Mirrors(tmp_path / "mirrors", seconds=20).mirror(1, remote.url, AUTHORIZATION)
+                for sha in (base, head):
+                    await mirror.fetch(sha, sha, 1)
+                change = await mirror.change(base, head)
+                return await run_earlier_tests(Tester(mirror, toolbox, Commands.model_validate(commands)), change)
+
+        yield run

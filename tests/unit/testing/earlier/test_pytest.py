@@ -1,0 +1,240 @@
+# ruff: noqa: E501 - the tables of cases hold whole files on a line
+"""The earlier tests of pytest on new code: each way in which one can end."""
+
+import pytest
+
+from domain.runs.earlier_tests import EarlierOutcome, EarlierTests
+from tests.unit.sandbox.machine import has_bubblewrap
+from tests.unit.testing.earlier.conftest import Earlier
+
+pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
+
+PROGRAM = {"pyproject.toml": "[tool.pytest.ini_options]\n", "sums.py": "def add(a, b):\n    return a + b\n"}
+BROKEN = {"sums.py": "def add(a, b):\n    return a - b\n"}
+TEST = "from sums import add\n\n\ndef test_adds():\n    assert add(2, 2) == 4\n"
+
+
+async def test_a_test_that_was_taken_away_and_passes_hides_nothing(earlier: Earlier) -> None:
+    found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, {"tests/test_sums.py": None})
+    assert (found.holding, found.tests) == (1, ())
+
+
+async def test_a_test_that_was_taken_away_and_fails_is_lost(earlier: Earlier) -> None:
+    found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, {**BROKEN, "tests/test_sums.py": None})
+    assert [(each.id, each.outcome) for each in found.tests] == [("tests/test_sums.py::test_adds", EarlierOutcome.lost)]
+    assert "assert 0 == 4" in found.tests[0].output
+
+
+async def test_a_test_that_demands_another_value_has_changed(earlier: Earlier) -> None:
+    after = {**BROKEN, "tests/test_sums.py": TEST.replace("== 4", "== 0")}
+    found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, after)
+    assert [each.outcome for each in found.tests] == [EarlierOutcome.changed]
+
+
+async def test_a_test_that_still_fails_is_seen_by_everybody(earlier: Earlier) -> None:
+    after = {**BROKEN, "tests/test_sums.py": TEST.replace("== 4", "== 5")}
+    found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, after)
+    assert [each.outcome for each in found.tests] == [EarlierOutcome.open]
+
+
+def name(found: EarlierTests) -> dict[str, str]:
+    return {each.id.partition("::")[2]: each.outcome.value for each in found.tests}
+
+
+MORE = TEST + "\n\ndef test_more_adds():\n    assert add(1, 2) == 3\n"
+GROWN = {**PROGRAM, "sums.py": PROGRAM["sums.py"] + "\n\ndef halve(a):\n    return a // 2\n"}
+OF_BOTH = "from sums import add, halve\n\n\ndef test_adds():\n    assert add(2, 2) == 4\n\n\ndef test_halves():\n    assert halve(4) == 2\n"
+HELPED = "from tests.checks import check\nfrom sums import add\n\n\ndef test_adds():\n    check(add(2, 2), 4)\n"
+CHECKS = {"tests/__init__.py": "", "tests/checks.py": "def check(a, b):\n    assert a == b\n"}
+ROWS = "import pytest\nfrom sums import add\n\n\n@pytest.mark.parametrize(('a', 'b'), [\n    (2, 4),\n    (0, 0),\n])\ndef test_doubles(a, b):\n    assert add(a, a) == b\n"
+GREETS = {
+    **PROGRAM,
+    "sums.py": "def greet(name, loud=False):\n    if not name:\n        raise ValueError('a name is needed')\n    return name.upper() if loud else name\n",
+}
+QUIET = {"sums.py": "def greet(name):\n    return name\n"}
+ON_GREET = "import pytest\nfrom sums import greet\n\n\ndef test_loud():\n    assert greet('a', loud=True) == 'A'\n\n\ndef test_needs_a_name():\n    with pytest.raises(ValueError, match='a name is needed'):\n        greet('')\n\n\ndef test_greets():\n    assert greet('b') == 'b'\n"
+
+CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] = {
+    "weakened": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {**BROKEN, "tests/test_a.py": TEST.replace("== 4", "is not None")},
+        {"test_adds": "lost"},
+    ),
+    "emptied": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {**BROKEN, "tests/test_a.py": TEST.replace("assert add(2, 2) == 4", "add(2, 2)")},
+        {"test_adds": "lost"},
+    ),
+    "skipped": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {**BROKEN, "tests/test_a.py": TEST.replace("def test", "import pytest\n\n\n@pytest.mark.skip\ndef test")},
+        {"test_adds": "lost"},
+    ),
+    "expected to fail": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {**BROKEN, "tests/test_a.py": TEST.replace("def test", "import pytest\n\n\n@pytest.mark.xfail\ndef test")},
+        {"test_adds": "lost"},
+    ),
+    "renamed so that nothing runs it": (
+        {**PROGRAM, "tests/test_a.py": MORE},
+        {**BROKEN, "tests/test_a.py": MORE.replace("def test_adds()", "def check_adds()").replace("== 3", "== -1")},
+        {"test_adds": "lost", "test_more_adds": "changed"},
+    ),
+    "caught": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {
+            **BROKEN,
+            "tests/test_a.py": TEST.replace("    assert", "    try:\n        assert").replace(
+                "== 4", "== 4\n    except AssertionError:\n        pass"
+            ),
+        },
+        {"test_adds": "lost"},
+    ),
+    "the subject is replaced": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {
+            **BROKEN,
+            "tests/conftest.py": "import pytest\nimport sums\n\n\n@pytest.fixture(autouse=True)\ndef _sums(monkeypatch):\n    monkeypatch.setattr('tests.test_a.add', lambda a, b: 4, raising=False)\n    import sys\n    sys.modules['test_a'].add = lambda a, b: 4\n",
+        },
+        {"test_adds": "lost"},
+    ),
+    "a helper checks less": (
+        {**PROGRAM, **CHECKS, "tests/test_a.py": HELPED},
+        {**BROKEN, "tests/checks.py": "def check(a, b):\n    assert a is not None\n"},
+        {"test_adds": "lost"},
+    ),
+    "a helper is honest": (
+        {**PROGRAM, **CHECKS, "tests/test_a.py": HELPED},
+        {"tests/checks.py": "def check(a, b):\n    assert a is not None\n"},
+        {},
+    ),
+    "a conftest deselects": (
+        {**PROGRAM, "tests/test_a.py": MORE},
+        {
+            **BROKEN,
+            "tests/conftest.py": "def pytest_collection_modifyitems(items):\n    items[:] = [each for each in items if each.name == 'nothing']\n",
+        },
+        {"test_adds": "lost", "test_more_adds": "lost"},
+    ),
+    "settings deselect": (
+        {**PROGRAM, "tests/test_a.py": MORE},
+        {
+            **BROKEN,
+            "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--deselect tests/test_a.py::test_adds'\n",
+            "tests/test_a.py": MORE.replace("== 3", "== -1"),
+        },
+        {"test_adds": "lost", "test_more_adds": "changed"},
+    ),
+    "only settings deselect": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {**BROKEN, "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--ignore tests/test_a.py'\n"},
+        {"test_adds": "lost"},
+    ),
+    "moved": (
+        {**PROGRAM, "tests/test_a.py": MORE},
+        {**BROKEN, "tests/test_a.py": None, "tests/test_b.py": MORE.replace("== 4", "== 0").replace("== 3", "== -1")},
+        {"test_adds": "changed", "test_more_adds": "changed"},
+    ),
+    "renamed": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {**BROKEN, "tests/test_a.py": TEST.replace("test_adds", "test_takes_away").replace("== 4", "== 0")},
+        {"test_adds": "changed"},
+    ),
+    "parametrised": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {**BROKEN, "tests/test_a.py": ROWS.replace("(2, 4)", "(2, 0)")},
+        {"test_adds": "changed"},
+    ),
+    "translated": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {
+            **BROKEN,
+            "tests/test_a.py": "import unittest\nfrom sums import add\n\n\nclass TestSums(unittest.TestCase):\n    def test_adding(self):\n        self.assertEqual(add(2, 2), 0)\n",
+        },
+        {"test_adds": "changed"},
+    ),
+    "a row is taken away": (
+        {**PROGRAM, "tests/test_a.py": ROWS},
+        {**BROKEN, "tests/test_a.py": ROWS.replace("    (2, 4),\n", "")},
+        {"test_doubles[2-4]": "lost"},
+    ),
+    "a row is another": (
+        {**PROGRAM, "tests/test_a.py": ROWS},
+        {**BROKEN, "tests/test_a.py": ROWS.replace("(2, 4)", "(2, 0)")},
+        {"test_doubles[2-4]": "changed"},
+    ),
+    "gone with its code": (
+        {**GROWN, "tests/test_a.py": OF_BOTH},
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {"test_halves": "gone"},
+    ),
+    "gone, and one is hidden behind it": (
+        {**GROWN, "tests/test_a.py": OF_BOTH},
+        {**BROKEN, "tests/test_a.py": None},
+        {"test_halves": "gone", "test_adds": "lost"},
+    ),
+    "a module is gone": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {"sums.py": None, "tests/test_a.py": None},
+        {"test_adds": "gone"},
+    ),
+    "a parameter and an error are gone": (
+        {**GREETS, "tests/test_a.py": ON_GREET},
+        {**QUIET, "tests/test_a.py": None},
+        {"test_loud": "gone", "test_needs_a_name": "gone"},
+    ),
+    "a function has another name": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {
+            "sums.py": PROGRAM["sums.py"].replace("add", "total"),
+            "tests/test_a.py": TEST.replace("import add", "import total").replace("add(", "total("),
+        },
+        {"test_adds": "gone"},
+    ),
+    "it failed before": (
+        {**BROKEN, "pyproject.toml": PROGRAM["pyproject.toml"], "tests/test_a.py": TEST},
+        {"tests/test_a.py": None},
+        {"test_adds": "unknown"},
+    ),
+    "flaky before": (
+        {
+            **PROGRAM,
+            "tests/test_a.py": TEST.replace(
+                "    assert",
+                "    import os\n    if os.path.exists('x'):\n        raise OSError\n    open('x', 'w')\n    assert",
+            ),
+        },
+        {**BROKEN, "tests/test_a.py": None},
+        {"test_adds": "unknown"},
+    ),
+    "a document changes": (
+        {**PROGRAM, "tests/README.md": "a", "tests/test_a.py": TEST},
+        {**BROKEN, "tests/README.md": "b"},
+        {},
+    ),
+    "ends early": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {"sums.py": "import os\nos._exit(0)\n", "tests/test_a.py": None},
+        {"test_adds": "unknown"},
+    ),
+    "a hostile test writes its own report": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {
+            **BROKEN,
+            "tests/test_a.py": "import os, sys\nfolder = os.environ['FORGE_RESULTS']\nopen(folder + '/junit.xml', 'w').write('<testsuite><testcase classname=\"tests.test_a\" name=\"test_adds\" file=\"tests/test_a.py\"/></testsuite>')\nos._exit(0)\n",
+        },
+        {"test_adds": "lost"},
+    ),
+    "a call takes more": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {"sums.py": "def add(a, b, c):\n    return a + b + c\n", "tests/test_a.py": TEST.replace("2, 2", "2, 2, 0")},
+        {"test_adds": "changed"},
+    ),
+}
+
+
+@pytest.mark.parametrize("told", CASES)
+async def test_what_a_change_does_to_a_test_comes_to(earlier: Earlier, told: str) -> None:
+    before, after, outcomes = CASES[told]
+    found = await earlier(before, after)
+    assert name(found) == outcomes, found
