@@ -21,7 +21,7 @@ from memory.findings.false_alarms import FalseAlarm
 from tests.rows import run_row, settings
 
 NOW = SystemClock().now()
-RULES = (AvoidanceKind.test_removed.rule, AvoidanceKind.test_skipped.rule)
+RULES = (AvoidanceKind.failure_hidden.rule, AvoidanceKind.test_skipped.rule)
 SHOP = RepositoryRef(installation_id=1, id=10, owner="octo-org", name="shop")
 
 

@@ -3,7 +3,7 @@
     python -m tests.bench.wild.run MIRRORS half [--each 60] [--draw]
 
 ``MIRRORS`` holds a git directory ``owner+name/repo`` for each repository of ``sample.toml``; ``half`` is ``seen`` (the
-rules were written with it), ``unseen``, ``last`` or ``all``. ``--draw`` writes the commits that were drawn into ``drawn.txt``;
+rules were written with it), ``unseen``, ``last`` or ``all``. ``--draw`` writes the drawn commits into ``drawn.txt``;
 without it those that stand there are used.
 """
 
@@ -74,7 +74,8 @@ def _count_lines(mirror: Path, commit: str) -> int:
 def _read(blobs: "subprocess.Popen[bytes]", blob: str) -> str | None:
     if set(blob) == {"0"}:
         return None
-    assert blobs.stdin is not None and blobs.stdout is not None
+    assert blobs.stdin is not None
+    assert blobs.stdout is not None
     blobs.stdin.write(f"{blob}\n".encode())
     blobs.stdin.flush()
     head = blobs.stdout.readline().split()

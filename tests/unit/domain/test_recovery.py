@@ -73,7 +73,7 @@ def test_the_same_trouble_counts_whoever_finds_it_and_in_whichever_run() -> None
     moved = attempt(2, run_id="earlier", hidden=(SKIPPED.model_copy(update={"line": 90}),))
     others = [
         attempt(3, run_id="earlier", hidden=(ELSEWHERE,)),
-        attempt(4, run_id="earlier", hidden=(SKIPPED.model_copy(update={"kind": AvoidanceKind.test_removed}),)),
+        attempt(4, run_id="earlier", hidden=(SKIPPED.model_copy(update={"kind": AvoidanceKind.failure_hidden}),)),
     ]
     mine = attempt(5, hidden=(ELSEWHERE,))
     past = [there, moved, *others, mine]
@@ -93,11 +93,11 @@ def test_who_leaves_the_same_change_repeats_itself() -> None:
     [
         ((SKIPPED,) * 4, False),
         ((SKIPPED,) * 5, True),
-        ((SKIPPED.model_copy(update={"kind": AvoidanceKind.test_removed, "what": "The test `a` is gone."}),), False),
+        ((SKIPPED.model_copy(update={"kind": AvoidanceKind.failure_hidden, "what": "The test `a` is gone."}),), False),
         (
             (
                 SKIPPED.model_copy(
-                    update={"kind": AvoidanceKind.test_removed, "what": "The file is deleted with 2 tests in it."}
+                    update={"kind": AvoidanceKind.failure_hidden, "what": "The file is deleted with 2 tests in it."}
                 ),
             ),
             True,

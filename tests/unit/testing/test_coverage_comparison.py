@@ -40,7 +40,7 @@ def find(compared: CoverageComparison, *found: Avoidance, asked: str = "") -> Av
     return lost
 
 
-def build_avoidance(excuse: str, kind: AvoidanceKind = AvoidanceKind.test_removed) -> Avoidance:
+def build_avoidance(excuse: str, kind: AvoidanceKind = AvoidanceKind.failure_hidden) -> Avoidance:
     return Avoidance(kind=kind, path="tests/test_a.py", what="Gone.", confidence=0.9, excuse=excuse)
 
 
@@ -240,7 +240,7 @@ def test_tests_that_people_asked_to_remove_excuse_what_they_ran() -> None:
     )
     assert not find(LOST, build_avoidance("An equal test stays.")).excuse
     assert not find(LOST, asked, build_avoidance("")).excuse
-    assert not find(LOST, build_avoidance("It was asked for.", AvoidanceKind.feature_removed)).excuse
+    assert not find(LOST, build_avoidance("It was asked for.", AvoidanceKind.failure_ignored)).excuse
 
 
 _LINES = st.sets(st.integers(1, 60), max_size=30)
