@@ -258,9 +258,7 @@ def _sample(data: Mapping[str, JsonValue]) -> float:
         case {"resultType": "scalar", "result": [_, str(text)]}:
             return _figure(text)
         case {"resultType": "vector", "result": []}:
-            raise _NoFigure(
-                "The query found no series. If it counts what may not have happened yet, end it with `or vector(0)`."
-            )
+            raise _NoFigure(_NO_SERIES)
         case {"resultType": "vector", "result": [{"value": [_, str(text)]}]}:
             return _figure(text)
         case {"resultType": "vector", "result": [{"histogram": _}]}:
