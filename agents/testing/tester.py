@@ -13,7 +13,7 @@ from agents.testing import command_detection
 from agents.testing.command_detection import DetectedCommands
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute
-from agents.testing.runners.facts import MANIFESTS, RepositoryFacts
+from agents.testing.runners.facts import RepositoryFacts, list_needed
 from agents.testing.runners.reports import RepositoryPlace
 from agents.testing.runners.runner import ProjectCommand
 from agents.testing.test_selection import (
@@ -67,7 +67,7 @@ _NO_RUNNER = (
     "folder in FORGE_SANDBOX_TOOLS."
 )
 
-_NOT_SET_UP = "`{}`, which sets the repository up, failed."
+_NOT_SET_UP = "`{}`, which sets the repository up, failed: mend `commands.setup`."
 _NONE_NAMED = "No command for tests takes these files: name files of tests, or ask for all that your changes concern."
 
 _FailedTests = Mapping[int, Sequence[TestCase]]
@@ -305,7 +305,7 @@ class Tester:
 
     async def _load_files(self, commit: str) -> _Files:
         paths = tuple((await Snapshot.of(self.mirror, commit)).files)
-        return _Files(commit, paths, await self.load_texts(commit, [path for path in MANIFESTS if path in set(paths)]))
+        return _Files(commit, paths, await self.load_texts(commit, list_needed(frozenset(paths))))
 
     async def _choose_tests(self, head: str, paths: Sequence[str], change: Change, level: RiskLevel) -> Selection:
         if self.why_all and concerns_code(change.paths):

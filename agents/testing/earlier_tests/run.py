@@ -22,7 +22,7 @@ class EarlierBounds:
 
     :param files: of tests, the most telling first.
     :param users: of them, at most, such as only use what the change touches.
-    :param seconds: for one command.
+    :param seconds: for one command, and of all before the last one begins.
     """
 
     files: int = 60
@@ -31,6 +31,7 @@ class EarlierBounds:
 
 
 BOUNDS = EarlierBounds()
+_UNABLE = "The tests of before could not be run on the new code: {}"
 
 
 async def run_earlier_tests(tester: Tester, change: Change, bounds: EarlierBounds = BOUNDS) -> EarlierTests:
@@ -41,11 +42,11 @@ async def run_earlier_tests(tester: Tester, change: Change, bounds: EarlierBound
     :param change: of commits that the tester's mirror has.
     """
     timeouts = CommandTimeouts(command=min(tester.bounds.command, bounds.seconds))
-    runner = FileRunner(replace(tester, bounds=timeouts, baseline=None))
+    runner = FileRunner(replace(tester, bounds=timeouts, baseline=None), bounds.seconds)
     try:
         return await _compare(tester, runner, change, bounds)
     except (CodeAccessError, ToolError) as error:
-        return EarlierTests(not_run=(str(error)[:1_000],), seconds=runner.seconds)
+        return EarlierTests(not_run=(_UNABLE.format(error)[:1_000],), seconds=runner.seconds)
 
 
 async def _compare(tester: Tester, runner: FileRunner, change: Change, bounds: EarlierBounds) -> EarlierTests:
@@ -62,6 +63,8 @@ async def _compare(tester: Tester, runner: FileRunner, change: Change, bounds: E
     tree = await write_tree(tester.mirror.git, new, overlay)
     await tester.tell("Running the earlier tests on the new code")
     first = await runner.run(tree, files, before)
+    if first.not_run and not (first.cases or first.loading):
+        return EarlierTests(not_run=(_UNABLE.format(first.not_run[0])[:1_000],), seconds=runner.seconds)
     moved = {each.old_path: each.path for each in change.touched if each.old_path is not None}
     sides = Sides(old, new, base, head, tree, overlay, moved, before, await Runners.of(reader, new, head))
     collector = Collector(tester, runner, reader, sides, files, first)

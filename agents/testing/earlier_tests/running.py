@@ -9,7 +9,7 @@ from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.names import find_missing
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.texts import Version
-from agents.testing.runners.facts import MANIFESTS, RepositoryFacts
+from agents.testing.runners.facts import RepositoryFacts, list_needed
 from agents.testing.runners.runner import ProjectCommand, Runner
 from agents.testing.runners.table import list_runners
 from agents.testing.tester import Tester
@@ -33,6 +33,7 @@ class Ran:
 _NOT_INSTALLED = "The program of `{}` is not installed here: let `commands.setup` install it."
 _TOO_LONG = "`{}` took too long and was ended: name a faster command, or fewer tests in one file."
 _NOT_BELIEVED = "`{}` ended with {}, although its report tells of no failure, so the report is not believed."
+_TIME_IS_UP = "Their time was up before all of them had run."
 _NO_REPORT = "`{}` ended without saying how its tests ended."
 
 
@@ -137,7 +138,7 @@ class Runners:
     @classmethod
     async def of(cls, reader: Reader, commit: str, files: Mapping[str, Entry]) -> "Runners":
         """The runners of a commit."""
-        return cls(RepositoryFacts(files, await reader.read(commit, [path for path in MANIFESTS if path in files])))
+        return cls(RepositoryFacts(files, await reader.read(commit, list_needed(files))))
 
     def find(self, path: str) -> Runner | None:
         """The runner that collects tests from a file."""
@@ -162,11 +163,13 @@ def _divide(runner: Runner, files: list[str]) -> list[list[str]]:
 class FileRunner:
     """Runs files of tests in fresh checkouts.
 
+    :param most: seconds of the sandbox, after which nothing more is begun.
     :ivar seconds: of the sandbox, so far.
     """
 
-    def __init__(self, tester: Tester) -> None:
+    def __init__(self, tester: Tester, most: float) -> None:
         self._tester = tester
+        self._most = most
         self.seconds = 0.0
 
     async def run(self, tree: str, files: Sequence[str], runners: Runners) -> Ran:
@@ -177,6 +180,8 @@ class FileRunner:
         """Run files several times in one checkout."""
         if not files:
             return times * [Ran()]
+        if self.seconds > self._most:
+            return times * [Ran(not_run=(_TIME_IS_UP,))]
         own = [part for _, part in runners.build(files, "")]
         run = await self._tester.run_commands(
             tree, lambda results: times * [command for command, _ in runners.build(files, results)]

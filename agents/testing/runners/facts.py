@@ -12,13 +12,20 @@ MANIFESTS = (
     *("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "go.mod", "Cargo.toml", "Makefile", "pom.xml"),
     *("build.gradle", "build.gradle.kts", "Gemfile", "composer.json"),
 )
+_SAMPLES = 20  # files of tests
 _LARGEST = 1_000_000  # characters of a manifest that are read
+
+
+def list_needed(paths: Collection[str]) -> list[str]:
+    """The files whose contents tell how tests are run: manifests, and some files of Python tests."""
+    tests = sorted(path for path in paths if path.endswith(".py") and is_runnable(path))
+    return [*(path for path in MANIFESTS if path in paths), *tests[:_SAMPLES]]
 
 
 class RepositoryFacts:
     """The files of a repository at one commit.
 
-    :param manifests: path → content, of the existing :data:`MANIFESTS`.
+    :param manifests: path → content, of those that :func:`list_needed` names.
     """
 
     def __init__(self, paths: Collection[str], manifests: Mapping[str, str]) -> None:
@@ -28,6 +35,11 @@ class RepositoryFacts:
     def text(self, *names: str) -> str:
         """The content of some manifests, one after the other."""
         return "\n".join(self._manifests.get(name, "") for name in names)
+
+    def find_text(self, suffix: str, pattern: re.Pattern[str]) -> str | None:
+        """The first read file of some suffix whose content matches anywhere."""
+        found = (path for path, text in self._manifests.items() if path.endswith(suffix) and pattern.search(text))
+        return next(found, None)
 
     def tests(self, *suffixes: str) -> list[str]:
         """The files of tests that end so."""

@@ -10,6 +10,7 @@ from domain.runs.testing import Framework
 
 PYTHON = ("pyproject.toml", "setup.cfg", "tox.ini")
 _PYTEST_SECTION = re.compile(r"^\[(tool\.pytest\b|tool:pytest\]|pytest\])", re.MULTILINE)
+_FUNCTION = re.compile(r"^(async )?def test", re.MULTILINE)  # which unittest does not see
 _PYTEST_FILES = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|tests?)\.py$")
 _UNITTEST_FILES = re.compile(r"(^|/)(test[^/]*|[^/]*_test)\.py$")
 _SCRIPT = resources(__package__ or "").joinpath("unittest_report.py").read_text("utf-8")
@@ -52,8 +53,10 @@ def _explain_pytest(facts: RepositoryFacts) -> str:
         return f"because there is a `{named}`"
     if re.search(r"\bpytest\b", declared):
         return "because a manifest names it"
-    has_conftest = any(path.rpartition("/")[2] == "conftest.py" for path in facts.paths)
-    return "because there is a `conftest.py`" if has_conftest else ""
+    if any(path.rpartition("/")[2] == "conftest.py" for path in facts.paths):
+        return "because there is a `conftest.py`"
+    plain = facts.find_text(".py", _FUNCTION)
+    return f"because `{plain}` has tests outside of classes" if plain else ""
 
 
 def _select_pytest(files: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
