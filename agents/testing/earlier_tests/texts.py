@@ -176,6 +176,7 @@ def compare(before: Version, after: Version, failing: int | None) -> Difference:
     chosen = hit or changes
     removed = [line for _, start, end, _, _ in chosen for line in old[start:end] if line]
     added = [line for _, _, _, start, end in chosen for line in new[start:end] if line]
+    added = added or [line for _, _, _, start, end in changes for line in new[start:end] if line]
     demanded = (quote(before, failing) if failing is not None and not hit else ()) or ()
     added_anywhere = [line for _, _, _, start, end in changes for line in new[start:end]]
     evades = evades_more([line for code in changes for line in old[code[1] : code[2]]], added_anywhere)
