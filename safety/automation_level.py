@@ -106,13 +106,13 @@ class LadderFacts:
     decisions: Sequence[HumanDecision] = ()
 
     @property
-    def merged(self) -> Sequence[RunRecord]:
+    def runs_of_merges(self) -> Sequence[RunRecord]:
         """The runs of pull requests that were merged, oldest first."""
         return [run for run in self.runs if run.merged]
 
     def find_begin(self, runs: int) -> datetime | None:
         """When the first of the last so many merged runs ended; None if there are fewer."""
-        merged = self.merged
+        merged = self.runs_of_merges
         return merged[-runs].at if len(merged) >= runs else None
 
     def list_since_begin(self, runs: int) -> Sequence[RunRecord]:
@@ -291,7 +291,7 @@ def _measure_requirements(facts: LadderFacts, level: int) -> list[LevelMeasure]:
     row = LEVELS[level]
     window = facts.list_since_begin(row.runs)
     return [
-        _measure_runs(row, len(facts.merged)),
+        _measure_runs(row, len(facts.runs_of_merges)),
         _measure_runs_here(facts, row.runs - (LEVELS[level - 1].runs if level > 1 else 0)),
         _measure_false_positives(row, window, sum(run.dismissed for run in window)),
         _measure_missed(row, _list_missed(facts, row)),
@@ -316,7 +316,7 @@ def _measure_runs(row: LevelRequirements, completed: int) -> LevelMeasure:
 
 
 def _measure_runs_here(facts: LadderFacts, least: int) -> LevelMeasure:
-    runs = sum(_is_since(run.at, facts.since) for run in facts.merged)
+    runs = sum(_is_since(run.at, facts.since) for run in facts.runs_of_merges)
     text = f"{_count(runs, 'run')} at level {facts.level}, at least {least} needed"
     return LevelMeasure(runs >= least, _reason("runs_at_level", text, runs, least), is_least=True)
 

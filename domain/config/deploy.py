@@ -152,7 +152,7 @@ class WatchSettings(Section):
         return max(self.patience, -(-(self.bake if is_last else self.window) // self.interval))
 
     @property
-    def settling_looks(self) -> int:
+    def more_looks(self) -> int:
         """How many further looks a roll-back may take, because its figures still remember the bad version.
 
         As long as the longest range of a query, such as ``[1m]``, and as patience.

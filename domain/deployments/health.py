@@ -99,14 +99,14 @@ def judge_return(verify: WatchSettings, before: Sequence[Look], looks: Sequence[
     """Judge a roll-back: by its last looks, as earlier ones still remember what it took back.
 
     It is well once so many looks in a row are, as ``verify.patience`` says, and as many were taken as after a step.
-    Until then it may get better for :attr:`WatchSettings.settling_looks` more.
+    Until then it may get better for :attr:`WatchSettings.more_looks` more.
 
     :param wanted: how many looks are taken after a step.
     """
     recent = looks[-verify.patience :]
     judged = judge(verify, before, recent, len(recent))
     is_well = judged.health is Health.healthy and len(recent) >= verify.patience
-    is_final = (is_well and len(looks) >= wanted) or len(looks) >= wanted + verify.settling_looks
+    is_final = (is_well and len(looks) >= wanted) or len(looks) >= wanted + verify.more_looks
     return judged.model_copy(update={"looks": len(looks), "is_final": is_final})
 
 

@@ -1,4 +1,4 @@
-"""Opens issues of Forge's own, each once."""
+"""Opens issues of Forge's own, each once, and labels them."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -41,3 +41,9 @@ async def open_issue(
     number = await outbox.find_remote_id(services.database, key, _STEP, _KIND)
     assert number is not None  # it was recorded a moment ago
     return number
+
+
+async def set_label(services: Services, repository: RepositoryRef, number: int, label: str, *, is_on: bool) -> None:
+    """Put a label on an issue, or take it off; either may be repeated."""
+    change = services.host.add_label if is_on else services.host.remove_label
+    await change(repository, number, label)

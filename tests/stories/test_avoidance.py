@@ -11,7 +11,7 @@ from tests.stories.driver import Story
 CODE = "def total(prices):\n    return sum(prices)\n"
 TEST = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\ndef test_empty():\n    assert total([]) == 0\n"
 FILES = {"shop.py": CODE, "tests/test_shop.py": TEST}
-GONE = {"tests/test_shop.py": TEST.partition("\n\n\ndef test_empty")[0] + "\n"}
+GATE = "avoidance: {test_skipped: gate}\n"
 SKIPPED = {
     "tests/test_shop.py": f"import pytest\n{TEST.replace('def test_empty', '@pytest.mark.skip' + chr(10) + 'def test_empty')}"
 }
@@ -42,17 +42,11 @@ def _get_conclusion(story: Story, pull: PullRequest) -> str | None:
     return check.conclusion
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [(GONE, "The test `test_empty` is gone"), (SKIPPED, "The test `test_empty` does not count any more")],
-)
-async def test_a_maintainer_decides_about_what_is_taken_away(
-    story: Story, changed: Mapping[str, str], said: str
-) -> None:
-    pull, alice, carol = await _propose(story, changed)
+async def test_a_maintainer_decides_about_what_is_skipped(story: Story) -> None:
+    pull, alice, carol = await _propose(story, SKIPPED, GATE)
     assert story.gates(pull) == ["destructive"]
     [question] = story.questions(pull)
-    assert said in question.body
+    assert "tests are skipped" in question.body
     assert "instead: " in question.body
     assert "anyone with the role maintain or above, but not the author" in question.body
     assert _get_conclusion(story, pull) == "action_required"
@@ -65,25 +59,8 @@ async def test_a_maintainer_decides_about_what_is_taken_away(
     story.pass_over(pull)
 
 
-async def test_a_whole_file_of_tests_goes_with_a_reason_only(story: Story) -> None:
-    """A bare approval decides nothing, and there is no button for it."""
-    pull, _, carol = await _propose(story, {"tests/test_shop.py": None})
-    [question] = story.questions(pull)
-    assert "The file is deleted with 2 tests in it" in question.body
-    assert "| `/forge approve destructive` |" not in question.body
-    await carol.comment(pull, "/forge approve destructive")
-    await story.settle()
-    [answer] = story.answers(pull)
-    assert "so much is to go that an approval needs your reason" in answer.body
-    assert _get_conclusion(story, pull) == "action_required"
-    await carol.comment(pull, "/forge approve destructive with: the shop is closed")
-    await story.settle()
-    assert _get_conclusion(story, pull) == "success"
-    story.pass_over(pull)
-
-
 async def test_who_rejects_it_ends_it(story: Story) -> None:
-    pull, _, carol = await _propose(story, GONE)
+    pull, _, carol = await _propose(story, SKIPPED, GATE)
     await carol.comment(pull, "/forge reject destructive mend the code instead")
     await story.settle()
     assert _get_conclusion(story, pull) == "failure"
@@ -92,7 +69,7 @@ async def test_who_rejects_it_ends_it(story: Story) -> None:
 
 async def test_a_finding_that_is_dismissed_is_not_asked_about(story: Story) -> None:
     """A person with the role may say that it is wrong, and the next head is not asked about again."""
-    pull, alice, carol = await _propose(story, GONE)
+    pull, alice, carol = await _propose(story, SKIPPED, GATE)
     [finding] = {
         word.strip("`:") for body in story.questions(pull) for word in body.body.split() if word.startswith("F-")
     }
@@ -106,11 +83,11 @@ async def test_a_finding_that_is_dismissed_is_not_asked_about(story: Story) -> N
 
 @pytest.mark.parametrize("reaction", ["note", "off"])
 async def test_a_repository_says_what_asks(story: Story, reaction: str) -> None:
-    pull, _, _ = await _propose(story, GONE, f"avoidance: {{test_removed: {reaction}}}\n")
+    pull, _, _ = await _propose(story, SKIPPED, f"avoidance: {{test_skipped: {reaction}}}\n")
     assert story.gates(pull) == []
     assert _get_conclusion(story, pull) == "success"
     [check] = story.github.check_runs(pull.repository, pull.head_sha, "Forge / review")
-    assert ("avoidance/test-removed" in f"{check.summary}{check.text}{check.annotations}") == (reaction == "note")
+    assert ("avoidance/test-skipped" in f"{check.summary}{check.text}{check.annotations}") == (reaction == "note")
     story.pass_over(pull)
 
 
@@ -126,12 +103,15 @@ async def test_a_detector_that_is_wrong_here_is_believed_no_more(story: Story) -
     """Twice in a row its finding is dismissed; of the third one Forge only asks whether it is right."""
     names = ("north", "south", "west")
     tests = {f"tests/test_{name}.py": f"def test_{name}():\n    assert {name!r}.isalpha()\n" for name in names}
-    repository, alice = story.repository({**FILES, **tests})
+    repository, alice = story.repository({**FILES, **tests, ".github/forge.yml": GATE})
     carol = story.github.user("carol")
     story.github.grant(repository, carol, "maintain")
     asked: list[list[str]] = []
     for name in names:
-        await alice.push(repository, f"drop-{name}", {f"tests/test_{name}.py": None}, base="main")
+        path = f"tests/test_{name}.py"
+        await alice.push(
+            repository, f"drop-{name}", {path: f"import pytest\n\n\n@pytest.mark.skip\n{tests[path]}"}, base="main"
+        )
         pull = await alice.open_pull_request(repository, f"drop-{name}", "main", title="Tidy up")
         await story.settle()
         asked.append(story.gates(pull))

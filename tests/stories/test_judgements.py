@@ -19,7 +19,19 @@ from tests.stories.driver import Story
 
 NAMES = ("north", "south", "west", "east")
 TESTS = {f"tests/test_{name}.py": f"def test_{name}():\n    assert {name!r}.isalpha()\n" for name in NAMES}
-FILES = {"shop.py": "def total(prices):\n    return sum(prices)\n", **TESTS}
+FILES = {
+    ".github/forge.yml": "avoidance: {test_skipped: gate}\n",
+    "shop.py": "def total(prices):\n    return sum(prices)\n",
+    **TESTS,
+}
+
+
+def skip(*names: str) -> dict[str, str | None]:
+    """A change that skips some tests."""
+    return {
+        f"tests/test_{name}.py": f"import pytest\n\n\n@pytest.mark.skip\n{TESTS[f'tests/test_{name}.py']}"
+        for name in names
+    }
 
 
 @pytest.fixture
@@ -79,7 +91,7 @@ async def _begin(story: Story, changed: Mapping[str, str | None] | None = None) 
     bob, carol = story.github.user("bob"), story.github.user("carol")
     story.github.grant(repository, bob, "write")
     story.github.grant(repository, carol, "maintain")
-    await alice.push(repository, "work", changed or {"tests/test_north.py": None}, base="main")
+    await alice.push(repository, "work", changed or skip("north"), base="main")
     pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
     await story.settle()
     return Scene(story, repository, alice, bob, carol, pull)
@@ -96,7 +108,7 @@ async def test_a_false_alarm_counts_no_more_and_is_kept(story: Story) -> None:
     assert (scene.conclusion, scene.gates) == ("success", [])
     database = story.forge.services.database
     [kept] = await judgements.list_of_file(
-        database, scene.repository.id, "avoidance/test-removed", "tests/test_north.py", 9
+        database, scene.repository.id, "avoidance/test-skipped", "tests/test_north.py", 9
     )
     assert (kept.kind, kept.by_login, kept.role) == ("legitimate", "bob", "write")
     assert kept.head_sha == scene.pull.head_sha
@@ -132,15 +144,6 @@ async def test_the_author_can_only_have_others_asked(story: Story) -> None:
     story.pass_over(scene.pull)
 
 
-async def test_a_file_of_a_single_test_goes_with_a_reason_only_too(story: Story) -> None:
-    scene = await _begin(story)
-    [question] = story.questions(scene.pull)
-    assert "The file is deleted with 1 test in it: `test_north`" in question.body
-    assert "needs your reason" in await scene.say(scene.carol, "/forge approve destructive")
-    assert (scene.conclusion, scene.gates) == ("action_required", ["destructive"])
-    story.pass_over(scene.pull)
-
-
 async def test_a_stranger_cannot_have_anybody_asked(story: Story) -> None:
     scene = await _begin(story)
     mallory = story.github.user("mallory")
@@ -168,7 +171,7 @@ async def test_a_confirmed_finding_blocks_until_it_is_mended(story: Story, words
 
 
 async def test_what_was_approved_stays_approved_where_a_part_of_it_is_disputed(story: Story) -> None:
-    scene = await _begin(story, {"tests/test_north.py": None, "tests/test_south.py": None})
+    scene = await _begin(story, skip("north", "south"))
     first, second = sorted(set(re.findall(r"F-[A-Z2-7]{6}", scene.check.summary or "")))
     [question] = story.questions(scene.pull)
     assert "your words are kept with the decision, and no agent follows them" in question.body
@@ -285,16 +288,16 @@ async def test_a_detector_that_was_often_wrong_here_asks_whether_it_is(story: St
     """Twice in a row it was wrong; the third time it does not claim, but asks; who confirms it makes it believed."""
     scene = await _begin(story)
     await scene.say(scene.bob, f"/forge legitimate {scene.finding} it moved")
-    second = await scene.propose("second", {"tests/test_south.py": None})
+    second = await scene.propose("second", skip("south"))
     assert second.gates == ["destructive"]
     await second.say(scene.bob, f"/forge legitimate {second.finding} it moved")
-    third = await scene.propose("third", {"tests/test_west.py": None})
+    third = await scene.propose("third", skip("west"))
     assert third.gates == ["false_positive"]
     [question] = story.questions(third.pull)
     assert "of a detector that was often wrong here" in question.body
     assert "is confirmed" in await third.say(scene.bob, "/forge violation this one matters")
     assert third.conclusion == "failure"
-    fourth = await scene.propose("fourth", {"tests/test_east.py": None})
+    fourth = await scene.propose("fourth", skip("east"))
     assert fourth.gates == ["destructive"]
     for each in (scene, second, third, fourth):
         story.pass_over(each.pull)
@@ -305,7 +308,7 @@ async def test_false_alarms_are_tried_again_with_a_new_version_of_their_detector
     scene = await _begin(story)
     await scene.say(scene.bob, f"/forge legitimate {scene.finding} it moved")
     database = story.forge.services.database
-    same = FalseAlarm("", "avoidance/test-removed", "tests/test_a.py", "tests/test_a.py", b"a = 1\n", b"a = 2\n")
+    same = FalseAlarm("", "avoidance/test-skipped", "tests/test_a.py", "tests/test_a.py", b"a = 1\n", b"a = 2\n")
     await false_alarms.keep(database, scene.repository.id, 9, "other", same, story.clock.now())
     assert await false_alarms.list_untried(database, 9) == []
     async with database.transaction() as session:
@@ -319,13 +322,13 @@ async def test_false_alarms_are_tried_again_with_a_new_version_of_their_detector
 async def test_what_people_decided_is_counted(story: Story) -> None:
     first = await _begin(story)
     await first.say(first.carol, "/forge approve destructive with: north is gone for good")
-    second = await first.propose("second", {"tests/test_south.py": None})
+    second = await first.propose("second", skip("south"))
     await second.say(second.bob, f"/forge violation {second.finding} south is still there")
     await second.alice.push(
         second.repository, "second", {"tests/test_south.py": TESTS["tests/test_south.py"], "a.txt": "a"}
     )
     await story.settle()
-    third = await first.propose("third", {"tests/test_west.py": None})
+    third = await first.propose("third", skip("west"))
     await third.say(third.carol, f"/forge whitelist {third.finding} repository we leave the west")
     services = story.forge.services
     weekly = {each.metric.name: each.now for each in await load_weekly(services.database, story.clock.now(), 1)}
@@ -357,7 +360,7 @@ async def test_who_pushed_before_a_puppet_opened_it_judges_nothing(story: Story)
         story.github.grant(repository, who, "maintain")
     story.github.grant(repository, bob, "write")
     story.github.grant(repository, rex, "read")
-    await alice.push(repository, "work", {"tests/test_north.py": None}, base="main")
+    await alice.push(repository, "work", skip("north"), base="main")
     pull = await rex.open_pull_request(repository, "work", "main", title="Tidy up")
     await story.settle()
     scene = Scene(story, repository, alice, bob, carol, pull)
@@ -374,12 +377,12 @@ async def test_who_pushed_before_a_puppet_opened_it_judges_nothing(story: Story)
 async def test_what_is_judged_in_one_pull_request_counts_in_no_other(story: Story) -> None:
     """A puppet proposes the same first, so that its author may judge it there."""
     scene = await _begin(story)
-    await scene.bob.push(scene.repository, "puppet", {"tests/test_east.py": None}, base="main")
+    await scene.bob.push(scene.repository, "puppet", skip("east"), base="main")
     puppet = await scene.bob.open_pull_request(scene.repository, "puppet", "main", title="Tidy up")
     await story.settle()
     other = Scene(story, scene.repository, scene.alice, scene.bob, scene.carol, puppet)
     assert "is kept as a false alarm" in await other.say(scene.alice, f"/forge legitimate {other.finding} fine")
-    mine = await scene.propose("mine", {"tests/test_east.py": None})
+    mine = await scene.propose("mine", skip("east"))
     assert mine.gates == ["destructive"]
     for each in (scene, other, mine):
         story.pass_over(each.pull)

@@ -46,10 +46,10 @@ class GoneNames:
         words = list_words([_TEXTS.sub("", line) if _EXPECTS_VALUE.search(line) else line for line in version.lines])
         still = "" if beside is None else "\n".join(beside.lines)
         candidates = [word for word in keep_gone(words, self._before, self._after) if word not in still]
-        candidates = [word for word in candidates if not word.isidentifier() or self._defined(word)]
+        candidates = [word for word in candidates if not word.isidentifier() or self._is_undefined(word)]
         return tuple(await self._reader.keep_unused(self._head, candidates))[:10]
 
-    def _defined(self, word: str) -> bool:
+    def _is_undefined(self, word: str) -> bool:
         return is_defined_less(word, self._before, self._after)
 
 

@@ -44,5 +44,4 @@ async def update_issue(
     await keep_comment(services, repository, number, f"{_MARK} {named}", marker, text)
     if resolved_label is None:
         return
-    change = services.host.remove_label if problem.resolved_at is None else services.host.add_label
-    await change(repository, number, resolved_label)
+    await issues.set_label(services, repository, number, resolved_label, is_on=problem.resolved_at is not None)

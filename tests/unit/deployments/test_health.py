@@ -269,7 +269,7 @@ def test_a_roll_back_settles_as_long_as_its_queries_look_back(query: str, expect
     settings = watch("error_rate", patience=3, interval=15)
     assert settings.error_rate is not None
     metric = settings.error_rate.model_copy(update={"query": query})
-    assert settings.model_copy(update={"error_rate": metric}).settling_looks == expected
+    assert settings.model_copy(update={"error_rate": metric}).more_looks == expected
 
 
 def test_what_was_sick_before_is_named() -> None:

@@ -94,14 +94,6 @@ def test_who_leaves_the_same_change_repeats_itself() -> None:
         ((SKIPPED,) * 4, False),
         ((SKIPPED,) * 5, True),
         ((SKIPPED.model_copy(update={"kind": AvoidanceKind.failure_hidden, "what": "The test `a` is gone."}),), False),
-        (
-            (
-                SKIPPED.model_copy(
-                    update={"kind": AvoidanceKind.failure_hidden, "what": "The file is deleted with 2 tests in it."}
-                ),
-            ),
-            True,
-        ),
     ],
 )
 def test_much_at_once_asks_people_at_once(hidden: tuple[HiddenFailure, ...], is_critical: bool) -> None:
