@@ -39,15 +39,15 @@ def refuse_unless_allowed(world: World, pull: PullRequest, method: str) -> None:
     if any(method not in allowed for allowed in ways):
         raise Refusal(405, f"{_METHODS.get(method, method)} are not allowed on this repository.")
     for rule in rules:
-        missing = missing_for(world, pull, rule)
+        missing = list_missing_for(world, pull, rule)
         if missing:
             heading = "Repository rule violations found\n\n" if rule.ruleset else ""
             raise Refusal(405, heading + "\n\n".join(missing))
 
 
-def missing_for(world: World, pull: PullRequest, rule: BranchRules) -> list[str]:
+def list_missing_for(world: World, pull: PullRequest, rule: BranchRules) -> list[str]:
     """What the pull request lacks, in GitHub's words."""
-    missing = _missing_checks(world, pull, rule.checks)
+    missing = _list_missing_checks(world, pull, rule.checks)
     if rule.approvals and _approvals(pull) < rule.approvals:
         reviews = "review is" if rule.approvals == 1 else "reviews are"
         missing.append(f"At least {rule.approvals} approving {reviews} required by reviewers with write access.")
@@ -81,7 +81,7 @@ def _counts(pull: PullRequest, review: Review) -> bool:
     return review.user.type == "Bot" or pull.repository.allows(review.user, "write")
 
 
-def _missing_checks(world: World, pull: PullRequest, required: Mapping[str, int | None]) -> list[str]:
+def _list_missing_checks(world: World, pull: PullRequest, required: Mapping[str, int | None]) -> list[str]:
     states = {name: _state(world, pull, name, app_id) for name, app_id in required.items()}
     unmet = {name: state for name, state in states.items() if state != "successful"}
     if len(unmet) > 1:

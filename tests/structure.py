@@ -35,7 +35,13 @@ MOST_ROOMS = 20
 MOST_IMPORTS = 22
 """Modules of ours that one file imports, or imports names from."""
 
-IMPORTING_MORE: Mapping[str, int] = {"pipeline/deliveries/commands/show.py": 30, "simulator/server.py": 27}
+IMPORTING_MORE: Mapping[str, int] = {
+    "pipeline/deliveries/commands/show.py": 30,
+    "simulator/server.py": 27,
+    "pipeline/gates/decide.py": 24,
+    "pipeline/issue/test_command.py": 23,
+    "pipeline/review/verdict.py": 24,
+}
 """Files that still import more, and from how many."""
 
 MOST_PARTICIPLES = 14

@@ -233,7 +233,7 @@ class Tester:
             run = await self._classify_failures(run, change, files, chosen, running.failed)
         added = {file.path: frozenset(file.added_lines) for file in change.files}
         measured = None if run.coverage is None else measure_diff_coverage(run.coverage, added)
-        reason = " ".join(filter(None, (chosen.reason, detected.reason, running.missing_note)))
+        reason = " ".join(filter(None, (chosen.reason, detected.reason, running.note_on_programs)))
         found = {"diff_coverage": measured, "selection": reason[:1_000], "runs_all": chosen.runs_all}
         return run.model_copy(update=found)
 
@@ -367,7 +367,7 @@ class _CheckoutRunner:
         return TestRun(commands=tuple(results), coverage=self._coverage)
 
     @property
-    def missing_note(self) -> str:
+    def note_on_programs(self) -> str:
         """The commands whose program is not installed, in one sentence; or empty."""
         named = ", ".join(f"`{line[:100]}`" for line in self._lacking)
         return f"Left out, because its program is not installed: {named}." if named else ""

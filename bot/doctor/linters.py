@@ -26,7 +26,7 @@ async def check_linters(settings: Installation) -> Diagnosis | None:
     named = {
         program
         for each in (*await _load_stored(settings), *_read_local())
-        if (program := _missing_program(each)) is not None
+        if (program := _find_missing_program(each)) is not None
     }
     if not named:
         return None
@@ -39,7 +39,7 @@ async def check_linters(settings: Installation) -> Diagnosis | None:
     return warn("linters", state, "Install them there; until then, reviews of those repositories need a person.")
 
 
-def _missing_program(linter: Linter) -> str | None:
+def _find_missing_program(linter: Linter) -> str | None:
     first = shlex.split(linter.run)[0]
     return first if "/" not in first or first.startswith("/") else None
 

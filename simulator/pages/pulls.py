@@ -99,7 +99,7 @@ def _merge_state(visit: Visit, pull: PullRequest) -> Content:
         return [element("p", "This pull request is still a draft."), ready]
     if not _merges_cleanly(pull):
         return element("p", "This branch has conflicts with the base branch that must be resolved.")
-    missing = [told for rule in _rules(pull) for told in branch_protection.missing_for(visit.world, pull, rule)]
+    missing = [told for rule in _rules(pull) for told in branch_protection.list_missing_for(visit.world, pull, rule)]
     if missing:
         return [element("p", "Merging is blocked."), [element("p", told) for told in missing]]
     return [_merge_advice(visit, pull), verb_form(visit, pull, "merge", button("Merge pull request", class_="primary"))]

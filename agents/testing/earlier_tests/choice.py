@@ -11,7 +11,7 @@ Entry = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Choice:
+class OverlayChoice:
     """What is laid over the new code, and which files of it are run.
 
     :param overlay: path → the file as it was before; None if it was not there.
@@ -24,7 +24,7 @@ class Choice:
     shared: tuple[str, ...]
 
 
-def choose(base: Mapping[str, Entry], head: Mapping[str, Entry], holds_tests: Callable[[str], bool]) -> Choice:
+def choose(base: Mapping[str, Entry], head: Mapping[str, Entry], holds_tests: Callable[[str], bool]) -> OverlayChoice:
     """The choice for two commits.
 
     :param base: path → file, of everything before the change; :param head: after it.
@@ -36,7 +36,7 @@ def choose(base: Mapping[str, Entry], head: Mapping[str, Entry], holds_tests: Ca
     touched.sort(key=lambda path: (path in head, path))  # deleted ones tell most
     shared = tuple(path for path in before if path not in set(touched))
     added = tuple(path for path in differing if path not in base and not holds_tests(path))
-    return Choice({path: base.get(path) for path in differing}, tuple(touched), (*shared, *added))
+    return OverlayChoice({path: base.get(path) for path in differing}, tuple(touched), (*shared, *added))
 
 
 def find_users(shared: Collection[str], texts: Mapping[str, str]) -> list[str]:

@@ -9,7 +9,7 @@ from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.gone import GoneNames, name_for_people
 from agents.testing.earlier_tests.loading import cut_tests, find_error_lines, stub_names
 from agents.testing.earlier_tests.names import shorten
-from agents.testing.earlier_tests.outcomes import Evidence, SharedChange, judge
+from agents.testing.earlier_tests.outcomes import SharedChange, TestEvidence, judge
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
 from agents.testing.earlier_tests.running import FileRunner, Ran, Runners, find_version, list_passed
 from agents.testing.earlier_tests.texts import Version, find_stand_in
@@ -137,11 +137,11 @@ class Collector:
             self._cut[path, test.name] = known
         return kept
 
-    def _describe(self, case: TestCase, passed: set[str], again: Ran, gone: GoneNames) -> Evidence:
+    def _describe(self, case: TestCase, passed: set[str], again: Ran, gone: GoneNames) -> TestEvidence:
         path = case.path or ""
         before = find_version(case, self._versions.get(path, ()))
         here = self._cases.get(case.id)
-        found = Evidence(
+        found = TestEvidence(
             id=case.id,
             path=path,
             case=here,
@@ -164,7 +164,7 @@ class Collector:
                 named = tuple(name for name in missing if _is_whole(name, missing))
         return replace(found, gone=name_for_people(tuple(dict.fromkeys(named))), is_named_gone=bool(named))
 
-    async def _find_places(self, evidence: Sequence[Evidence], gone: GoneNames) -> list[Evidence]:
+    async def _find_places(self, evidence: Sequence[TestEvidence], gone: GoneNames) -> list[TestEvidence]:
         """The evidence with what stands in the place of each test at head, and how that ends."""
         open_ = [each for each in evidence if each.passed_before and each.case is not None and each.case.outcome.is_bad]
         if not open_:
@@ -199,12 +199,12 @@ class Collector:
 
     async def _add_place(
         self,
-        found: Evidence,
+        found: TestEvidence,
         after: Version | None,
         cases: Mapping[Version, Sequence[TestCase]],
         shared: Sequence[SharedChange],
         gone: GoneNames,
-    ) -> Evidence:
+    ) -> TestEvidence:
         now = tuple(cases.get(after, ())) if after is not None else ()
         own = [case for case in now if case.id == found.id]
         placed = replace(found, after=after, now=tuple(own) or now, shared=shared)
@@ -220,7 +220,7 @@ class Collector:
         before, after = await self._reader.read(sides.old, paths), await self._reader.read(sides.new, paths)
         return list_shared_changes([path for path in paths if path in before or path in after], before, after)
 
-    def _explain(self, evidence: Sequence[Evidence], told: Sequence[EarlierTest], once: Ran) -> None:
+    def _explain(self, evidence: Sequence[TestEvidence], told: Sequence[EarlierTest], once: Ran) -> None:
         """Say why the unknown ones are unknown."""
         unknown = [found for found, test in zip(evidence, told, strict=False) if test.outcome is EarlierOutcome.unknown]
         for path, output in self._loading.items():
@@ -235,7 +235,7 @@ class Collector:
 
 
 def _place(
-    found: Evidence, after: Mapping[str, Sequence[Version]], fresh: Sequence[Version], moved: Mapping[str, str]
+    found: TestEvidence, after: Mapping[str, Sequence[Version]], fresh: Sequence[Version], moved: Mapping[str, str]
 ) -> Version | None:
     """What stands in the place of a test at head: the same name where it was, else what is new there and alike."""
     if found.before is None:

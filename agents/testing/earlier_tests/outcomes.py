@@ -51,7 +51,7 @@ class SharedChange:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class TestEvidence:
     """What is known of one earlier test that did not pass on the new code.
 
     :param id: of the test.
@@ -87,7 +87,7 @@ class Evidence:
         return self.case.details or self.case.message or self.loading
 
 
-def judge(found: Evidence) -> EarlierTest:
+def judge(found: TestEvidence) -> EarlierTest:
     """How one test ended, and what became of it."""
     line = None if found.before is None else find_failing_line(found.before, found.output)
     fate = _find_fate(found)
@@ -111,7 +111,7 @@ def _cut(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(line[:LONGEST_LINE] for line in lines if line.strip())
 
 
-def _find_fate(found: Evidence) -> Fate:
+def _find_fate(found: TestEvidence) -> Fate:
     if found.after is None:
         return Fate.removed
     if found.now and all(case.outcome is CaseOutcome.skipped for case in found.now):
@@ -121,11 +121,11 @@ def _find_fate(found: Evidence) -> Fate:
     return Fate.surroundings if _is_same(found) else Fate.rewritten
 
 
-def _is_same(found: Evidence) -> bool:
+def _is_same(found: TestEvidence) -> bool:
     return found.before is not None and found.after is not None and found.before.code == found.after.code
 
 
-def _decide(found: Evidence, fate: Fate, line: int | None) -> tuple[EarlierOutcome, Difference]:
+def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierOutcome, Difference]:
     none = Difference()
     if not found.passed_before:
         return EarlierOutcome.unknown, none
@@ -156,7 +156,7 @@ def _decide(found: Evidence, fate: Fate, line: int | None) -> tuple[EarlierOutco
             return (EarlierOutcome.lost if is_lost else EarlierOutcome.changed), difference
 
 
-def _judge_surroundings(found: Evidence) -> tuple[EarlierOutcome, Difference]:
+def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference]:
     """Where the test itself is the same, what it shares with others decides whether it checks less."""
     less = [each for each in found.shared if each.is_less]
     told = less or [each for each in found.shared if each.removed or each.added]

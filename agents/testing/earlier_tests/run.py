@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from agents.testing.earlier_tests.choice import Choice, Entry, choose, find_users
+from agents.testing.earlier_tests.choice import Entry, OverlayChoice, choose, find_users
 from agents.testing.earlier_tests.evidence import Collector, Sides
 from agents.testing.earlier_tests.manifests import is_mixed, restore_settings
 from agents.testing.earlier_tests.outcomes import sort_by_weight
@@ -96,7 +96,7 @@ async def _restore_mixed(
 async def _choose_files(
     reader: Reader,
     commit: str,
-    choice: Choice,
+    choice: OverlayChoice,
     mixed: Mapping[str, Entry | None],
     base: Mapping[str, Entry],
     runners: Runners,
