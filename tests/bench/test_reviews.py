@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bot.settings import Settings
 from simulator import Simulator, User
@@ -92,7 +93,7 @@ class Shop:
 
 
 @asynccontextmanager
-async def open_shop(folder: Path, **more: object) -> AsyncGenerator[Shop]:
+async def open_shop(folder: Path, **more: Any) -> AsyncGenerator[Shop]:
     """A shop with a Forge.
 
     :param more: settings.
