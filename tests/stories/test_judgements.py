@@ -264,8 +264,8 @@ async def test_who_decides_sees_the_places_their_past_and_what_else_could_be_don
     scene = await _begin(story)
     name = scene.finding
     said = await scene.say(scene.bob, "/forge diff destructive")
-    assert "-    assert 'north'.isalpha()" in said
-    assert "-    assert 'north'.isalpha()" in await scene.say(scene.bob, f"/forge diff {name}")
+    assert "+@pytest.mark.skip" in said
+    assert "+@pytest.mark.skip" in await scene.say(scene.bob, f"/forge diff {name}")
     assert "mend what makes the test fail" in await scene.say(scene.bob, "/forge suggest")
     said = await scene.say(scene.bob, f"/forge history {name}")
     assert "found 1 place in this repository" in said

@@ -63,7 +63,7 @@ async def _compare(tester: Tester, runner: FileRunner, change: Change, bounds: E
     tree = await write_tree(tester.mirror.git, new, overlay)
     await tester.tell("Running the earlier tests on the new code")
     first = await runner.run(tree, files, before)
-    if first.not_run and not (first.cases or first.loading):
+    if not first.has_begun:
         return EarlierTests(not_run=(_UNABLE.format(first.not_run[0])[:1_000],), seconds=runner.seconds)
     moved = {each.old_path: each.path for each in change.touched if each.old_path is not None}
     sides = Sides(old, new, base, head, tree, overlay, moved, before, await Runners.of(reader, new, head))

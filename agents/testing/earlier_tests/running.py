@@ -23,11 +23,13 @@ class Ran:
     :param cases: id → how it ended, of tests and not of files that could not be loaded.
     :param loading: path → what it printed, of the files that could not be loaded.
     :param not_run: why some did not run, one sentence each.
+    :param has_begun: False: nothing could be run at all.
     """
 
     cases: Mapping[str, TestCase] = field(default_factory=dict[str, TestCase])
     loading: Mapping[str, str] = field(default_factory=dict[str, str])
     not_run: tuple[str, ...] = ()
+    has_begun: bool = True
 
 
 _NOT_INSTALLED = "The program of `{}` is not installed here: let `commands.setup` install it."
@@ -188,7 +190,7 @@ class FileRunner:
         )
         self.seconds += sum(each.seconds for each in run.commands)
         if run.not_run:
-            return times * [Ran(not_run=(run.not_run,))]
+            return times * [Ran(not_run=(run.not_run,), has_begun=False)]
         read = [read_result(result, part) for result, part in zip(run.commands, times * own, strict=True)]
         return [_join(read[start : start + len(own)]) for start in range(0, len(read), len(own))]
 
