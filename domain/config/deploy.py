@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from math import ceil
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -114,8 +115,9 @@ class Throughput(ServiceMetric):
     unhealthy: Ratio = Field(default=0.4, description="Below so many times what it was before: roll back.")
 
 
-_RANGE = re.compile(r"\[(\d{1,5})([smhd])(?::[^\]]*)?\]")
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_RANGE = re.compile(r"\[\s*((?:\d{1,6}(?:ms|[smhdw]))+)\s*(?::[^\]]*)?\]")
+_SPAN = re.compile(r"(\d+)(ms|[smhdw])")
+_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 AnyMetric = ErrorRate | Latency | Throughput
 
 
@@ -158,8 +160,8 @@ class WatchSettings(Section):
         As long as the longest range of a query, such as ``[1m]``, and as patience.
         """
         found = (span for metric in self.metrics.values() for span in _RANGE.findall(metric.query))
-        spans = [int(count) * _UNITS[unit] for count, unit in found]
-        return max(self.patience, -(-max(spans, default=0) // self.interval))
+        spans = [sum(int(count) * _UNITS[unit] for count, unit in _SPAN.findall(span)) for span in found]
+        return max(self.patience, ceil(max(spans, default=0) / self.interval))
 
 
 class RolloutStrategy(Section):

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.review.review import RiskLevel
+from domain.review.review import Decision, RiskLevel
 
 MOST = 50
 """Merges that are looked at one by one; of what lies before them nothing is known."""
+
+
+_APPROVED = Decision.approve.value
 
 
 class LiveMerge(BaseModel):
@@ -47,8 +50,8 @@ class LiveContents(BaseModel):
 
     @property
     def risk(self) -> RiskLevel | None:
-        """The worst of its merges; None where anything is not known, or a person refused it before."""
-        risks = [each.risk for each in self.merges if not each.refused_by]
+        """The worst of its merges; None where anything is not known, was not approved, or was refused here before."""
+        risks = [each.risk for each in self.merges if each.verdict == _APPROVED and not each.refused_by]
         known = [risk for risk in risks if risk is not None]
         if not self.is_whole or len(known) < len(self.merges):
             return None

@@ -115,7 +115,8 @@ def find_sick(verify: WatchSettings, before: Sequence[Look]) -> Sequence[str]:
     found: list[str] = []
     for place, check in enumerate(verify.health):
         readings = [look.health[place].value for look in before if place < len(look.health)]
-        if readings and not any(readings):
+        answers = [value for value in readings if value is not None]
+        if answers and not any(answers):
             found.append(f"{check.url} does not answer well")
     errors = _median(before, "error_rate")
     if verify.error_rate is not None and errors is not None and errors > verify.error_rate.unhealthy:

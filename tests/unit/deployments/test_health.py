@@ -264,7 +264,10 @@ def test_a_roll_back_may_get_better_before_it_is_judged() -> None:
     assert (failed.health, failed.is_final) == (UNHEALTHY, True)
 
 
-@pytest.mark.parametrize(("query", "expected"), [("rate(a[1m])", 4), ("rate(a[5m:30s])", 20), ("a", 3)])
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [("rate(a[1m])", 4), ("rate(a[5m:30s])", 20), ("rate(a[ 1m30s ])", 6), ("a[500ms]", 3), ("a", 3)],
+)
 def test_a_roll_back_settles_as_long_as_its_queries_look_back(query: str, expected: int) -> None:
     settings = watch("error_rate", patience=3, interval=15)
     assert settings.error_rate is not None
@@ -275,6 +278,9 @@ def test_a_roll_back_settles_as_long_as_its_queries_look_back(query: str, expect
 def test_what_was_sick_before_is_named() -> None:
     assert find_sick(watch("error_rate"), looks("error_rate", 0.3, 0.3, 0.3)) == ["error_rate is 0.3"]
     assert find_sick(watch("error_rate"), looks("error_rate", 0.01, 0.01)) == []
+    settings = watch(health=1)
+    assert find_sick(settings, [look([None]), look([None])]) == []
+    assert len(find_sick(settings, [look([0]), look([None])])) == 1
 
 
 def test_a_small_rise_of_latency_is_noise() -> None:
