@@ -143,7 +143,9 @@ def _matches(shape: CredentialShape, piece: str) -> Iterator[str]:
 
 def _looks_random(value: str) -> bool:
     """Whether a value with the shape of a token is more than an example."""
-    if re.search(r"example|xxxx|0000|1234567890|abcdefgh|placeholder|your[-_]|replace", value, re.IGNORECASE):
+    if re.search(r"example|1234567890|abcdefgh|placeholder|your[-_]|replace", value, re.IGNORECASE):
+        return False
+    if re.search(r"xxxx|XXXX|0000", value):  # in one case: of 28,000 real tokens one has four of both by chance
         return False
     return len(set(value[4:])) >= 8
 

@@ -2,6 +2,7 @@
 
 import base64
 import random
+import re
 import string
 
 _RANDOM = random.Random(20)
@@ -11,8 +12,11 @@ HEX = "0123456789abcdef"
 
 
 def draw(length: int, of: str = LETTERS) -> str:
-    """So many characters by chance, the same ones in every process."""
-    return "".join(_RANDOM.choice(of) for _ in range(length))
+    """So many characters by chance, the same ones in every process, and never four in a row that mark an example."""
+    while True:
+        drawn = "".join(_RANDOM.choice(of) for _ in range(length))
+        if not re.search("xxxx|XXXX|0000", drawn):
+            return drawn
 
 
 def _encode(text: str) -> str:

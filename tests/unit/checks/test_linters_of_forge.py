@@ -199,6 +199,7 @@ async def test_t_r6_settings_of_the_change_decide_nothing(toolbox: Toolbox, fold
     settings = {folder + name: (None, text) for name, text in SETTINGS.items() if folder + name not in code}
     beside = await check_files(toolbox, files | settings, origin=CodeOrigin.member)
     assert [_where(f) for f in beside.findings if f.path in code] == [_where(f) for f in alone.findings]
+    assert not [tool.problem for layer in alone.layers for tool in layer.tools if tool.problem]
     found = {BY_RULE[f.rule.partition("/")[0]].name for f in alone.findings}
     assert found == {name for name, check in CHECKS.items() if check.always_runs}
     assert {f.rule for f in alone.findings} >= {"ruff/F401", "ruff/S602"}

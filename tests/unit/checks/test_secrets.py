@@ -77,6 +77,11 @@ def test_a_token_of_a_service(kind: str, token: str) -> None:
     assert scan("app.py", [(1, line.replace(token, token[:8] + "x" * (len(token) - 8)))], []) == []  # an example
 
 
+def test_a_token_with_four_of_a_letter_by_chance_is_no_example() -> None:
+    token = "ghp_" + draw(16) + "xXXx" + draw(16)
+    assert [hit.kind for hit in scan("key.txt", [(1, token)], [])] == ["github-token"]
+
+
 def test_no_service_is_without_a_sample() -> None:
     assert {token.rule for token in SERVICE_TOKENS} <= {kind for kind, _ in TOKENS}
 
