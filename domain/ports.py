@@ -450,6 +450,13 @@ class CodeHost(Conversation, Merging, Issues, PullRequests, Actions, Deployments
         """Create the review; raises ``Unprocessable`` if GitHub refuses any of its positions, or what it is to be."""
         ...
 
+    async def review_body(self, repository: RepositoryRef, number: int, review_id: int) -> str:
+        """What a review says, apart from its comments.
+
+        :raises NotFound: there is none.
+        """
+        ...
+
     async def edit_review(self, repository: RepositoryRef, number: int, review_id: int, body: str) -> None:
         """Change the body of a review of the own account.
 

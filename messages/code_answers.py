@@ -30,12 +30,12 @@ def quote_question(words: str, answer: str) -> str:
     return f"> {escape(words, _QUOTED)}\n\n{answer}"
 
 
-def report_unanswered(why: str, *, is_limit: bool = False) -> str:
+def report_unanswered(why: str, *, was_asked: bool = True) -> str:
     """Where no model gave an answer.
 
-    :param is_limit: a limit kept it from being asked; ``why`` says what to do about that.
+    :param was_asked: false where asking again changes nothing, such as at a limit; ``why`` says what does.
     """
-    return f"No answer: {escape(why)}" + ("" if is_limit else " Ask again later, or more exactly.")
+    return f"No answer: {escape(why)}" + (" Ask again later, or more exactly." if was_asked else "")
 
 
 def refuse_sending() -> str:

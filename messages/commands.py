@@ -542,6 +542,7 @@ def describe_role(needed: RequiredRole) -> str:
         "on a fork": needed.on_fork,
         "to set it": needed.to_set,
         "production": needed.in_production,
+        "here": needed.here,
     }
     least = "the gate's role" if needed.is_gates else needed.least
     least += ", not the author unless alone" if needed.not_author else ""
@@ -612,6 +613,20 @@ def _origin(finding: Finding) -> str:
     rule = link(finding.rule, finding.help_url)
     blocks = "It blocks" if finding.severity.rank >= Severity.error.rank else "It does not block"
     return f"Rule {rule}, confidence {finding.confidence:.0%}. {blocks} the pull request."
+
+
+def confirm_left_alone(*, is_stopped: bool) -> str:
+    """The receipt for ``pause here``."""
+    ended = " What was running is stopped." if is_stopped else ""
+    return f"Forge leaves this alone until `/forge unpause here`.{ended} It still answers commands."
+
+
+def confirm_looked_after() -> str:
+    return "Forge looks after this again. `/forge review` reviews what was pushed meanwhile."
+
+
+def not_left_alone() -> str:
+    return "Forge was not told to leave this alone."
 
 
 def _pause_notice(by: str) -> str:

@@ -6,12 +6,14 @@ from collections.abc import Collection, Sequence
 from domain.review.findings import Finding, Severity
 from domain.review.inline_comments import Remark, split_topics
 from domain.runs.run import REVIEW_CHECK
-from domain.text.escaping import escape, inline_code, inline_path, link, suggestion_block
+from domain.text.escaping import code_block, escape, inline_code, inline_path, link, strip_invisible, suggestion_block
 
 ICONS = {Severity.critical: "⛔", Severity.error: "🔴", Severity.warning: "🟡", Severity.info: "🔵"}
 OUTDATED = "**No longer applies**"
+DISAGREE = "Not a problem? Reply `/forge dismiss` and why"
 SHOWN_IN_COMMENT = 30  # places that one comment lists
 _LINES = re.compile(r":\d+(?:-\d+)?(?=`)")
+_WISH = "Mend the cause, keep all other behaviour, and add a test that fails without the mend if there can be one."
 _GONE_HERE = " *(no longer here)*"
 
 
@@ -28,12 +30,8 @@ def render_comment(remark: Sequence[Finding], gone: Collection[str] = (), *, has
     topics = split_topics(remark)
     lines = {topic[0].line for topic in topics if topic[0].id not in gone}
     shown = [_render_topic(topic, () if is_one else gone, named=len(lines) > 1) for topic in topics]
-    ways = (
-        "`/forge dismiss` and say why"
-        if is_one
-        else "`/forge dismiss` and say why, for all of them, or `/forge dismiss F-ID` for one"
-    )
-    return "\n\n".join(["\n\n---\n\n".join(shown), *([_disagree(ways)] if has_server else [])])
+    way = f" · {DISAGREE}{'' if is_one else ' (with an F-ID: only that one)'}" if has_server else ""
+    return "\n\n---\n\n".join(shown).removesuffix("</sub>") + f"{way}</sub>"
 
 
 def _render_topic(topic: Remark, gone: Collection[str], *, named: bool) -> str:
@@ -51,7 +49,8 @@ def _render_topic(topic: Remark, gone: Collection[str], *, named: bool) -> str:
         escape(own.message, 1500) + (_GONE_HERE if own.id in gone else ""),
         "" if fix is None else suggestion_block(fix.replacement),
         _elsewhere(topic, gone) if others else "",
-        _about(own),
+        "" if fix is not None else _render_task(topic, gone),
+        f"<sub>{own.id} · {link_rule(own)}</sub>",
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -99,12 +98,13 @@ def _difference(finding: Finding, first: Finding) -> str:
     return "" if finding.message == first.message else f": {escape(finding.message.partition('. ')[0], 160)}"
 
 
-def _about(finding: Finding) -> str:
-    return f"<sub>{finding.id} · {link_rule(finding)} · confidence {finding.confidence:.0%}</sub>"
-
-
-def _disagree(ways: str) -> str:
-    return f"<sub>Not a problem? Reply {ways}. It takes write access; the author may where nobody else has it.</sub>"
+def _render_task(topic: Remark, gone: Collection[str]) -> str:
+    """What a coding agent needs in order to mend it, folded; nothing where all of it is gone."""
+    places = [f"`{each.where}`" for each in topic[:SHOWN_IN_COMMENT] if each.id not in gone]
+    if not places:
+        return ""
+    wish = f"{', '.join(places)}: {strip_invisible(topic[0].message[:1500])}\n{_WISH}"
+    return f"<details><summary>For your coding agent</summary>\n\n{code_block(wish)}\n\n</details>"
 
 
 def link_rule(finding: Finding) -> str:

@@ -117,7 +117,7 @@ def no_model(missing: str = "") -> str:
     return (
         f"**Not planned: no model is available.** {escape(missing) or 'No key of a provider is set.'}\n\n"
         "**What to do:** the operator of Forge sets the key of a provider, such as `ANTHROPIC_API_KEY`, "
-        "and restarts Forge; `forge doctor` checks it. Then write `/forge plan`."
+        "and restarts Forge; `forge doctor` checks it. Then give the command again."
     )
 
 

@@ -1,25 +1,25 @@
 """Every text Forge writes on GitHub about a review, in one place: short, what, why, what to do next."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.errors import ForgeError
-from domain.money import format_usd
 from domain.paths import is_test
-from domain.review.changes import SkippedFile
-from domain.review.findings import Finding, Layer, Severity
-from domain.review.review import Decision, LayerReport, Review, ToolRun
+from domain.review.findings import Finding, Severity
+from domain.review.review import Decision, Review
 from domain.runs.run import REVIEW_CHECK, ReasonCode
 from domain.text.escaping import escape, inline_code, inline_path
 from domain.verdicts import Reason
 from messages.earlier_tests import render_section, render_under_way
 from messages.inline_comments import ICONS, link_rule
-from messages.memory import render_suppressed, render_unseconded
+from messages.memory import render_unseconded
+from messages.review_details import render_details
 
 CHECK_NAME = REVIEW_CHECK
-LAYERS = {Layer.static: "static analysis", Layer.security: "security", Layer.model: "model"}
 SHOWN_IN_SUMMARY = 40  # findings in the summary's table; the rest is in the details
 SHOWN_IN_DETAILS = 400
+_OUTCOME = re.compile(r"\A\*\*.*?\.\*\*")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def render_earlier_tests(review: Review, posted: Sequence[Finding], posted_befor
     """
     so_far = f"**So far:** {_tell_so_far(review)}."
     table = _findings_table(review, {finding.id for finding in posted}, posted_before)
-    parts = [render_under_way(doing), so_far, render_change(review), table, _risk(review)]
+    parts = [render_under_way(doing), so_far, render_change(review), table]
     return CheckText("Running the tests of before on the new code", "\n\n".join(filter(None, parts)))
 
 
@@ -58,6 +58,11 @@ def render_paused(by: str) -> CheckText:
         f"{inline_code(by)} paused Forge in this repository, so Forge did not review this head.\n\n"
         "**Next:** an admin writes `/forge unpause`, then `/forge review`.",
     )
+
+
+def explain_left_alone(by: str) -> str:
+    """Why a pull request is not reviewed that somebody told Forge to leave alone."""
+    return f"{inline_code(by)} told Forge to leave this pull request alone; `/forge unpause here` takes that back."
 
 
 def render_excluded(reason: str, problem: str | None = None, *, is_required: bool = False) -> CheckText:
@@ -170,14 +175,9 @@ def render_outcome(
         _findings_table(review, inline, posted_before),
         render_section(review.earlier),
         _in_history(review, has_server=has_server),
-        _list_dismissed(review),
-        render_suppressed(review.held),
         render_unseconded(review.unseconded),
-        _risk(review),
-        _layers(review),
-        _not_looked_at(review),
+        render_details(review),
         welcome,
-        _footer(review),
     ]
     return CheckText(name_outcome(review), "\n\n".join(part for part in parts if part), _details(review))
 
@@ -185,9 +185,7 @@ def render_outcome(
 def render_body(review: Review, posted: Sequence[Finding], posted_before: int, marker: str) -> str:
     """The body of the pull-request review."""
     others = len(review.findings) - len(posted) - posted_before
-    is_final = review.earlier is not None or not any(map(is_test, review.changed))
-    outcome = name_outcome(review) if is_final else _tell_so_far(review).capitalize()
-    lines = [f"**{outcome}.** Risk {review.risk.level.value} ({review.risk.score} of 100)."]
+    lines = [f"**{tell_outcome(review)}.** Risk {review.risk.level.value}."]
     if others > 0:
         lines.append(f"{_count(others, 'more finding')} in the check `{CHECK_NAME}`.")
     if posted_before > 0:
@@ -195,16 +193,31 @@ def render_body(review: Review, posted: Sequence[Finding], posted_before: int, m
     return "\n\n".join(part for part in (" ".join(lines), render_change(review), marker) if part)
 
 
+def tell_outcome(review: Review) -> str:
+    """The verdict as the body of a review tells it: without approval, as long as tests are still to be asked."""
+    is_final = review.earlier is not None or not any(map(is_test, review.changed))
+    return name_outcome(review) if is_final else _tell_so_far(review).capitalize()
+
+
+def tell_overtaken(head_sha: str) -> str:
+    """In place of a verdict, when a newer head has one."""
+    return f"Overtaken by {inline_code(head_sha[:7])}: see the check `{CHECK_NAME}`"
+
+
+def replace_outcome(body: str, told: str) -> str:
+    """The body of a review with another verdict."""
+    return _OUTCOME.sub(lambda _: f"**{told}.**", body, count=1)
+
+
 def render_change(review: Review) -> str:
-    """What the change does, as a model tells it; nothing if none read it."""
+    """What the change does, and whether its issue asks for that, as a model tells it; nothing if none read it."""
     told = [escape(line, 300) for line in review.summary]
-    if not told:
-        return ""
-    return (
-        f"**What it does:** {told[0]}"
-        if len(told) == 1
-        else "\n".join(["**What it does:**", "", *(f"- {line}" for line in told)])
-    )
+    parts = [f"**What it does:** {told[0]}"] if len(told) == 1 else []
+    if len(told) > 1:
+        parts.append("\n".join(["**What it does:**", "", *(f"- {line}" for line in told)]))
+    if review.issue is not None:
+        parts.append(f"**What #{review.issue.number} asks:** {escape(review.issue.told, 300)}")
+    return "\n\n".join(parts)
 
 
 def explain_unposted(error: ForgeError) -> str:
@@ -239,7 +252,7 @@ def render_reasons(tree: Sequence[Reason], depth: int = 0) -> str:
 
 def _tell_so_far(review: Review) -> str:
     """The verdict without a word of approval, which nobody gave yet."""
-    if review.decision is Decision.approve:
+    if review.decision in (Decision.approve, Decision.unread):
         return _count(len(review.findings), "finding") if review.findings else "no findings"
     return name_outcome(review)
 
@@ -257,18 +270,18 @@ def name_outcome(review: Review) -> str:
         return f"Changes requested: {_count(blocking, 'finding')} to fix"
     if review.decision is Decision.require_human:
         return _human_title(review)
-    if review.decision is Decision.unread:
-        nobody = f"nobody read {_count(len(review.unread.paths), 'file')}"
-        return (
-            f"{_count(len(review.findings), 'finding')}, and {nobody}" if review.findings else f"Not approved: {nobody}"
-        )
+    found = _count(len(review.findings), "finding")
     if any(reason.code == "gate.approved" for reason in review.reasons):
-        return (
-            f"Approved by a person, with {_count(len(review.findings), 'finding')}" if review.findings else _BY_PERSON
-        )
-    if review.findings:
-        return f"Approved, with {_count(len(review.findings), 'finding')}"
-    return "Approved: no findings"
+        return f"Approved by a person, with {found}" if review.findings else _BY_PERSON
+    if review.unread.paths:
+        nobody = f"nobody read {_count(len(review.unread.paths), 'file')}"
+        return f"{found}; {nobody}" if review.findings else f"Not approved: {nobody}"
+    if review.unread.logic:
+        which = f" of {_count(len(review.unread.logic), 'file')}" if review.read_by_model else ""
+        return f"{found if review.findings else 'Linters found nothing'}; nobody read the logic{which}"
+    if not review.is_thought_over:  # nothing in it can change what the program does
+        return f"{found}, none blocks" if review.findings else "No findings"
+    return f"Approved, with {found}" if review.findings else "Approved: no findings"
 
 
 _BY_PERSON = "Approved by a person: no other findings"
@@ -287,7 +300,8 @@ def _verdict(review: Review, *, has_server: bool) -> str:
     codes = {reason.code for reason in review.reasons}
     without = None if has_server else next((text for code, text in _NEXT_ALONE.items() if code in codes), None)
     asked = review.decision is Decision.require_human
-    return f"{render_reasons(review.reasons)}\n\n**Next:** {without if asked and without else _next(review)}"
+    todo = without if asked and without else _next(review, has_server=has_server)
+    return f"{render_reasons(review.reasons)}\n\n**Next:** {todo}"
 
 
 _NEXT_ALONE = {
@@ -307,17 +321,14 @@ _NEXT = {
     "findings.cut": (
         "fix the listed findings and push; Forge then lists the rest. Or have a person review this change."
     ),
-    "layer.missing": (
-        "have a person review this change. To rely on linters and security "
-        "checks alone, set `review: {model: never}` in `.github/forge.yml` on the default branch."
-    ),
+    "layer.missing": "have a person review this change.",
     "gate.unasked": "wait a moment: Forge now asks the questions it postponed while findings blocked.",
     "gate.waiting": "someone with permission decides at the gate below, with its buttons or a comment.",
 }
 """What to do about a reason, the first that applies."""
 
 
-def _next(review: Review) -> str:
+def _next(review: Review, *, has_server: bool) -> str:
     codes = {reason.code for reason in review.reasons}
     if review.decision is Decision.request_changes:
         return "fix the findings marked error or critical, and push. Forge does not repeat earlier findings."
@@ -325,26 +336,19 @@ def _next(review: Review) -> str:
         return todo
     if review.decision is Decision.require_human:
         return "have a person with write access review this change."
-    if review.decision is Decision.unread:
-        return "have a person read the files named above; Forge found nothing in the rest." + _reader(review)
+    if review.unread.paths or review.unread.logic:
+        which = "the files named above" if review.unread.paths else "the change"
+        return f"have a person read {which} before you merge.{_untested(review, has_server=has_server)}"
     if "gate.approved" in codes and review.findings:
         return "merge when you are ready, and keep to the conditions. The accepted findings are listed below."
     return "nothing. Merge when you are ready." if not review.findings else "read the findings; none of them blocks."
 
 
-def _reader(review: Review) -> str:
-    """Who could have read it; nothing where a model was asked, as why that did not is said with each file.
-
-    Nor where nobody would have read the files, such as those that say they are generated: that is said with each, too.
-    """
-    asked = any(layer.layer is Layer.model and layer.tools for layer in review.layers) or review.read_by_model
-    skipped = {each.path for each in review.not_looked_at}
-    if asked or skipped.issuperset(review.unread.paths) or any(each.by_model for each in review.not_looked_at):
+def _untested(review: Review, *, has_server: bool) -> str:
+    """That no test ran either, and how one would."""
+    if review.earlier is not None and (review.earlier.holding or review.earlier.tests):
         return ""
-    return (
-        " Forge reads such files if a model is set up, or a linter whose `paths` end in their "
-        "suffix (`review.linters` in `.github/forge.yml`)."
-    )
+    return " Forge ran no test" + (": `/forge test` runs them." if has_server else ".")
 
 
 def _findings_table(review: Review, inline: set[str], posted_before: int) -> str:
@@ -384,25 +388,6 @@ def _in_history(review: Review, *, has_server: bool) -> str:
     return "\n".join(["### In the history", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
 
 
-def _list_dismissed(review: Review) -> str:
-    dismissed = (*review.dismissed, *review.in_history_dismissed)
-    if not dismissed:
-        return ""
-    rows = [
-        f"- {inline_path(f.where)} {escape(f.message, 160)} ({link_rule(f)}, {f.id}){_explain_pass(f, review)}"
-        for f in dismissed[:20]
-    ]
-    left = len(dismissed) - len(rows)
-    intro = "People dismissed these, so they do not count. Undo with `/forge undismiss F-ID`."
-    return "\n".join(["### Dismissed", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
-
-
-def _explain_pass(finding: Finding, review: Review) -> str:
-    """By which whitelist it passes, if that is why."""
-    listed = review.judged.whitelisted.get(finding.fingerprint)
-    return f": {escape(listed, 300)}" if listed else ""
-
-
 def _find_note(finding: Finding, review: Review) -> str:
     """What people said about a finding."""
     judged, mark = review.judged, finding.fingerprint
@@ -415,73 +400,6 @@ def _row(finding: Finding, inline: bool, note: str = "") -> str:
     said = f"<br>{escape(note, 200)}" if note else ""
     what = f"{escape(finding.message, 160)} <sub>{finding.id}</sub>{said}"
     return f"| {ICONS[finding.severity]} {finding.severity.value} | {where} | {what} | {link_rule(finding)} |"
-
-
-def _risk(review: Review) -> str:
-    head = f"### Risk: {review.risk.level.value} ({review.risk.score} of 100)"
-    if not review.risk.parts:
-        return f"{head}\n\nA small change, with nothing that raises the risk."
-    rows = [f"| +{part.points} | {escape(part.text)} |" for part in review.risk.parts]
-    return "\n".join([head, "", "| points | why |", "| --- | --- |", *rows])
-
-
-def _layers(review: Review) -> str:
-    head = ["### What ran", "", "| check | tool | files | time | |", "| --- | --- | --- | --- | --- |"]
-    rows = [row for layer in review.layers for row in _layer_rows(layer)]
-    return "\n".join([*head, *rows, *(["", escape(review.sandbox)] if review.sandbox else [])])
-
-
-def _layer_rows(layer: LayerReport) -> list[str]:
-    name = LAYERS[layer.layer]
-    rows = [
-        f"| {name} | {inline_code(tool.tool)} | {tool.files} | {tool.seconds:.2f} s | {_render_outcome(tool)} |"
-        for tool in layer.tools
-    ]
-    if layer.missing is not None:
-        rows.append(f"| {name} | | | | ⚠️ {escape(layer.missing, 300)} |")
-    if layer.cut:
-        more = f"{_count(layer.cut, 'more finding')} left out; Forge keeps the most severe ones of each file and tool"
-        rows.append(f"| {name} | | | | ⚠️ {more} |")
-    if layer.note is not None:
-        rows.append(f"| {name} | | | | {escape(layer.note, 300)} |")
-    return rows
-
-
-def _render_outcome(tool: ToolRun) -> str:
-    if tool.problem:
-        return f"⚠️ {escape(tool.problem, 200)}"
-    return "done" if tool.files or tool.tokens else "nothing to check"
-
-
-def _not_looked_at(review: Review) -> str:
-    """What nothing looked at; and apart from it, because it is nothing unusual, what only the model did not read."""
-    unread = [each for each in review.not_looked_at if each.by_model]
-    others = [each for each in review.not_looked_at if not each.by_model]
-    parts = (_list_skipped("Not checked", others), _list_skipped("Not read by the model", unread))
-    return "\n\n".join(part for part in parts if part)
-
-
-def _list_skipped(title: str, entries: Sequence[SkippedFile]) -> str:
-    if not entries:
-        return ""
-    rows = [f"- {inline_code(entry.path)}: {escape(entry.reason)}" for entry in entries[:30]]
-    left = len(entries) - len(rows)
-    return "\n".join([f"### {title}", "", *rows, *([f"- and {left} more"] if left > 0 else [])])
-
-
-def _footer(review: Review) -> str:
-    return (
-        f"<sub>{_count(review.files, 'file')}, +{review.additions} −{review.deletions}, "
-        f"{review.merge_base[:7]}…{review.head_sha[:7]} · {review.seconds:.1f} s · "
-        f"{_model_cost(review)}</sub>"
-    )
-
-
-def _model_cost(review: Review) -> str:
-    tools = [tool for layer in review.layers if layer.layer is Layer.model for tool in layer.tools]
-    if not tools:
-        return "no model was asked: 0 tokens, 0.00 USD"
-    return f"{sum(tool.tokens for tool in tools):,} tokens, {format_usd(sum(tool.cost for tool in tools))}"
 
 
 def _details(review: Review) -> str:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict
 
 from domain.gates import STANDARD_GATES, digest
-from domain.slash.commands import Deploy, Level, Rollback, SlashCommand
+from domain.slash.commands import Deploy, Level, Pause, Rollback, SlashCommand
 from domain.slash.verbs import VERBS, Verb
 from safety.authorship import Doubt
 
@@ -175,6 +175,8 @@ def _find_rule(asked: SlashCommand, facts: AuthorizationFacts, gate: GateRule) -
         return gate
     if isinstance(asked, Level) and asked.level is not None:
         return GateRule(needed.to_set)
+    if isinstance(asked, Pause) and asked.here:
+        return GateRule(needed.here)
     if isinstance(asked, Deploy | Rollback) and facts.is_production and asked.environment is not None:
         return GateRule(needed.in_production)
     if needed.on_fork and facts.needs_ok:

@@ -11,7 +11,6 @@ from domain.verdicts import Reason
 NEWCOMERS = frozenset({"FIRST_TIMER", "FIRST_TIME_CONTRIBUTOR", "NONE"})
 """GitHub's ``author_association`` of people without a merged contribution here."""
 
-DRAFT = "excluded.draft"
 _BOT = "[bot]"
 
 
@@ -35,7 +34,7 @@ def find_exclusion(
         )
     if pull_request.is_draft and not settings.drafts:
         return Reason(
-            code=DRAFT,
+            code="excluded.draft",
             text="This is a draft. Forge reviews it once it is ready, or right away with `review.drafts: true`.",
         )
     if pull_request.author_is_bot and not is_listed(pull_request.author_login, settings.bots):

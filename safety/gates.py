@@ -96,6 +96,8 @@ def apply_answers(review: Review, gates: Sequence[Gate]) -> Review:
         for (name, _), gate in approved.items()
         if name not in {"security_findings", "human_review"}
     ]
+    if decision is Decision.unread and not review.unread.paths and (reasons or others):
+        decision = Decision.approve  # of a head whose logic only a person looked at
     return review.model_copy(
         update={
             "decision": decision,

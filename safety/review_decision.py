@@ -27,7 +27,10 @@ CONCLUSIONS = {
 """The conclusion of ``Forge / review`` for each decision (docs/contract.md, checks)."""
 
 UNREAD = "source.unread"
-"""The reason that names unread source."""
+"""The reason that names source which nobody read."""
+
+UNTHOUGHT = "logic.unread"
+"""The reason that names source of which linters are the only readers."""
 
 _NAMED = 20  # unread paths shown
 
@@ -58,7 +61,7 @@ def decide(
     """
     changes = _find_blocking(findings)
     human = (*_find_held(held_for), *_find_exposed(in_history), *_find_human(risk, layers, not_looked_at))
-    nobody = _find_unread(unread, findings, layers, not_looked_at)
+    nobody = (*_find_unread(unread, findings, layers, not_looked_at), *_find_unthought(unread, findings))
     if changes:
         return ReviewDecision(Decision.request_changes, (*changes, *human, *nobody))
     if human or (nobody and unread.then is IfUnread.ask):
@@ -177,6 +180,18 @@ def _find_unread(
     named = [Reason(code="unread", text=f"{path}{why.get(path, '')}") for path in unread.paths[:_NAMED]]
     more = [Reason(code="unread", text=f"and {left:,} more")] if left > 0 else []
     return (Reason(code=UNREAD, text=text, value=number, children=(*named, *more)),)
+
+
+def _find_unthought(unread: Unread, findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
+    """Names the source that linters read and nobody else: what they say nothing of may be wrong all the same."""
+    if not unread.logic:
+        return ()
+    shown = ", ".join(unread.logic[:3])
+    rest = len(unread.logic) - 3
+    more = f" and {rest:,} more" if rest > 0 else ""
+    found = "Linters found nothing that blocks" if findings else "Linters found nothing"
+    text = f"{found}. Nobody read the logic of {shown}{more}"
+    return (Reason(code=UNTHOUGHT, text=text, value=len(unread.logic)),)
 
 
 def _calm(findings: Sequence[RawFinding], risk: Risk) -> Reason:

@@ -8,7 +8,7 @@ from domain.config.review import ReadMode
 from domain.review.avoidance import ClaimTerms
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Finding, Layer
-from domain.review.review import IfUnread, LayerReport, Risk, RiskLevel
+from domain.review.review import IfUnread, IssueAnswer, LayerReport, Risk, RiskLevel
 from safety.eligibility import is_included
 from safety.risk import to_level
 
@@ -37,6 +37,7 @@ class CheckedChange(BaseModel):
     in_passing: tuple[Finding, ...] = ()  # credentials that a commit added and a later one removed
     touched: tuple[TouchedFile, ...] = ()
     read_by: dict[str, tuple[str, ...]] = {}
+    behaviour: tuple[str, ...] = ()  # the source among its paths that may change what the program does
     if_unread: IfUnread = IfUnread.neutral
     claim_terms: ClaimTerms = ClaimTerms()
     only_for: str = ""  # see domain.review.review.Review
@@ -85,6 +86,7 @@ class ModelPart(BaseModel):
     read: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
+    issue: IssueAnswer | None = None
 
 
 def skip_model(checked: CheckedChange, configuration: Configuration, missing: str | Unusable | None) -> ModelPart:
@@ -94,19 +96,18 @@ def skip_model(checked: CheckedChange, configuration: Configuration, missing: st
     """
     layer = LayerReport(layer=Layer.model)
     if not configuration.review.may_ask_model:
-        return ModelPart(report=layer.model_copy(update={"note": "Switched off by the repository (review.model)."}))
-    none = f"{NOT_SET_UP.reason} {NOT_SET_UP.advice}" if missing in (None, NOT_SET_UP) else ""
+        return ModelPart(report=layer)
+    is_choice = missing in (None, NOT_SET_UP)  # of which nobody needs to hear in each check
     why = missing.reason if isinstance(missing, Unusable) else missing
     if not checked.needs_a_model(configuration):
-        unread = none or f"Not read by a model: {why}"
-        note = unread if checked.has_source else "Not needed: no source was changed."
+        note = None if is_choice or not checked.has_source else f"Not read by a model: {why}"
         return ModelPart(report=layer.model_copy(update={"note": note}))
     risk = f"Risk is {checked.risk.level.value}"
     due, so = f"{risk}, so a model should have read the change", f"{risk}, so a person reads the change."
     if configuration.review.model is ReadMode.always:
         due = "The repository wants a model to read every change of source (review.model: always)"
-        so = f"{due}, so a person does."
-    return ModelPart(report=layer.model_copy(update={"missing": f"{so} {none}" if none else f"{due}: {why}"}))
+        so = f"{due}, so a person does. {NOT_SET_UP.reason}"
+    return ModelPart(report=layer.model_copy(update={"missing": so if is_choice else f"{due}: {why}"}))
 
 
 def apply_path_filters(change: Change, configuration: Configuration) -> Change:

@@ -13,6 +13,7 @@ from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import place_on_diff
+from domain.review.impact import Impact
 from domain.review.review import IfUnread, Review, Unread
 from safety.containment import find_origin
 from safety.eligibility import is_included
@@ -70,6 +71,7 @@ async def check(
     impacts = assess_impact(change.touched, parsed, locks.list_explained(compared))
     fit = await drop_unfit(checked.findings, versions, toolbox, origin)
     findings = await asyncio.to_thread(lambda: tuple(place_on_diff(finding, change) for finding in fit))
+    touched = tuple(_apply_path_filter(each, configuration) for each in change.touched)
     has_tests = not lacks_tests(change) or await code.has_tests(change.merge_base)
     sensitive, silencing = configuration.paths.sensitive, checked.silencing
     return CheckedChange(
@@ -84,7 +86,8 @@ async def check(
         not_looked_at=change.not_looked_at,
         sandbox=toolbox.containment,
         risk=await asyncio.to_thread(assess, change, findings, author, sensitive, silencing, has_tests, impacts),
-        touched=tuple(_apply_path_filter(each, configuration) for each in change.touched),
+        touched=touched,
+        behaviour=tuple(each.path for each in touched if each.may_run and impacts[each.path] is Impact.behaviour),
         read_by=dict(checked.read_by),
         if_unread=_resolve_if_unread(configuration, owned),
         claim_terms=avoided.claim_terms,
@@ -116,7 +119,9 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
     not_looked_at = (*checked.not_looked_at, *model.not_read)
     touched = checked.touched or touch_by_name(checked.paths)
     read = {*checked.read_by, *model.read}
-    nobody = Unread(paths=list_unread(touched, read), then=checked.if_unread)
+    unread = list_unread(touched, read)
+    logic = tuple(path for path in checked.behaviour if path not in model.read and path not in unread)
+    nobody = Unread(paths=unread, logic=logic, then=checked.if_unread)
     held_for = checked.only_for if checked.is_shared else ""
     verdict = decide(findings, risk, layers, not_looked_at, unread=nobody, held_for=held_for)
     return Review(
@@ -136,6 +141,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
         is_all_read=is_all_read(checked.touched, read),
         changed=checked.paths,
         summary=model.summary,
+        issue=model.issue,
         sandbox=checked.sandbox,
         risk=risk,
         decision=verdict.decision,

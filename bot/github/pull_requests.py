@@ -40,6 +40,10 @@ class _Node(BaseModel):
     node_id: str
 
 
+class _Review(BaseModel):
+    body: str | None
+
+
 class _ReadyAnswer(BaseModel):
     class _Payload(BaseModel):
         class _Pull(BaseModel):
@@ -216,6 +220,11 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         address = f"{repository_path(repository)}/pulls/{number}/reviews"
         data = await self._client.write(repository.installation_id, "POST", address, purpose, body)
         return parse(Created, data, purpose).id
+
+    async def review_body(self, repository: RepositoryRef, number: int, review_id: int) -> str:
+        purpose = f"read the review on {repository.full_name}#{number}"
+        address = f"{repository_path(repository)}/pulls/{number}/reviews/{review_id}"
+        return parse(_Review, await self._client.get(repository.installation_id, address, purpose), purpose).body or ""
 
     async def edit_review(self, repository: RepositoryRef, number: int, review_id: int, body: str) -> None:
         purpose = f"edit the review on {repository.full_name}#{number}"

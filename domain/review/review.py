@@ -55,11 +55,11 @@ class Decision(StrEnum):
     approve = "approve"
     request_changes = "request_changes"
     require_human = "require_human"
-    unread = "unread"  # no findings, but unread source: no approval
+    unread = "unread"  # nothing blocks, but nobody read the logic, or some of the source: no approval
 
 
 class IfUnread(StrEnum):
-    """The result of a review without findings but with unread source."""
+    """The result of a review in which nothing blocks, but of which nobody read the logic."""
 
     neutral = "neutral"  # the check is neutral and names it
     ask = "ask"  # a person is asked
@@ -67,11 +67,16 @@ class IfUnread(StrEnum):
 
 
 class Unread(BaseModel):
-    """The source that neither a linter of its language nor a model read, by its paths at head."""
+    """The source that nobody read well enough for an approval, by its paths at head.
+
+    :param paths: neither a linter of its language nor a model read it.
+    :param logic: a linter read it, and no model: it may change what the program does, and nobody thought about that.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     paths: tuple[str, ...] = ()
+    logic: tuple[str, ...] = ()
     then: IfUnread = IfUnread.neutral
 
 
@@ -137,6 +142,18 @@ class JudgedFindings(BaseModel):
 NOTHING_JUDGED = JudgedFindings()
 
 
+class IssueAnswer(BaseModel):
+    """Whether a change does what the issue asks that it closes.
+
+    :param told: what a model says of that, in a sentence.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    told: str
+
+
 class Review(BaseModel):
     """The result of a review, for the summary, the checks and the audit."""
 
@@ -162,6 +179,7 @@ class Review(BaseModel):
     is_all_read: bool = False  # every changed file was read, which automatic actions require
     changed: tuple[str, ...] = ()  # every changed path, also unread ones
     summary: tuple[str, ...] = ()  # what the change does, as a model tells it: at most three lines
+    issue: IssueAnswer | None = None
     sandbox: str = ""  # where the tools ran
     risk: Risk
     decision: Decision
@@ -171,6 +189,11 @@ class Review(BaseModel):
     only_for: str = ""  # the base branch, where a merge into the default branch would bring in more than was reviewed
     is_shared: bool = False  # its check has the name that the default branch may require, too
     earlier: EarlierTests | None = None  # what the tests of before say of the code; None: nobody asked them yet
+
+    @property
+    def is_thought_over(self) -> bool:
+        """Whether a model read all that may change what the program does, so that silence means approval."""
+        return bool(self.read_by_model) and not self.unread.logic and not self.unread.paths
 
     @property
     def base_that_holds(self) -> str:

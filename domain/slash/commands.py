@@ -32,9 +32,14 @@ class PlainCommand(_SlashCommand):
         Verb.cancel,
         Verb.accept,
         Verb.abort,
-        Verb.pause,
-        Verb.unpause,
     ]
+
+
+class Pause(_SlashCommand):
+    """Of the repository, or of the pull request or issue where it is written."""
+
+    verb: Literal[Verb.pause, Verb.unpause]
+    here: bool = False
 
 
 class RunIssue(_SlashCommand):
@@ -170,6 +175,7 @@ class Level(_SlashCommand):
 
 SlashCommand = Annotated[
     PlainCommand
+    | Pause
     | RunIssue
     | Retry
     | AskReview

@@ -60,6 +60,7 @@ class RequiredRole:
     :param on_fork: the role while nobody with write permission has allowed Forge to run this head of a fork.
     :param to_set: the role for setting a value; showing it needs ``least``.
     :param in_production: the role where production is concerned.
+    :param here: the role for the place where it is written alone.
     :param is_gates: the gate names the role.
     """
 
@@ -68,6 +69,7 @@ class RequiredRole:
     on_fork: str = ""
     to_set: str = ""
     in_production: str = ""
+    here: str = ""
     is_gates: bool = False
 
 
@@ -121,7 +123,10 @@ OPTIONAL_FINDING = rf"(?:(?P<finding>F-[A-Z2-7]{{6}}){_END})?(?!F-[^a-z \t]*{_EN
 _JUDGED = rf"{OPTIONAL_FINDING}(?P<justification>.+)?"
 _LOOKED_AT = rf"(?:{FINDING}|{_GATE})"
 
-_READ, _TRIAGE, _ADMIN = RequiredRole("read"), RequiredRole("triage"), RequiredRole("admin")
+_HERE = "(?i:(?P<here>here)?)"
+
+_READ, _TRIAGE = RequiredRole("read"), RequiredRole("triage")
+_PAUSES = RequiredRole("admin", here="write")
 _RUNS_CODE = RequiredRole("triage", on_fork="write")
 _TEACHES = RequiredRole(not_author=True)
 _DEPLOYS = RequiredRole(in_production="maintain")
@@ -258,6 +263,8 @@ VERBS: Mapping[Verb, VerbRow] = {
         _DEPLOYS,
         rf"{_ENVIRONMENT}(?:[ \t]+(?P<wish>hold|go-on|cancel))?",
     ),
-    Verb.pause: VerbRow("pause", "stop everything in this repository now", _ADMIN),
-    Verb.unpause: VerbRow("unpause", "let Forge work again", _ADMIN),
+    Verb.pause: VerbRow(
+        "pause [here]", "stop everything in this repository now; `here`: leave this place alone", _PAUSES, _HERE
+    ),
+    Verb.unpause: VerbRow("unpause [here]", "let Forge work again", _PAUSES, _HERE),
 }

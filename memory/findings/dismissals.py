@@ -66,7 +66,8 @@ async def add(
         new = [finding for finding in found if finding.fingerprint not in standing]
         memory_of: dict[tuple[str, str], Memory] = {}
         for finding in new if learns else ():
-            if _lesson_key(finding) not in memory_of:
+            # A credential that was revoked was found rightly, so that teaches nothing.
+            if _lesson_key(finding) not in memory_of and not finding.is_credential:
                 memory_of[_lesson_key(finding)] = _build_memory(repository, number, finding, sender, reason, now)
         trace = await ledger.find_trace(session, repository, number)
         kept = await capacity.keep(session, repository.id, [*memory_of.values()], most, trace, now)

@@ -3,14 +3,15 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 
 from domain.commands import Sender
 from domain.errors import Halted, Superseded
 from domain.events import EventType
 from domain.runs.run import RepositoryRef, Run, Trigger
-from memory.db.engine import Database, insert_new
+from memory.db.engine import Database, insert_new, upsert
 from memory.db.tables.repositories import OkRow, PauseRow
+from memory.db.tables.runs import PullRequestRow
 from memory.ledger import ledger
 
 
@@ -34,6 +35,32 @@ async def find_pauser(database: Database, repository: RepositoryRef) -> str | No
     async with database.transaction() as session:
         row = await session.get(PauseRow, repository.id)
         return None if row is None else row.by_login
+
+
+async def leave_alone(
+    database: Database, repository: RepositoryRef, number: int, sender: Sender, now: datetime
+) -> None:
+    """Do nothing more unasked on a pull request or issue."""
+    key = {"repository_id": repository.id, "number": number}
+    async with database.transaction() as session:
+        values = {**key, "fence": 0, "left_alone_by": sender.login}
+        await session.execute(upsert(database.dialect, PullRequestRow, values, {"fence": PullRequestRow.fence}))
+        await ledger.record_person_action(session, repository, number, EventType.paused, sender, now)
+
+
+async def look_after(database: Database, repository: RepositoryRef, number: int, sender: Sender, now: datetime) -> None:
+    """Take that back."""
+    here = PullRequestRow.repository_id == repository.id, PullRequestRow.number == number
+    async with database.transaction() as session:
+        await session.execute(update(PullRequestRow).where(*here).values(left_alone_by=None))
+        await ledger.record_person_action(session, repository, number, EventType.unpaused, sender, now)
+
+
+async def find_left_alone_by(database: Database, repository: RepositoryRef, number: int) -> str | None:
+    """The login of the person who told Forge to leave a pull request or issue alone; None if nobody did."""
+    async with database.transaction() as session:
+        row = await session.get(PullRequestRow, (repository.id, number))
+        return None if row is None else row.left_alone_by
 
 
 class RunPermit(NamedTuple):

@@ -81,6 +81,9 @@ async def _find_obstacle(services: Services, run: Run, live: PullRequest) -> str
     paused_by = await permits.find_pauser(database, run.repository)
     if paused_by is not None:
         return f"{paused_by} paused Forge here."
+    left_by = await permits.find_left_alone_by(database, run.repository, run.number)
+    if left_by is not None:
+        return f"{left_by} told Forge to leave this alone."
     stopped = await automation_level.find_stop_reason(database, run.id)
     if stopped is not None:
         return f"{stopped}."

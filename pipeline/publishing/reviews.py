@@ -30,6 +30,7 @@ class PostedReview(BaseModel):
     """The outcome of posting a run's review; in journals.
 
     :param unposted: why there is none.
+    :param told: the verdict that its body tells; None: there is no body, or it was posted before.
     :param review_id: of a review whose comments GitHub did not all show at once; otherwise 0.
     :param comments: how many it has.
     """
@@ -37,6 +38,7 @@ class PostedReview(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     unposted: str | None = None
+    told: str | None = None
     review_id: int = 0
     comments: int = 0
 
@@ -65,13 +67,31 @@ async def post_review(
 ) -> PostedReview:
     """Post the review of this run with a comment for each remark, and record which comment is about what.
 
+    :param review: with the verdict as it will be shown, so that its body and the check say one thing.
     :param posted_before: how many findings have a comment from an earlier review.
     """
     marker = services.markers.make("review", run.id)
     inline = [finding for remark in remarks for finding in remark]
     body = review_texts.render_body(review, inline, posted_before, marker)
     unplaced = review_texts.render_unplaced_body(review, inline, marker)
-    return await _post(services, run, "review", remarks, marker, (body, unplaced))
+    return await _post(services, run, "review", remarks, marker, (body, unplaced), review_texts.tell_outcome(review))
+
+
+async def retell_verdict(services: Services, run: Run, told: str) -> bool:
+    """Let the body of the run's review tell another verdict; whether the run posted one. May be repeated.
+
+    :param told: one line, in Markdown.
+    """
+    review_id = await outbox.find_remote_id(services.database, run.id, "review", "review")
+    if not review_id:
+        return False
+    await halts.require_none(services.database)
+    with suppress(NotFound):
+        body = await services.host.review_body(run.repository, run.number, review_id)
+        changed = review_texts.replace_outcome(body, told)
+        if changed != body:
+            await services.host.edit_review(run.repository, run.number, review_id, changed)
+    return True
 
 
 async def post_lost_tests(services: Services, run: Run, review: Review, remarks: Sequence[Remark]) -> PostedReview:
@@ -88,13 +108,21 @@ async def post_lost_tests(services: Services, run: Run, review: Review, remarks:
 
 
 async def _post(
-    services: Services, run: Run, step: str, remarks: Sequence[Remark], marker: str, bodies: tuple[str, str]
+    services: Services,
+    run: Run,
+    step: str,
+    remarks: Sequence[Remark],
+    marker: str,
+    bodies: tuple[str, str],
+    outcome: str = "",
 ) -> PostedReview:
     """Post a review once.
 
     :param step: names it in the outbox.
     :param bodies: with the comments, and where GitHub does not take their places.
+    :param outcome: the verdict that they tell.
     """
+    told: str | None = None
     placed = 0  # of a review that is found after a crash; GitHub may have refused its comments
     inline = [finding for remark in remarks for finding in remark]
     draft = DraftReview(
@@ -107,7 +135,8 @@ async def _post(
         return await services.host.find_review(run.repository, run.number, marker)
 
     async def create() -> int:
-        nonlocal placed
+        nonlocal placed, told
+        told = outcome
         try:
             review_id = await services.host.create_review(run.repository, run.number, draft)
             placed = len(remarks)
@@ -121,8 +150,8 @@ async def _post(
     try:
         await record_comments(services, run, remarks, review_id, placed)
     except Behind:  # the verdict does not wait for that
-        return PostedReview(review_id=review_id, comments=placed)
-    return PostedReview()
+        return PostedReview(told=told, review_id=review_id, comments=placed)
+    return PostedReview(told=told)
 
 
 async def comment_once(services: Services, run: Run, step: str, comment: InlineComment, body: str, marker: str) -> None:

@@ -10,9 +10,11 @@ from domain.github.importance import Importance, use_importance
 from domain.runs.run import Run
 from memory.findings import dismissals
 from memory.runs import checkpoints, runs
+from messages import review as review_texts
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from pipeline.feedback.reactions import record_uptake
+from pipeline.publishing import reviews
 from pipeline.verdicts import threads
 from pipeline.verdicts.settings import RunSettings
 from pipeline.verdicts.update import update_verdict
@@ -37,6 +39,7 @@ async def settle_threads(services: Services, run: Run, settings: RunSettings, go
         return []
     try:
         with use_importance(Importance.tidying):
+            await _retell_overtaken(services, run)
             settled = await threads.settle(services, run, review, gone)
         is_fork = settings.pull_request.is_from_fork(run.repository.id)
         mirror = partial(fetch_mirror, services, run)
@@ -45,3 +48,11 @@ async def settle_threads(services: Services, run: Run, settings: RunSettings, go
     except (Forbidden, NotFound, Unprocessable) as error:  # the next push settles them
         log.warning("threads.not_settled", run=run.id, error=str(error))
         return []
+
+
+async def _retell_overtaken(services: Services, run: Run) -> None:
+    """Let the body of the newest review of an earlier head say that it was overtaken; those before it do already."""
+    past = await runs.list_for_pull_request(services.database, run.repository.id, run.number)
+    for other in (each.run for each in past if each.run.id < run.id and each.run.head_sha != run.head_sha):
+        if await reviews.retell_verdict(services, other, review_texts.tell_overtaken(run.head_sha)):
+            return

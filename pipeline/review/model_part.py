@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from agents.llm.ask import ModelAnswer
 from agents.llm.models import LanguageModel
 from agents.review.layers import ModelPart
-from agents.review.model import ReviewQuestion, summarise_change
+from agents.review.model import ReviewQuestion, judge_issue, summarise_change
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.review import LayerReport, ToolRun
@@ -55,6 +55,7 @@ def build_model_part(
         not_read=tuple(each.model_copy(update={"by_model": True}) for each in not_read),
         read=tuple(path for path in read if path not in remarks),
         gone=tuple(gone),
+        issue=judge_issue(answers, prepared.plan.issue, redact_outgoing),
         summary=prepared.summary or summarise_change(answers[: len(prepared.plan.questions)], redact_outgoing),
     )
 

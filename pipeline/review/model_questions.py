@@ -24,6 +24,7 @@ from memory.learned import recall
 from memory.runs import checkpoints
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
+from pipeline.review.intent import load_intent
 from pipeline.review.model_answers import AssessedAnswers, PreparedQuestions, assess_answers, drop_unfit_suggestions
 from pipeline.review.surroundings import load_surroundings
 from pipeline.verdicts.settings import RunSettings
@@ -70,13 +71,16 @@ class ModelQuestions:
         around = await load_surroundings(
             self._services, self._run, self._settings, asked_about, versions, checked.findings
         )
+        intent = Intent(title=self._settings.pull_request.title)
+        if since is None:  # else only a part is read, which cannot tell whether all of it does what an issue asks
+            intent = await load_intent(self._services.host, self._run.repository, self._settings.pull_request)
         riskiest = list_riskiest(asked_about.files, checked.findings, self._configuration.paths.sensitive)
         plan = await asyncio.to_thread(
             lambda: build_questions(
                 asked_about,
                 versions,
                 (*checked.findings, *carried),
-                intent=Intent(title=self._settings.pull_request.title),
+                intent=intent,
                 earlier=shown,
                 never_send=self._configuration.review.never_send,
                 redact=redact_outgoing,

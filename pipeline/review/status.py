@@ -76,8 +76,6 @@ class ReviewStatus:
                 await self.conclude(Conclusion.action_required, review_texts.render_paused(end.why))
             case NotReviewedKind.over_quota:
                 await self.conclude(Conclusion.action_required, review_texts.render_over_quota(end.why))
-            case NotReviewedKind.draft:  # it may be merged as soon as it is ready, so it has to wait
-                await self.conclude(Conclusion.action_required, review_texts.render_excluded(end.why, problem))
             case NotReviewedKind.filtered:  # the configuration says that nobody needs to read these files
                 await self.conclude(Conclusion.neutral, review_texts.render_excluded(end.why, problem))
             case NotReviewedKind.excluded:

@@ -30,6 +30,7 @@ from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.earlier_tests import RULE, EarlierTestRuns, find_lost_tests, refuse_fork
 from pipeline.verdicts.gates import GatesOutcome, ReviewGates
 from pipeline.verdicts.settings import RunSettings
+from safety.gates import apply_answers, mark_open
 
 log = structlog.get_logger(__name__)
 
@@ -62,7 +63,8 @@ class ReviewVerdict:
         services, run, review = self._services, self._run, await self._get_review()
         chosen, posted_before = await choose_remarks(services, run, review, settings)
         remarks = [remark for remark in chosen if not _is_about_lost_test(remark)]  # which are posted by themselves
-        post = partial(reviews.post_review, services, run, review, remarks, posted_before)
+        shown = await self._expect_verdict(settings, review)
+        post = partial(reviews.post_review, services, run, shown, remarks, posted_before)
         return await self._post(settings, remarks, post)
 
     async def ask_earlier_tests(self, settings: RunSettings) -> bool:
@@ -90,10 +92,11 @@ class ReviewVerdict:
         outcome, self._review = await asking.ask_people(await self._get_review())
         return outcome
 
-    async def conclude(self, settings: RunSettings, unposted: str | None) -> Conclusion:
-        """Show the verdict in the check.
+    async def conclude(self, settings: RunSettings, unposted: str | None, told: str | None) -> Conclusion:
+        """Show the verdict in the check, and in the body of the review, if that tells another one.
 
         :param unposted: why there are no comments.
+        :param told: what the body tells; None: nobody knows.
         """
         services, run, review = self._services, self._run, await self._get_review()
         remarks, before = await choose_remarks(services, run, review, settings)
@@ -103,9 +106,17 @@ class ReviewVerdict:
         welcome = await introduce(services, run, settings.pull_request.default_branch, settings.configuration)
         text = review_texts.render_outcome(review, inline, before, problem, asked, welcome)
         await self._status.conclude_or_change(review.conclusion, text, review.findings)
+        if told != review_texts.tell_outcome(review):
+            await reviews.retell_verdict(services, run, review_texts.tell_outcome(review))
         if review.decision is not Decision.approve:
             await withdraw_approvals(services, run, all_of_them=True)
         return review.conclusion
+
+    async def _expect_verdict(self, settings: RunSettings, review: Review) -> Review:
+        """The review with the verdict that it will have once people were asked, as far as that is known."""
+        known = await gates.list_for_run(self._services.database, self._run.id)
+        asking = ReviewGates(self._services, self._run, settings.configuration, settings.pull_request)
+        return mark_open(apply_answers(review, known), await asking.list_unanswered(review, known))
 
     async def _post(
         self, settings: RunSettings, remarks: Sequence[Remark], post: Callable[[], Awaitable[PostedReview]]

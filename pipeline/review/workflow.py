@@ -64,7 +64,8 @@ class ReviewRun(RunWorkflow):
         more = await self._ask_earlier_tests(settings)
         unseen = [each for each in (posted, more) if each.review_id]
         outcome = await journal.step("ask people", verdict.ask_people, settings)
-        await journal.step("conclude the check", verdict.conclude, settings, posted.unposted or more.unposted)
+        unposted = posted.unposted or more.unposted
+        await journal.step("conclude the check", verdict.conclude, settings, unposted, posted.told)
         # Under a version before, the comments were waited for first: such a run goes on as it began.
         is_last = unseen and await journal.has_patch(_COMMENTS_LAST)
         if not is_last:
@@ -158,7 +159,6 @@ _EXCLUDED = ("say that it is excluded", RunState.completed, ReasonCode.excluded)
 _UNREVIEWED = {
     NotReviewedKind.paused: ("say that it is paused", RunState.cancelled, ReasonCode.paused),
     NotReviewedKind.over_quota: ("say that it is too much", RunState.failed, ReasonCode.guard),
-    NotReviewedKind.draft: _EXCLUDED,
     NotReviewedKind.excluded: _EXCLUDED,
     NotReviewedKind.filtered: _EXCLUDED,
 }

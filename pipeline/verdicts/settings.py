@@ -1,9 +1,8 @@
 """Loads the settings of a run: its configuration, its pull request, and why that is not reviewed."""
 
 from enum import StrEnum
-from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from domain.config.configuration import Configuration
 from domain.config.presets import apply_ceilings, tighten
@@ -13,10 +12,11 @@ from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.repositories import permits
 from memory.runs import runs
+from messages.review import explain_left_alone
 from pipeline.config import loading, memory_file, misplaced
 from pipeline.config.parsing import LoadedConfiguration
 from pipeline.context import Services
-from safety.eligibility import DRAFT, find_exclusion
+from safety.eligibility import find_exclusion
 from safety.review_quota import WINDOW, over_quota
 
 
@@ -25,8 +25,7 @@ class NotReviewedKind(StrEnum):
 
     paused = "paused"  # a person paused Forge in the repository
     over_quota = "over_quota"  # too many reviews without anybody asking
-    draft = "draft"  # drafts are excluded, and it may become ready at any moment
-    excluded = "excluded"  # by the repository's configuration, until somebody asks
+    excluded = "excluded"  # by the repository's configuration, until somebody asks; a draft, until it is ready
     filtered = "filtered"  # the configuration leaves out every file of it, whoever asks
 
 
@@ -54,22 +53,6 @@ class RunSettings(BaseModel):
     pull_request: PullRequest
     is_own: bool = False
     not_reviewed: NotReviewed | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_earlier_fields(cls, data: Any) -> Any:
-        """The journals of an earlier version have a field for each reason instead of ``not_reviewed``."""
-        if not isinstance(data, dict) or "not_reviewed" in data:
-            return cast(Any, data)
-        stored = cast(dict[str, Any], data)
-        why_excluded = NotReviewedKind.draft if stored.get("is_unready") else NotReviewedKind.excluded
-        kinds = {
-            "paused_by": NotReviewedKind.paused,
-            "over_quota": NotReviewedKind.over_quota,
-            "excluded": why_excluded,
-        }
-        found = [{"kind": kind, "why": stored[name]} for name, kind in kinds.items() if stored.get(name) is not None]
-        return {**stored, "not_reviewed": found[0] if found else None}
 
 
 class KeptConfiguration(BaseModel):
@@ -110,11 +93,13 @@ async def _find_exclusion(
     excess = None if is_asked else await _find_quota_excess(services, run, pull_request)
     if excess is not None:
         return NotReviewed(kind=NotReviewedKind.over_quota, why=excess)
+    left_by = None if is_asked else await permits.find_left_alone_by(services.database, run.repository, run.number)
+    if left_by is not None:
+        return NotReviewed(kind=NotReviewedKind.excluded, why=explain_left_alone(left_by))
     reason = find_exclusion(pull_request, configuration.review, run.repository.id, asked=is_asked or is_own)
     if reason is None:
         return None
-    kind = NotReviewedKind.draft if reason.code == DRAFT else NotReviewedKind.excluded
-    return NotReviewed(kind=kind, why=reason.text)
+    return NotReviewed(kind=NotReviewedKind.excluded, why=reason.text)
 
 
 async def load_start_configuration(services: Services, run: Run) -> KeptConfiguration:

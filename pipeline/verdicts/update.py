@@ -13,7 +13,7 @@ from messages import automation as automation_texts
 from messages import gates as gate_texts
 from messages import review as review_texts
 from pipeline.context import Services
-from pipeline.publishing import run_check
+from pipeline.publishing import reviews, run_check
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.gates import ReviewGates
 from pipeline.verdicts.settings import RunSettings, load_settings
@@ -74,3 +74,4 @@ async def _show_verdict(services: Services, run: Run, now: Review, cause: str) -
     welcome = await load_welcome(services, run)
     text = review_texts.render_outcome(now, inline, 0, gates=sections, welcome=welcome)
     await run_check.conclude_again(services, run, cause, now.conclusion, text)
+    await reviews.retell_verdict(services, run, review_texts.tell_outcome(now))

@@ -53,7 +53,7 @@ async def test_simple_lint_is_corrected_in_one_commit(story: Story) -> None:
     assert "Level 2 (acts) lets Forge correct the change (rule ladder.auto_fix)." in said
     assert git(repository, "rev-parse", f"{fixed}^") == head
     check = story.check(repository, fixed)
-    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert (check.conclusion, check.title) == ("success", "No findings")
     assert ("auto_fix", 2, "ladder.auto_fix") in await list_actions(story)
 
 

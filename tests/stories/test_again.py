@@ -72,7 +72,7 @@ async def test_ready_while_the_draft_is_being_left_out(story: Story) -> None:
     async def ready() -> None:
         await alice.mark_ready(pull)
 
-    act_after_write(story, ready, r"/check-runs/\d+$", "action_required")
+    act_after_write(story, ready, r"/check-runs/\d+$", "neutral")
     await story.settle()
     assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
     assert story.check(repository, head).conclusion == "failure"

@@ -4,7 +4,7 @@ import re
 
 from simulator import Commit, User
 from simulator.state import PullRequest, Repository
-from tests.stories.driver import Story
+from tests.stories.driver import UNTHOUGHT, Story
 from tests.world.automation import APP
 from tests.world.credentials import KEY, LEAKING
 
@@ -47,7 +47,7 @@ async def test_deleted_credential_is_revoked_by_a_person(story: Story) -> None:
     await carol.reply(comment, "/forge dismiss revoked")
     await story.settle()
     check = story.check(repository, head)
-    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert (check.conclusion, check.title) == ("success", "No findings")
     assert "### Dismissed" in (check.summary or "")
     assert comment.thread.resolved
     assert story.gates(pull) == []
@@ -189,4 +189,4 @@ async def test_commits_without_credentials_are_nothing_to_say(story: Story) -> N
     head = await alice.push_commits(repository, "feature", commits, base="main")
     await alice.open_pull_request(repository, "feature")
     await story.settle()
-    assert story.check(repository, head).title == "Approved: no findings"
+    assert story.check(repository, head).title == UNTHOUGHT

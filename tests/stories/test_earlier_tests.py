@@ -8,7 +8,7 @@ import pytest
 from simulator import User
 from simulator.faults import Moment, RequestInfo
 from simulator.state import CheckRun, PullRequest
-from tests.stories.driver import Story
+from tests.stories.driver import UNTHOUGHT, Story
 from tests.world.automation import approvals, at_level, open_pull_request
 from tests.world.summing_shop import BROKEN, CODE, FILES, HIDES, NAME, TEST, WITHOUT
 
@@ -113,7 +113,7 @@ async def test_another_expectation_is_shown_in_a_table(story: Story) -> None:
     changed = TEST.replace("total([1, 2]) == 3", "total([1, 2]) == 2")
     pull, _, _ = await propose(story, {"shop.py": BROKEN, "tests/test_shop.py": changed})
     check = find_check(story, pull)
-    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert (check.conclusion, check.title) == ("neutral", UNTHOUGHT)
     assert "**Behaviour that tests show to have changed**" in read_section(check)
     row = f"| `{NAME}` | `assert shop.total([1, 2]) == 3` | `assert shop.total([1, 2]) == 2` |"
     assert row in read_section(check)
@@ -125,7 +125,7 @@ async def test_a_test_that_goes_with_its_code_is_one_line(story: Story) -> None:
     less = CODE.partition("\n\n\ndef tax")[0] + "\n"
     pull, _, _ = await propose(story, {"shop.py": less, "tests/test_tax.py": None})
     check = find_check(story, pull)
-    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert (check.conclusion, check.title) == ("neutral", UNTHOUGHT)
     assert read_section(check) == "- 1 test went with the code: `tax` is gone."
     assert story.gates(pull) == []
     story.pass_over(pull)
@@ -134,7 +134,7 @@ async def test_a_test_that_goes_with_its_code_is_one_line(story: Story) -> None:
 async def test_a_test_that_passes_wherever_it_is_is_one_line(story: Story) -> None:
     pull, _, _ = await propose(story, {"tests/test_shop.py": None, "tests/unit/test_shop.py": TEST})
     check = find_check(story, pull)
-    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert (check.conclusion, check.title) == ("neutral", UNTHOUGHT)
     assert read_section(check) == "- 2 tests that this change touches pass on its code as before."
     story.pass_over(pull)
 
@@ -149,7 +149,7 @@ async def test_a_test_that_passes_wherever_it_is_is_one_line(story: Story) -> No
 async def test_tests_that_cannot_run_claim_nothing(story: Story, settings: str, said: str) -> None:
     pull, _, _ = await propose(story, HIDES, settings)
     check = find_check(story, pull)
-    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert (check.conclusion, check.title) == ("neutral", UNTHOUGHT)
     assert said in read_section(check)
     assert len(read_section(check).splitlines()) == 1
     assert story.gates(pull) == []

@@ -2,7 +2,7 @@
 
 from inline_snapshot import snapshot
 
-from tests.stories.driver import Story
+from tests.stories.driver import UNTHOUGHT, Story
 from tests.world.replies import bodies
 
 APP = "def main():\n    return 1\n"
@@ -22,17 +22,17 @@ async def test_what_others_merged_is_not_the_authors(story: Story) -> None:
     head = await alice.update_branch(pull)
     await story.settle()
     assert pull.base_sha == opened_on  # as on GitHub
-    assert story.check(repository, head).title == snapshot("Approved: no findings")
+    assert story.check(repository, head).title == UNTHOUGHT
     assert "1 file" in (story.check(repository, head).summary or "")
 
     await alice.push(repository, "main", {"more.py": OTHERS})
     start = repository.git.branch("main")
     rebased = await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base=start, force=True)
     await story.settle()
-    assert story.check(repository, rebased).title == snapshot("Approved: no findings")
+    assert story.check(repository, rebased).title == UNTHOUGHT
     pushed = await alice.push(repository, "feature", {"a.py": "A = 2\n"})
     await story.settle()
-    assert story.check(repository, pushed).title == snapshot("Approved: no findings")
+    assert story.check(repository, pushed).title == UNTHOUGHT
     assert story.comments(pull) == []
 
 

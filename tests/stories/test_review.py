@@ -7,7 +7,7 @@ from simulator import Blob
 from simulator.branches import commit_files
 from simulator.events import Actor
 from simulator.gitstore import Commit
-from tests.stories.driver import Story
+from tests.stories.driver import UNTHOUGHT, Story
 from tests.world.replies import bodies, first_lines
 
 APP = """\
@@ -62,7 +62,7 @@ async def test_suggestion_applies_cleanly(story: Story) -> None:
 
     assert repository.git.read(head, "app.py") == APP.encode()
     check = story.check(repository, head)
-    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert (check.conclusion, check.title) == ("success", "No findings")
     assert len(story.reviews(pull)) == 1
 
 
@@ -73,7 +73,7 @@ async def test_nothing_to_say(story: Story) -> None:
     await story.settle()
 
     check = story.check(repository, head)
-    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert (check.conclusion, check.title) == ("success", "No findings")
     assert "Merge when you are ready." in (check.summary or "")
     assert story.reviews(pull) == []
     assert story.github.comments(pull) == []
@@ -295,7 +295,7 @@ async def test_base_changed(story: Story) -> None:
 
     await alice.edit_base(pull, "next")
     await story.settle()
-    assert story.check(repository, head, "next").conclusion == "success"
+    assert story.check(repository, head, "next").conclusion == "neutral"
     closed = story.check(repository, head)
     assert (closed.conclusion, closed.title) == ("cancelled", "The base changed")
 
@@ -329,13 +329,16 @@ async def test_a_missing_test_is_said_only_where_there_are_tests(story: Story, t
 
 
 async def test_layers_one_and_two_can_be_made_enough(story: Story) -> None:
-    repository, alice = story.repository({"app.py": APP, ".github/forge.yml": "review: {model: false}\n"})
+    repository, alice = story.repository(
+        {"app.py": APP, ".github/forge.yml": "review: {model: false, unread: approve}\n"}
+    )
     files = {"auth/session.py": "VALUE = 1\n" * 20, "deploy/run.py": "# nothing\n" * 20}
     head = await alice.push(repository, "feature", files, base="main")
     await alice.open_pull_request(repository, "feature")
     await story.settle()
     check = story.check(repository, head)
-    assert (check.conclusion, "Switched off by the repository" in (check.summary or "")) == ("success", True)
+    assert (check.conclusion, check.title) == ("success", UNTHOUGHT)
+    assert "model" not in (check.summary or "")
 
 
 async def test_mistake_in_the_configuration_is_annotated(story: Story) -> None:
@@ -422,7 +425,7 @@ async def test_order_of_imports_knows_the_projects_own_packages(story: Story) ->
     head = await alice.push(repository, "feature", {"good.py": good}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
-    assert story.check(repository, head).title == "Approved: no findings"
+    assert story.check(repository, head).title == UNTHOUGHT
 
     head = await alice.push(repository, "feature", {"bad.py": good.replace("pytest\n\nimport", "pytest\nimport")})
     await story.settle()

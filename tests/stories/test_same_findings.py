@@ -4,7 +4,7 @@ import pytest
 
 from simulator import User
 from simulator.state import PullRequest, Repository
-from tests.stories.driver import Story
+from tests.stories.driver import UNTHOUGHT, Story
 
 QUERY = "    rows = db.execute(f\"SELECT id FROM orders WHERE customer = '{customer}'\")"
 ORDERS = f"""\
@@ -56,7 +56,7 @@ async def test_what_was_dismissed_stays_so(story: Story, later: str) -> None:
     head = await alice.push(repository, "feature", {"shop/orders.py": later})
     await story.settle()
     assert story.comments(pull) == [comment]
-    assert story.check(repository, head).title == "Approved: no findings"
+    assert story.check(repository, head).title == UNTHOUGHT
 
 
 async def test_another_statement_is_another_finding(story: Story) -> None:

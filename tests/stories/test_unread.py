@@ -9,7 +9,7 @@ from simulator import User
 from simulator.errors import Refusal
 from simulator.gitstore import FileContent
 from simulator.state import PullRequest, Repository
-from tests.stories.driver import Story
+from tests.stories.driver import UNTHOUGHT, Story
 from tests.world.automation import APP, at_level, jump_ahead, list_actions, open_pull_request
 from tests.world.replies import first_lines
 
@@ -30,18 +30,22 @@ async def test_what_nobody_read_is_never_approved(story: Story, level: int) -> N
     assert (check.conclusion, check.title) == ("neutral", "Not approved: nobody read 3 files")
     for path in BROKEN:
         assert f"  - {path}" in (check.summary or "").replace("`", "")
-    assert "if a model is set up" in (check.summary or "")
+    assert "model is set up" not in (check.summary or "")
     assert (pull.state, await list_actions(story), story.reviews(pull)) == ("open", [], [])
 
 
-async def test_what_a_linter_of_its_language_read_is_approved(story: Story) -> None:
+async def test_what_linters_alone_read_is_not_approved(story: Story) -> None:
     repository, alice, _ = await at_level(story, 4)
     pull, head = await open_pull_request(
         story, repository, alice, {"app.py": "import os\n\n\ndef main():\n    return os.sep\n"}
     )
     await jump_ahead(story, hours=10)
     check = story.check(repository, head)
-    assert (check.conclusion, check.title) == ("success", "Approved: no findings")
+    assert (check.conclusion, check.title) == ("neutral", UNTHOUGHT)
+    assert "Nobody read the logic of app.py" in (check.summary or "")
+    assert "have a person read the change before you merge. Forge ran no test: `/forge test` runs them." in (
+        check.summary or ""
+    )
     assert "May change what the program does: app.py" in (check.summary or "")
     assert (pull.state, await list_actions(story)) == ("open", [])  # the risk is medium: a person merges it
 

@@ -1,6 +1,6 @@
 """Layer 3 of a review: the questions to a model about a change, and the findings from its answers."""
 
-from agents.review.model.answers import Report, extract_findings, read_earlier_verdicts, summarise_change
+from agents.review.model.answers import Report, extract_findings, judge_issue, read_earlier_verdicts, summarise_change
 from agents.review.model.file_selection import ReadingLimits, find_current_line, narrow_change
 from agents.review.model.questions import EarlierFinding, Intent, QuestionPlan, ReviewQuestion, build_questions
 from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed
@@ -17,6 +17,7 @@ __all__ = [
     "build_second_look",
     "extract_findings",
     "find_current_line",
+    "judge_issue",
     "keep_confirmed",
     "narrow_change",
     "read_earlier_verdicts",

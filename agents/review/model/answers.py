@@ -12,6 +12,7 @@ from agents.review.model.rendering import LONGEST_LINE, make_legible
 from agents.review.model.rules import RULES, RuleName, cap_by_rule
 from domain.review.changes import Change, FileChange, FileVersions
 from domain.review.findings import Fix, Layer, RawFinding, Severity
+from domain.review.review import IssueAnswer
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
 from safety.suggestions import is_fit
@@ -75,9 +76,11 @@ class Report(BaseModel):
     """The model's report.
 
     :param summary: what the shown part of the change does.
+    :param issue: whether it does what the issue asks that it is to close.
     """
 
     summary: str = ""
+    issue: str = ""
     findings: Annotated[list[ReportedFinding], BeforeValidator(_keep_valid)]
     earlier: list[EarlierVerdict] = []
 
@@ -112,6 +115,17 @@ def summarise_change(answers: Sequence[ModelAnswer], redact: Redact) -> tuple[st
     reports = [Report.model_validate(answer.value) for answer in answers if answer.value is not None]
     lines = (_shorten(redact(_clean_message(report.summary))) for report in reports)
     return tuple(dict.fromkeys(line for line in lines if line))[:_MOST_SUMMARIES]
+
+
+def judge_issue(answers: Sequence[ModelAnswer], number: int | None, redact: Redact) -> IssueAnswer | None:
+    """Whether the change does what its issue asks; None if it closes none, or the model could not tell.
+
+    :param number: of the issue.
+    """
+    if number is None or not answers or answers[0].value is None:
+        return None
+    told = _shorten(redact(_clean_message(Report.model_validate(answers[0].value).issue)))
+    return IssueAnswer(number=number, told=told) if told else None
 
 
 def _shorten(line: str) -> str:

@@ -20,6 +20,7 @@ from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
 
 _MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that the model does not repeat them
+_LONGEST_ISSUE = 1_500  # characters of an issue
 _AROUND = 5  # lines around an earlier finding
 _COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,1000}>")
@@ -28,12 +29,17 @@ _IMAGE = re.compile(r"!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])?")
 
 
 class Intent(BaseModel):
-    """The title and description of the pull request."""
+    """What is to be done: the title of the pull request, and the issue that it closes.
+
+    :param issue: the number of that issue; None if it closes none, or only a part of the change is read.
+    :param asked: what that issue asks, in its author's words.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     title: str = ""
-    body: str = ""
+    issue: int | None = None
+    asked: str = ""
 
 
 NO_INTENT = Intent()
@@ -75,6 +81,7 @@ class QuestionPlan(BaseModel):
 
     The same change gives the same plan.
 
+    :param issue: the number of the issue that a question asks about; None if none does.
     :param moved: path → other files that show removed lines of it, because these moved there.
     :param related: code of other files that the questions show.
     """
@@ -83,6 +90,7 @@ class QuestionPlan(BaseModel):
 
     questions: tuple[ReviewQuestion, ...]
     not_read: tuple[SkippedFile, ...]
+    issue: int | None = None
     outlines: dict[str, Outline] = {}
     moved: dict[str, tuple[str, ...]] = {}
     related: tuple[RelatedCode, ...] = ()
@@ -128,15 +136,18 @@ def build_questions(
     )
     again = _assign_earlier(reading, [item for item in earlier if not matches(item.path, never_send)])
     groups = [*reading.groups, *([()] if len(again) > len(reading.groups) else [])]
-    shown = _Shown(change, versions, found, withheld, intent, redact, related)
+    if len(groups) > 1:  # no part of a change can tell whether all of it does what an issue asks
+        intent = Intent(title=intent.title)
+    shown = _Shown(change, versions, found, withheld, redact, related)
     asked = tuple(
-        shown.build_question(f"model review {number} of {len(groups)}", group, earlier)
+        shown.build_question(f"model review {number} of {len(groups)}", group, earlier, intent)
         for number, (group, earlier) in enumerate(zip(groups, again, strict=True), 1)
     )
     moved = {path: tuple(sorted(others)) for path, others in sorted(reading.moved.items())}
     return QuestionPlan(
         questions=asked,
         not_read=reading.not_read,
+        issue=intent.issue,
         outlines=dict(outlines or {}),
         moved=moved,
         related=tuple(replace(each, lines=tuple(map(redact, each.lines))) for each in related),
@@ -170,12 +181,11 @@ class _Shown:
     versions: Mapping[str, FileVersions]
     found: Sequence[RawFinding]
     withheld: Mapping[str, Collection[int]]
-    intent: Intent
     redact: Redact
     related: Sequence[RelatedCode]
 
     def build_question(
-        self, key: str, group: Sequence[RenderedFile], earlier: Sequence[EarlierFinding]
+        self, key: str, group: Sequence[RenderedFile], earlier: Sequence[EarlierFinding], intent: Intent
     ) -> ReviewQuestion:
         """The question about a part of the change.
 
@@ -184,7 +194,7 @@ class _Shown:
         """
         redact, paths = self.redact, {shown.path for shown in group}
         parts = [
-            *_render_intent(self.intent, redact),
+            *_render_intent(intent, redact),
             *(shown.text for shown in group),
             *render_related([each for each in self.related if each.of in paths], redact),
             *_list_reported([finding for finding in self.found if finding.path in paths], redact),
@@ -224,8 +234,9 @@ class _Shown:
 
 
 def _render_intent(intent: Intent, redact: Redact) -> list[str]:
-    said = [redact(flatten_markdown(text, limit)) for text, limit in ((intent.title, 200), (intent.body, 400))]
-    return [f"The author says: {' — '.join(filter(None, said))}"] if any(said) else []
+    title, asked = redact(flatten_markdown(intent.title, 200)), redact(flatten_markdown(intent.asked, _LONGEST_ISSUE))
+    said = [f"The author says: {title}"] if title else []
+    return said if intent.issue is None else [*said, f"== issue #{intent.issue}, which this is to close", asked]
 
 
 def _list_reported(found: Sequence[RawFinding], redact: Redact) -> list[str]:

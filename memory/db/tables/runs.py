@@ -22,6 +22,7 @@ class PullRequestRow(TableRow):
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     fence: Mapped[int]
     title: Mapped[str] = mapped_column(Text, server_default="")  # when the latest run began; empty: not known
+    left_alone_by: Mapped[str | None]  # who told Forge to do nothing here unless asked
 
 
 class RunRow(TableRow):

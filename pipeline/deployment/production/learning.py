@@ -10,6 +10,7 @@ from domain.errors import CodeAccessError, CodeHostError, RateLimited
 from domain.github.pull_requests import PullRequest
 from domain.memories.memory import MemoryKind, Origin, create_memory
 from domain.runs.run import RepositoryRef
+from domain.text.closing import list_closed_issues
 from memory.deployments import problems
 from memory.learned import remember
 from memory.runs import outbox, runs
@@ -21,8 +22,6 @@ from safety.learning_screening import screen_lesson
 
 log = structlog.get_logger(__name__)
 
-_CLOSES = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d{1,9})\b", re.IGNORECASE)
-"""GitHub, "Linking a pull request to an issue": the words that close an issue when a pull request is merged."""
 _PLAIN_PATH = re.compile(r"[\w./+-]{1,150}")
 _MOST_PATHS = 3
 
@@ -59,7 +58,7 @@ async def _list_closed(services: Services, repository: RepositoryRef, live: Pull
     except CodeHostError as error:
         log.warning("production.description_not_read", number=live.number, error=str(error))
         return found
-    return found | {int(number) for number in _CLOSES.findall(f"{shown.title}\n{shown.body}")}
+    return found | {*list_closed_issues(f"{shown.title}\n{shown.body}")}
 
 
 async def _list_fixed(services: Services, repository: RepositoryRef, live: PullRequest) -> Sequence[str]:

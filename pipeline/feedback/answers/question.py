@@ -67,7 +67,7 @@ class QuestionAnswerer:
             return texts.refuse_sending()
         model = self.context.services.models.choose(ModelTier.fast)
         if isinstance(model, Unusable):
-            return texts.report_unanswered(f"{model.reason} {model.advice}")
+            return texts.report_unanswered(model.reason, was_asked=False)
         mirror = await run_outside_journal(self.context.fetch_mirror)
         snapshot = await run_outside_journal(Snapshot.of, mirror, self.context.run.head_sha)
         never = configuration.review.never_send
@@ -78,8 +78,8 @@ class QuestionAnswerer:
         calls = BudgetedCalls(self.context, Phase.planning, configuration)
         done = await run_agent(agent, AnswerSteps(calls, agent, assignment, model))
         if not isinstance(done, Done):
-            is_limit = isinstance(done, Stopped) and done.refusal is not None
-            return texts.report_unanswered(done.why, is_limit=is_limit)
+            was_asked = not (isinstance(done, Stopped) and done.refusal is not None)
+            return texts.report_unanswered(done.why, was_asked=was_asked)
         return await self._render(done, change, snapshot, never)
 
     async def _render(

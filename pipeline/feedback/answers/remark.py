@@ -46,14 +46,14 @@ class RemarkReader:
             return self._give_up(texts.refuse_sending())
         model = self.context.services.models.choose(ModelTier.fast)
         if isinstance(model, Unusable):
-            return self._give_up(texts.report_unanswered(f"{model.reason} {model.advice}"))
+            return self._give_up(texts.report_unanswered(model.reason, was_asked=False))
         about = render_replied_to(self.replied_to)
         question = build_meaning_question(f"{KEY}{self.key}", about, self.words, redact_outgoing)
         calls = BudgetedCalls(self.context, Phase.planning, self.configuration)
         name = digest("hear", question.model_dump_json(), model.name)
         found = await calls.ask_outside_run(name, question, ReplyReading, model)
         if found.value is None:
-            return self._give_up(texts.report_unanswered(found.problem or "", is_limit=found.refusal is not None))
+            return self._give_up(texts.report_unanswered(found.problem or "", was_asked=found.refusal is None))
         meaning = ReplyReading.model_validate(found.value).meaning
         on_issue = self.context.run.is_of_issue
         told = reply_texts.point_to_commands(on_issue=on_issue) if meaning is Meaning.request else ""

@@ -15,7 +15,7 @@ from domain.gates import digest
 from domain.globs import matches
 from domain.review.findings import Finding
 from domain.runs.run import Phase
-from domain.text.quotes import asks_something, call_reviewer
+from domain.text.quotes import call_reviewer
 from domain.text.redaction import redact_outgoing
 from messages import code_answers
 from messages import thread_replies as reply_texts
@@ -44,11 +44,6 @@ class ReplyQuestions:
         self._model = model
         self._calls = BudgetedCalls(context, Phase.reflection, known.configuration)
 
-    @property
-    def seems_to_ask(self) -> bool:
-        """Whether the reply looks like a question, without a model that reads it."""
-        return asks_something(self._words)
-
     async def ask_meaning(self, finding: Finding) -> ReplyReading | NoAnswer:
         """What the reply means."""
         question = build_meaning_question(self._key, render_finding(finding), self._words, redact_outgoing)
@@ -65,8 +60,8 @@ class ReplyQuestions:
         name = digest("hear", question.model_dump_json(), self._model.name)
         found = await self._calls.ask_outside_run(name, question, kind, self._model)
         if found.value is None:
-            is_limit = found.refusal is not None
-            return NoAnswer(code_answers.report_unanswered(found.problem or "", is_limit=is_limit))
+            was_asked = found.refusal is None
+            return NoAnswer(code_answers.report_unanswered(found.problem or "", was_asked=was_asked))
         return kind.model_validate(found.value)
 
     async def _read_lines(self, finding: Finding) -> list[str]:

@@ -9,7 +9,9 @@ from domain.errors import ForgeError
 from domain.events import EventType
 from domain.review.findings import Finding
 from domain.runs.run import Run
+from domain.text.quotes import asks_something, call_reviewer
 from memory.ledger import ledger
+from messages import code_answers
 from pipeline.automation.level import try_update_level
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
@@ -40,8 +42,13 @@ class ReplyWorkflow:
         try:
             known = await self._journal.step("what is known", load_context, self._services, self._run, self._command)
             model = self._services.models.choose(ModelTier.fast)
-            if known.finding is None or not known.is_due or isinstance(model, Unusable):
+            if known.finding is None or not known.is_due:
                 return "not read"
+            if not known.may_read:
+                return await self._report_unread(known, known.finding, code_answers.refuse_sending())
+            if isinstance(model, Unusable):
+                text = code_answers.report_unanswered(model.reason, was_asked=False)
+                return await self._report_unread(known, known.finding, text)
             return await self._read(known, known.finding, model)
         except ForgeError as error:
             log.warning("hearing.failed", run=self._run.id, error=str(error))
@@ -51,7 +58,7 @@ class ReplyWorkflow:
         asking = ReplyQuestions(self._context, self._command, known, model)
         reading = await asking.ask_meaning(finding)
         if isinstance(reading, NoAnswer):
-            return await self._report_unread(reading.text, is_told=known.asks and asking.seems_to_ask)
+            return await self._report_unread(known, finding, reading.text)
         answer = ""
         if reading.meaning is Meaning.question:
             answer = await answer_question(self._context, self._command, self._guid, known, finding, asking)
@@ -60,11 +67,16 @@ class ReplyWorkflow:
             await self._resume_waiting_run()
         return reading.meaning.value
 
-    async def _report_unread(self, text: str, *, is_told: bool) -> str:
+    async def _report_unread(self, known: ReplyContext, finding: Finding, text: str) -> str:
         """Tell whoever seems to ask something why nobody understood it; nobody else is told."""
-        if is_told:
-            await self._journal.step("say why not", self._reply, text)
+        if not known.asks or not asks_something(call_reviewer(self._command.words, known.name)):
+            return "not read"
+        await self._journal.step("say why not", self._reply_unread, finding, text)
         return "not understood"
+
+    async def _reply_unread(self, finding: Finding, text: str) -> None:
+        await self._reply(text)
+        await self._record(finding, "unread", is_replied=True)
 
     async def _reply(self, text: str) -> None:
         command = self._command
@@ -80,17 +92,21 @@ class ReplyWorkflow:
         )
         if outcome.text:
             await self._reply(outcome.text)
+        await self._record(finding, reading.meaning.value, is_replied=bool(outcome.text))
+        return outcome
+
+    async def _record(self, finding: Finding, meaning: str, *, is_replied: bool) -> None:
+        command, services = self._command, self._services
         payload = {
             "thread": command.comment.thread or 0,
             "finding": finding.id,
             "rule": finding.rule,
-            "meaning": reading.meaning.value,
+            "meaning": meaning,
             "by": command.sender.login,
-            "replied": bool(outcome.text),
+            "replied": is_replied,
         }
         kind, now = EventType.feedback_replied, services.clock.now()
         await ledger.record_feedback(services.database, self._run.id, kind, payload, self._guid, now)
-        return outcome
 
     async def _resume_waiting_run(self) -> None:
         """Resume a run that waits for this decision, as after a command."""

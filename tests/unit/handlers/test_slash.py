@@ -23,6 +23,7 @@ from domain.slash.commands import (
     Judge,
     Level,
     LookBack,
+    Pause,
     PlainCommand,
     Reject,
     Retry,
@@ -49,12 +50,14 @@ PLAIN = [
     Verb.cancel,
     Verb.accept,
     Verb.abort,
-    Verb.pause,
-    Verb.unpause,
 ]
 
 GOOD: list[tuple[str, SlashCommand]] = [
     *[(verb.value, PlainCommand(verb=verb)) for verb in PLAIN],  # pyright: ignore[reportArgumentType] — a list of them
+    ("pause", Pause(verb=Verb.pause)),
+    ("pause here", Pause(verb=Verb.pause, here=True)),
+    ("unpause Here", Pause(verb=Verb.unpause, here=True)),
+    ("unpause", Pause(verb=Verb.unpause)),
     ("view", AboutGate(verb=Verb.view)),
     ("view human_review", AboutGate(verb=Verb.view, gate="human_review")),
     ("suggest G-4ZK9QX", AboutGate(verb=Verb.suggest, gate="G-4ZK9QX")),

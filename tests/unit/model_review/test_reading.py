@@ -281,7 +281,7 @@ def test_everything_is_redacted_the_removed_lines_and_the_title_too():
     (question,) = plan(
         {"a.py": ("x = 'planted'\n", "x = env('planted')\n")},
         redact=hide,
-        intent=Intent(title="Remove planted", body="planted was here"),
+        intent=Intent(title="Remove planted", issue=3, asked="planted was here"),
         earlier=[again],
     ).questions
     assert "planted" not in question.model_dump_json(exclude={"earlier"})

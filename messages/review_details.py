@@ -1,0 +1,131 @@
+"""The folded part of a review's check: the risk, what ran, what was left out, and what people dismissed."""
+
+from collections.abc import Sequence
+
+from domain.money import format_usd
+from domain.review.changes import SkippedFile
+from domain.review.findings import Finding, Layer
+from domain.review.review import LayerReport, Review, ToolRun
+from domain.text.escaping import escape, inline_code, inline_path
+from messages.inline_comments import link_rule
+from messages.memory import render_suppressed
+
+LAYERS = {Layer.static: "static analysis", Layer.security: "security", Layer.model: "model"}
+
+
+def render_details(review: Review) -> str:
+    """All that the author need not read to go on, under one line that says what it is."""
+    parts = [
+        _list_dismissed(review),
+        render_suppressed(review.held),
+        render_risk(review),
+        _layers(review),
+        _not_looked_at(review),
+        _footer(review),
+    ]
+    told = "\n\n".join(part for part in parts if part)
+    return f"<details><summary>{_summarise(review)}</summary>\n\n{told}\n\n</details>"
+
+
+def _summarise(review: Review) -> str:
+    unseen = sum(not each.by_model for each in review.not_looked_at)
+    muted = len(review.dismissed) + len(review.in_history_dismissed) + len(review.held)
+    told = [
+        f"Risk {review.risk.level.value}",
+        "what ran",
+        *([f"{_count(unseen, 'file')} not checked"] if unseen else []),
+        *([f"{_count(muted, 'finding')} dismissed or suppressed"] if muted else []),
+        f"{review.seconds:.1f} s",
+    ]
+    return " · ".join(told)
+
+
+def _list_dismissed(review: Review) -> str:
+    dismissed = (*review.dismissed, *review.in_history_dismissed)
+    if not dismissed:
+        return ""
+    rows = [
+        f"- {inline_path(f.where)} {escape(f.message, 160)} ({link_rule(f)}, {f.id}){_explain_pass(f, review)}"
+        for f in dismissed[:20]
+    ]
+    left = len(dismissed) - len(rows)
+    intro = "People dismissed these, so they do not count. Undo with `/forge undismiss F-ID`."
+    return "\n".join(["### Dismissed", "", intro, "", *rows, *([f"- and {left} more"] if left > 0 else [])])
+
+
+def _explain_pass(finding: Finding, review: Review) -> str:
+    """By which whitelist it passes, if that is why."""
+    listed = review.judged.whitelisted.get(finding.fingerprint)
+    return f": {escape(listed, 300)}" if listed else ""
+
+
+def render_risk(review: Review) -> str:
+    head = f"### Risk: {review.risk.level.value} ({review.risk.score} of 100)"
+    if not review.risk.parts:
+        return f"{head}\n\nA small change, with nothing that raises the risk."
+    rows = [f"| +{part.points} | {escape(part.text)} |" for part in review.risk.parts]
+    return "\n".join([head, "", "| points | why |", "| --- | --- |", *rows])
+
+
+def _layers(review: Review) -> str:
+    head = ["### What ran", "", "| check | tool | files | time | |", "| --- | --- | --- | --- | --- |"]
+    rows = [row for layer in review.layers for row in _layer_rows(layer)]
+    return "\n".join([*head, *rows, *(["", escape(review.sandbox)] if review.sandbox else [])])
+
+
+def _layer_rows(layer: LayerReport) -> list[str]:
+    name = LAYERS[layer.layer]
+    rows = [
+        f"| {name} | {inline_code(tool.tool)} | {tool.files} | {tool.seconds:.2f} s | {_render_outcome(tool)} |"
+        for tool in layer.tools
+        if tool.files or tool.tokens or tool.problem
+    ]
+    if layer.missing is not None:
+        rows.append(f"| {name} | | | | ⚠️ {escape(layer.missing, 300)} |")
+    if layer.cut:
+        more = f"{_count(layer.cut, 'more finding')} left out; Forge keeps the most severe ones of each file and tool"
+        rows.append(f"| {name} | | | | ⚠️ {more} |")
+    if layer.note is not None:
+        rows.append(f"| {name} | | | | {escape(layer.note, 300)} |")
+    return rows
+
+
+def _render_outcome(tool: ToolRun) -> str:
+    return f"⚠️ {escape(tool.problem, 200)}" if tool.problem else "done"
+
+
+def _not_looked_at(review: Review) -> str:
+    """What nothing looked at; and apart from it, because it is nothing unusual, what only the model did not read."""
+    unread = [each for each in review.not_looked_at if each.by_model]
+    others = [each for each in review.not_looked_at if not each.by_model]
+    parts = (_list_skipped("Not checked", others), _list_skipped("Not read by the model", unread))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _list_skipped(title: str, entries: Sequence[SkippedFile]) -> str:
+    if not entries:
+        return ""
+    rows = [f"- {inline_code(entry.path)}: {escape(entry.reason)}" for entry in entries[:30]]
+    left = len(entries) - len(rows)
+    return "\n".join([f"### {title}", "", *rows, *([f"- and {left} more"] if left > 0 else [])])
+
+
+def _footer(review: Review) -> str:
+    told = [
+        f"{_count(review.files, 'file')}, +{review.additions} −{review.deletions}",
+        f"{review.merge_base[:7]}…{review.head_sha[:7]}",
+        *_cost(review),
+    ]
+    return f"<sub>{' · '.join(told)}</sub>"
+
+
+def _cost(review: Review) -> list[str]:
+    """What the model took; nothing where none was asked."""
+    tools = [tool for layer in review.layers if layer.layer is Layer.model for tool in layer.tools]
+    if not tools:
+        return []
+    return [f"{sum(tool.tokens for tool in tools):,} tokens, {format_usd(sum(tool.cost for tool in tools))}"]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
