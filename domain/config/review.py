@@ -94,16 +94,16 @@ class ReviewSettings(Section):
         "from 25 points of risk on, apart from those that make a change of behaviour medium. Where the budget runs "
         "short, it reads the riskiest files and the check names the others. `always`: the model reads all, and asks "
         "people for more money where it must; without a model every change of source asks for a person. `never`: "
-        "no code is sent to a model, so linters and security checks are all there is. `true` means `auto`, `false` means "
-        "`never`.",
+        "no code is sent to a model, so linters and security checks are all there is. `true` means `auto`, `false` "
+        "means `never`.",
     )
     unread: IfUnread = Field(
         default=IfUnread.neutral,
         description="The result where nothing blocks, but linters alone read what may change what the program does, or "
-        "neither a linter of its language nor a model read some source. `neutral`: the check is neutral and says so; for "
-        "source that nobody read it asks a person where a branch requires the check, because GitHub would let neutral "
-        "pass. `ask`: a person is asked. `approve`: the check succeeds and says so. Forge never approves, fixes or merges "
-        "it unasked.",
+        "neither a linter of its language nor a model read some source. `neutral`: the check is neutral and says so; "
+        "for source that nobody read it asks a person where a branch requires the check, because GitHub would let "
+        "neutral pass. `ask`: a person is asked. `approve`: the check succeeds and says so. Forge never approves, "
+        "fixes or merges it unasked.",
     )
     never_send: Globs = Field(default=(), description="Files whose content Forge never sends to a model provider.")
     dry_run: bool = Field(default=False, description="Show everything in the check run and post no comments.")
