@@ -21,7 +21,7 @@ from bot.github.payloads.merging import (
     UpdateRules,
 )
 from bot.github.payloads.parsing import parse, parse_all
-from bot.github.payloads.pulls import LineShown, PullShown, ReviewShown
+from bot.github.payloads.pulls import DraftShown, LineShown, PullShown, ReviewShown
 from bot.github.transport import Answer
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.merging import Merged, MergeMethod, MergeObstacle, NotMerged, ReportedCheck, RequiredCheck
@@ -30,6 +30,11 @@ from domain.ports import Merging
 from domain.runs.run import RepositoryRef
 
 _REFUSALS = (403, 405, 409)
+_DRAFT = Document(
+    "query",
+    "($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { "
+    "pull: pullRequest(number: $number) { draft: isDraft } } }",
+)
 _RULE = "{ rule: refUpdateRule { pattern signed: requiresSignatures } }"
 _UPDATE_RULES = Document(
     "query",
@@ -148,7 +153,16 @@ class GitHubMerging(GitHubConversation, Merging):
         address = f"{repository_path(repository)}/pulls/{number}"
         pull = parse(PullShown, await self._client.get(repository.installation_id, address, purpose), purpose)
         require_same(repository, pull.base.repo.id)
+        if pull.draft is None:
+            pull.draft = await self._is_draft(repository, number, purpose)
         return pull
+
+    async def _is_draft(self, repository: RepositoryRef, number: int, purpose: str) -> bool:
+        """REST may leave that out. A draft that passed for a plain pull request would be reviewed and merged."""
+        owner, _, name = repository.full_name.partition("/")
+        asked: JsonValue = {"owner": owner, "name": name, "number": number}
+        shown = parse(DraftShown, await self._client.graphql(repository, _DRAFT, asked, purpose), purpose)
+        return shown.repository.pull.draft
 
     async def required_checks(self, repository: RepositoryRef, branch: str) -> Sequence[RequiredCheck] | None:
         purpose = f"read what {branch} of {repository.full_name} requires"
