@@ -36,6 +36,13 @@ for ref in $SIMULATOR_SIGNED; do
         exit 1
     fi
 done
+for ref in $SIMULATOR_SIGNED_PROTECTED; do
+    if echo "$commands" | grep -q " $ref$"; then
+        echo "error: GH006: Protected branch update failed for $ref." >&2
+        echo "error: Commits must have verified signatures." >&2
+        exit 1
+    fi
+done
 [ -n "$SIMULATOR_MAY_WRITE_WORKFLOWS" ] && exit 0
 echo "$commands" | while read -r old new ref; do
     case "$new" in *[!0]*) ;; *) continue ;; esac
@@ -161,7 +168,8 @@ def _environment(request: web.Request, repository: Repository, rest: str, caller
         "REMOTE_ADDR": request.remote or "",
         # What is protected changes by pull requests alone.
         "SIMULATOR_PROTECTED": _list_refs(repository, lambda rule: not rule.signed),
-        "SIMULATOR_SIGNED": _list_refs(repository, lambda rule: rule.signed and not rule.bypassed),
+        "SIMULATOR_SIGNED": _list_refs(repository, lambda rule: rule.ruleset and rule.binds_signatures),
+        "SIMULATOR_SIGNED_PROTECTED": _list_refs(repository, lambda rule: not rule.ruleset and rule.binds_signatures),
         "SIMULATOR_MAY_WRITE_WORKFLOWS": "1" if workflows else "",
     }
 

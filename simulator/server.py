@@ -374,7 +374,7 @@ class Simulator:
         Args:
             methods: with a ruleset, the ways of merging it leaves.
             ruleset: a ruleset instead of branch protection; a branch may have both.
-            branch: a name or, with a ruleset, a pattern such as `forge/*`.
+            branch: a name, or a pattern such as `forge/*`.
             signed: a push of commits without verified signatures is refused, and nothing else is.
             bypassed: Apps need not keep to it.
             dismisses_stale: a push dismisses the approvals of before; otherwise GitHub goes on counting them.

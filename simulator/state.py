@@ -421,6 +421,11 @@ class BranchRules:
     signed: bool = False  # commits must have verified signatures, and may be pushed then; of nobody's here are signed
     bypassed: bool = False  # by Apps
 
+    @property
+    def binds_signatures(self) -> bool:
+        """Whether Apps, too, may push only signed commits."""
+        return self.signed and not self.bypassed
+
 
 @dataclass(eq=False)
 class Repository:

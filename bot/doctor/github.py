@@ -74,7 +74,7 @@ def check_hook(hook: HookShown) -> Diagnosis:
     if not hook.secret:
         advice = "Set the value of FORGE_WEBHOOK_SECRET in the App's settings."
         return fail("webhook", f"{hook.url} has no secret, so Forge refuses every delivery", advice)
-    if hook.insecure_ssl == "1":
+    if str(hook.insecure_ssl) == "1":
         advice = "Turn on SSL verification in the App's settings."
         return warn("webhook", f"{hook.url}, and GitHub does not verify its certificate", advice)
     return ok("webhook", hook.url)

@@ -11,7 +11,7 @@ from messages.pushes import UNSIGNED
 
 _PART = "commits"
 _INSTALLATIONS = 5
-_REPOSITORIES = 20  # one request each, and one per ruleset that wants signatures
+_REPOSITORIES = 20  # two requests each, and one per ruleset that wants signatures
 _BRANCH = make_branch_name(1, "a change")
 
 
@@ -34,8 +34,8 @@ def describe_signatures(refusing: Sequence[str], asked: int, *, more: bool) -> D
     :param more: whether there are others.
     """
     if refusing:
-        return warn(_PART, f"a ruleset refuses Forge's unsigned commits in {', '.join(refusing)}", UNSIGNED)
+        return warn(_PART, f"a rule refuses Forge's unsigned commits in {', '.join(refusing)}", UNSIGNED)
     if not asked:
         return ok(_PART, UNSIGNED)
     seen = f"the first {asked} repositories" if more else f"the repositories ({asked})"
-    return ok(_PART, f"not signed, and no ruleset of {seen} wants that on branches named forge/…")
+    return ok(_PART, f"not signed, and no rule of {seen} is known to want that on branches named forge/…")

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from bot.github.client import never_stop, quote_segment, repository_path, require_same
 from bot.github.conversation import GitHubConversation
 from bot.github.errors import bad_answer, error_message, quote, to_error
+from bot.github.graphql import Document
 from bot.github.payloads.merging import (
     MergeAnswer,
     MergeSettings,
@@ -17,17 +18,29 @@ from bot.github.payloads.merging import (
     RuleShown,
     RunResult,
     StatusResult,
+    UpdateRules,
 )
 from bot.github.payloads.parsing import parse, parse_all
-from bot.github.payloads.pulls import LineShown, PullShown, ReviewShown
+from bot.github.payloads.pulls import DraftShown, LineShown, PullShown, ReviewShown
 from bot.github.transport import Answer
-from domain.errors import Forbidden, NotFound
+from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.merging import Merged, MergeMethod, MergeObstacle, NotMerged, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval, ChangeRequest
 from domain.ports import Merging
 from domain.runs.run import RepositoryRef
 
 _REFUSALS = (403, 405, 409)
+_DRAFT = Document(
+    "query",
+    "($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { "
+    "pull: pullRequest(number: $number) { draft: isDraft } } }",
+)
+_RULE = "{ rule: refUpdateRule { pattern signed: requiresSignatures } }"
+_UPDATE_RULES = Document(
+    "query",
+    "($owner: String!, $name: String!, $branch: String!) { repository(owner: $owner, name: $name) { id: databaseId "
+    f'ref(qualifiedName: $branch) {_RULE} refs(refPrefix: "refs/heads/", first: 100) {{ nodes {_RULE} }} }} }}',
+)
 # GitHub's 405 has no code: https://docs.github.com/rest/pulls/pulls#merge-a-pull-request
 _METHOD = re.compile(
     r"(merge commits|squash merges|rebase merges) are not allowed|must not contain merge commits|linear history",
@@ -140,7 +153,16 @@ class GitHubMerging(GitHubConversation, Merging):
         address = f"{repository_path(repository)}/pulls/{number}"
         pull = parse(PullShown, await self._client.get(repository.installation_id, address, purpose), purpose)
         require_same(repository, pull.base.repo.id)
+        if pull.draft is None:
+            pull.draft = await self._is_draft(repository, number, purpose)
         return pull
+
+    async def _is_draft(self, repository: RepositoryRef, number: int, purpose: str) -> bool:
+        """REST may leave that out. A draft that passed for a plain pull request would be reviewed and merged."""
+        owner, _, name = repository.full_name.partition("/")
+        asked: JsonValue = {"owner": owner, "name": name, "number": number}
+        shown = parse(DraftShown, await self._client.graphql(repository, _DRAFT, asked, purpose), purpose)
+        return shown.repository.pull.draft
 
     async def required_checks(self, repository: RepositoryRef, branch: str) -> Sequence[RequiredCheck] | None:
         purpose = f"read what {branch} of {repository.full_name} requires"
@@ -199,10 +221,26 @@ class GitHubMerging(GitHubConversation, Merging):
             return None
 
     async def requires_signatures(self, repository: RepositoryRef, branch: str) -> bool:
-        """Branch protection tells this to administrators alone, so only rulesets are read."""
         rules = await self._rules(repository, branch) or []
         asking = {rule.ruleset_id for rule in rules if rule.type == "required_signatures"}
-        return any([await self._binds_pushes(repository, each) for each in asking if each is not None])
+        if any([await self._binds_pushes(repository, each) for each in asking if each is not None]):
+            return True
+        return await self._protection_binds_pushes(repository, branch)
+
+    async def _protection_binds_pushes(self, repository: RepositoryRef, branch: str) -> bool:
+        """Whether classic branch protection is known to take no unsigned commits from the App.
+
+        REST tells that to administrators alone, GraphQL tells each what binds them, of branches that exist.
+        """
+        purpose = f"read who may push to {branch} of {repository.full_name}"
+        owner, _, name = repository.full_name.partition("/")
+        asked: JsonValue = {"owner": owner, "name": name, "branch": f"refs/heads/{branch}"}
+        try:
+            shown = parse(UpdateRules, await self._client.graphql(repository, _UPDATE_RULES, asked, purpose), purpose)
+            require_same(repository, shown.repository.id or repository.id)
+        except (Forbidden, NotFound, Unprocessable):
+            return False
+        return shown.asks_for_signatures(branch)
 
     async def _binds_pushes(self, repository: RepositoryRef, ruleset_id: int) -> bool:
         """Whether a ruleset is known to bind the App, too."""

@@ -172,7 +172,10 @@ class GitHubPullRequests(GitHubMerging, PullRequests):
         purpose = f"open a pull request from {wanted['head']} of {repository.full_name}"
         address = f"{repository_path(repository)}/pulls"
         data = await self._client.write(repository.installation_id, "POST", address, purpose, wanted)
-        return parse(PullShown, data, purpose).to_domain()
+        made = parse(PullShown, data, purpose)
+        if made.draft is None:
+            made.draft = wanted["draft"] is True
+        return made.to_domain()
 
     async def pull_request(self, repository: RepositoryRef, number: int) -> PullRequest:
         return (await self.read_pull(repository, number)).to_domain()

@@ -4,6 +4,8 @@ from pydantic import Field
 
 from domain.config.values import Calls, Dollars, Minutes, Section, Share
 
+_WITHOUT_EFFECT = "No effect: a deployment calls no model."
+
 
 class PhaseBudgets(Section):
     """USD per phase of a run."""
@@ -12,7 +14,7 @@ class PhaseBudgets(Section):
     implementation: Dollars = 10
     review: Dollars = 2
     testing: Dollars = 3
-    deployment: Dollars = 2
+    deployment: Dollars = Field(default=2, description=_WITHOUT_EFFECT)
 
 
 class Budgets(Section):
@@ -30,7 +32,7 @@ class IterationBreaker(Section):
     implementation: Calls = 50
     review: Calls = 10
     testing: Calls = 5
-    deployment: Calls = 3
+    deployment: Calls = Field(default=3, description=_WITHOUT_EFFECT)
     other: Calls = Field(default=10, description="Any other phase.")
     warn: Share = Field(default=0.8, description="Share of the limit at which a warning is given.")
     stagnation: int = Field(default=3, ge=2, le=20, description="Calls in a row without progress.")

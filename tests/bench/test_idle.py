@@ -1,7 +1,8 @@
-"""What a whole Forge takes to which nothing happens (bars: 1 % of a core, 200 MB), against one that keeps looking."""
+"""What `forge serve` takes to which nothing happens (bars: 1 % of a core, 200 MB), against one that keeps looking."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,15 +15,12 @@ from tests.bench.processor import sum_memory, sum_seconds
 from tests.bench.served_forge import start_forge
 from tests.databases import Backend, get_server_pid
 from tests.stories.driver import SECRET
+from tests.threats.serving import start_process
 from workspace.sandbox.worker_pool import REST
 
 SECONDS = 60
 _POLLING = 0.2
 _ringing: set[asyncio.Task[None]] = set()
-
-
-def _rest(_model: ScriptedModel) -> None:
-    """Nothing happens."""
 
 
 def _ring(_model: ScriptedModel) -> None:
@@ -38,8 +36,10 @@ def _ring(_model: ScriptedModel) -> None:
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 async def test_a_forge_that_has_nothing_to_do(backend: Backend, tmp_path: Path) -> None:
-    polling = await _measure(_ring, tmp_path / "polling", backend, 5)
-    idle = await _measure(_rest, tmp_path / "idle", backend, REST + 15)
+    async with _start(_ring, tmp_path, backend) as process:
+        polling = await _measure(process, backend, 5)
+    async with start_process(backend, tmp_path, {"FORGE_WRITE_INTERVAL": "1"}) as forge:
+        idle = await _measure(forge.pid, backend, REST + 15)
     print(f"\n\nIdle on {backend}: {100 * idle.own:.2f} % of a core, {idle.memory / 1e6:.0f} MB with all below it")
     print(f"Looking into its queues and sweeping all the time: {100 * polling.own:.2f} %")
     if backend == "postgresql":
@@ -54,19 +54,26 @@ class _Load(NamedTuple):
     memory: int
 
 
-async def _measure(teach: Callable[[ScriptedModel], None], folder: Path, backend: Backend, wait: float) -> _Load:
-    """Measure a Forge of its own for a minute.
+@asynccontextmanager
+async def _start(teach: Callable[[ScriptedModel], None], folder: Path, backend: Backend) -> AsyncGenerator[int]:
+    """A Forge of its own that is taught something, with what tests import."""
+    place = folder / "taught"
+    place.mkdir()
+    async with (
+        Simulator(place / "github", webhook_secret=SECRET) as github,
+        start_forge(github, place, teach, backend=backend) as process,
+    ):
+        yield process
+
+
+async def _measure(process: int, backend: Backend, wait: float) -> _Load:
+    """Measure a Forge for a minute.
 
     :param wait: seconds from its start on.
     """
-    folder.mkdir()
-    async with (
-        Simulator(folder / "github", webhook_secret=SECRET) as github,
-        start_forge(github, folder, teach, backend=backend) as process,
-    ):
-        server = get_server_pid() if backend == "postgresql" else 0
-        await asyncio.sleep(wait)
-        before = sum_seconds(process), sum_seconds(server)
-        await asyncio.sleep(SECONDS)
-        own, other = sum_seconds(process) - before[0], sum_seconds(server) - before[1]
-        return _Load(own / SECONDS, other / SECONDS, sum_memory(process)[1])
+    server = get_server_pid() if backend == "postgresql" else 0
+    await asyncio.sleep(wait)
+    before = sum_seconds(process), sum_seconds(server)
+    await asyncio.sleep(SECONDS)
+    own, other = sum_seconds(process) - before[0], sum_seconds(server) - before[1]
+    return _Load(own / SECONDS, other / SECONDS, sum_memory(process)[1])

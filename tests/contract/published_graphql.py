@@ -52,6 +52,7 @@ _NAMES = """
     UnminimizeCommentInput UnminimizeCommentPayload
     ResolveReviewThreadInput ResolveReviewThreadPayload UnresolveReviewThreadInput UnresolveReviewThreadPayload
     UpdateIssueCommentInput UpdateIssueCommentPayload UpdatePullRequestInput UpdatePullRequestPayload
+    OrderDirection Ref RefConnection RefOrder RefOrderField RefUpdateRule
 """
 _KEPT = frozenset(_NAMES.split())
 

@@ -301,7 +301,6 @@ async def test_what_a_version_before_reviewed_is_not_merged(story: Story) -> Non
     await is_not_merged(story, pull, "its review does not say which branch it was about")
 
 
-@pytest.mark.tells("draft")
 async def test_a_draft_is_not_merged(story: Story) -> None:
     _, alice, _, pull, _ = await announce_merge(story)
     await alice.convert_to_draft(pull)

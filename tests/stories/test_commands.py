@@ -60,7 +60,7 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge ask QUESTION` | write | answer a question from the code: of this head, in an issue of the default branch |
 | `/forge dismiss F-ID reason` | write, not the author unless alone | the finding is wrong or not wanted: do not raise it again |
 | `/forge undismiss F-ID` | write | take a dismissal back |
-| `/forge remember text` | write, not the author unless alone | teach Forge something about this repository |
+| `/forge remember text or M-ID` | write, not the author unless alone | teach Forge something, or keep what it proposes |
 | `/forge forget M-ID` | write, not the author unless alone | make Forge forget it |
 | `/forge fix F-ID` | write | propose a change that fixes a finding |
 | `/forge run [MODE]` | write | plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive` |

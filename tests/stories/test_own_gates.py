@@ -9,7 +9,7 @@ from tests.world.coverage import LOSING, MEASURED
 from tests.world.issues import DONE, TASK, TEST, get_pull_request, open_issue, patches, plan
 from tests.world.protected_paths import LOCK, LOCKS, build_plan, gates, start_issue, update_lock
 from tests.world.replies import first_lines
-from tests.world.verification import MEND, MENDED, change, get_outcome
+from tests.world.verification import MEND, MENDED, change, events, get_outcome
 
 
 async def test_each_phase_asks_at_its_end(story_with_model: Story, model: ScriptedModel) -> None:
@@ -261,4 +261,20 @@ async def test_where_all_who_may_asked_it_takes_two(story_with_model: Story, mod
     assert "takes two people, because everybody with the role write wrote part of the change" in noted
     await asked.comment(asked.alice, "/forge approve of_testing")
     assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by bob and alice"]
+    story_with_model.pass_over(get_pull_request(asked))
+
+
+async def test_who_asked_and_is_alone_with_the_role_decides_and_the_audit_says_so(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """Where nobody else has the role a gate asks for, the rule about authors is waived, as for who pushed a change."""
+    asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await asked.comment(asked.alice, "/forge run")
+    said = await asked.comment(asked.alice, "/forge approve of_testing")
+    assert "Nobody else has the role, so the rule about authors was waived." in said
+    assert not get_pull_request(asked).draft
+    [told_of] = await events(story_with_model, "gate.approved")
+    assert (told_of["waived"], told_of["by_login"]) == (True, "alice")
     story_with_model.pass_over(get_pull_request(asked))

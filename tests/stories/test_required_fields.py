@@ -56,6 +56,20 @@ async def test_a_pull_request_into_another_base_has_its_check(story: Story) -> N
         assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
 
 
+async def test_a_draft_is_known_and_becomes_ready(story: Story) -> None:
+    """REST need not say what is a draft, so GraphQL is asked: a draft is not reviewed, and never passes for ready."""
+    repository, alice = story.repository({"app.py": APP})
+    story.github.leave_out(load_optional())
+    head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", draft=True)
+    await story.settle()
+    assert "This is a draft." in (story.check(repository, head).summary or "")
+    await alice.mark_ready(pull)
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    assert first_lines(story.comments(pull)) == snapshot(["🔴 **Error** · correctness"])
+
+
 async def test_commands_and_buttons_work(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
     root = story.github.user("root")

@@ -1,4 +1,4 @@
-"""Rulesets that want signed commits: Forge signs none, and says so before it works for nothing."""
+"""Rules that want signed commits: Forge signs none, and says so before it works for nothing."""
 
 import pytest
 from inline_snapshot import snapshot
@@ -39,6 +39,25 @@ async def test_a_run_does_not_begin_where_its_branch_would_be_refused(
     story_with_model.pass_over(get_pull_request(asked))
 
 
+@pytest.mark.parametrize("story_with_model", ["sqlite"], indirect=True)
+async def test_classic_branch_protection_is_told_before_and_otherwise_by_the_push(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """GitHub tells the App of it by a branch that is there; without one the push is refused, and the comment says why."""
+    asked = await open_issue(story_with_model)
+    story_with_model.github.protect(asked.repository, "forge/*", signed=True)
+    model.when("Discounts", plan())
+    model.when(TASK, patches(DIFF), DONE)
+    await asked.comment(asked.alice, "/forge run")
+    assert asked.status.startswith("**GitHub refused the branch")
+    assert UNSIGNED in asked.status
+    asked.repository.git.set_ref("refs/heads/forge/0-old", asked.repository.git.branch("main") or "")
+    before = len(model.calls)
+    await asked.comment(asked.alice, "/forge run")
+    assert asked.status.startswith("**Not started: GitHub would refuse the branch `forge/1-discounts`.**")
+    assert (len(model.calls), await get_outcome(story_with_model)) == (before, ("failed", "error"))
+
+
 async def test_a_plan_pushes_nothing(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model)
     story_with_model.github.protect(asked.repository, "forge/*", ruleset=True, signed=True)
@@ -60,9 +79,10 @@ async def test_a_fix_is_shown_where_its_branch_would_be_refused(story_with_model
 
 
 @pytest.mark.parametrize("story", ["sqlite"], indirect=True)
-async def test_a_correction_that_github_refuses_is_told_in_the_check(story: Story) -> None:
+@pytest.mark.parametrize("is_ruleset", [True, False])
+async def test_a_correction_that_github_refuses_is_told_in_the_check(story: Story, is_ruleset: bool) -> None:
     repository, alice, _ = await at_level(story, 2)
-    story.github.protect(repository, "feature", ruleset=True, signed=True)
+    story.github.protect(repository, "feature", ruleset=is_ruleset, signed=True)
     pull, head = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
     assert (pull.head_sha, await list_actions(story)) == (head, [])
     summary = story.check(repository, head).summary or ""

@@ -56,7 +56,6 @@ def is_for(file: CheckedFile) -> bool:
         and len(file.head) <= _LARGEST
         and not file.path.endswith((".j2", ".tmpl", ".tpl", ".template", ".erb"))
         and b"{{" not in file.head
-        and copies.is_text(file)
     )
 
 

@@ -37,7 +37,6 @@ def is_for(file: CheckedFile) -> bool:
         and not is_machine_made(file.path)
         and len(file.head) <= _LARGEST
         and "{{" not in file.path
-        and copies.is_text(file)
         and not _FLOW.search(file.head[:2000])
     )
 

@@ -15,7 +15,7 @@ from agents.review.checks import ruff_security
 from agents.review.checks.fixes import Edit, merge_edits
 from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, CheckedFile, ToolReport, can_be_written
 from agents.review.checks.ruff_settings import RuffSettings, find_settings, reset_settings
-from agents.review.checks.rule_texts import build_message, shorten
+from agents.review.checks.rule_texts import build_message, name_some, shorten
 from agents.review.checks.suppressions import PYLINT
 from domain.errors import ToolError
 from domain.review.findings import Category, Fix, Layer, RawFinding, Severity
@@ -137,7 +137,7 @@ class _Run:
         broken = {finding.path for finding in base.findings if finding.rule == SYNTAX}
         unread = frozenset(broken) | base.crashed if base.is_all else frozenset(self._files)
         findings = (*_keep_first_syntax_error(head.findings), *unformatted)
-        problem = f"ruff crashed on {_name_some(sorted(head.crashed))}." if head.crashed else None
+        problem = f"ruff crashed on {name_some(sorted(head.crashed))}." if head.crashed else None
         if not head.is_all:  # ruff does not say which files it reached
             problem = "It reported too much, so only the first findings were read."
         return ToolReport(
@@ -324,12 +324,8 @@ def _note_encodings(files: Sequence[CheckedFile]) -> str | None:
     if not odd:
         return None
     return (
-        f"ruff did not read these files, because they are not in UTF-8 or declare another encoding: {_name_some(odd)}."
+        f"ruff did not read these files, because they are not in UTF-8 or declare another encoding: {name_some(odd)}."
     )
-
-
-def _name_some(paths: Sequence[str]) -> str:
-    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if paths[3:] else "")
 
 
 class _Crashed(ToolError):

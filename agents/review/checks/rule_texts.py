@@ -1,5 +1,7 @@
 """The texts of findings: for the most frequent rules, why they matter and what to do."""
 
+from collections.abc import Sequence
+
 from domain.text.escaping import strip_invisible
 
 _LONGEST = 500
@@ -134,6 +136,11 @@ def build_message(rule: str, said: str) -> str:
 def describe_rule(rule: str) -> str:
     """The text that all findings of a rule share; empty if there is none."""
     return REPLACEMENTS.get(rule) or ADVICE.get(rule, "")
+
+
+def name_some(names: Sequence[str]) -> str:
+    """The first three of some names, and how many more there are."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "")
 
 
 def shorten(text: str, limit: int = _LONGEST) -> str:

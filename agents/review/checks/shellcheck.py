@@ -64,7 +64,7 @@ _SEVERITY = {"error": Severity.error, "warning": Severity.warning}
 
 def is_for(file: CheckedFile) -> bool:
     """Whether shellcheck reads a file: a script of a shell it knows."""
-    if len(file.head) > _LARGEST or "{{" in file.path or not copies.is_text(file):
+    if len(file.head) > _LARGEST or "{{" in file.path:
         return False
     shebang = _SHEBANG.match(file.head)
     if file.head.startswith(b"#!"):

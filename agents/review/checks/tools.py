@@ -1,13 +1,14 @@
 """Which tools check a change: each that has files to look at, at the sandbox level it may look at them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from agents.review.checks import (
     ast_grep,
+    copies,
     credentials,
     hadolint,
     hidden_text,
@@ -21,6 +22,7 @@ from agents.review.checks import (
     workflows,
 )
 from agents.review.checks.inputs import CheckedFile, ToolReport
+from agents.review.checks.rule_texts import name_some
 from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
 from domain.config.review import Linter
@@ -131,8 +133,8 @@ class Checks:
     def _start(self, name: CheckName, is_for: Callable[[CheckedFile], bool], check: _Linter) -> CheckTool | None:
         files = [file for file in self.files if is_for(file)]
         sandbox, heeding, seconds = self.toolbox.sandbox, self.heeds_comments, self.toolbox.seconds
-        run = partial(check, files, sandbox, heeding=heeding, seconds=seconds)
-        return self._program(name, Layer.static, run) if files else None
+        run = partial(check, sandbox=sandbox, heeding=heeding, seconds=seconds)
+        return self._program(name, Layer.static, partial(_check_text, name, files, run)) if files else None
 
     def _parse(self) -> CheckTool | None:
         files = [file for file in self.files if syntax.is_for(file)]
@@ -190,3 +192,14 @@ class Checks:
 
     def _worker(self, name: CheckName, layer: Layer, check: Callable[[], Awaitable[ToolReport]]) -> CheckTool:
         return CheckTool(name.value, layer, self.toolbox.for_worker(name, origin=self.origin), lambda _: check())
+
+
+async def _check_text(
+    name: CheckName, files: Sequence[CheckedFile], check: Callable[..., Awaitable[ToolReport]], level: int
+) -> ToolReport:
+    """Check the files in UTF-8, and name the others: the program would read other characters, or none."""
+    usable = [file for file in files if copies.is_text(file)]
+    report = await check(usable, level=level) if usable else ToolReport()
+    odd = [file.path for file in files if not copies.is_text(file)]
+    note = f"{name.value} did not read these files, because they are not in UTF-8: {name_some(odd)}." if odd else None
+    return replace(report, note=" ".join(filter(None, [report.note, note])) or None)

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
+from agents.review.checks.rule_texts import name_some
 from domain.errors import ToolError
 from workspace.sandbox.worker_pool import WorkerPool
 
@@ -59,10 +60,5 @@ async def run_each(
                 return None
 
     answers = await asyncio.gather(*map(one, pieces))
-    problem = " ".join(f"{why} ({_name_some(names)})." for why, names in failed.items())
+    problem = " ".join(f"{why} ({name_some(names)})." for why, names in failed.items())
     return [answer for answer in answers if answer is not None], problem or None
-
-
-def _name_some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more

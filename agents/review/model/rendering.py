@@ -15,6 +15,8 @@ from domain.text.redaction import Redact
 
 WITHHELD = "[withheld: holds a credential]"
 LONGEST_LINE = 1000  # characters; generated code has longer ones
+_REPLACED = "\N{REPLACEMENT CHARACTER}"
+_UNREADABLE = f" (not in UTF-8: {_REPLACED} stands for what could not be read; replace no line that has it)"
 _REMOVED_AT_ONCE = 60  # removed lines shown of one run if there is no room for more
 _OWN = frozenset({"+", "-"})
 _AROUND = 8  # the most lines of context on either side of a hunk, beyond the diff's own
@@ -89,7 +91,8 @@ def render(
     kept = list(_mark_moves(file.path, [(line, text) for line, (text, _) in written], moves, redact))
     is_whole = all(whole for line, (_, whole) in written if line.sign in _OWN)
     short = list(_shorten_runs(kept)) if brief else kept
-    text = "\n".join([render_title(file), *(text for _, text in short)])
+    below = "\n".join(text for _, text in short)
+    text = f"{render_title(file)}{_UNREADABLE if _REPLACED in below else ''}\n{below}"
     lines = tuple(new for hunk in hunks for _, new, _ in hunk.number_lines() if new is not None)
     return RenderedFile(file.path, text, estimate(text), lines, is_whole and short == kept)
 

@@ -23,7 +23,7 @@ class HookShown(BaseModel):
 
     url: str | None = None
     secret: str | None = None
-    insecure_ssl: str | float = "0"
+    insecure_ssl: str | int = "0"
 
 
 class InstallationAccount(BaseModel):

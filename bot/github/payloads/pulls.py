@@ -59,7 +59,7 @@ class PullShown(BaseModel):
     node_id: str = ""
     title: str
     state: Literal["open", "closed"]
-    draft: bool = False
+    draft: bool | None = None  # GitHub may leave it out: see DraftShown
     head: _Head
     base: _Base
     user: AccountShown | None
@@ -76,7 +76,7 @@ class PullShown(BaseModel):
             number=self.number,
             title=redact_outgoing(self.title),
             is_open=self.state == "open",
-            is_draft=self.draft,
+            is_draft=self.draft is not False,
             head_sha=self.head.sha,
             head_ref=self.head.ref,
             head_repository_id=self.head.repo.id if self.head.repo else None,
@@ -94,6 +94,18 @@ class PullShown(BaseModel):
             merge_sha=(self.merge_commit_sha or "") if self.merged else "",
             merged_at=self.merged_at,
         )
+
+
+class DraftShown(BaseModel):
+    """Whether a pull request is a draft, as GraphQL always says."""
+
+    class _Repository(BaseModel):
+        class _Pull(BaseModel):
+            draft: bool
+
+        pull: _Pull
+
+    repository: _Repository
 
 
 class CommitShown(BaseModel):

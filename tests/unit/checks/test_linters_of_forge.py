@@ -221,3 +221,23 @@ async def test_large_files_are_left_to_others(tool: object) -> None:
         small = CheckedFile(file_change(path, None, "x"), b"x\n", None)
         large = CheckedFile(small.change, b"x\n" * 1_000_000, None)
         assert not tool.is_for(large)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "name"),
+    [
+        ("a.js", "export const m = '\u9519\u8bef';\neval(m);\n", "oxlint"),
+        ("a.sh", "#!/bin/sh\necho '\u9519\u8bef' > a | cat\n", "shellcheck"),
+        ("Dockerfile", "FROM a:1\n# \u9519\u8bef\nEXPOSE 99999\n", "hadolint"),
+    ],
+)
+async def test_what_is_not_in_utf_8_is_named(toolbox: Toolbox, path: str, text: str, name: str) -> None:
+    """Beside a file that is read, and alone."""
+    odd = text.encode("gbk")
+    for files in ({path: (None, odd)}, {path: (None, odd), f"b/{path}": (None, text)}):
+        result = await check_files(toolbox, files)
+        assert path not in result.read_by
+        [note] = [layer.note for layer in result.layers if layer.note]
+        assert f"{name} did not read these files, because they are not in UTF-8: {path}." in note
+        assert result.read_by.get(f"b/{path}", ()) == ((name,) if len(files) == 2 else ())
+        assert not [tool.problem for layer in result.layers for tool in layer.tools if tool.problem]

@@ -353,3 +353,11 @@ def test_removing_a_line_touches_its_hunk():
     since, _ = change_of({"a.py": (old, new)})
 
     assert len(narrow_change(whole, since, {"a.py"}).files) == 1
+
+
+def test_a_file_in_another_encoding_is_said_to_be_one():
+    gbk = "var m = '\u9519\u8bef'.lenght;\n".encode("gbk")
+    [question] = plan({"a.js": (None, gbk), "b.js": (None, "var m = '\u9519\u8bef'.lenght;\n")}).questions
+    note = " (not in UTF-8: \ufffd stands for what could not be read; replace no line that has it)"
+    assert f"== a.js (added){note}\n1+var m = '\ufffd" in question.content
+    assert "== b.js (added)\n1+var m" in question.content
