@@ -74,8 +74,6 @@ async def _clone(desk: Desk, branch: str) -> Path:
 
 
 async def _review(folder: Path, options: LocalOptions) -> Decision:
-    from bot.cli import review
-
     return await review.run(folder, options, "text")
 
 
