@@ -285,11 +285,12 @@ def _parse_rule(comment: ReviewComment) -> str:
 
 def _choose_telling(comments: Sequence[ReviewComment]) -> Sequence[ReviewComment]:
     """The gravest finding of each tool, that of the model first: no linter has it."""
+    by_gravity = sorted(comments, key=lambda each: (not _parse_rule(each).startswith("model/"), _rank(each)))
     gravest: dict[str, ReviewComment] = {}
-    for comment in sorted(comments, key=_rank):
+    for comment in by_gravity:
         gravest.setdefault(_parse_rule(comment).partition("/")[0], comment)
-    named = sorted(gravest.items(), key=lambda each: (each[0] != "model", _rank(each[1])))
-    return [comment for _, comment in named[:_SHOWN]]
+    rest = [each for each in by_gravity if each not in gravest.values()]
+    return [*gravest.values(), *rest][:_SHOWN]
 
 
 def _rank(comment: ReviewComment) -> int:

@@ -1,5 +1,7 @@
 """What operators read from the database, and what they have done again."""
 
+import os
+
 import pytest
 from inline_snapshot import snapshot
 
@@ -34,6 +36,7 @@ async def test_a_replay_is_a_delivery_of_its_own(story: Story, capsys: pytest.Ca
     assert story.check(repository, head).conclusion == "success"
 
     [run] = await story.runs()
+    os.environ.pop("COLUMNS", None)  # as where no terminal is
     await runs.show_runs(story.forge.settings, None, 20, None)
     header, line = capsys.readouterr().out.splitlines()
     assert header.split() == ["run", "pull", "request", "head", "what", "outcome", "created", "(UTC)"]
@@ -79,7 +82,7 @@ async def test_the_audit_tells_the_story_of_a_gate(story: Story, capsys: pytest.
         ["`protected_paths` (G-ID) is approved; the run continues. Your words are kept; n…"]
     )
     assert first_lines(story.questions(pull)) == snapshot(
-        ["**protected_paths: Approved by carol, with conditions** · G-ID · head `SHA`"]
+        ["**protected_paths: Approved by carol, with a note** · G-ID · head `SHA`"]
     )
     capsys.readouterr()
 
