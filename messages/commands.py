@@ -14,12 +14,13 @@ from domain.slash.mistakes import Problem, SlashMistake
 from domain.slash.verbs import VERBS, RequiredRole, Verb, VerbRow
 from domain.text.escaping import code_block, escape, inline_code, inline_path, link
 from messages.memory import describe_learned
-from messages.review import render_reasons
+from messages.review import name_outcome, render_reasons
 from safety.authorization import CommandRefusal, RefusalCode
 from safety.authorship import Doubt
 
 MOST_LINES = 30  # rows of a table in an answer
 _NOTHING: Mapping[str, Finding] = MappingProxyType({})
+_NO_REVIEWS: Mapping[str, Review] = MappingProxyType({})
 
 _STATES = {
     RunState.pending: "waiting for a free worker",
@@ -156,10 +157,12 @@ def render_status(
     waits: str = "",
     mode: str = "",
     remark: str = "",
+    review: Review | None = None,
 ) -> str:
     """Answers ``status``.
 
     :param last: the newest run here.
+    :param review: what it came to.
     :param doing: what it does at this moment, or what it waits for.
     :param until: when it goes on by itself.
     :param waits: the gates it waits at, already neutral.
@@ -171,7 +174,7 @@ def render_status(
         return "\n\n".join([*lines, "Nothing has run here yet."])
     run = last.run
     text = (
-        f"Run {inline_code(run.id)} of {inline_code(run.head_sha[:7])}: **{describe_state(run)}**, since "
+        f"Run {inline_code(run.id)} of {inline_code(run.head_sha[:7])}: **{describe_outcome(run, review)}**, since "
         f"{_when(last.ended or last.began)}."
     )
     if doing:
@@ -197,13 +200,16 @@ def render_cost(spending: Sequence[Spending], budgets: Sequence[LimitUse]) -> st
     return "\n\n".join(parts)
 
 
-def render_history(runs: Sequence[PastRun]) -> str:
-    """Answers ``history``; the newest run comes first."""
+def render_history(runs: Sequence[PastRun], reviews: Mapping[str, Review] = _NO_REVIEWS) -> str:
+    """Answers ``history``; the newest run comes first.
+
+    :param reviews: what runs came to, by their ids.
+    """
     if not runs:
         return "Nothing has run here yet."
     rows = [
         f"| {_when(past.began)} | {inline_code(past.run.head_sha[:7])} | {past.run.trigger.value.replace('_', ' ')} | "
-        f"{describe_state(past.run)} | {_seconds(past)} |"
+        f"{describe_outcome(past.run, reviews.get(past.run.id))} | {_seconds(past)} |"
         for past in runs[:MOST_LINES]
     ]
     table = "\n".join(["| began | head | trigger | end | took |", "| --- | --- | --- | --- | --- |", *rows])
@@ -552,6 +558,11 @@ def describe_role(needed: RequiredRole) -> str:
 def name_state(state: RunState) -> str:
     """The word for where a run stands."""
     return _STATES[state]
+
+
+def describe_outcome(run: Run, review: Review | None) -> str:
+    """Where a run stands; if it is over and came to a verdict, that verdict, as its check says it."""
+    return describe_state(run) if review is None or run.state is not RunState.completed else name_outcome(review)
 
 
 def describe_state(run: Run) -> str:

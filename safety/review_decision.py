@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from domain.paths import is_manifest
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, RawFinding, Severity
 from domain.review.review import (
@@ -170,16 +171,25 @@ def _find_unread(
     number, left = len(unread.paths), len(unread.paths) - _NAMED
     ran = sum(tool.files > 0 and tool.problem is None for layer in layers for tool in layer.tools)
     found = f"{'Nothing else' if findings else 'Nothing'} was found by {ran} tool{'' if ran == 1 else 's'}"
-    whose = (
-        "1 file of source was read by no linter of its language"
-        if number == 1
-        else (f"{number:,} files of source were read by no linter of their language")
-    )
-    text = f"{found}; {whose} and by no model"
+    text = f"{found}; {_count_unread(unread.paths)}"
     why = {each.path: f": {each.reason}" for each in reversed(not_looked_at)}
     named = [Reason(code="unread", text=f"{path}{why.get(path, '')}") for path in unread.paths[:_NAMED]]
     more = [Reason(code="unread", text=f"and {left:,} more")] if left > 0 else []
     return (Reason(code=UNREAD, text=text, value=number, children=(*named, *more)),)
+
+
+def _count_unread(paths: Sequence[str]) -> str:
+    """How many files nobody read. A list of dependencies is in no language, so no linter could have read it."""
+    listing = sum(map(is_manifest, paths))
+    source = len(paths) - listing
+    told = {
+        0: "",
+        1: "1 file of source was read by no linter of its language and by no model",
+    }.get(source, f"{source:,} files of source were read by no linter of their language and by no model")
+    lists = {0: "", 1: "1 list of dependencies was read by no model"}.get(
+        listing, f"{listing:,} lists of dependencies were read by no model"
+    )
+    return "; ".join(filter(None, (told, lists)))
 
 
 def _find_unthought(unread: Unread, findings: Sequence[RawFinding]) -> tuple[Reason, ...]:

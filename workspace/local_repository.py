@@ -52,13 +52,21 @@ class LocalRepository(Objects):
     :param merge_base: the merge base of that revision and HEAD.
     :param head: HEAD, or a tree of the working tree or the index if that differs from it.
     :param top: the working tree's folder; None for a bare repository.
+    :param title: what its author calls the change, as far as it is committed: the first line of the first commit.
     """
 
     def __init__(
-        self, git: Git, merge_base: str, head: str, left_out: Collection[Skipped] = (), top: Path | None = None
+        self,
+        git: Git,
+        merge_base: str,
+        head: str,
+        left_out: Collection[Skipped] = (),
+        top: Path | None = None,
+        title: str = "",
     ) -> None:
         super().__init__(git)
         self.top = top
+        self.title = title
         self.merge_base_sha = merge_base
         self.head = head
         self._left_out = left_out
@@ -100,6 +108,7 @@ async def open_local(
     with tempfile.TemporaryDirectory(prefix="forge-") as folder:
         git = await _borrow(place, Path(folder), program)
         merge_base = await Objects(git).merge_base(base_commit, head)
+        title = await _read_title(git, merge_base, head)
         left_out: list[Skipped] = []
         if working_tree and place.top is not None:
             settings = await _read_settings(theirs, path)
@@ -107,7 +116,12 @@ async def open_local(
             tree, left_out = (await uncommitted.index(head), []) if staged else await uncommitted.tree(head)
             if tree != await _tree_of(git, head):
                 head = tree
-        yield LocalRepository(git, merge_base, head, left_out, place.top)
+        yield LocalRepository(git, merge_base, head, left_out, place.top, title)
+
+
+async def _read_title(git: Git, merge_base: str, head: str) -> str:
+    shown = await git.run("log", "--reverse", "--no-merges", "--format=%s", "--end-of-options", f"{merge_base}..{head}")
+    return shown.stdout.decode(errors="replace").partition("\n")[0]
 
 
 async def _resolve_base(git: Git, path: Path, base: str | None) -> str:

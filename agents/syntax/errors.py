@@ -53,7 +53,7 @@ def _describe_error(node: SgNode) -> SyntaxFault:
     """An error that spans many lines mostly comes from a bracket or a block that is not closed."""
     place = node.range()
     if place.end.line > place.start.line:
-        return SyntaxFault(place.start.line + 1, "what begins here cannot be parsed, perhaps because it is not closed")
+        return SyntaxFault(place.start.line + 1, "the code from here cannot be parsed; perhaps a bracket is missing")
     return SyntaxFault(place.start.line + 1, f"unexpected `{_shorten(node.text())}`")
 
 

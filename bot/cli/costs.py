@@ -57,7 +57,9 @@ async def show(settings: Installation, asked: CostOptions) -> None:
             for use in await _budgets(settings, database, known, now)
         ]
     with output() as console:
-        for by, found in sums.items():
+        if not any(sums.values()):
+            console.print("No model was asked." if span != CostFilter() else "No model was asked yet.")
+        for by, found in ((by, found) for by, found in sums.items() if found):
             console.print(_table(by, found[:MAX_DAYS] if by is GroupBy.day else found))
             console.print()
         if budgets and asked.by is None and asked.run is None:
@@ -87,8 +89,6 @@ def _table(by: GroupBy, found: Sequence[Cost]) -> Table:
     )
     for cost in found:
         table.add_row(escape(strip_invisible(cost.name)), *_cells(cost.spent))
-    if not found:
-        table.add_row("nothing yet")
     return table
 
 

@@ -12,6 +12,8 @@ from rich.console import Console
 from domain.errors import ForgeError
 
 _BROKEN_PIPE = 128 + signal.SIGPIPE
+_WIDE = 400
+"""Columns where no terminal is: a row of a table stays one line, and nothing is cut."""
 _OF_THE_LIBRARY = frozenset({"get_help", "echo"})
 """The functions with which click and typer print."""
 
@@ -26,7 +28,7 @@ def output() -> Generator[Console]:
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # Python's sign that it was closed
         raise ForgeError("Standard output is closed, so nothing can be printed.")
     try:
-        yield _Console()
+        yield _Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDE)
         sys.stdout.flush()
     except BrokenPipeError:
         _give_up_output()

@@ -3,55 +3,75 @@
 import json
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from agents.review import reviewer
-from agents.review.layers import ModelPart, apply_path_filters
+from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
 from agents.review.transient_commits import add_unreviewed
 from agents.toolbox import Toolbox
 from bot.cli import sarif
 from bot.cli.fix import correct
 from bot.cli.output import output
 from bot.cli.review_output import print_review, to_terminal
-from bot.settings import load_tool_folders
+from bot.settings import load_environment, load_tool_folders
 from bot.version import VERSION
 from domain.errors import ForgeError
 from domain.ids import make_finding_id
+from domain.review.changes import Change
 from domain.review.findings import Layer
 from domain.review.review import Decision, LayerReport, Review
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from pipeline.config import parsing
+from safety.containment import find_origin
 from safety.risk import PullRequestAuthor
 from workspace.local_repository import HEAD, LocalRepository, open_local
 
-_NO_MODEL = "`forge review` asks no model; on GitHub a model reads every source change, if one is set up."
+_NO_MODEL = "No model read this: --model asks the one of FORGE_FAST_MODEL."
 Format = Literal["text", "json", "sarif"]
 JSON_VERSION = 1
 """The version of the `--json` format; a breaking change raises it."""
 
 
-async def run(path: Path, base: str | None, shown: Format, *, staged: bool = False, fix: bool = False) -> Decision:
-    """Review a repository, print the result, and return the decision.
+@dataclass(frozen=True)
+class LocalOptions:
+    """What to review, and how.
 
-    :param path: a folder in it.
     :param base: the revision to compare with; None for the default branch, or for HEAD if ``staged``.
     :param staged: look at the index instead of the working tree.
     :param fix: correct simple findings in the working tree, and review the result.
+    :param ask_model: send the change to the model of FORGE_FAST_MODEL, too.
+    """
+
+    base: str | None = None
+    staged: bool = False
+    fix: bool = False
+    ask_model: bool = False
+
+
+async def run(path: Path, options: LocalOptions, shown: Format, *, quiet: bool = False) -> Decision:
+    """Review a repository, print the result, and return the decision.
+
+    :param path: a folder in it.
+    :param quiet: leave out the notes.
     :raises CodeAccessError: if there is no repository, no such revision, or no common history.
     :raises ForgeError: if the result cannot be printed, or a file cannot be written.
     """
-    review, problem = await _review(path, base, staged=staged, fix=fix)
-    print_result(review, problem, shown)
+    review, problem = await _review(path, options)
+    print_result(review, problem, shown, quiet=quiet)
     return review.decision
 
 
-def print_result(review: Review, problem: str | None, shown: Format, *, is_local: bool = True) -> None:
+def print_result(
+    review: Review, problem: str | None, shown: Format, *, is_local: bool = True, quiet: bool = False
+) -> None:
     """Print a review on standard output.
 
     :param problem: what is wrong with the configuration.
     :param is_local: `--fix` can correct what it found.
+    :param quiet: leave out the notes.
     :raises ForgeError: if it cannot be printed.
     """
     if problem and shown != "text":
@@ -63,39 +83,63 @@ def print_result(review: Review, problem: str | None, shown: Format, *, is_local
         elif shown == "sarif":
             console.out(json.dumps(sarif.build_document(review.findings, problem), indent=2), highlight=False)
         else:
-            print_review(console, review, problem, whole=sys.stdout.isatty(), fixes=is_local)
+            print_review(console, review, problem, whole=sys.stdout.isatty(), fixes=is_local, quiet=quiet)
 
 
-async def _review(path: Path, base: str | None, *, staged: bool, fix: bool) -> tuple[Review, str | None]:
-    if staged and fix:
+async def _review(path: Path, options: LocalOptions) -> tuple[Review, str | None]:
+    if options.staged and options.fix:
         raise ForgeError("--fix corrects the working tree, but --staged reviews the index.", "Choose one of them.")
     async with Toolbox.start(reads=load_tool_folders()) as toolbox:
-        compared = HEAD if staged and base is None else base
-        async with open_local(path, compared, staged=staged) as code:
-            reviewed = await _review_code(code, toolbox)
-            corrected = await correct(code, reviewed[0].findings) if fix else []
-        if corrected:
-            for finding in corrected:
-                sys.stderr.write(f"corrected {to_terminal(finding.where)}: {to_terminal(finding.rule)}\n")
-            async with open_local(path, base) as code:
-                reviewed = await _review_code(code, toolbox)
-    return reviewed
+        compared = HEAD if options.staged and options.base is None else options.base
+        async with open_local(path, compared, staged=options.staged) as code:
+            examined = await _Examination.begin(code, toolbox)
+            corrected = await correct(code, examined.checked.findings) if options.fix else []
+            if not corrected:
+                return await examined.finish(ask_model=options.ask_model), examined.loaded.problem
+        for finding in corrected:
+            sys.stderr.write(f"corrected {to_terminal(finding.where)}: {to_terminal(finding.rule)}\n")
+        async with open_local(path, options.base) as code:
+            examined = await _Examination.begin(code, toolbox)
+            return await examined.finish(ask_model=options.ask_model), examined.loaded.problem
 
 
-async def _review_code(code: LocalRepository, toolbox: Toolbox) -> tuple[Review, str | None]:
-    started = time.perf_counter()
-    change = await code.change(code.merge_base_sha, code.head)
-    config_file = (await code.read(code.merge_base_sha, [parsing.PATH])).get(parsing.PATH)
-    loaded = parsing.load_from_checkout(config_file)
-    settings = loaded.configuration
-    kept = apply_path_filters(change, settings)
-    author = PullRequestAuthor()
-    checked = await reviewer.check(kept, code, toolbox, settings, author, _no_dependencies, trusted=True)
-    checked = await add_unreviewed(checked, code, toolbox, author)
-    result = reviewer.build_review(checked, ModelPart(report=LayerReport(layer=Layer.model, note=_NO_MODEL)))
-    named = tuple(f.model_copy(update={"id": make_finding_id(f.fingerprint)}) for f in result.findings)
-    timed = result.model_copy(update={"findings": named, "seconds": time.perf_counter() - started})
-    return timed, loaded.problem
+@dataclass(frozen=True)
+class _Examination:
+    """A local change of which layers 1 and 2 are known."""
+
+    code: LocalRepository
+    toolbox: Toolbox
+    loaded: parsing.LoadedConfiguration
+    change: Change
+    checked: CheckedChange
+    started: float
+
+    @classmethod
+    async def begin(cls, code: LocalRepository, toolbox: Toolbox) -> "_Examination":
+        started = time.perf_counter()
+        change = await code.change(code.merge_base_sha, code.head)
+        config_file = (await code.read(code.merge_base_sha, [parsing.PATH])).get(parsing.PATH)
+        loaded = parsing.load_from_checkout(config_file)
+        settings = loaded.configuration
+        kept = apply_path_filters(change, settings)
+        author = PullRequestAuthor()
+        checked = await reviewer.check(kept, code, toolbox, settings, author, _no_dependencies, trusted=True)
+        checked = await add_unreviewed(checked, code, toolbox, author)
+        return cls(code, toolbox, loaded, kept, checked, started)
+
+    async def finish(self, *, ask_model: bool) -> Review:
+        """The review, with what a model says if one is to be asked."""
+        model = await self._ask() if ask_model else ModelPart(report=LayerReport(layer=Layer.model, note=_NO_MODEL))
+        result = reviewer.build_review(self.checked, model)
+        named = tuple(f.model_copy(update={"id": make_finding_id(f.fingerprint)}) for f in result.findings)
+        return result.model_copy(update={"findings": named, "seconds": time.perf_counter() - self.started})
+
+    async def _ask(self) -> ModelPart:
+        from pipeline.review.single_reading import SingleReading  # slow to import: only who asks a model waits for it
+
+        models, own = load_environment().models, find_origin(from_fork=False, trusted=True)
+        reading = SingleReading(models, self.code.title, own, self.loaded.configuration, self.toolbox)
+        return await reading.read(self.checked, self.change, self.code)
 
 
 async def _no_dependencies() -> None:

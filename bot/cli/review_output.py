@@ -19,11 +19,14 @@ _COLOURS = {Severity.critical: "bold red", Severity.error: "red", Severity.warni
 _MAX_LINES = 12  # of a fix that are shown
 
 
-def print_review(console: Console, review: Review, problem: str | None, *, whole: bool, fixes: bool = True) -> None:
+def print_review(
+    console: Console, review: Review, problem: str | None, *, whole: bool, fixes: bool = True, quiet: bool = False
+) -> None:
     """Print a review's findings, what it did not read, and its decision.
 
     :param problem: what is wrong with the configuration.
     :param fixes: `--fix` can correct what it found.
+    :param quiet: leave out the notes of the checks.
     :param whole: in full, for a terminal; otherwise each finding is ``path:line: severity rule: message [F-ID]``.
     """
     if problem:
@@ -33,8 +36,11 @@ def print_review(console: Console, review: Review, problem: str | None, *, whole
     else:
         for finding in review.findings:
             console.out(_render_line(finding, fixes=fixes), highlight=False)
-    for line in _render_notes(review):
+    for line in _render_problems(review):
         _print(console, line)
+    notes = " ".join(layer.note for layer in review.layers if layer.note)
+    if notes and not quiet:
+        _print(console, f"[dim]note: {to_terminal(notes)}[/]")
     _print(console, f"{'' if not whole else chr(10)}{_summary(review)}")
     for reason in review.reasons:
         _print(console, f"  {to_terminal(reason.text)}")
@@ -90,16 +96,14 @@ def _render_fix(fix: Fix, *, applied: bool) -> Iterator[str]:
         yield f"    … {len(written) - _MAX_LINES} more lines"
 
 
-def _render_notes(review: Review) -> Iterator[str]:
-    """The problems that the reasons of the decision do not mention, the notes of the checks, and what was not read."""
+def _render_problems(review: Review) -> Iterator[str]:
+    """The problems that the reasons of the decision do not mention, and what was not read."""
     told = " ".join(reason.text for reason in review.reasons)
     for layer in review.layers:
         problems = [f"{tool.tool}: {tool.problem}" for tool in layer.tools if tool.problem and tool.problem not in told]
         for text in (layer.missing, *problems):
             if text:
                 yield f"[yellow]! {to_terminal(text)}[/]"
-        if layer.note:
-            yield f"[dim]note: {to_terminal(layer.note)}[/]"
     for entry in review.not_looked_at:
         what = "not read by the model" if entry.by_model else "not looked at"
         yield f"[dim]{what}: {to_terminal(entry.path)}: {to_terminal(entry.reason)}[/]"

@@ -2,10 +2,12 @@
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Column, Table
+from rich.table import Table
 
 from bot import migration
+from bot.cli.lookup import find_run
 from bot.cli.output import output
+from bot.cli.run_table import build_table, list_run
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
@@ -17,10 +19,10 @@ from memory.db.engine import BUSY_SECONDS, Database, sync_engine
 from memory.deliveries import deliveries as stored
 from memory.deliveries.deliveries import ReceivedDelivery
 from memory.ledger import ledger
+from memory.runs import checkpoints
 from memory.runs import runs as known
 from memory.runs.traces import list_trace
 from pipeline.deliveries.intake import Intake
-from pipeline.verdicts.settings import find_mode
 from pipeline.worker.queues import build_client
 
 
@@ -40,25 +42,11 @@ async def show_runs(settings: Installation, state: RunState | None, limit: int, 
         if events_of is not None:
             await _show_events(database, events_of)
             return
-        table = Table(
-            Column("run", no_wrap=True),
-            "pull request",
-            "head",
-            Column("mode", no_wrap=True),
-            "state",
-            "reason",
-            "created",
-            box=None,
-        )
-        for row in await known.list_latest(database, limit, state):
-            where = f"{row.owner}/{row.name}#{row.number}"
-            reason = escape(f"{row.reason} {strip_invisible(row.detail)[:80]}".strip())
-            mode = await find_mode(database, row.as_run()) or ""
-            table.add_row(
-                row.id, where, row.head_sha[:7], mode, row.state, reason, f"{row.created_at:%Y-%m-%d %H:%M:%S}"
-            )
-        with output() as console:
-            console.print(table)
+        rows = await known.list_latest(database, limit, state)
+        reviews = await checkpoints.load_reviews(database, [row.id for row in rows])
+        listed = [await list_run(database, row, reviews.get(row.id)) for row in rows]
+    with output() as console:
+        console.print(build_table(listed) if listed else "Nothing has run yet.")
 
 
 async def show_deliveries(settings: Installation) -> None:
@@ -112,9 +100,7 @@ async def _accept(settings: Installation, delivery: ReceivedDelivery) -> None:
 
 
 async def _show_events(database: Database, run_id: str) -> None:
-    found = await ledger.load_events(database, *await list_trace(database, run_id))
-    if not found and await known.get(database, run_id) is None:
-        raise UnknownName(f"There is no run {run_id}.", "`forge runs` lists the latest ones.")
+    found = await ledger.load_events(database, *await list_trace(database, await find_run(database, run_id)))
     table = Table("run", "time", "type", "source", "seconds", "payload", box=None)
     for event in found:
         seconds = "" if event.duration is None else f"{event.duration:.2f}"

@@ -78,9 +78,11 @@ async def show_configuration(visit: Visit) -> Shown:
     ceilings = visit.services.ceilings.of_configuration
     values = trace_origins(present.loaded.configuration, present.loaded.below, present.own, ceilings)
     hidden = await _list_hidden(visit, present)
+    shown_values = [(each, _explain_hidden(each, hidden)) for each in values]
     shown = {
         "present": present,
-        "values": [(each, _explain_hidden(each, hidden)) for each in values],
+        "chosen": [each for each in shown_values if each[0].origin is not ValueOrigin.default],
+        "usual": [each for each in shown_values if each[0].origin is ValueOrigin.default],
         "origins": ORIGINS,
         "file": visit.on_github("blob", "HEAD") + f"/{PATH}",
         "path": PATH,

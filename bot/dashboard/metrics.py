@@ -42,8 +42,7 @@ def _show(series: Series, ends: list[str]) -> dict[str, object]:
         "unit": unit,
         "is_told_with_values": metric.measure is Measure.share or metric.unit == "s",
         "picture": draw_trend(unit, ends, drawn, 100 if metric.measure is Measure.share else None),
-        "values": [format_value(series, value) for value in series.values],
-        "counts": series.counts,
+        "cells": [*zip((format_value(series, value) for value in series.values), series.counts, strict=True)],
         "now": format_value(series, series.now),
     }
 

@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-import re
 from datetime import UTC, datetime
 from functools import cache
 
 from aiohttp import web
 from jinja2 import ChoiceLoader, Environment, PackageLoader
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from bot.dashboard.visit import ROOT, Page
 from bot.pages.templates import make_templates
@@ -27,7 +26,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_CODE = re.compile(r"`([^`]+)`")
 _FOR_A_YEAR = "public, max-age=31536000, immutable"
 
 
@@ -49,14 +47,6 @@ def _show_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def mark_code(text: str) -> Markup:
-    """A text of ours with what stands between backticks as code; all of it is escaped, also what it quotes."""
-    parts = _CODE.split(strip_invisible(text))  # every second one stood between backticks
-    return Markup().join(
-        Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
-    )
-
-
 def clean(value: object) -> object:
     """What a template shows, without invisible characters."""
     if isinstance(value, str) and not isinstance(value, Markup):
@@ -69,7 +59,6 @@ def _build() -> Environment:
     made = make_templates(loader, lstrip_blocks=True, finalize=clean)
     made.filters |= {
         "masked": redact_outgoing,
-        "marked": mark_code,
         "utc": _show_time,
         "usd": format_usd,
         "count": _show_count,

@@ -1,11 +1,12 @@
 """The list of repositories, and the first page of each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bot.dashboard.authority import ReadableRepository, keep_readable
-from bot.dashboard.runs import describe_runs, show_gate
+from bot.dashboard.runs import OutcomeShown, describe_runs, show_gate, show_outcome
 from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, Shown, Visit, build_address
+from domain.review.review import Review
 from domain.runs.run import RepositoryRef
 from memory.gates import gates
 from memory.process.sessions import DashboardSession
@@ -13,7 +14,7 @@ from memory.reports import run_pages
 from memory.reports.repository_overview import RepositoryStanding, load_overviews
 from memory.reports.run_pages import PageKey, RunFilter
 from memory.repositories import permits
-from messages.commands import describe_state
+from memory.runs.checkpoints import load_reviews
 from pipeline.config import loading
 from pipeline.context import Services
 from safety.automation_level import cap_level
@@ -36,7 +37,8 @@ async def show_list(services: Services, session: DashboardSession, after: str) -
     rest = [each for each in known if _sort_key(each) > after]
     readable = await keep_readable(services, session, rest[:LISTED])
     standings = await _load_standings(services, [each.repository for each in readable])
-    listed = [_describe(each, standing) for each, standing in zip(readable, standings, strict=True)]
+    reviews = await load_reviews(services.database, [each.latest.run.id for each in standings if each.latest])
+    listed = [_describe(each, standing, reviews) for each, standing in zip(readable, standings, strict=True)]
     more = build_address(after=_sort_key(rest[LISTED - 1])) if len(rest) > LISTED else ""
     return Page("repositories.html", "Repositories", {"listed": listed, "more": more, "after": after})
 
@@ -52,11 +54,15 @@ async def _load_standings(services: Services, repositories: Sequence[RepositoryR
 
 
 def _describe(
-    readable: ReadableRepository, overview: RepositoryStanding
-) -> tuple[ReadableRepository, RepositoryStanding, str, str]:
-    """A repository with its address, and where its newest run stands."""
+    readable: ReadableRepository, overview: RepositoryStanding, reviews: Mapping[str, Review]
+) -> tuple[ReadableRepository, RepositoryStanding, str, OutcomeShown | None]:
+    """A repository with its address, and what its newest run came to.
+
+    :param reviews: by the id of their run.
+    """
+    review = reviews.get(overview.latest.run.id) if overview.latest else None
     address = build_address(readable.repository.owner, readable.repository.name)
-    return readable, overview, address, describe_state(overview.latest.run) if overview.latest else ""
+    return readable, overview, address, show_outcome(overview.latest.run, review) if overview.latest else None
 
 
 def _sort_key(repository: RepositoryRef) -> str:

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from bot.dashboard.visit import NotHere, Page, RepositoryAction, RepositoryPage, Shown, Visit
 from domain.gates import Gate
 from domain.ids import shorten_id
-from domain.review.review import Review
+from domain.review.review import Conclusion, Review
 from domain.runs.plan import RatedPlan
-from domain.runs.run import RunState
+from domain.runs.run import Run, RunState
 from memory.gates import gates
 from memory.reports import run_pages
 from memory.reports.run_pages import KeyedPage, ListedRun, Muting, PageKey, RunFilter, TimelineEntry
 from memory.reservations import reservations
 from memory.runs import checkpoints, outbox, waits, work_checkpoints
 from memory.runs.traces import list_trace
-from messages.commands import describe_state, name_state
+from messages.commands import describe_outcome, name_state
 from messages.gate_page import describe_deciders
+from messages.review import name_outcome
 from messages.run_page import (
     RunWait,
     ShownFinding,
@@ -24,7 +25,6 @@ from messages.run_page import (
     describe_held,
     describe_row,
     explain_wait,
-    name_decision,
     name_trigger,
 )
 
@@ -55,9 +55,35 @@ async def list_runs(visit: Visit) -> Shown:
     return Page("runs.html", "Runs", shown)
 
 
-def describe_runs(listed: Sequence[ListedRun]) -> Sequence[tuple[ListedRun, str, str]]:
-    """Runs with what each does, and where it stands."""
-    return [(each, name_trigger(each.run.trigger), describe_state(each.run)) for each in listed]
+@dataclass(frozen=True)
+class OutcomeShown:
+    """Where a run stands, or what it came to.
+
+    :param colour: a class of the style sheet.
+    """
+
+    text: str
+    colour: str
+
+
+def describe_runs(listed: Sequence[ListedRun]) -> Sequence[tuple[ListedRun, str, OutcomeShown]]:
+    """Runs with what each does, and what it came to."""
+    return [(each, name_trigger(each.run.trigger), show_outcome(each.run, each.review)) for each in listed]
+
+
+def show_outcome(run: Run, review: Review | None) -> OutcomeShown:
+    """What a run came to, as its check on GitHub says it; where it stands, if it is not over."""
+    if review is None or run.state is not RunState.completed:
+        return OutcomeShown(describe_outcome(run, review), run.state.value)
+    return OutcomeShown(describe_outcome(run, review), _COLOURS[review.conclusion])
+
+
+_COLOURS = {
+    Conclusion.success: "approved",
+    Conclusion.failure: "rejected",
+    Conclusion.action_required: "waiting",
+    Conclusion.neutral: "neutral",
+}
 
 
 @dataclass(frozen=True)
@@ -94,7 +120,7 @@ async def show_run(visit: Visit) -> Shown:
     shown = {
         "found": found,
         "kind": name_trigger(run.trigger),
-        "state": describe_state(run),
+        "outcome": show_outcome(run, review),
         "place": visit.on_github("issues" if run.is_of_issue else "pull", run.number),
         "commit": visit.on_github("commit", run.head_sha),
         "proposed": (proposed, visit.on_github("pull", proposed)) if proposed is not None else None,
@@ -165,7 +191,7 @@ async def _show_verdict(
     ended = found.finished_at
     return {
         "review": review,
-        "decision": "" if review is None else name_decision(review.decision),
+        "verdict": "" if review is None else name_outcome(review),
         "later": 0 if ended is None else sum(each.at > ended for each in mutings.values()),
         "plan": plan,
         "raised": [each for each in findings if each.outcome == "raised"],

@@ -12,6 +12,7 @@ import httpx2
 from rich.console import Console, RenderableType
 from rich.markdown import Markdown
 from rich.markup import escape
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.rule import Rule
 from rich.syntax import Syntax
@@ -25,7 +26,14 @@ from simulator.state import CheckRun, IssueComment, PullRequest, Repository, Rev
 _FINDING = re.compile(r"(?P<name>F-[A-Z2-7]{6})[^`]*`(?P<rule>[^`]+)`")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _MARKS = re.compile(r"[*`#]+|^[>|\-\s]+|<[^>]*>|!\[\]")
+_PICTURES = frozenset({"course"})
+"""Columns that a terminal does not show."""
 _TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
+_LOOPBACK = re.compile(r"https?://127\.0\.0\.1:\d+")
+_ICONS = "⛔🔴🟡🔵"
+"""What comments begin with, the gravest first."""
+_SHOWN = 3
+"""Findings whose text is printed in full."""
 _COLOURS = {"success": "green", "failure": "red", "action_required": "yellow", "neutral": "yellow"}
 
 
@@ -35,12 +43,16 @@ class DemoDriver:
     :param console: prints one line for each event.
     :param patience: seconds one review may take.
     :param details: prints each comment, review and check in full; if it is ``console``, they replace their lines there.
+    :param stays: addresses may be printed, because what they lead to is there after the last scene.
     """
 
-    def __init__(self, console: Console, github: Simulator, patience: float, details: Console) -> None:
+    def __init__(
+        self, console: Console, github: Simulator, patience: float, details: Console, *, stays: bool = False
+    ) -> None:
         self.console = console
         self.details = details
         self.github = github
+        self.stays = stays
         self._patience = patience
 
     @asynccontextmanager
@@ -62,13 +74,14 @@ class DemoDriver:
 
         :param about: a login; without ``--verbose``, only the lines with it are shown.
         """
-        self.console.print(f"$ forge {' '.join(words)}", style="bold", markup=False, soft_wrap=True)
+        self._print(f"$ forge {' '.join(words)}", style="bold")
+        environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "bot",
             *words,
-            env={**os.environ, **_environment(settings), "COLUMNS": str(self.console.width)},
+            env={**environment, **_environment(settings)},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
@@ -76,7 +89,7 @@ class DemoDriver:
         self.details.print(printed, markup=False, highlight=False, soft_wrap=True)
         if self._is_brief:
             for line in _lines_about(about, printed):
-                self.console.print(line, markup=False, highlight=False, no_wrap=True, overflow="ellipsis")
+                self._print(line)
         return printed
 
     async def wait_for_threads(self, pull: PullRequest) -> list[Thread]:
@@ -122,7 +135,16 @@ class DemoDriver:
         """Show one line, or everything with ``--verbose``."""
         self.details.print(whole)
         if self._is_brief:
-            self.console.print(f"  {line}", markup=False, highlight=False, no_wrap=True, overflow="ellipsis")
+            self._print(f"  {line}")
+
+    def _print(self, line: str, style: str = "") -> None:
+        """Print one line as it is, however long."""
+        self.console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+
+    def point_to(self, what: str, address: str) -> None:
+        """Print an address, if it will lead somewhere."""
+        if self.stays:
+            self._print(f"  {what}: {address}")
 
     @property
     def _is_brief(self) -> bool:
@@ -157,7 +179,8 @@ class DemoDriver:
                     seen = check.title or ""
                     self._tell_state(check, time.monotonic() - started)
                 if is_over:
-                    self._show_tables(check)
+                    if check.conclusion != "success":
+                        self._show_tables(check)
                     return check
             await asyncio.sleep(0.02)
         raise TimeoutError(f"{name} on {sha[:7]} did not end within {self._patience:.0f} s.")
@@ -168,16 +191,16 @@ class DemoDriver:
             return
         for found in _TABLE.findall(check.summary or ""):
             header, _, *rows = ([_plain(cell) for cell in line.strip("| ").split(" | ")] for line in found.splitlines())
-            table = Table(*(["", *header]), box=None, pad_edge=False, header_style="dim")
+            kept = [at for at, name in enumerate(header) if name not in _PICTURES]
+            table = Table("", *(header[at] for at in kept), box=None, pad_edge=False, header_style="dim")
             for row in rows:
-                table.add_row("", *row)
+                table.add_row("", *(row[at] for at in kept))
             self.console.print(table)
 
     def _tell_state(self, check: CheckRun, after: float) -> None:
         state = check.conclusion or check.status
         told = f"{check.name}: [{_COLOURS.get(state, 'cyan')}]{state}[/] · {escape(check.title or '')}"
-        one_line = " ".join(f"  {after:5.1f} s  {told}".splitlines())
-        self.console.print(one_line, no_wrap=True, overflow="ellipsis")
+        self.console.print(" ".join(f"  {after:5.1f} s  {told}".splitlines()), soft_wrap=True)
 
     def show_review(self, pull: PullRequest) -> None:
         for review in self.github.reviews(pull):
@@ -187,12 +210,20 @@ class DemoDriver:
             self._tell(line, Panel(body, title=f"review by {review.user.login}", title_align="left"))
         for comment in self.github.review_comments(pull):
             self._detail_comment(comment)
+        if self._is_brief:
+            for comment in _choose_telling(self.github.review_comments(pull)):
+                self._show_finding(comment)
+
+    def _show_finding(self, comment: ReviewComment) -> None:
+        """A finding in full: where it is, and what its comment says of it."""
+        kind, message, *_ = strip_html(comment.body).split("\n\n")
+        self._print(f"    {comment.path}:{comment.line}  {_plain(kind)}  {_parse_rule(comment)}", style="bold")
+        self.console.print(Padding(escape(_unmark(message)), (0, 0, 0, 6)), highlight=False)
 
     def show_comment(self, comment: ReviewComment) -> None:
         self._detail_comment(comment)
         if self._is_brief:
-            found = f"  {comment.user.login}: {describe_thread(comment.thread)}"
-            self.console.print(found, markup=False, highlight=False, no_wrap=True, overflow="ellipsis")
+            self._print(f"  {comment.user.login}: {describe_thread(comment.thread)}")
 
     def _detail_comment(self, comment: ReviewComment) -> None:
         title = f"{comment.path}:{comment.start_line or comment.line}"
@@ -211,7 +242,7 @@ class DemoDriver:
     def step(self, text: str) -> None:
         if not self._is_brief:
             self.console.print()
-        self.console.print(Rule(escape(text), align="left", style="bold"))
+        self._print(f"── {text}", style="bold")
 
 
 def _environment(settings: Settings) -> dict[str, str]:
@@ -247,6 +278,25 @@ def parse_finding(comment: ReviewComment) -> str:
     return found["name"] if found else ""
 
 
+def _parse_rule(comment: ReviewComment) -> str:
+    found = _FINDING.search(comment.body)
+    return found["rule"] if found else ""
+
+
+def _choose_telling(comments: Sequence[ReviewComment]) -> Sequence[ReviewComment]:
+    """The gravest finding of each tool, that of the model first: no linter has it."""
+    by_gravity = sorted(comments, key=lambda each: (not _parse_rule(each).startswith("model/"), _rank(each)))
+    gravest: dict[str, ReviewComment] = {}
+    for comment in by_gravity:
+        gravest.setdefault(_parse_rule(comment).partition("/")[0], comment)
+    rest = [each for each in by_gravity if each not in gravest.values()]
+    return [*gravest.values(), *rest][:_SHOWN]
+
+
+def _rank(comment: ReviewComment) -> int:
+    return next((rank for rank, icon in enumerate(_ICONS) if icon in comment.body), len(_ICONS))
+
+
 def strip_html(markdown: str) -> str:
     """The Markdown without the HTML comments and tags that a browser hides and a terminal prints."""
     lines = [line for line in markdown.splitlines() if not line.startswith("<!--")]
@@ -266,7 +316,12 @@ def _summarise(markdown: str) -> str:
 
 
 def _plain(line: str) -> str:
-    return _MARKS.sub("", _LINK.sub(r"\1", line)).strip()
+    return _MARKS.sub("", _LOOPBACK.sub("", _LINK.sub(r"\1", line))).strip()
+
+
+def _unmark(paragraph: str) -> str:
+    """A paragraph without markup, as one line."""
+    return " ".join(filter(None, map(_plain, paragraph.splitlines())))
 
 
 def _lines_about(name: str, printed: str) -> list[str]:

@@ -11,7 +11,6 @@ replaces the table, plus the job that runs it at night.
 
 - `rates/importer.py` fetches, parses and stores
 - the image gets the carrier's transfer tool
-- `rates/table.py` was `rates/tariffs.py`
 """
 
 QUOTE = '''\
@@ -152,7 +151,7 @@ from pathlib import Path
 
 import yaml
 
-from rates.table import Tariff, load
+from rates.tariffs import Tariff, load
 
 ACCESS_KEY = "{_KEY}"
 CARRIERS = Path("carriers.yml")
@@ -210,10 +209,6 @@ jobs:
 
 FIRST_PUSH = {
     "rates/importer.py": _IMPORTER,
-    "rates/tariffs.py": None,
-    "rates/table.py": _TARIFFS,
-    "rates/quote.py": QUOTE.replace("rates.tariffs", "rates.table"),
-    "tests/test_quote.py": TESTS.replace("rates.tariffs", "rates.table"),
     "Dockerfile": _NEW_IMAGE,
     "requirements.txt": "click==8.1.7\npyyaml==5.3.1\n",
     ".github/workflows/nightly.yml": _NIGHTLY,
@@ -231,7 +226,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from rates.table import load
+from rates.tariffs import load
 
 CARRIERS = Path("carriers.yml")
 

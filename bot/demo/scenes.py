@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rich.markup import escape
 
-from bot.demo import parcel_issue, project, rates_staging
+from bot.demo import open_change, parcel_issue, project, rates_staging
 from bot.demo.driver import DemoDriver, describe_thread, parse_finding, strip_html
 from bot.demo.toy_service import run_service
 from bot.settings import Settings
@@ -272,6 +272,14 @@ async def play_deployment(stage: DemoDriver, cast: Cast) -> Promises:
     }
 
 
+async def play_open_change(stage: DemoDriver, cast: Cast) -> PullRequest:
+    """A change that nobody has looked at yet is reviewed, and stays open."""
+    stage.step(f"A pull request for you to play with: “{open_change.TITLE}”")
+    pull = await _propose(stage, cast, open_change.TITLE, open_change.BODY, open_change.PUSH)
+    stage.show_review(pull)
+    return pull
+
+
 async def _propose(
     stage: DemoDriver, cast: Cast, title: str, body: str, files: Mapping[str, FileContent]
 ) -> PullRequest:
@@ -295,6 +303,5 @@ async def _deploy(stage: DemoDriver, cast: Cast, pull: PullRequest) -> CheckRun:
     stage.show_check(check)
     said = f"**{name}: "
     await stage.wait_for_reply(lambda: [each for each in github.comments(pull) if each.body.startswith(said)])
-    page = f"{github.url}/{cast.repository.full_name}/pull/{pull.number}"
-    stage.console.print(f"  Its page shows that, too: {page}", soft_wrap=True)
+    stage.point_to("Its page shows that, too", f"{github.url}/{cast.repository.full_name}/pull/{pull.number}")
     return check

@@ -5,7 +5,7 @@ import re
 from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel
-from bot.demo import parcel_issue
+from bot.demo import open_change, parcel_issue
 
 _LINE = re.compile(r"(\d+)\W+rows \+= load\(fetch\(carrier\)\)")
 _EARLIER = re.compile(r"F-[A-Z2-7]{6}")
@@ -22,6 +22,7 @@ def build_model() -> ScriptedModel:
     model.when("shutil.copyfileobj", _report_resolved)
     model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
     parcel_issue.script_answers(model)
+    open_change.script_answers(model)
     return model
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from pydantic import SecretStr
 from rich.console import Console
 from rich.markup import escape
-from rich.rule import Rule
 
 from agents.llm.models import Models, ModelTier, Unusable
 from bot.app import forge
@@ -22,7 +21,7 @@ from bot.server import serve
 from bot.settings import Settings
 from simulator import Simulator
 from simulator.gitstore import FileContent
-from simulator.state import PullRequest
+from simulator.state import Issue, PullRequest
 
 _SECRET = "demo-webhook-secret"
 _PATIENCE = 180.0  # seconds one step may take on a busy machine
@@ -45,24 +44,29 @@ async def run(
     """
     started = time.monotonic()
     async with _github_and_forge(console) as (github, settings):
-        stage = DemoDriver(console, github, patience, details or Console(quiet=True))
+        stage = DemoDriver(console, github, patience, details or Console(quiet=True), stays=stopped is not None)
+        cast = scenes.create_cast(github)
         try:
-            good = await _play(stage, settings, second_push)
+            good = await _play(stage, cast, settings, second_push)
+            fresh = await scenes.play_open_change(stage, cast) if stopped is not None else None
         except TimeoutError as error:
             console.print(f"[red]{escape(str(error))}[/]")
-            good = False
+            good, fresh = False, None
         took = time.monotonic() - started
         if stopped is not None:
-            await _stay(console, github, stopped())
+            await _stay(stage, fresh, stopped())
     told = "[green]The demo ran to its end[/]" if good else "[red]The demo did not go as expected[/]"
-    console.print(f"{told} in {took:.0f} s. Nothing was kept; nothing left this machine.")
-    console.print("--verbose shows every comment in full, --stay keeps them for a browser.")
+    console.print(f"{told} in {took:.0f} s. Nothing was kept.", soft_wrap=True)
+    if stopped is None:
+        more = "With --stay, a pull request and the dashboard stay open for a browser; --verbose shows every comment."
+        console.print(more, soft_wrap=True)
     return 0 if good else 1
 
 
-async def _play(stage: DemoDriver, settings: Settings, second_push: Mapping[str, FileContent]) -> bool:
+async def _play(
+    stage: DemoDriver, cast: scenes.Cast, settings: Settings, second_push: Mapping[str, FileContent]
+) -> bool:
     """Play the scenes, and return whether every promise was kept."""
-    cast = scenes.create_cast(stage.github)
     good = report_promises(stage.console, await scenes.play_review(stage, cast, second_push))
     good = report_promises(stage.console, await scenes.play_gate(stage, cast, settings)) and good
     good = report_promises(stage.console, await scenes.play_learning(stage, cast, settings)) and good
@@ -70,16 +74,28 @@ async def _play(stage: DemoDriver, settings: Settings, second_push: Mapping[str,
     return report_promises(stage.console, await scenes.play_deployment(stage, cast)) and good
 
 
-async def _stay(console: Console, github: Simulator, stopped: asyncio.Event) -> None:
-    console.print(Rule("Open it in a browser, and choose at the top who you are", align="left", style="bold"))
-    console.print(f"  {github.url}  all repositories", soft_wrap=True)
+async def _stay(stage: DemoDriver, fresh: PullRequest | None, stopped: asyncio.Event) -> None:
+    """Say where everything is, and wait.
+
+    :param fresh: the pull request to begin with.
+    """
+    github, forge = stage.github, (stage.github.webhook_url or "").removesuffix("/webhook")
+    stage.step("Open it in a browser, and choose at the top who you are: author, maintainer or stranger")
+    if fresh is not None:
+        stage.point_to("Begin here, as its author", _locate(github, fresh))
+    stage.point_to("Forge's dashboard, signed in as whom you chose", f"{forge}/dashboard/to-github")
+    stage.point_to("Everything else", github.url)
     for repository in github.world.repositories.values():
         for issue in repository.issues.values():
-            kind = "pull" if isinstance(issue, PullRequest) else "issues"
-            address = f"{github.url}/{repository.full_name}/{kind}/{issue.number}"
-            console.print(f"  {address}  {escape(issue.title)}", soft_wrap=True)
-    console.print("Press Ctrl-C to stop.")
+            if issue is not fresh:
+                stage.point_to(f"  #{issue.number} {issue.title}", _locate(github, issue))
+    stage.console.print("Press Ctrl-C to stop.")
     await stopped.wait()
+
+
+def _locate(github: Simulator, issue: Issue) -> str:
+    kind = "pull" if isinstance(issue, PullRequest) else "issues"
+    return f"{github.url}/{issue.repository.full_name}/{kind}/{issue.number}"
 
 
 @asynccontextmanager
@@ -92,7 +108,8 @@ async def _github_and_forge(console: Console) -> AsyncGenerator[tuple[Simulator,
             running = await stack.enter_async_context(forge(settings, models=_models(console, settings)))
             port = await stack.enter_async_context(serve(running))
             github.webhook_url = f"http://127.0.0.1:{port}/webhook"
-            console.print(f"GitHub is simulated at {github.url}, Forge runs on port {port}.")
+            github.sign_in.follows_pages = True  # whoever the pages are acting as is signed in to the dashboard, too
+            console.print("GitHub is simulated on this machine, and a whole Forge runs beside it.")
             yield github, settings
 
 
@@ -102,6 +119,8 @@ def _settings(github: Simulator, folder: Path) -> Settings:
         github_web_url=github.url,
         app_id=github.app.id,
         private_key=SecretStr(github.app.private_key_pem),
+        client_id=github.app.client_id,
+        client_secret=SecretStr(github.app.client_secret),
         webhook_secret=(SecretStr(_SECRET),),
         database_url=f"sqlite:///{folder / 'forge.db'}",
         data_dir=folder / "data",

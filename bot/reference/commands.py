@@ -21,10 +21,10 @@ generated from the code; `/forge help` shows the same table.
   in a comment that quotes what Forge wrote or mentions it. Forge answers those with the role write as `/forge ask`
   does. Where words ask for something to be done it names the commands for that, and nothing else follows from them
   outside of a finding's thread.
-- **Not the author unless alone**: who opened the pull request or pushed part of it that nobody else approved
-  ([gates.md](gates.md)) may give such a command only where nobody else has the role. The receipt and the audit then say
-  so. Where gates take two people, so do these commands: the first is noted, and takes effect when somebody else with
-  the role writes the same, for whatever reason. `violation` and `needs-review` take one.
+- **Not the author unless alone**: if you opened the pull request, or pushed a part of it that nobody else approved
+  ([gates.md](gates.md)), you may use such a command only if nobody else has the role. The receipt and the audit then
+  say so. Where gates take two people, so do these commands: the first is noted, and takes effect when somebody else
+  with the role writes the same, for whatever reason. `violation` and `needs-review` take one.
 - Resolving a finding's thread without changing the line also dismisses it, if the person may dismiss it. A critical
   security finding is dismissed by command only. Authors who resolve a thread of their own change dismiss nothing.
 - **Review again** on the check `Forge / review` is the same as `/forge review full`, and so is the label `forge`

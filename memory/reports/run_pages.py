@@ -1,7 +1,7 @@
 """Loads what the dashboard's pages about runs show: runs, one run, and what happened in it, paged by key."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Generic, TypeVar
 
@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import Event, EventType
 from domain.review.avoidance import RULE
+from domain.review.review import Review
 from domain.runs.run import Run, RunState
 from memory.budgets import model_answers
 from memory.db.engine import Database
@@ -19,6 +20,7 @@ from memory.db.tables.learned import MemoryRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, SpendRow
 from memory.db.tables.runs import PullRequestRow, RunRow
+from memory.runs.checkpoints import load_reviews
 from messages.history import AgentTurn
 
 T = TypeVar("T")
@@ -69,6 +71,7 @@ class ListedRun:
     """A run with its times and its cost in micro-USD.
 
     :param title: of its pull request or issue, as far as it is known.
+    :param review: what it came to, if that is known and asked for.
     """
 
     run: Run
@@ -77,6 +80,7 @@ class ListedRun:
     finished_at: datetime | None
     cost: int = 0
     title: str = ""
+    review: Review | None = None
 
 
 async def list_runs(
@@ -95,7 +99,9 @@ async def list_runs(
         rows, newer, older = await load_page(session, RunRow, where, key, limit)
         costs = await _sum_costs(session, [row.id for row in rows])
         titles = await load_titles(session, repository_id, {row.number for row in rows})
-    return KeyedPage([_list(row, costs, titles) for row in rows], newer, older)
+    reviews = await load_reviews(database, [row.id for row in rows])
+    listed = [replace(_list(row, costs, titles), review=reviews.get(row.id)) for row in rows]
+    return KeyedPage(listed, newer, older)
 
 
 async def find_run(database: Database, repository_id: int, run_id: str) -> ListedRun | None:

@@ -1,6 +1,6 @@
 """Keeps the output of each phase of a run, from which the run continues."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -87,6 +87,13 @@ async def load_review(database: Database, run: Run) -> Review | None:
     async with database.transaction() as session:
         row = await session.scalar(_select_phase(run, Phase.review))
         return None if row is None else Review.model_validate(row.output)
+
+
+async def load_reviews(database: Database, run_ids: Collection[str]) -> Mapping[str, Review]:
+    """The reviews of these runs, by run, as far as that phase was completed."""
+    query = select(CheckpointRow).where(CheckpointRow.run_id.in_(run_ids), CheckpointRow.phase == Phase.review.value)
+    async with database.transaction() as session:
+        return {row.run_id: Review.model_validate(row.output) for row in await session.scalars(query)}
 
 
 async def replace_review(database: Database, run: Run, review: Review, now: datetime) -> None:

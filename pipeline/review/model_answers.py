@@ -21,7 +21,7 @@ from domain.review.avoidance import CERTAIN, RULE
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Severity, place_on_diff
 from domain.text.redaction import redact_finding, redact_outgoing
-from safety.containment import find_origin
+from safety.containment import CodeOrigin
 
 _REMARK = CERTAIN - 0.1  # the most that a model's claim of a hidden failure is believed
 
@@ -98,10 +98,10 @@ def assess_answers(
 
 
 async def drop_unfit_suggestions(
-    assessed: AssessedAnswers, versions: Mapping[str, FileVersions], toolbox: Toolbox, from_fork: bool
+    assessed: AssessedAnswers, versions: Mapping[str, FileVersions], toolbox: Toolbox, origin: CodeOrigin
 ) -> AssessedAnswers:
     """The answers; candidates whose suggestion would destroy something have none any more."""
-    candidates = await drop_unfit(assessed.candidates, versions, toolbox, find_origin(from_fork))
+    candidates = await drop_unfit(assessed.candidates, versions, toolbox, origin)
     return assessed.model_copy(update={"candidates": candidates})
 
 

@@ -28,6 +28,7 @@ from pipeline.review.intent import load_intent
 from pipeline.review.model_answers import AssessedAnswers, PreparedQuestions, assess_answers, drop_unfit_suggestions
 from pipeline.review.surroundings import load_surroundings
 from pipeline.verdicts.settings import RunSettings
+from safety.containment import find_origin
 from safety.reading_order import list_riskiest
 from safety.unread_files import list_read_before
 
@@ -110,7 +111,7 @@ class ModelQuestions:
             assess_answers, checked, prepared, answers, change, versions, lessons, never_send
         )
         from_fork = self._settings.pull_request.is_from_fork(self._run.repository.id)
-        return await drop_unfit_suggestions(assessed, versions, self._services.toolbox, from_fork)
+        return await drop_unfit_suggestions(assessed, versions, self._services.toolbox, find_origin(from_fork))
 
     async def _load_code(self, checked: CheckedChange) -> tuple[Change, dict[str, FileVersions]]:
         mirror = await fetch_mirror(self._services, self._run)

@@ -15,7 +15,6 @@ from agents.review.model import (
 )
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
-from domain.github.pull_requests import PullRequest
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
 from domain.text.redaction import redact_outgoing
@@ -23,8 +22,7 @@ from pipeline.model_calls.single_budget import SingleBudget
 from pipeline.review.model_answers import PreparedQuestions, assess_answers, drop_unfit_suggestions, weigh_claims
 from pipeline.review.model_part import build_model_part
 from pipeline.review.surroundings import HeadCode, find_surroundings
-from safety.containment import find_origin
-from safety.eligibility import needs_ok
+from safety.containment import CodeOrigin
 from safety.reading_order import list_riskiest
 from workspace.objects import Objects
 
@@ -36,18 +34,19 @@ _NEEDS_OK = (
 
 @dataclass(frozen=True)
 class SingleReading:
-    """Asks a model once about one pull request.
+    """Asks a model once about one change.
 
     :param models: None if none is to be asked.
-    :param asked: a person asked for this review of this head, which is their ok for it.
+    :param title: what its author calls it.
+    :param lacks_ok: a stranger's head that nobody looked at, or asked to be reviewed.
     """
 
     models: Models | None
-    repository_id: int
-    pull_request: PullRequest
+    title: str
+    origin: CodeOrigin
     configuration: Configuration
     toolbox: Toolbox
-    asked: bool
+    lacks_ok: bool = False
 
     async def read(self, checked: CheckedChange, change: Change, code: Objects) -> ModelPart:
         """The findings of layer 3. Never an error: what could not be asked is named, and a person is asked instead.
@@ -65,8 +64,7 @@ class SingleReading:
             answers.append(await ask(question, Report, choose_after(model, answers), budget))
         never_send = self.configuration.review.never_send
         assessed = await asyncio.to_thread(assess_answers, checked, prepared, answers, change, versions, (), never_send)
-        from_fork = self.pull_request.is_from_fork(self.repository_id)
-        assessed = await drop_unfit_suggestions(assessed, versions, self.toolbox, from_fork)
+        assessed = await drop_unfit_suggestions(assessed, versions, self.toolbox, self.origin)
         kept, unchecked = assessed.candidates, list[Finding]()
         if assessed.second is not None:
             second = await ask(assessed.second, Verdicts, choose_after(model, answers), budget)
@@ -83,9 +81,7 @@ class SingleReading:
         model = self.models.choose(ModelTier.fast)
         if isinstance(model, Unusable):
             return model
-        if not self.asked and needs_ok(self.pull_request, self.configuration.review, self.repository_id):
-            return _NEEDS_OK
-        return model
+        return _NEEDS_OK if self.lacks_ok else model
 
     async def _prepare(
         self, checked: CheckedChange, change: Change, versions: dict[str, FileVersions], code: Objects
@@ -94,8 +90,7 @@ class SingleReading:
             return code
 
         review = self.configuration.review
-        origin = find_origin(self.pull_request.is_from_fork(self.repository_id))
-        head = HeadCode(checked.head_sha, fetch, origin, review.never_send)
+        head = HeadCode(checked.head_sha, fetch, self.origin, review.never_send)
         around = await find_surroundings(head, self.toolbox, change, versions, checked.findings)
         riskiest = list_riskiest(change.files, checked.findings, self.configuration.paths.sensitive)
         plan = await asyncio.to_thread(
@@ -103,7 +98,7 @@ class SingleReading:
                 change,
                 versions,
                 checked.findings,
-                intent=Intent(title=self.pull_request.title),
+                intent=Intent(title=self.title),
                 earlier=[],
                 never_send=review.never_send,
                 redact=redact_outgoing,

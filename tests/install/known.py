@@ -38,9 +38,9 @@ class Known:
 
 _CLONE = frozenset({"OWNER"})  # inside, git takes that address from this checkout
 BLOCKS: Mapping[tuple[str, str, int], Known] = {
-    (README, "Forge", 1): Known(Way.plain, apart="`make test` is what CI runs anyway; only `make demo` is followed"),
-    (README, "Review a local repository", 1): Known(Way.plain, fills=frozenset({"PATH"})),
-    (README, "One pull request, or a workflow, without a server", 1): Known(
+    (README, "Try it", 1): Known(Way.plain),
+    (README, "Without a server", 1): Known(Way.plain, fills=frozenset({"PATH"})),
+    (README, "Without a server", 2): Known(
         Way.plain,
         fills=frozenset({"OWNER", "REPO", "…"}),
         apart="the simulator's address stands for https://github.com, and so the token has an Enterprise Server's name",

@@ -33,10 +33,9 @@ async def follow(reader: Reader) -> None:
     await reader.type(_GIVEN, "Python, git and make", stay=True)
     printed = await reader.type(_expect_code(reader.fill(INSTALL, "Plain"), 1), find_block(INSTALL, "Plain").name)
     reader.see("`forge doctor` says what is missing", "FORGE_APP_ID" in printed, printed)
-    demo, _ = find_block(README, "Forge").text.splitlines()
-    reader.see("the demo runs to its end", "ran to its end" in await reader.type(demo, "“make demo”"), "")
+    reader.see("the demo runs to its end", "ran to its end" in await reader.follow(README, "Try it"), "")
     await reader.type(_SAMPLE, "a repository to review", stay=True)
-    await reader.follow(README, "Review a local repository")
+    await reader.follow(README, "Without a server")
     await _review_by_address(reader)
     await _try_without_github(reader)
 
@@ -58,7 +57,7 @@ async def _review_by_address(reader: Reader) -> None:
     pull = await alice.open_pull_request(repository, "topic", title="Ask")
     assert pull.number == NUMBER
     reader.values = {**reader.values, "…": github.personal_token(alice)}
-    commands = reader.fill(README, "One pull request, or a workflow, without a server")
+    commands = reader.fill(README, "Without a server", 2)
     settings = f"export FORGE_GITHUB_API_URL={github.api_url} FORGE_GITHUB_WEB_URL={github.url}"
     theirs = commands.partition(" #")[0].replace("https://github.com", github.url)
     ours = _expect_code(theirs.replace("GH_TOKEN", "GH_ENTERPRISE_TOKEN"), 1)

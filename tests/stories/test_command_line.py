@@ -161,7 +161,10 @@ def test_one_line_per_finding_where_no_terminal_is(repository: Path, reviewed: R
     assert all(re.fullmatch(pattern, line) for line in found), told
     assert [line for line in found if f"{where}:1: warning ruff/F401" in line and "--fix corrects it" in line]
     assert [line for line in found if f"{where}:5: " in line and "--fix" not in line]
-    assert any(line.startswith("note: `forge review` asks no model") for line in told)
+    assert [line for line in told if line.startswith("note: ")] == [
+        "note: No model read this: --model asks the one of FORGE_FAST_MODEL."
+    ]
+    assert "note: " not in reviewed(repository, "--quiet").told
     assert any(" · 1 file, +5 -0 · " in line for line in told)
 
 
@@ -306,6 +309,7 @@ def test_the_hook_stops_no_commit_of_what_only_a_model_would_read(
 def test_what_is_simple_is_corrected(repository: Path, reviewed: Reviewed) -> None:
     (repository / "app.py").write_text("import os\nimport sys\n\nprint(eval(sys.argv[1]))\n")
     (repository / "app.py").chmod(0o755)
+    (repository / "top.py").write_text("import os\nimport sys\n\n\nX = 1\n")
     (repository / "outside").mkdir()
     (repository / "link.py").symlink_to("outside/real.py")
     (repository / "outside" / "real.py").write_text("import os\n")
@@ -313,9 +317,10 @@ def test_what_is_simple_is_corrected(repository: Path, reviewed: Reviewed) -> No
     assert "ruff/S307" in done.told  # eval is no matter of form
     assert (repository / "app.py").read_text() == "import sys\n\nprint(eval(sys.argv[1]))\n"
     assert (repository / "app.py").stat().st_mode & 0o777 == 0o755
+    assert (repository / "top.py").read_text() == "X = 1\n"
     assert (repository / "link.py").is_symlink()
     assert sorted(done.errors.splitlines()) == [
-        f"corrected {path}:1: ruff/F401" for path in ("app.py", "outside/real.py")
+        f"corrected {where}: ruff/F401" for where in ("app.py:1", "outside/real.py:1", "top.py:1", "top.py:2")
     ]
     assert "ruff/F401" not in done.told
     with pytest.raises(ForgeError, match="Choose one of them"):

@@ -22,7 +22,7 @@ async def test_the_level_is_shown_with_the_way_to_the_next(story_with_model: Sto
         story.pass_over(busy.waiting)
         after = await rita.open(f"{SHOP}/level")
     assert "Automation level 1 suggests" in before.text
-    assert "0 completed runs of merged pull requests, at least 50 needed 0 at least 50 not yet" in before.text
+    assert "0 completed runs of merged pull requests, at least 50 needed not yet" in before.text
     assert "It never changed." in before.text
     assert "Automation level 2 acts" in after.text
     assert "1 → 2 dora dora set level 2" in after.text

@@ -68,7 +68,8 @@ async def test_it_says_what_a_run_cost_and_found_and_did(story_with_model: Story
     for page in (listed, shown, costs):
         assert "Add totals <img src=x onerror=alert(1)>" in page.text
         assert "<img src=x" not in page.html
-    assert "Verdict: Changes requested" in shown.text
+    assert "Changes requested: 1 finding to fix" in shown.text
+    assert "Changes requested: 1 finding to fix" in listed.text
     assert "1 finding of severity error or above findings.blocking 1 of 1" in shown.text
     assert "error: model/logic-error in billing/pay.py:124" in shown.text
     assert "call of scripted" in shown.text

@@ -1,20 +1,45 @@
-"""The demo comes out as it should, and says so only then."""
+"""The demo comes out as it should, and says so only then; with ``--stay`` it leaves something to play with."""
 
+import asyncio
 import io
 import re
-from typing import Any
+from typing import Any, Literal
 
+import httpx2
 import pytest
 from rich.console import Console
 
-from bot.demo import show
+from bot.demo import open_change, show
 
 
-async def test_the_demo_tells_its_story() -> None:
-    code, told, details = await _play()
-    assert code == 0, told + details
-    assert len(told.splitlines()) <= 100
+class _Visit(asyncio.Event):
+    """Somebody looks around while the demo stays, and then ends it."""
+
+    def __init__(self, printed: io.StringIO) -> None:
+        super().__init__()
+        self._printed = printed
+
+    async def wait(self) -> Literal[True]:
+        told = self._printed.getvalue()
+        await _see_open_change(_find_address(told, "as its author"))
+        await _see_dashboard(_find_address(told, "signed in as whom you chose"))
+        return True
+
+
+async def test_the_demo_tells_its_story_and_stays() -> None:
+    printed, details = io.StringIO(), io.StringIO()
+    code = await _play(printed, details, lambda: _Visit(printed))
+    told = printed.getvalue()
+    assert code == 0, told + details.getvalue()
+    assert "Press Ctrl-C to stop." in told
     assert "The demo ran to its end" in told
+    _check_story(told, details.getvalue())
+
+
+def _check_story(told: str, details: str) -> None:
+    assert len(told.splitlines()) <= 130
+    _check_findings(told.split("A maintainer disagrees")[0])
+    assert "…”" not in told  # no title and no line is cut
     assert "Muted by its own dismissal: F-" in told
     assert "Forge resolved 14 of 14 threads: their findings are fixed or dismissed." in told
     last = told.split("Forge resolved")[1].split("Another pull request")[0]
@@ -28,15 +53,51 @@ async def test_the_demo_tells_its_story() -> None:
     assert "is back and healthy." in " ".join(details.replace("│", " ").split())
 
 
+def _check_findings(told: str) -> None:
+    """Three findings are there in full, each with its file and line."""
+    assert len(re.findall(r"^    \S+:\d+  . (?:Critical|Error) · \w+  \w+/\S+$", told, re.MULTILINE)) == 3
+    flat = " ".join(told.split())
+    assert "rates/importer.py:37 🔴 Error · correctness model/logic-error fetch returns None for a carrier" in flat
+    assert "Skip the carrier where fetch returns None." in flat
+
+
+def _find_address(told: str, what: str) -> str:
+    found = re.search(rf"{what}: (http\S+)", told)
+    assert found is not None, told
+    return found[1]
+
+
+async def _see_open_change(address: str) -> None:
+    async with httpx2.AsyncClient(follow_redirects=True) as browser:
+        page = (await browser.get(address)).text
+    assert open_change.TITLE in page
+    assert page.count("Resolve conversation") == 4
+    assert "This branch has conflicts" not in page
+
+
+async def _see_dashboard(address: str) -> None:
+    async with httpx2.AsyncClient(follow_redirects=True) as browser:
+        page = await browser.get(address)
+        runs = await browser.get(str(page.url.join("/dashboard/parcel-post/rates/runs")))
+    assert "Sign out" in page.text
+    assert "parcel-post/rates" in page.text
+    assert "Changes requested: 2 findings to fix" in runs.text
+
+
 @pytest.mark.deep
-async def test_a_demo_that_comes_out_otherwise_fails() -> None:
-    code, told, _ = await _play(second_push={"README.md": "Nothing is repaired.\n"}, patience=12.0)
-    assert code == 1
-    assert "did not go as expected" in told
+async def test_a_demo_that_comes_out_otherwise_fails_and_names_no_address_that_is_gone() -> None:
+    printed = io.StringIO()
+    assert await _play(printed, io.StringIO(), second_push={"README.md": "Nothing is repaired.\n"}, patience=12.0) == 1
+    assert "did not go as expected" in printed.getvalue()
+    assert "http" not in printed.getvalue()
 
 
-async def _play(**otherwise: Any) -> tuple[int, str, str]:
-    """The exit code, what the terminal shows, and what it would show of it with ``--verbose``."""
-    printed, details = io.StringIO(), io.StringIO()
-    code = await show.run(Console(file=printed, width=80), details=Console(file=details, width=100), **otherwise)
-    return code, printed.getvalue(), details.getvalue()
+async def _play(printed: io.StringIO, details: io.StringIO, stopped: Any = None, **otherwise: Any) -> int:
+    """The exit code.
+
+    :param printed: gets what the terminal shows.
+    :param details: gets what it would show of it with ``--verbose``.
+    """
+    return await show.run(
+        Console(file=printed, width=80), stopped, details=Console(file=details, width=100), **otherwise
+    )

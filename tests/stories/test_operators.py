@@ -1,5 +1,7 @@
 """What operators read from the database, and what they have done again."""
 
+import os
+
 import pytest
 from inline_snapshot import snapshot
 
@@ -32,6 +34,16 @@ async def test_a_replay_is_a_delivery_of_its_own(story: Story, capsys: pytest.Ca
     assert row.finished_at is not None
     assert len(await story.runs()) == 1
     assert story.check(repository, head).conclusion == "success"
+
+    [run] = await story.runs()
+    os.environ.pop("COLUMNS", None)  # as where no terminal is
+    await runs.show_runs(story.forge.settings, None, 20, None)
+    header, line = capsys.readouterr().out.splitlines()
+    assert header.split() == ["run", "pull", "request", "head", "what", "outcome", "created", "(UTC)"]
+    assert line.split()[:2] == [run.id[-6:], f"octo-org/shop#{pull.number}"]
+    assert story.check(repository, head).title in line
+    await runs.show_runs(story.forge.settings, None, 20, run.id[-6:])
+    assert "run.admitted" in capsys.readouterr().out
 
     await runs.show_deliveries(story.forge.settings)
     printed = capsys.readouterr().out
@@ -67,10 +79,10 @@ async def test_the_audit_tells_the_story_of_a_gate(story: Story, capsys: pytest.
     await carol.comment(pull, "/forge approve with: tell operations first")
     await story.settle()
     assert first_lines(story.answers(pull)) == snapshot(
-        ["`protected_paths` (G-ID) is approved; the run continues. The conditions apply."]
+        ["`protected_paths` (G-ID) is approved; the run continues. Your words are kept; n…"]
     )
     assert first_lines(story.questions(pull)) == snapshot(
-        ["**protected_paths: Approved by carol, with conditions** · G-ID · head `SHA`"]
+        ["**protected_paths: Approved by carol, with a note** · G-ID · head `SHA`"]
     )
     capsys.readouterr()
 

@@ -215,7 +215,6 @@ async def test_github_is_down(desk: Desk) -> None:
         ["--pr", "https://github.com/acme/shelf/pull/1", "folder"],
         ["--pr", "https://github.com/acme/shelf/pull/1", "--by-verdict"],
         ["--post"],
-        ["--model"],
     ],
 )
 def test_options_that_do_not_go_together(wrong: list[str]) -> None:

@@ -65,7 +65,7 @@ def explain_not_compared(change: Change, dependencies: Sequence[DependencyChange
     listing = (each for each in change.touched if is_manifest(each.path) or is_lock(each.path))
     if dependencies is not None or not any(each.has_new_content for each in listing):
         return None
-    return "Dependencies were not compared: the repository has no dependency graph."
+    return "Dependencies were not compared: that takes GitHub's dependency graph of the repository."
 
 
 def _map_readers(outcomes: Sequence[ToolExecution]) -> dict[str, tuple[str, ...]]:

@@ -81,7 +81,7 @@ def _build(file: CheckedFile, fault: dict[str, Any]) -> RawFinding:
         path=file.path,
         line=line,
         end_line=line,
-        message=build_message(SYNTAX, f"This is no valid {_NAMES[language]}: {fault['text']}"),
+        message=build_message(SYNTAX, f"Syntax error in {_NAMES[language]}: {fault['text']}"),
         layer=Layer.static,
     )
 

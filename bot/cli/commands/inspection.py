@@ -19,7 +19,9 @@ commands.add_typer(gates, name="gates", rich_help_panel=PANEL)
 def runs(
     state: Annotated[RunState | None, typer.Option(help="Only runs in this state.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
-    events: Annotated[str | None, typer.Option(metavar="RUN", help="List the events of this run.")] = None,
+    events: Annotated[
+        str | None, typer.Option(metavar="RUN", help="List the events of this run: its id or its end.")
+    ] = None,
     timeline: Annotated[
         str | None,
         typer.Option("--checkpoints", metavar="RUN", help="List what this run's agents kept: its id or its end."),

@@ -39,7 +39,10 @@ def review(
     by_verdict: Annotated[
         bool, typer.Option("--by-verdict", help="With --post: approve or request changes instead of only commenting.")
     ] = False,
-    model: Annotated[bool, typer.Option("--model", help="With --pr: also ask the model of FORGE_FAST_MODEL.")] = False,
+    model: Annotated[
+        bool, typer.Option("--model", help="Also ask the model of FORGE_FAST_MODEL; the change is sent to it.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Leave out the notes: findings and verdict only.")] = False,
 ) -> None:
     """Review a local repository against a revision, like a pull request; or one pull request on GitHub.
 
@@ -63,11 +66,12 @@ def review(
             raise typer.BadParameter("--by-verdict needs --post.")
         from bot.cli.pull_request import command
 
-        work = command.run(url, shown, command.PostingOptions(post, by_verdict), ask_model=model)
+        work = command.run(url, shown, command.PostingOptions(post, by_verdict), ask_model=model, quiet=quiet)
     else:
-        if post or by_verdict or model:
-            raise typer.BadParameter("--post, --by-verdict and --model need --pr.")
-        work = local.run(path, base, shown, staged=staged, fix=fix)
+        if post or by_verdict:
+            raise typer.BadParameter("--post and --by-verdict need --pr.")
+        options = local.LocalOptions(base, staged=staged, fix=fix, ask_model=model)
+        work = local.run(path, options, shown, quiet=quiet)
     decision = asyncio.run(work)
     raise typer.Exit(0 if unread_ok and decision is Decision.unread else EXIT_CODES[decision])
 

@@ -18,6 +18,8 @@ from domain.review.review import Decision, Review
 from messages.single_review import NO_CHECK
 from pipeline.publishing.single_review import SinglePosted, post_single_review
 from pipeline.review.single_reading import SingleReading
+from safety.containment import find_origin
+from safety.eligibility import needs_ok
 
 _EVENTS = {Decision.approve: ReviewEvent.approve, Decision.request_changes: ReviewEvent.request_changes}
 """What a review is to GitHub where its verdict counts; any other only comments."""
@@ -37,11 +39,14 @@ class PostingOptions:
         return _EVENTS.get(decision, ReviewEvent.comment) if self.by_verdict else ReviewEvent.comment
 
 
-async def run(url: str, shown: Format, options: PostingOptions, *, ask_model: bool = False) -> Decision:
+async def run(
+    url: str, shown: Format, options: PostingOptions, *, ask_model: bool = False, quiet: bool = False
+) -> Decision:
     """Review a pull request, print the result, post it if asked, and return the decision.
 
     :param url: its address.
     :param ask_model: send its code to the model of FORGE_FAST_MODEL, too.
+    :param quiet: leave out the notes.
     :raises ForgeError: if it cannot be read, printed or posted.
     """
     address = parse_address(url)
@@ -53,7 +58,7 @@ async def run(url: str, shown: Format, options: PostingOptions, *, ask_model: bo
         ):
             reading = build_reading(examined, toolbox, ask_model=ask_model, asked=True)
             review = await review_pull_request(host, examined, toolbox, reading)
-        print_result(review, examined.loaded.problem, shown, is_local=False)
+        print_result(review, examined.loaded.problem, shown, is_local=False, quiet=quiet)
         if options.post:
             posted = await post(host, examined, review, options)
             sys.stderr.write(f"forge: {describe_posted(posted, address, options)} {NO_CHECK}\n")
@@ -66,8 +71,11 @@ def build_reading(examined: Examined, toolbox: Toolbox, *, ask_model: bool, aske
     :param asked: a person asked for this review.
     """
     models: Models | None = load_environment().models if ask_model else None
+    pull, owner = examined.pull_request, examined.repository.id
+    configuration = examined.loaded.configuration
+    lacks_ok = not asked and needs_ok(pull, configuration.review, owner) is not None
     return SingleReading(
-        models, examined.repository.id, examined.pull_request, examined.loaded.configuration, toolbox, asked
+        models, pull.title, find_origin(pull.is_from_fork(owner)), configuration, toolbox, lacks_ok=lacks_ok
     )
 
 

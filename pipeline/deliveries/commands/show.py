@@ -77,7 +77,8 @@ async def _render_status(context: CommandContext) -> str:
     if deployed and last is None and paused_by is None:
         status = ""
     else:
-        status = texts.render_status(last, doing, until, paused_by, gates, mode, remark)
+        review = None if last is None else await checkpoints.load_review(database, last.run)
+        status = texts.render_status(last, doing, until, paused_by, gates, mode, remark, review)
     return "\n\n".join(part for part in (status, deployed, proposed) if part)
 
 
@@ -106,8 +107,10 @@ async def _render_history(context: CommandContext) -> str:
     newest = past[0].run.id
     tried, count = await model_answers.load_newest(context.database, newest, history_texts.MOST)
     kept = await work_checkpoints.list_of_run(context.database, newest)
+    listed = sorted([*past, *beside], key=lambda each: each.run.id, reverse=True)
+    shown = [each.run.id for each in listed[: texts.MOST_LINES]]
     parts = (
-        texts.render_history(sorted([*past, *beside], key=lambda each: each.run.id, reverse=True)),
+        texts.render_history(listed, await checkpoints.load_reviews(context.database, shown)),
         history_texts.render_turns(newest, tried, count),
         checkpoint_texts.render_timeline(newest, kept),
         deployed,

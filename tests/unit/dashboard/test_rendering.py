@@ -9,8 +9,9 @@ import pytest
 
 from bot.dashboard.charts import draw_trend
 from bot.dashboard.pages import PAGES
-from bot.dashboard.rendering import clean, load_style, mark_code, render, show_figure, style_address
+from bot.dashboard.rendering import clean, load_style, render, show_figure, style_address
 from bot.dashboard.visit import Page
+from bot.pages.templates import mark_code
 from messages.ages import describe_age
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

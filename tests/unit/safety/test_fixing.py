@@ -103,3 +103,19 @@ def test_it_is_bounded() -> None:
     assert len(select_fixable(many)) == MOST_FINDINGS
     wide = [finding(path=f"{number}.py") for number in range(100)]
     assert len({each.path for each in select_fixable(wide)}) == MOST_FILES
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("import os\nimport sys\n\n\nX = 1\n", "X = 1\n"),
+        ("import os\r\n \r\nX = 1\r\n", "X = 1\r\n"),
+        ("import os\n\n\n", ""),
+        ("\nimport os\n\nX = 1\n", "\n\nX = 1\n"),  # that empty line is the author's
+    ],
+)
+def test_no_empty_lines_are_left_at_the_top(before: str, after: str) -> None:
+    lines = [number for number, line in enumerate(before.split("\n"), 1) if line.startswith("import")]
+    found = [finding(start=line, replacement="") for line in lines]
+    contents, done = apply_fixes({"app.py": before.encode()}, found)
+    assert (contents["app.py"].decode(), done) == (after, found)

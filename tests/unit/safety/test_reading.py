@@ -171,6 +171,26 @@ def test_what_becomes_of_source_that_nobody_read(then: IfUnread, decision: Decis
     assert [child.text for child in reason.children] == ["web/0.js", "web/1.js"]
 
 
+@pytest.mark.parametrize(
+    ("paths", "told"),
+    [
+        (("pyproject.toml",), "1 list of dependencies was read by no model"),
+        (("a/go.mod", "package.json"), "2 lists of dependencies were read by no model"),
+        (
+            ("a.lua", "package.json"),
+            (
+                "1 file of source was read by no linter of its language and by no model; "
+                "1 list of dependencies was read by no model"
+            ),
+        ),
+    ],
+)
+def test_a_list_of_dependencies_is_not_called_source(paths: tuple[str, ...], told: str) -> None:
+    [reason] = decide((), LOW, [SEARCHED], (), unread=Unread(paths=paths)).reasons
+    assert reason.text == f"Nothing was found by 1 tool; {told}"
+    assert reason.value == len(paths)
+
+
 def test_why_it_was_not_read_is_said_where_it_is_known() -> None:
     unread, why = Unread(paths=("a.js", "b.js")), [SkippedFile(path="b.js", reason="vendored")]
     [reason] = decide((), LOW, [SEARCHED], why, unread=unread).reasons
