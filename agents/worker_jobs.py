@@ -96,7 +96,7 @@ def scan_dangers(request: Any) -> JsonValue:
 
 def _match(grammar: str, text: str) -> list[JsonValue]:
     hits = dangers.scan(grammar, text)
-    return [{"rule": hit.rule, "line": hit.line, "end_line": hit.end_line} for hit in hits]
+    return [{"rule": hit.rule, "danger": hit.danger.name, "line": hit.line, "end_line": hit.end_line} for hit in hits]
 
 
 JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
