@@ -74,14 +74,16 @@ def outline(request: Any) -> JsonValue:
 
 def check_syntax(request: Any) -> JsonValue:
     """The first syntax error of a file at head, unless it could not be parsed at the merge base either."""
-    form, grammar = request["format"], request["grammar"]
+    form, grammar, head, base = (request[key] for key in ("format", "grammar", "head", "base"))
 
     def find(text: str) -> errors.SyntaxFault | None:
         return data.find_fault(form, text) if form else errors.find_fault(grammar, text)
 
-    fault = find(request["head"])
-    is_old = fault is not None and request["base"] is not None and find(request["base"]) is not None
-    return {"fault": None if fault is None or is_old else {"line": fault.line, "text": fault.text}}
+    fault = find(head)
+    if fault is None or (base is not None and find(base) is not None):
+        return {"fault": None}
+    fault = fault if form else errors.find_cause(grammar, head, fault, request["changed"])
+    return {"fault": {"line": fault.line, "text": fault.text}}
 
 
 def scan_dangers(request: Any) -> JsonValue:
@@ -94,7 +96,7 @@ def scan_dangers(request: Any) -> JsonValue:
 
 def _match(grammar: str, text: str) -> list[JsonValue]:
     hits = dangers.scan(grammar, text)
-    return [{"rule": hit.rule, "line": hit.line, "end_line": hit.end_line} for hit in hits]
+    return [{"rule": hit.rule, "danger": hit.danger.name, "line": hit.line, "end_line": hit.end_line} for hit in hits]
 
 
 JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
@@ -146,8 +148,8 @@ def _prepare_parsers() -> None:
     """Load every grammar, and both parsers of YAML with their errors."""
     for form in data.FORMATS.values():
         for text in ("{", "a = 1", "a: [1", "{}"):
-            check_syntax({"format": form, "grammar": None, "head": text, "base": text})
+            check_syntax({"format": form, "grammar": None, "head": text, "base": text, "changed": []})
     for grammar in sorted(errors.BELIEVED):
-        check_syntax({"format": None, "grammar": grammar, "head": "<?php f( {", "base": None})
+        check_syntax({"format": None, "grammar": grammar, "head": "<?php f( {", "base": None, "changed": [1]})
     for grammar in sorted(dangers.LANGUAGES):
         scan_dangers({"grammar": grammar, "head": "f(a)\n", "base": None})

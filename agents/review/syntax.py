@@ -101,13 +101,7 @@ def build_outline_request(file: CheckedFile) -> Request:
     """What the worker's job ``outline`` is asked about a file."""
     numbered = [line for hunk in file.change.hunks for line in hunk.number_lines()]
     removed: list[JsonValue] = [old for old, new, _ in numbered if old is not None and new is None]
-    after_removed = {hunk.new_start + (hunk.new_length == 0) for hunk in file.change.hunks if not _adds(hunk.lines)}
-    added: list[JsonValue] = [*sorted({*file.change.added_lines, *after_removed})]
-    return {**_build_request(file), "added": added, "removed": removed}
-
-
-def _adds(lines: Sequence[str]) -> bool:
-    return any(line.startswith("+") for line in lines)
+    return {**_build_request(file), "added": [*file.change.changed_lines], "removed": removed}
 
 
 async def drop_unfit(

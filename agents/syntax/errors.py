@@ -4,7 +4,8 @@ The grammars come with ast-grep. They are asked only where they were measured on
 over macros in every third file, and JavaScript and TypeScript have a linter that parses better.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from ast_grep_py import SgNode, SgRoot
 
@@ -14,6 +15,7 @@ BELIEVED = frozenset({"go", "java", "ruby", "php", "csharp", "rust"})
 """Languages whose errors can be believed."""
 
 _PHP_ONLY = "<?php"
+_MOST_PARSED = 4_000_000  # characters, in the search for the line that breaks a file
 
 
 @dataclass(frozen=True)
@@ -22,10 +24,12 @@ class SyntaxFault:
 
     :param line: counted from 1.
     :param text: what is wrong, as the rest of a sentence.
+    :param is_placed: whether the line is where it is wrong, and not only where something begins that is.
     """
 
     line: int
     text: str
+    is_placed: bool = True
 
 
 def find_grammar(path: str) -> str | None:
@@ -44,6 +48,25 @@ def find_fault(grammar: str, text: str) -> SyntaxFault | None:
     return min(faults, key=lambda fault: fault.line, default=None)
 
 
+def find_cause(grammar: str, text: str, fault: SyntaxFault, changed: Sequence[int]) -> SyntaxFault:
+    """The fault of a program that could be parsed before, at the changed line that breaks it.
+
+    That is the last one without which the program can be parsed.
+
+    :param changed: lines of the program that are new, or follow removed ones, from 1.
+    """
+    if fault.is_placed:
+        return fault
+    lines = text.split("\n")
+    for line in sorted(changed, reverse=True)[: max(3, _MOST_PARSED // max(len(text), 1))]:
+        rest = [*lines[: line - 1], "", *lines[line:]]
+        if lines[line - 1 : line] != [""] and find_fault(grammar, "\n".join(rest)) is None:
+            return replace(
+                fault, line=line, text="the code cannot be parsed from here, perhaps a bracket or an end is missing"
+            )
+    return fault
+
+
 def _is_plain_php(text: str) -> bool:
     """Whether a file is PHP from its beginning to its end: the grammar does not know the text around it."""
     return text.lstrip("\ufeff").startswith(_PHP_ONLY) and "?>" not in text.rstrip().removesuffix("?>")
@@ -53,7 +76,8 @@ def _describe_error(node: SgNode) -> SyntaxFault:
     """An error that spans many lines mostly comes from a bracket or a block that is not closed."""
     place = node.range()
     if place.end.line > place.start.line:
-        return SyntaxFault(place.start.line + 1, "the code from here cannot be parsed; perhaps a bracket is missing")
+        why = "the code from here cannot be parsed; perhaps a bracket is missing"
+        return SyntaxFault(place.start.line + 1, why, False)
     return SyntaxFault(place.start.line + 1, f"unexpected `{_shorten(node.text())}`")
 
 

@@ -87,6 +87,23 @@ class FileChange(BaseModel):
         }
 
     @cached_property
+    def changed_lines(self) -> tuple[int, ...]:
+        """Numbers at head of the added lines, and of those before which lines were removed; ascending."""
+        found: set[int] = set()
+        for hunk in self.hunks:
+            here, is_cut = hunk.new_start + (hunk.new_length == 0), False
+            for old, new, _ in hunk.number_lines():
+                if new is None:
+                    is_cut = True
+                    continue
+                if old is None or is_cut:
+                    found.add(new)
+                here, is_cut = new + 1, False
+            if is_cut:
+                found.add(here)
+        return tuple(sorted(found))
+
+    @cached_property
     def commentable_lines(self) -> dict[int, int]:
         """New line number → index of its hunk, for every line a review comment may be attached to on the right."""
         return {

@@ -8,8 +8,10 @@ from pydantic import JsonValue
 
 from agents.review.checks.copies import is_text
 from agents.review.checks.dangers.scanner import BY_RULE, find_grammar
+from agents.review.checks.gravity import Danger, rate
 from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
 from agents.review.checks.paths import is_machine_made, is_test_or_document
+from agents.review.checks.ruff_security import is_silenced
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from domain.review.findings import Category, Layer, RawFinding
 
@@ -27,10 +29,13 @@ def is_for(file: CheckedFile) -> bool:
     )
 
 
-async def check(files: Sequence[CheckedFile], shift: WorkerBudget) -> ToolReport:
-    """Match both versions of all files."""
+async def check(files: Sequence[CheckedFile], shift: WorkerBudget, *, heeding: bool) -> ToolReport:
+    """Match both versions of all files.
+
+    :param heeding: whether comments that silence bandit count.
+    """
     answers, problem = await run_each(files, _request, lambda file: file.path, "dangers", shift)
-    return await asyncio.to_thread(_report, answers, len(files), problem)
+    return await asyncio.to_thread(_report, answers, len(files), problem, heeding)
 
 
 def _request(file: CheckedFile) -> JsonValue:
@@ -41,16 +46,24 @@ def _request(file: CheckedFile) -> JsonValue:
     }
 
 
-def _report(answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, problem: str | None) -> ToolReport:
+def _report(
+    answers: Sequence[tuple[CheckedFile, JsonValue]], files: int, problem: str | None, heeding: bool
+) -> ToolReport:
     sides: dict[str, list[RawFinding]] = {HEAD: [], BASE: []}
     for file, answer in answers:
         for side, hits in cast(dict[str, list[dict[str, Any]]], answer).items():
-            sides[side] += [_build(file, side, hit) for hit in hits]
+            sides[side] += [_build(file, side, hit) for hit in hits if not (heeding and _is_silenced(file, side, hit))]
         if max(map(len, sides.values())) > MOST_TAKEN_IN:
             problem = " ".join([*filter(None, [problem]), TOO_MANY])
             break
     head, base = (tuple(sides[side][:MOST_TAKEN_IN]) for side in (HEAD, BASE))
     return ToolReport(head, base, files=files, problem=problem)
+
+
+def _is_silenced(file: CheckedFile, side: str, hit: dict[str, Any]) -> bool:
+    code = BY_RULE[hit["rule"]].silenced_by
+    lines = file.head_lines if side == HEAD else file.base_lines
+    return code != "" and is_silenced(code, lines[hit["line"] - 1 : hit["end_line"]])
 
 
 def _build(file: CheckedFile, side: str, hit: dict[str, Any]) -> RawFinding:
@@ -60,7 +73,7 @@ def _build(file: CheckedFile, side: str, hit: dict[str, Any]) -> RawFinding:
     return RawFinding(
         rule=rule.rule,
         category=Category.security,
-        severity=rule.severity,
+        severity=rate(Danger[hit["danger"]]),
         confidence=0.8,
         path=file.path,
         line=first,

@@ -27,6 +27,7 @@ _LARGEST = 1_000_000  # bytes
 _SILENCING = re.compile(rb"\b(oxlint|eslint)-(dis)(able)")
 _RULE = re.compile(r"^\w[\w-]*\(([\w-]+)\)$")
 _SETTINGS = "settings.json"
+_LONGEST_READ = 2_000  # bytes
 _START = {"offset": 0, "length": 0}
 
 
@@ -122,12 +123,17 @@ def _build(copy: Copy, entry: dict[str, Any]) -> RawFinding:
     return copies.build_finding(
         copy,
         f"oxlint/{name}",
-        _soften(choose_severity(name), copy.file.path),
+        _soften(choose_severity(name, _read(copy, span["offset"])), copy.file.path),
         choose_category(name),
         (first, min(last, first + 20)),
         _join(str(entry["message"]), str(entry.get("help") or "")),
         entry.get("url"),
     )
+
+
+def _read(copy: Copy, offset: int) -> str:
+    """What stands at a place, in its first characters."""
+    return copy.content[offset : offset + _LONGEST_READ].decode(errors="replace")
 
 
 def _line(copy: Copy, offset: int) -> int:

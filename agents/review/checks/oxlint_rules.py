@@ -1,12 +1,15 @@
 """The rules of oxlint that Forge asks for, with our severities: likely bugs and dangers, no taste."""
 
 import json
+import re
 
+from agents.review.checks import gravity
+from agents.review.checks.gravity import Danger
 from domain.review.findings import Category, Severity
 
 # What fails, or does the opposite of what it says, whenever it runs.
 _ERRORS = """
-    constructor-super for-direction no-class-assign no-const-assign no-delete-var no-eval no-global-assign
+    constructor-super for-direction no-class-assign no-const-assign no-delete-var no-global-assign
     no-import-assign no-invalid-regexp no-new-native-nonconstructor no-obj-calls no-this-before-super
     no-unsafe-negation no-unsafe-optional-chaining use-isnan valid-typeof
     oxc/bad-comparison-sequence oxc/bad-min-max-func oxc/missing-throw
@@ -15,8 +18,8 @@ _ERRORS = """
 _WARNINGS = """
     getter-return no-async-promise-executor no-caller no-compare-neg-zero no-cond-assign no-constant-binary-expression
     no-constant-condition no-debugger no-dupe-class-members no-dupe-else-if no-dupe-keys no-duplicate-case
-    no-empty-character-class no-ex-assign no-extend-native no-func-assign no-implied-eval no-iterator
-    no-loss-of-precision no-misleading-character-class no-new-func no-nonoctal-decimal-escape no-self-assign
+    no-empty-character-class no-ex-assign no-extend-native no-func-assign no-iterator
+    no-loss-of-precision no-misleading-character-class no-nonoctal-decimal-escape no-self-assign
     no-shadow-restricted-names no-unassigned-vars no-unexpected-multiline no-unreachable no-unsafe-finally
     no-unused-expressions no-useless-backreference no-with
     typescript/no-duplicate-enum-values typescript/no-misused-new typescript/no-non-null-asserted-optional-chain
@@ -31,7 +34,7 @@ _WARNINGS = """
 _REMARKS = "no-unused-vars"
 # Only where there is JSX: elsewhere a function called `useThing` is no hook.
 _IN_JSX = """
-    react/jsx-key react/jsx-no-duplicate-props react/jsx-no-undef react/no-danger-with-children
+    react/jsx-key react/jsx-no-duplicate-props react/jsx-no-undef
     react/no-direct-mutation-state react/rules-of-hooks react/void-dom-elements-no-children
 """
 _OPTIONS: dict[str, object] = {
@@ -39,27 +42,38 @@ _OPTIONS: dict[str, object] = {
     "no-unused-vars": {"args": "none", "caughtErrors": "none", "ignoreRestSiblings": True, "vars": "local"},
     "no-unused-expressions": {"allowShortCircuit": True, "allowTernary": True, "allowTaggedTemplates": True},
 }
-_SECURITY = frozenset({"no-eval", "no-implied-eval", "no-new-func", "no-danger-with-children"})
+_DANGERS = {
+    "no-eval": Danger.foreign_code,
+    "no-implied-eval": Danger.own_code,
+    "no-new-func": Danger.own_code,
+    "react/no-danger-with-children": Danger.html,
+}
+_BY_NAME = {rule.rpartition("/")[2]: danger for rule, danger in _DANGERS.items()}
+_OF_A_LITERAL = re.compile(r"^[\w.\s]*\(\s*(\"[^\"]*\"|'[^']*'|`[^`$]*`)\s*\)")
 _ERROR_NAMES = frozenset(rule.rpartition("/")[2] for rule in _ERRORS.split()) | {"jsx-no-undef", "rules-of-hooks"}
 
 
 def write_settings() -> bytes:
     """The settings file for oxlint."""
-    rules = {rule: ["warn", *_list_options(rule)] for rule in (_ERRORS + _WARNINGS + _REMARKS).split()}
+    rules = {rule: ["warn", *_list_options(rule)] for rule in _list_rules()}
     settings = {
         "plugins": ["eslint", "typescript", "unicorn", "oxc", "react", "node", "promise"],
         "categories": {"correctness": "off"},
         "rules": rules,
-        "overrides": [{"files": ["**/*.jsx", "**/*.tsx"], "rules": dict.fromkeys(_IN_JSX.split(), "warn")}],
+        "overrides": [{"files": ["**/*.jsx", "**/*.tsx"], "rules": dict.fromkeys(_list_rules(in_jsx=True), "warn")}],
     }
     return json.dumps(settings).encode()
 
 
-def choose_severity(name: str) -> Severity:
-    """Our severity of a rule.
+def choose_severity(name: str, source: str) -> Severity:
+    """Our severity of what a rule finds.
 
     :param name: without its plugin, as ``no-eval``.
+    :param source: what it is about, as it is written, and what follows.
     """
+    if (danger := _BY_NAME.get(name)) is not None:
+        is_own = danger is Danger.foreign_code and _OF_A_LITERAL.match(source)
+        return gravity.rate(Danger.own_code if is_own else danger)
     if name in _ERROR_NAMES:
         return Severity.error
     return Severity.info if name in _REMARKS.split() else Severity.warning
@@ -67,8 +81,13 @@ def choose_severity(name: str) -> Severity:
 
 def choose_category(name: str) -> Category:
     """The category of a rule, by its name without its plugin."""
-    return Category.security if name in _SECURITY else Category.correctness
+    return Category.security if name in _BY_NAME else Category.correctness
 
 
 def _list_options(rule: str) -> list[object]:
     return [_OPTIONS[rule]] if rule in _OPTIONS else []
+
+
+def _list_rules(*, in_jsx: bool = False) -> list[str]:
+    named = _IN_JSX if in_jsx else _ERRORS + _WARNINGS + _REMARKS
+    return [*named.split(), *(rule for rule in _DANGERS if rule.startswith("react/") is in_jsx)]

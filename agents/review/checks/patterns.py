@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from domain.review.findings import Severity
+from agents.review.checks.gravity import Danger
 
 Kind = Literal["docker", "shell"]
 _LONGEST_LINE = 4000
@@ -52,7 +52,7 @@ class CodePattern:
 
     rule: str
     kinds: tuple[Kind, ...]
-    severity: Severity
+    danger: Danger
     message: str
     help_url: str
     find: Predicate
@@ -60,8 +60,8 @@ class CodePattern:
     good: tuple[str, ...]
 
 
-def _regex(expression: str, *, unless: str | None = None) -> Predicate:
-    compiled = re.compile(expression)
+def _regex(expression: str, *, unless: str | None = None, where: str = "") -> Predicate:
+    compiled, condition = re.compile(expression), re.compile(where)
     exception = re.compile(unless) if unless else None
 
     def find(lines: Sequence[LogicalLine]) -> Iterator[tuple[LogicalLine, int]]:
@@ -69,7 +69,8 @@ def _regex(expression: str, *, unless: str | None = None) -> Predicate:
             if _only_prints(logical.text):
                 continue
             for match in compiled.finditer(logical.text):
-                if exception is None or not exception.search(match.group()):
+                is_excepted = exception is not None and exception.search(match.group()) is not None
+                if not is_excepted and condition.search(match.group()):
                     yield logical, match.start()
 
     return find
@@ -94,6 +95,11 @@ def _empty_variable_removed(lines: Sequence[LogicalLine]) -> Iterator[tuple[Logi
 
 _SECRET_NAME = r"(?:\w*_)?(?:PASSWORD|PASSWD|SECRET|SECRET_KEY|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS)"
 
+_NO_SECRET = re.compile(
+    r"(?i)|.*(fill_?in|change_?me|change_?this|replace|example|placeholder|dummy|your|secret_?here|insecure|xxx).*|<.*>|\d+|true|false|admin|password|root|test|secret|postgres|dev|user\w*"
+    r"|\$\{?\w+\}?"
+)
+
 
 def _instruction(name: str, lines: Sequence[LogicalLine]) -> Iterator[tuple[LogicalLine, str]]:
     for logical in lines:
@@ -106,7 +112,7 @@ def _secret_in_image(lines: Sequence[LogicalLine]) -> Iterator[tuple[LogicalLine
     for logical, rest in _instruction("ENV", lines):
         pairs = re.findall(r"(\w+)=(\"[^\"]*\"|'[^']*'|\S*)", rest) or re.findall(r"^(\w+)\s+(.+)$", rest)
         for name, value in pairs:
-            if re.fullmatch(_SECRET_NAME, name, re.IGNORECASE) and value.strip("\"' "):
+            if re.fullmatch(_SECRET_NAME, name, re.IGNORECASE) and not _NO_SECRET.fullmatch(value.strip("\"' ")):
                 yield logical, max(logical.text.find(name), 0)
     for logical, rest in _instruction("ARG", lines):
         if re.match(rf"{_SECRET_NAME}\s*(=.*)?$", rest, re.IGNORECASE | re.DOTALL):
@@ -148,20 +154,24 @@ _DOCKER = "https://docs.docker.com/build/building/best-practices/"
 _SHELLCHECK = "https://www.shellcheck.net/wiki/"
 _ALL: tuple[Kind, ...] = ("docker", "shell")
 
+_PIPELINES = "https://owasp.org/www-project-top-10-ci-cd-security-risks/"
+_PIPED = (
+    r"\b(?:curl|wget)\b[^|;&\n]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:/\S*/)?(?:ba|da|z|k)?sh\b"
+    r"|\b(?:curl|wget)\b[^|;&\n]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:python[\d.]*|perl|ruby|node)(?:\s+-)?\s*$"
+    r"|(?:\b(?:ba|z)?sh\s+|\bsource\s+|(?<![\w.])\.\s+)<\(\s*(?:curl|wget)\b[^)]*"
+    r"|\b(?:ba|z)?sh\s+-c\s+[\"']?\$\(\s*(?:curl|wget)\b[^)]*"
+)
+_NAMED_HOST = r"https://[\w.-]+"
+
 TABLE: tuple[CodePattern, ...] = (
     CodePattern(
         "shell/curl-pipe",
         _ALL,
-        Severity.warning,
-        "This runs a script straight from the network: whoever controls that server, or the connection, runs code "
-        "here. Download it, check its checksum or signature, then run it.",
-        "https://owasp.org/www-project-top-10-ci-cd-security-risks/",
-        _regex(
-            r"\b(?:curl|wget)\b[^|;&\n]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:/\S*/)?(?:ba|da|z|k)?sh\b"
-            r"|\b(?:curl|wget)\b[^|;&\n]*\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:python[\d.]*|perl|ruby|node)(?:\s+-)?\s*$"
-            r"|(?:\b(?:ba|z)?sh\s+|\bsource\s+|(?<![\w.])\.\s+)<\(\s*(?:curl|wget)\b"
-            r"|\b(?:ba|z)?sh\s+-c\s+[\"']?\$\(\s*(?:curl|wget)\b"
-        ),
+        Danger.remote_script,
+        "This runs a script straight from the network: whoever controls that server runs code here. Download it, check "
+        "its checksum or signature, then run it.",
+        _PIPELINES,
+        _regex(_PIPED, where=_NAMED_HOST),
         bad=(
             "curl -sSL https://get.site.org | sh",
             "wget -qO- https://site.org/x.sh | sudo -E bash -",
@@ -177,12 +187,33 @@ TABLE: tuple[CodePattern, ...] = (
             'echo "install with curl https://site.org > x"',
             "curl https://site.org/d.json | python3 -m json.tool",
             "curl -s https://site.org | shasum -a 256",
+            "curl http://site.org | sh",
+        ),
+    ),
+    CodePattern(
+        "shell/open-curl-pipe",
+        _ALL,
+        Danger.open_script,
+        "This runs a script straight from the network, from an address that is not fixed or not encrypted: whoever can "
+        "change either runs code here. Name an address with https://, download, check its checksum, then run it.",
+        _PIPELINES,
+        _regex(_PIPED, unless=rf"{_NAMED_HOST}|//(localhost|127\.0\.0\.1|\[::1\])[:/\s\"']"),
+        bad=(
+            "curl http://site.org/install.sh | sh",
+            'wget -qO- "$URL" | sudo bash',
+            "bash <(curl -s http://$HOST/i.sh)",
+            "curl get.site.org | sh",
+        ),
+        good=(
+            "curl -sSL https://get.site.org | sh",
+            "curl http://localhost:8080/x.sh | sh",
+            "curl http://site.org/a.json | jq .name",
         ),
     ),
     CodePattern(
         "shell/insecure-tls",
         _ALL,
-        Severity.warning,
+        Danger.unchecked_tls,
         "This switches off the check of the server's certificate, so anybody on the network can replace the "
         "download. Remove the option; if the server has its own authority, pass its certificate with --cacert.",
         "https://curl.se/docs/sslcerts.html",
@@ -213,7 +244,7 @@ TABLE: tuple[CodePattern, ...] = (
     CodePattern(
         "shell/world-writable",
         _ALL,
-        Severity.warning,
+        Danger.lax_permission,
         "Mode 777 lets every account and process change these files. "
         "Give the one account that needs it ownership (chown) and use 755 or 644, or less.",
         _SHELLCHECK + "SC2174",
@@ -224,7 +255,7 @@ TABLE: tuple[CodePattern, ...] = (
     CodePattern(
         "shell/eval-input",
         _ALL,
-        Severity.warning,
+        Danger.own_code,
         "eval runs whatever the variable holds as code; if any of it comes from outside, so does the code. "
         "Call the command directly, with an array for its arguments.",
         _SHELLCHECK + "SC2294",
@@ -242,7 +273,7 @@ TABLE: tuple[CodePattern, ...] = (
     CodePattern(
         "shell/rm-empty-variable",
         _ALL,
-        Severity.warning,
+        Danger.lost_files,
         "If this variable is unset or empty, the command deletes files in the root folder. "
         'Write "${NAME:?}" so that the shell stops instead, or use set -u.',
         _SHELLCHECK + "SC2115",
@@ -262,7 +293,7 @@ TABLE: tuple[CodePattern, ...] = (
     CodePattern(
         "shell/apt-unauthenticated",
         _ALL,
-        Severity.warning,
+        Danger.unverified_package,
         "This installs packages without checking who signed them. Import the repository's signing key "
         "and use signed-by instead.",
         "https://wiki.debian.org/DebianRepository/UseThirdParty",
@@ -285,7 +316,7 @@ TABLE: tuple[CodePattern, ...] = (
     CodePattern(
         "docker/secret-in-image",
         ("docker",),
-        Severity.error,
+        Danger.exposed_secret,
         "ENV and ARG values stay readable in the image and its history for everyone who can pull it. "
         "Pass the secret at run time, or to one RUN with --mount=type=secret.",
         "https://docs.docker.com/build/building/secrets/",
@@ -302,6 +333,8 @@ TABLE: tuple[CodePattern, ...] = (
             "ENV TOKENIZERS_PARALLELISM=false",
             "ARG VERSION=1",
             'ENV DB_PASSWORD=""',
+            "ENV DB_PASSWORD=changeme",
+            'ENV DB_PASSWORD="FillInCorrectPassword"',
             "RUN --mount=type=secret,id=token cat /run/secrets/token",
             "ENV PATH=/x:$PATH",
             "ENV KEYBOARD=us",
@@ -310,7 +343,7 @@ TABLE: tuple[CodePattern, ...] = (
     CodePattern(
         "docker/latest-tag",
         ("docker",),
-        Severity.warning,
+        Danger.unverified_package,
         "Without a fixed tag the next build may get another image, with other bugs. Name a version, or "
         "better a digest.",
         _DOCKER + "#pin-base-image-versions",
@@ -333,7 +366,7 @@ TABLE: tuple[CodePattern, ...] = (
     CodePattern(
         "docker/root-user",
         ("docker",),
-        Severity.warning,
+        Danger.lax_permission,
         "The image switches back to root and stays there, so whoever takes over the program is root in its container. "
         "End with USER and an unprivileged account.",
         _DOCKER + "#user",
@@ -344,7 +377,7 @@ TABLE: tuple[CodePattern, ...] = (
     CodePattern(
         "docker/add-url",
         ("docker",),
-        Severity.warning,
+        Danger.unverified_package,
         "ADD takes whatever the server answers at build time, unchecked. Add --checksum=sha256:…, or "
         "download and verify it in a RUN.",
         _DOCKER + "#add-or-copy",
@@ -360,7 +393,7 @@ TABLE: tuple[CodePattern, ...] = (
     CodePattern(
         "docker/sudo",
         ("docker",),
-        Severity.info,
+        Danger.unchecked,
         "sudo has no use in a build and behaves differently without a terminal. Switch with USER root and back.",
         _DOCKER + "#user",
         _regex(r"^\s*RUN\s+(?:--\S+\s+)*(?:.*(?:&&|;|\|)\s*)?sudo\s"),

@@ -85,8 +85,11 @@ def _keep_introduced(files: Sequence[CheckedFile], outcomes: Sequence[ToolExecut
         report = outcome.report
         base = _group_by_path(report.base)
         for path, head in _group_by_path(add_fingerprints(report.head, lines)).items():
-            file = by_path.get(path)
-            kept += head if file is None else _find_new(file, head, base.get(path, []), path in report.unread)
+            if (file := by_path.get(path)) is None:
+                kept += head
+                continue
+            new = _find_new(file, head, base.get(path, []), path in report.unread)
+            kept += [_place_on_cause(finding, file) for finding in new]
     return tuple(sorted(drop_repetitions(merge_findings(_remove_quotes(kept), lines)), key=_sort_key))
 
 
@@ -103,6 +106,19 @@ def _find_new(
     if unread and not any(finding.is_syntax_error for finding in head):
         return keep_on_added_lines(file.change, head)
     return find_introduced(file.change, head, base, head_lines=file.head_lines, base_lines=file.base_lines)
+
+
+def _place_on_cause(finding: Finding, file: CheckedFile) -> Finding:
+    """A syntax error that shows only later, at the last changed line before: a reader meets the cause before it.
+
+    A parser that knows only where the broken part begins may name a line before all changes.
+    """
+    changed = file.change.changed_lines
+    if not finding.is_syntax_error or finding.line is None or file.base is None or finding.line in changed:
+        return finding
+    before = [line for line in changed if line < finding.line]
+    line = min(before[-1] if before else next(iter(changed), finding.line), len(file.head_lines))
+    return finding.model_copy(update={"line": line, "end_line": line})
 
 
 def _remove_quotes(findings: Sequence[Finding]) -> list[Finding]:

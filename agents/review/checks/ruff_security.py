@@ -1,29 +1,45 @@
-"""Layer 2 for Python: the rules of flake8-bandit in ruff, with our severities, whatever the repository configures."""
+"""Layer 2 for Python: the rules of flake8-bandit in ruff, rated by ours, whatever the repository configures."""
 
 import re
 from collections.abc import Sequence
 from typing import Any
 
+from agents.review.checks import gravity
+from agents.review.checks.gravity import Danger
 from agents.review.checks.paths import is_test_or_document
+from agents.review.checks.python_calls import (
+    PythonCall,
+    is_foreign,
+    is_literal,
+    is_put_together,
+    is_read_from_a_file,
+)
 from agents.review.checks.ruff_settings import NEWEST, RuffSettings, format_option
 from domain.review.findings import Severity
 
-# The severities of bandit, from which these rules come, where it is sure; and corrected where it rates too high what
-# is mostly harmless, or too low what is mostly right. Left out are rules of mostly useless findings: bare imports,
-# asserts, `random`, every subprocess call and urlopen, SSL without a version, and the three that guess passwords (our
-# own search for credentials is better at that and never quotes them).
-_SEVERITIES = {
-    Severity.error: "S103 S202 S304 S312 S501 S502 S602 S605",
-    Severity.warning: (
-        "S102 S113 S201 S301 S302 S303 S305 S306 S307 S308 S321 S323 S324 S503 S505 S506 S507 S508 S509 S601 S608 S610 "
-        "S611 S612 S701 S702 S704"
-    ),
-    Severity.info: "S104 S108 S110 S313 S314 S315 S316 S317 S318 S319",
+# Left out are rules of mostly useless findings: bare imports, asserts, `random`, every subprocess call and urlopen, SSL
+# without a version, and the three that guess passwords (our own search for credentials is better at that and never
+# quotes them). SQL is looked for in the tables of all languages.
+_DANGERS = {
+    Danger.command: "S602 S605",
+    Danger.command_text: "S601",
+    Danger.own_code: "S102 S307 S612",
+    Danger.own_object: "S301 S302",
+    Danger.foreign_object: "S506",
+    Danger.sql_text: "S610 S611",
+    Danger.html: "S308 S701 S702 S704",
+    Danger.debugger: "S201",
+    Danger.unchecked_tls: "S323 S501 S507",
+    Danger.weak_cipher: "S303 S304 S305 S312 S321 S324 S502 S503 S505 S508 S509",
+    Danger.foreign_path: "S202 S306",
+    Danger.lax_permission: "S103",
+    Danger.hanging: "S113",
+    Danger.exposed_port: "S104",
+    Danger.unchecked: "S108 S110 S313 S314 S315 S316 S317 S318 S319",
 }
-_BY_RULE = {rule: severity for severity, rules in _SEVERITIES.items() for rule in rules.split()}
+_BY_RULE = {rule: danger for danger, rules in _DANGERS.items() for rule in rules.split()}
+_GRADED = frozenset({"S102", "S301", "S302", "S307", "S602", "S605"})
 _SEEMS_SAFE = "seems safe"  # how ruff calls a command that is a literal
-_WORLD = re.compile(r"mask `0o\d*[2367]`")  # a mode by which everybody may write
-_EXECUTED = re.compile(r"\.execute(many)?\(\s*$")
 _NAMING = re.compile(r"#\s*noqa\s*:\s*(?P<rules>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*)", re.IGNORECASE)
 _SILENCING = re.compile(r"#\s*nosec\b:?\s*(?P<tests>[BS]\d{3}(?:[\s,]+[BS]\d{3})*)?")
 
@@ -41,38 +57,61 @@ def rate(entry: dict[str, Any], path: str, lines: Sequence[str], *, heeding: boo
     :param heeding: whether comments that silence bandit count.
     """
     code = str(entry["code"])
-    severity = _BY_RULE.get(code)
-    if severity is None or _SEEMS_SAFE in entry["message"] or (heeding and _is_silenced(entry, code, lines)):
+    known = _BY_RULE.get(code)
+    place = lines[entry["location"]["row"] - 1 : entry["end_location"]["row"]]
+    if known is None or _SEEMS_SAFE in entry["message"] or (heeding and is_silenced(code, place)):
         return None
-    if code == "S608" and not _is_executed(entry, lines):
-        return None  # text that merely looks like SQL
-    if code == "S103" and not _WORLD.search(entry["message"]):
-        severity = Severity.warning
-    if code == "S202" and "members=" in _read(entry, lines):
+    call = PythonCall(lines, int(entry["location"]["row"]), int(entry["location"]["column"]))
+    if code == "S202" and "members=" in "\n".join(place):
         return None  # what is extracted was chosen
+    danger = _look_closer(known, call) if code in _GRADED else known
+    if danger is None:
+        return None
     if is_test_or_document(path):
-        return Severity.warning if severity is Severity.error else None
-    return severity
+        return Severity.warning if danger is Danger.command else None
+    return gravity.rate(danger)
 
 
-def _is_silenced(entry: dict[str, Any], code: str, lines: Sequence[str]) -> bool:
-    """Whether ``nosec`` stands beside it, or a ``noqa`` that names its rule."""
-    text = _read(entry, lines, whole=True)
+def is_silenced(code: str, place: Sequence[str]) -> bool:
+    """Whether ``nosec`` stands beside it, or a ``noqa`` that names its rule.
+
+    :param code: of the rule, as ``S602``.
+    :param place: its lines.
+    """
+    text = "\n".join(place)
     if any(code in re.split(r"[\s,]+", found["rules"].upper()) for found in _NAMING.finditer(text)):
         return True
     found = _SILENCING.search(text)
     return found is not None and (found["tests"] is None or code[1:] in re.findall(r"\d{3}", found["tests"]))
 
 
-def _is_executed(entry: dict[str, Any], lines: Sequence[str]) -> bool:
-    """Whether a statement stands where it is handed to a database."""
-    row, column = int(entry["location"]["row"]), int(entry["location"]["column"])
-    before = "\n".join([*lines[max(row - 3, 0) : row - 1], lines[row - 1][: column - 1]])
-    return _EXECUTED.search(before) is not None
+def _look_closer(danger: Danger, call: PythonCall) -> Danger | None:
+    """What it is, by what is called with what; None where nothing can come of it."""
+    match danger:
+        case Danger.own_code:
+            return _rate_evaluation(call)
+        case Danger.own_object:
+            return _rate_loading(call)
+        case _:
+            return _rate_command(call)
 
 
-def _read(entry: dict[str, Any], lines: Sequence[str], *, whole: bool = False) -> str:
-    """The lines of a finding, or what it is about of them."""
-    first, last = entry["location"]["row"], entry["end_location"]["row"]
-    text = "\n".join(lines[first - 1 : last])
-    return text if whole else text[entry["location"]["column"] - 1 :]
+def _rate_evaluation(call: PythonCall) -> Danger:
+    text = call.argument
+    if is_literal(text) or is_read_from_a_file(text):
+        return Danger.own_code
+    return Danger.foreign_code if is_foreign(text) or call.comes_from_outside(text) else Danger.own_code
+
+
+def _rate_loading(call: PythonCall) -> Danger | None:
+    if re.match(r"[\w.]*\bdumps\(", call.argument):
+        return None  # a copy
+    is_text = re.search(r"\bloads$", call.name) is not None and not is_read_from_a_file(call.argument)
+    return Danger.foreign_object if is_text or is_foreign(call.argument) else Danger.own_object
+
+
+def _rate_command(call: PythonCall) -> Danger:
+    """A command that is put together here from what comes from outside is grave, and one that was sent as a whole."""
+    text = call.argument
+    names = call.list_from_outside() if is_put_together(text) else ()
+    return Danger.command if names or is_foreign(text) else Danger.command_text

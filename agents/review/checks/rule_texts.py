@@ -86,9 +86,6 @@ REPLACEMENTS = {
     "ruff/S302": "Loading marshal data from outside can crash or take over the interpreter. Use JSON.",
     "ruff/S306": "Another program can take this name before you open the file. Use tempfile.NamedTemporaryFile.",
     "ruff/S307": "eval() runs any text as code. For literals use ast.literal_eval, for anything else a parser.",
-    "ruff/S310": (
-        "urlopen also opens file: and custom schemes. If the address can come from outside, check that it is http(s)."
-    ),
     "ruff/S323": (
         "This context does not check certificates, so anybody on the network can read and change the traffic."
     ),
@@ -110,10 +107,6 @@ REPLACEMENTS = {
     "ruff/S605": (
         "The command goes through a shell, so any part that comes from outside can run other commands. Use "
         "subprocess.run with a list."
-    ),
-    "ruff/S608": (
-        "This SQL is put together from text; a value from outside can change the statement. Use placeholders "
-        "of the driver."
     ),
     "ruff/S701": (
         "Jinja2 does not escape HTML here, so a value can inject script. Pass autoescape=select_autoescape()."

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
+from agents.review.checks.gravity import rate
 from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
 from agents.review.checks.patterns import BY_RULE, detect_kind
 from agents.review.checks.worker_pool import WorkerBudget, run_each
@@ -50,7 +51,7 @@ def _finding(path: str, rule: str, line: int) -> RawFinding:
     return RawFinding(
         rule=rule,
         category=Category.security,
-        severity=pattern.severity,
+        severity=rate(pattern.danger),
         confidence=0.85,
         path=path,
         line=line,

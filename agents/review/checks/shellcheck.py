@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from agents.review.checks import copies
+from agents.review.checks import copies, gravity
 from agents.review.checks.copies import Copy, Found
+from agents.review.checks.gravity import Danger
 from agents.review.checks.inputs import CheckedFile, ToolReport
 from domain.errors import ToolError
 from domain.review.findings import Category, RawFinding, Severity
@@ -59,6 +60,7 @@ _MILDER = {
     2239: Severity.warning,
     2328: Severity.warning,
 }
+_DANGERS = {2156: Danger.command_text}
 _SEVERITY = {"error": Severity.error, "warning": Severity.warning}
 
 
@@ -78,6 +80,8 @@ def choose_severity(code: int, level: str) -> Severity | None:
     :param code: the number of its rule, as 2086.
     :param level: shellcheck's own severity.
     """
+    if code in _DANGERS:
+        return gravity.rate(_DANGERS[code])
     return None if code in _UNASKED else _MILDER.get(code, _SEVERITY.get(level))
 
 

@@ -58,6 +58,7 @@ def _request(file: CheckedFile) -> JsonValue:
         "grammar": find_grammar(file.path),
         "head": file.head_text,
         "base": "\n".join(file.base_lines) if usable else None,
+        "changed": [*file.change.changed_lines],
     }
 
 

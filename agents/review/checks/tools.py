@@ -163,7 +163,7 @@ class Checks:
 
     def _match_dangers(self) -> CheckTool | None:
         files = [file for file in self.files if ast_grep.is_for(file)]
-        match = partial(ast_grep.check, files, self._shift)
+        match = partial(ast_grep.check, files, self._shift, heeding=self.heeds_comments)
         return self._worker(CheckName.ast_grep, Layer.security, match) if files else None
 
     def _build_linter(self, linter: Linter, linter_files: Mapping[str, bytes]) -> CheckTool:

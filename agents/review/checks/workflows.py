@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agents.review.checks import gravity
+from agents.review.checks.gravity import Danger
 from agents.review.checks.inputs import BASE, HEAD, CheckedFile, ToolReport, can_be_written
 from agents.review.checks.rule_texts import build_message, shorten
 from domain.errors import ToolError
@@ -16,8 +18,20 @@ from workspace.sandbox.sandbox import Sandbox, SandboxCommand, tool_path
 _WORKFLOW = re.compile(r"^\.github/workflows/[^/]+\.ya?ml$|(^|/)action\.ya?ml$")
 _CONFIDENCE = {"High": 0.95, "Medium": 0.75}
 _SEVERITY = {"High": Severity.warning, "Medium": Severity.warning, "Low": Severity.info}
-# Many teams accept these knowingly: they are reported, but never request changes.
-_MILD = {"excessive-permissions": Severity.info, "unpinned-uses": Severity.warning, "secrets-inherit": Severity.info}
+_DANGERS = {
+    "template-injection": Danger.command,
+    "github-env": Danger.foreign_code,
+    "unpinned-uses": Danger.unverified_package,
+    "unpinned-images": Danger.unverified_package,
+    "excessive-permissions": Danger.needless_right,
+    "secrets-inherit": Danger.needless_right,
+}
+# What people write who need no rights here; `inputs`, tags and bases are set by those who have some.
+_STRANGERS_WRITE = re.compile(
+    r"github\.head_ref|github\.event\.(?:(?:issue|pull_request|comment|review|review_comment|discussion|answer)\.(?:title|body)"
+    r"|pull_request\.head\.(?:ref|label|repo\.\w+)|head_commit\.(?:message|author\.\w+)|commits|pages"
+    r"|workflow_run\.(?:head_branch|head_commit|display_title|pull_requests|head_repository))"
+)
 _COMPLETED = re.compile(r" INFO audit: zizmor: \S+ completed (?:\./)?head/(.+)$")
 _MOST_PRINTED = 4 << 20  # bytes
 _GITHUBS_OWN = re.compile(r"uses:\s*[\"']?(actions|github)/")
@@ -77,12 +91,15 @@ def _finding(entry: dict[str, Any], known: dict[str, CheckedFile]) -> tuple[str,
     primary = next(place for place in entry["locations"] if place["symbolic"]["kind"] == "Primary")
     side, _, path = primary["symbolic"]["key"]["Local"]["verbatim_path"].removeprefix("./").partition("/")
     file = known.get(path)
-    severity = _severity(entry["ident"], determined, primary["concrete"]["feature"])
-    if file is None or severity is None:
+    if file is None:
         return None
-    lines = len(file.head_lines if side == HEAD else file.base_lines)
-    location = primary["concrete"]["location"]
+    content = file.head_lines if side == HEAD else file.base_lines
+    lines, location = len(content), primary["concrete"]["location"]
     first = min(location["start_point"]["row"] + 1, lines)
+    expression = content[first - 1][location["start_point"]["column"] :].partition("}}")[0]
+    severity = _severity(entry["ident"], determined, primary["concrete"]["feature"], expression)
+    if severity is None:
+        return None
     last = location["end_point"]["row"] + (location["end_point"]["column"] > 0)
     rule = f"zizmor/{entry['ident']}"
     said = f"{entry['desc'].capitalize()}: {primary['symbolic']['annotation']}"
@@ -100,14 +117,18 @@ def _finding(entry: dict[str, Any], known: dict[str, CheckedFile]) -> tuple[str,
     )
 
 
-def _severity(rule: str, determined: dict[str, Any], feature: str) -> Severity | None:
-    """Our severity; None if the finding is not worth reporting."""
+def _severity(rule: str, determined: dict[str, Any], feature: str, expression: str) -> Severity | None:
+    """Our severity; None if the finding is not worth reporting.
+
+    :param expression: what stands where it begins.
+    """
     if determined["persona"] != "Regular" or determined["confidence"] not in _CONFIDENCE:
         return None
     if rule == "unpinned-uses" and (_GITHUBS_OWN.search(feature) or re.match(r"[\"']?(actions|github)/", feature)):
         return None
-    if rule in _MILD:
-        return _MILD[rule]
-    if determined["severity"] == "High" and determined["confidence"] == "High":
-        return Severity.error
-    return _SEVERITY.get(determined["severity"])
+    worst = gravity.rate(_DANGERS.get(rule, Danger.open_workflow))
+    is_sure = determined["severity"] == "High" and determined["confidence"] == "High"
+    if rule == "template-injection":
+        is_sure = is_sure and _STRANGERS_WRITE.search(expression) is not None
+    theirs = Severity.error if is_sure else _SEVERITY.get(determined["severity"])
+    return None if theirs is None else min(theirs, worst, key=lambda severity: severity.rank)

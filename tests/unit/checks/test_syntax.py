@@ -68,6 +68,33 @@ async def test_good_files_and_what_only_looks_broken_are_left_alone(toolbox: Too
     assert not [tool.problem for layer in result.layers for tool in layer.tools if tool.problem]
 
 
+POST = "class Post\n  def title\n    'a'\n  end\n\n  def slug\n    title.downcase\n  end\nend\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "line"),
+    [
+        ("post.rb", POST, POST.replace("downcase", "downcase("), 7),
+        ("post.rb", POST, POST.replace("  end\n\n  def", "\n  def"), 4),  # the `end` of `title` is gone
+        ("post.rb", POST, POST.replace("    'a'\n", "    'a' if (\n"), 3),
+        ("a.json", '{\n"a": 1,\n"b": 2\n}\n', '{\n"a": 1\n"b": 2\n}\n', 2),
+        ("a.php", "<?php\nif ($a) {\n  b();\n}\nc();\n", "<?php\nif ($a) {\n  b();\nc();\n", 4),
+        ("a.py", "f(\n  a,\n  b\n)\ng()\n", "f(\n  a,\n  b\ng()\n", 4),
+        ("a.js", "f(\n  a,\n  b\n)\ng()\nh()\n", "f(\n  (a,\n  b\n)\ng()\nh()\n", 2),
+    ],
+)
+async def test_a_syntax_error_is_on_the_changed_line_that_breaks_the_file(
+    toolbox: Toolbox, path: str, old: str, new: str, line: int
+) -> None:
+    result = await check_files(toolbox, {path: (old, new)})
+    assert [(f.is_syntax_error, f.line) for f in result.findings] == [(True, line)]
+
+
+async def test_in_a_new_file_the_line_is_found_without_which_it_can_be_parsed(toolbox: Toolbox) -> None:
+    [finding] = (await check_files(toolbox, {"post.rb": (None, POST.replace("downcase", "downcase("))})).findings
+    assert (finding.line, "bracket" in finding.message) == (7, True)
+
+
 async def test_what_could_not_be_parsed_before_is_no_news(toolbox: Toolbox) -> None:
     files: Versions = {path: (text, text + "\n// more\n") for path, text, _ in BAD}
     assert [f.path for f in (await check_files(toolbox, files)).findings if f.rule.startswith("syntax/")] == []

@@ -1,7 +1,9 @@
 """Dangers in Go, Java, C#, Rust, C and C++."""
 
-from agents.review.checks.dangers.rule import SQL, DangerRule, Shape, both, call, concatenate, either, inside, pattern
-from domain.review.findings import Severity
+from agents.review.checks.dangers import commands, statements
+from agents.review.checks.dangers.rule import DangerRule, Shape, both, call, concatenate, either, inside, pattern
+from agents.review.checks.dangers.statements import put_together
+from agents.review.checks.gravity import Danger
 
 _SHELL = "The command goes through a shell, so any part that comes from outside can run other commands. "
 _STATEMENT = "This SQL is put together from text; a value from outside can change the statement. "
@@ -17,7 +19,7 @@ GO = (
     DangerRule(
         "go/command-from-text",
         _GO,
-        Severity.warning,
+        Danger.command,
         _SHELL + "Pass program and arguments one by one.",
         both(
             call("call_expression", "function", r"^exec\.Command(Context)?$", _GO_TEXT),
@@ -25,23 +27,25 @@ GO = (
         ),
         bad=('exec.Command("sh", "-c", "ls "+dir)', 'exec.CommandContext(ctx, "bash", "-c", fmt.Sprintf("ls %s", d))'),
         good=('exec.Command("ls", "-l"+x)', 'exec.Command("sh", "-c", "ls")', 'exec.Command("git", "-C", "a"+b)'),
+        grade=commands.rate,
     ),
     DangerRule(
         "go/sql-from-text",
         _GO,
-        Severity.warning,
+        Danger.sql_text,
         _STATEMENT + "Use placeholders and pass the values.",
-        both(call("call_expression", "function", r"\.(Query|QueryRow|Exec)(Context)?$", _GO_TEXT), {"regex": SQL}),
+        put_together("binary_expression", "call_expression"),
         bad=(
             'db.Query("SELECT a FROM b WHERE c = " + d)',
             "db.ExecContext(ctx, fmt.Sprintf(\"DELETE FROM a WHERE b = '%s'\", c))",
         ),
         good=('db.Query("SELECT a FROM b WHERE c = $1", d)', 'u.Query("a" + b)', 'db.Exec("SELECT a " + "FROM b")'),
+        grade=statements.rate,
     ),
     DangerRule(
         "go/tls-unchecked",
         _GO,
-        Severity.warning,
+        Danger.unchecked_tls,
         _TLS + "Remove InsecureSkipVerify; name an own authority in RootCAs.",
         either(
             both({"kind": "keyed_element"}, {"regex": r"^InsecureSkipVerify:\s*true$"}),
@@ -53,7 +57,7 @@ GO = (
     DangerRule(
         "go/weak-password-hash",
         _GO,
-        Severity.warning,
+        Danger.weak_cipher,
         _HASH + "Use bcrypt or argon2.",
         call("call_expression", "function", r"^(md5|sha1)\.Sum$", {"regex": "(?i)passw"}),
         bad=("h := md5.Sum([]byte(password))", "sha1.Sum([]byte(u.Passwd))"),
@@ -67,7 +71,7 @@ JAVA = (
     DangerRule(
         "java/command-from-text",
         _JAVA,
-        Severity.warning,
+        Danger.command,
         "The command is one text, so a value from outside can add arguments or another command. Use "
         "ProcessBuilder with a list.",
         both(
@@ -80,31 +84,25 @@ JAVA = (
             'Runtime.getRuntime().exec("ls");',
             'q.exec("a" + b);',
         ),
+        grade=commands.rate,
     ),
     DangerRule(
         "java/sql-from-text",
         _JAVA,
-        Severity.warning,
+        Danger.sql_text,
         _STATEMENT + "Use a PreparedStatement with parameters.",
-        both(
-            call(
-                "method_invocation",
-                "name",
-                "^(execute|executeQuery|executeUpdate|prepareStatement|createQuery|createNativeQuery|queryForObject)$",
-                _JAVA_TEXT,
-            ),
-            {"regex": SQL},
-        ),
+        put_together("binary_expression", "method_invocation"),
         bad=(
             's.executeQuery("SELECT a FROM b WHERE c = \'" + d + "\'");',
             'em.createQuery("select a from B a where a.c=" + x);',
         ),
         good=('c.prepareStatement("SELECT a FROM b WHERE c = ?");', 'p.execute("task " + name);'),
+        grade=statements.rate,
     ),
     DangerRule(
         "java/tls-unchecked",
         _JAVA,
-        Severity.warning,
+        Danger.unchecked_tls,
         _TLS + "Use the default trust manager and host name verifier.",
         either(
             both(
@@ -128,7 +126,7 @@ JAVA = (
     DangerRule(
         "java/weak-cipher",
         _JAVA,
-        Severity.warning,
+        Danger.weak_cipher,
         "This cipher can be broken, or shows which blocks are equal. Use AES/GCM/NoPadding with a fresh nonce.",
         both(
             call(
@@ -154,35 +152,20 @@ CSHARP = (
     DangerRule(
         "csharp/command-from-text",
         _CSHARP,
-        Severity.warning,
+        Danger.command,
         "The command is put together from text, so a value from outside can add arguments or another command. Use "
         "ProcessStartInfo.ArgumentList.",
         call("invocation_expression", "function", r"(^|\.)Process\.Start$", _CSHARP_TEXT),
         bad=('Process.Start("cmd", "/c dir " + path);', 'Process.Start($"ls {x}");'),
         good=('Process.Start("cmd");', "Process.Start(info);", 'timer.Start("a" + b);'),
+        grade=commands.rate,
     ),
     DangerRule(
         "csharp/sql-from-text",
         _CSHARP,
-        Severity.warning,
+        Danger.sql_text,
         _STATEMENT + "Use parameters of the command.",
-        both(
-            either(
-                both(
-                    {"kind": "object_creation_expression"},
-                    {"has": {"field": "type", "regex": "Command$"}},
-                    {"has": {"field": "arguments", "has": _CSHARP_TEXT}},
-                ),
-                call(
-                    "invocation_expression",
-                    "function",
-                    r"\.(FromSqlRaw|ExecuteSqlRaw(Async)?|Query\w*|Execute\w*)$",
-                    _CSHARP_TEXT,
-                ),
-            ),
-            {"regex": SQL},
-            {"not": {"regex": r"Interpolated\("}},
-        ),
+        put_together("interpolated_string_expression", "binary_expression", "invocation_expression"),
         bad=(
             'var c = new SqlCommand("SELECT a FROM b WHERE c = " + d, e);',
             'db.ExecuteSqlRaw($"DELETE FROM a WHERE b = {c}");',
@@ -191,11 +174,12 @@ CSHARP = (
             'new SqlCommand("SELECT a FROM b WHERE c = @d", e);',
             'db.ExecuteSqlInterpolated($"DELETE FROM a WHERE b = {c}");',
         ),
+        grade=statements.rate,
     ),
     DangerRule(
         "csharp/unsafe-formatter",
         _CSHARP,
-        Severity.warning,
+        Danger.foreign_object,
         "It builds any object that the data names, that is, runs code from the data. Use System.Text.Json.",
         both(
             {"kind": "object_creation_expression"},
@@ -212,7 +196,7 @@ CSHARP = (
     DangerRule(
         "csharp/tls-unchecked",
         _CSHARP,
-        Severity.warning,
+        Danger.unchecked_tls,
         _TLS + "Remove the callback.",
         either(
             both(
@@ -236,7 +220,7 @@ RUST = (
     DangerRule(
         "rust/unsafe-block",
         _RUST,
-        Severity.info,
+        Danger.unchecked,
         "The compiler does not check memory in here. Say in a SAFETY comment why it is sound.",
         both(
             {"kind": "unsafe_block"},
@@ -248,7 +232,7 @@ RUST = (
     DangerRule(
         "rust/command-from-text",
         _RUST,
-        Severity.warning,
+        Danger.command,
         _SHELL + "Pass the program and its arguments one by one.",
         pattern('$C.arg("-c").arg(format!($$$A))', '$C.arg("-c").arg(&format!($$$A))'),
         bad=(
@@ -256,31 +240,25 @@ RUST = (
             'fn f() { c.arg("-c").arg(&format!("ls {d}")); }',
         ),
         good=('fn f() { Command::new("ls").arg(format!("{}", d)); }', 'fn f() { c.arg("-c").arg("ls"); }'),
+        grade=commands.rate,
     ),
     DangerRule(
         "rust/sql-from-text",
         _RUST,
-        Severity.warning,
+        Danger.sql_text,
         _STATEMENT + "Use bind parameters.",
-        both(
-            call(
-                "call_expression",
-                "function",
-                r"(^|\.|::)(query|query_as|execute|query_row|sql_query|prepare)$",
-                {"regex": r"^&?\s*format!\("},
-            ),
-            {"regex": SQL},
-        ),
+        put_together("macro_invocation"),
         bad=(
             'fn f() { c.execute(&format!("DELETE FROM a WHERE b = {}", x), []); }',
             'fn f() { sqlx::query(&format!("SELECT a FROM {t}")); }',
         ),
         good=('fn f() { c.execute("DELETE FROM a WHERE b = ?1", [x]); }', 'fn f() { c.execute(format!("run {x}")); }'),
+        grade=statements.rate,
     ),
     DangerRule(
         "rust/tls-unchecked",
         _RUST,
-        Severity.warning,
+        Danger.unchecked_tls,
         _TLS + "Add the server's own authority as a root certificate instead.",
         pattern("$C.danger_accept_invalid_certs(true)", "$C.danger_accept_invalid_hostnames(true)"),
         bad=(
@@ -313,7 +291,7 @@ C = (
     DangerRule(
         "c/gets",
         _C,
-        Severity.error,
+        Danger.overflow,
         "gets() writes past the buffer when a line is longer, and was removed from C. Use fgets with the size.",
         both({"kind": "call_expression"}, {"has": {"field": "function", "regex": "^(std::)?gets$"}}),
         bad=("void f() { gets(b); }", "void f() { if (gets(b)) x(); }"),
@@ -322,7 +300,7 @@ C = (
     DangerRule(
         "c/unbounded-copy",
         _C,
-        Severity.warning,
+        Danger.memory,
         "It writes past the target when the text is longer. Use snprintf, or check the length before.",
         either(
             both(
@@ -341,7 +319,7 @@ C = (
     DangerRule(
         "c/command-from-text",
         _C,
-        Severity.warning,
+        Danger.command_text,
         _SHELL + "Use execv or posix_spawn with a list.",
         _c_call("system|popen", both(_VALUE, {"nthChild": 1})),
         bad=("void f() { system(cmd); }", "void f() { std::system(s.c_str()); }", 'void f() { popen(c, "r"); }'),
@@ -350,7 +328,7 @@ C = (
     DangerRule(
         "c/format-from-variable",
         _C,
-        Severity.warning,
+        Danger.memory,
         'Whoever chooses this text can read and write memory with %n and %s. Write printf("%s", text).',
         either(
             _c_call(
@@ -365,7 +343,7 @@ C = (
     DangerRule(
         "c/guessable-file",
         _C,
-        Severity.warning,
+        Danger.foreign_path,
         "Another program can create this name before you open it. Use mkstemp.",
         both({"kind": "call_expression"}, {"has": {"field": "function", "regex": "^(std::)?(tmpnam|tempnam|mktemp)$"}}),
         bad=("void f() { char *n = tmpnam(0); }", "void f() { mktemp(t); }"),

@@ -1,15 +1,18 @@
 """One rule for dangerous code, and the parts that rules of several languages are made of."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from domain.review.findings import Severity
+from ast_grep_py import SgNode
+
+from agents.review.checks.gravity import Danger
 
 Shape = Mapping[str, Any]
 """A rule of ast-grep: kinds, patterns and relations of nodes."""
 
-SQL = r"(?i)\b(select\s.+\sfrom|insert\s+into|update\s.+\sset|delete\s+from|where\s.+[=<>])"
+Grade = Callable[[SgNode], Danger | None]
+"""Looks closer at a match: which danger it is, or none."""
 
 
 @dataclass(frozen=True)
@@ -18,19 +21,24 @@ class DangerRule:
 
     :param rule: full rule id.
     :param grammars: the names of the languages in ast-grep.
+    :param danger: what it is, where nobody looks closer.
     :param message: what is wrong, why it matters, and what to do.
     :param shape: what it looks like.
     :param bad: code it must find.
     :param good: code it must leave alone.
+    :param grade: looks closer, where one shape is of several dangers.
+    :param silenced_by: the number of bandit's rule about the same, by which comments silence it.
     """
 
     rule: str
     grammars: tuple[str, ...]
-    severity: Severity
+    danger: Danger
     message: str
     shape: Shape
     bad: tuple[str, ...]
     good: tuple[str, ...]
+    grade: Grade | None = None
+    silenced_by: str = ""
     help_url: str | None = None
 
 

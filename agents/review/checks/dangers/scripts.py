@@ -1,7 +1,14 @@
-"""Dangers in JavaScript, TypeScript, Ruby and PHP."""
+"""Dangers in Python, beside those that ruff finds, JavaScript, TypeScript, Ruby and PHP."""
 
-from agents.review.checks.dangers.rule import SQL, DangerRule, Shape, both, call, concatenate, either, inside, pattern
-from domain.review.findings import Severity
+import re
+
+from ast_grep_py import SgNode
+
+from agents.review.checks.dangers import commands, statements
+from agents.review.checks.dangers.rule import DangerRule, Shape, both, call, concatenate, either, inside, pattern
+from agents.review.checks.dangers.statements import put_together
+from agents.review.checks.dangers.texts import SENT
+from agents.review.checks.gravity import Danger
 
 _JS = ("javascript", "typescript", "tsx")
 _JS_VALUES = ("identifier", "member_expression", "call_expression")
@@ -30,31 +37,76 @@ def _argument(shape: Shape) -> Shape:
     return {"kind": "argument", "has": dict(shape)}
 
 
+def _is_sent(node: SgNode) -> bool:
+    """Whether what people or machines outside sent is named in it."""
+    return SENT.search(node.text()) is not None
+
+
+def _rate_code(node: SgNode) -> Danger:
+    return Danger.foreign_code if _is_sent(node) else Danger.own_code
+
+
+def _rate_php_load(node: SgNode) -> Danger:
+    return Danger.foreign_object if _is_sent(node) else Danger.own_object
+
+
+def _rate_ruby_load(node: SgNode) -> Danger:
+    """``YAML.load`` is safe since Ruby 3.1, and a program may load what it wrote itself."""
+    is_own = re.match(r"YAML\.load\(|.*\b(File|IO)\.", node.text()) is not None
+    return Danger.own_object if is_own and not _is_sent(node) else Danger.foreign_object
+
+
+PYTHON = (
+    DangerRule(
+        "python/sql-from-text",
+        ("python",),
+        Danger.sql_text,
+        _STATEMENT + "Use placeholders of the driver.",
+        put_together("string", "concatenated_string", "binary_operator", "call"),
+        bad=(
+            "db.execute(f\"SELECT a FROM b WHERE c = '{d}'\")",
+            "sql = 'SELECT a FROM b WHERE c = ' + d\nrows = db.execute(sql).fetchall()",
+            "db.execute('DELETE FROM a WHERE b = %s' % c)",
+            "db.execute('DELETE FROM a WHERE b = {}'.format(c))",
+            "db.execute(text(f'SELECT a FROM {b}'))",
+        ),
+        good=(
+            "db.execute('SELECT a FROM b WHERE c = ?', (d,))",
+            "db.execute('SELECT a FROM b WHERE c = %s', (d,))",
+            "print(f\"SELECT a FROM b WHERE c = '{d}'\")",
+            "db.execute('SELECT a ' 'FROM b')",
+        ),
+        grade=statements.rate,
+        silenced_by="S608",
+    ),
+)
 JAVASCRIPT = (
     DangerRule(
         "js/command-from-text",
         _JS,
-        Severity.warning,
+        Danger.command,
         _SHELL + "Call execFile or spawn with a list of arguments.",
         call(
             "call_expression", "function", r"^(exec|execSync|\w*(child_process|cp)\w*\.exec|\w+\.execSync)$", _JS_TEXT
         ),
         bad=("exec('ls ' + dir)", "cp.exec(`ls ${dir}`, done)", "child_process.execSync('ls ' + a.b)"),
         good=("exec('ls')", "/a/.exec('x' + y)", "execFile('ls', [dir])", "exec('a' + 'b')", "re.exec(`${a}`)"),
+        grade=commands.rate,
     ),
     DangerRule(
         "js/sql-from-text",
         _JS,
-        Severity.warning,
+        Danger.sql_text,
         _STATEMENT + "Pass the values as parameters of the query.",
-        both(call("call_expression", "function", r"\.(query|execute|raw|run|all|get)$", _JS_TEXT), {"regex": SQL}),
+        put_together("template_string", "binary_expression"),
         bad=("db.query('SELECT * FROM a WHERE id = ' + id)", "db.query(`DELETE FROM a WHERE b = ${c}`, done)"),
         good=("db.query('SELECT a FROM b WHERE c = ?', [c])", "db.get(`/users/${id}`)", "sql`SELECT a FROM b ${c}`"),
+        grade=statements.rate,
     ),
     DangerRule(
         "js/html-from-text",
         _JS,
-        Severity.warning,
+        Danger.html,
         "This writes text as HTML, so a value from outside can bring a script. Use textContent, or clean the value.",
         either(
             both(
@@ -70,7 +122,7 @@ JAVASCRIPT = (
     DangerRule(
         "js/tls-unchecked",
         _JS,
-        Severity.warning,
+        Danger.unchecked_tls,
         _TLS + "Remove this; if the server has its own authority, pass its certificate as `ca`.",
         either(
             both({"kind": "pair"}, {"regex": r"^[\"']?rejectUnauthorized[\"']?\s*:\s*false$"}),
@@ -82,7 +134,7 @@ JAVASCRIPT = (
     DangerRule(
         "js/weak-password-hash",
         _JS,
-        Severity.warning,
+        Danger.weak_cipher,
         _HASH + "Use scrypt or argon2.",
         both(
             {"kind": "call_expression"},
@@ -94,7 +146,7 @@ JAVASCRIPT = (
     DangerRule(
         "js/path-from-request",
         _JS,
-        Severity.warning,
+        Danger.foreign_path,
         "The request chooses the file, and `..` in it leaves the folder. Take its base name, or check the whole path.",
         call(
             "call_expression",
@@ -112,7 +164,7 @@ RUBY = (
     DangerRule(
         "ruby/command-from-text",
         _RUBY,
-        Severity.warning,
+        Danger.command,
         _SHELL + "Pass the arguments one by one, as system('ls', folder).",
         either(
             both({"kind": "subshell"}, inside({"kind": "interpolation"}), {"not": {"regex": "shellescape|Shellwords"}}),
@@ -123,20 +175,36 @@ RUBY = (
         ),
         bad=('system("ls #{x}")', "`ls #{x}`", 'IO.popen("ls " + x)'),
         good=("system('ls', x)", "`ls`", 'system("ls")', 'system("ls #{x.shellescape}")'),
+        grade=commands.rate,
     ),
     DangerRule(
         "ruby/eval-text",
         _RUBY,
-        Severity.warning,
+        Danger.own_code,
         "This runs text as code; any part that comes from outside can do whatever the program may. Avoid it.",
-        call("call", "method", r"^(eval|instance_eval|class_eval)$", either(_RUBY_TEXT, {"regex": r"^params\b"})),
-        bad=("eval(params[:code])", 'eval("x = #{y}")'),
+        call("call", "method", r"^(eval|instance_eval|class_eval)$", either(_RUBY_TEXT, {"regex": SENT.pattern})),
+        bad=("eval(params[:code])", 'eval("x = #{y}")', "eval(request.body.read)"),
         good=("eval('1')", "instance_eval { x }", "instance_eval(&block)", "evaluate(params[:x])"),
+        grade=_rate_code,
+    ),
+    DangerRule(
+        "ruby/template-from-text",
+        _RUBY,
+        Danger.own_code,
+        "This runs text as a template, which is code; any part that comes from outside can do whatever the program "
+        "may. Render a file, and pass the text as a value.",
+        both(
+            call("call", "method", r"^render$", {"kind": "pair", "regex": r"^(inline:|:inline\s*=>)"}),
+            {"regex": rf"inline(:|\s*=>)[^,]*({SENT.pattern}|#\{{)"},
+        ),
+        bad=("render inline: params[:body]", 'render inline: "<p>#{x}</p>"'),
+        good=("render inline: '<%= @a %>'", "render template: params[:x]", "render json: params[:x]"),
+        grade=_rate_code,
     ),
     DangerRule(
         "ruby/unsafe-load",
         _RUBY,
-        Severity.warning,
+        Danger.foreign_object,
         "Loading this can build any object, that is, run code from the data. Use YAML.safe_load or JSON.",
         both(
             pattern("YAML.load($$$A)", "YAML.unsafe_load($$$A)", "Psych.unsafe_load($$$A)", "Marshal.load($$$A)"),
@@ -144,23 +212,22 @@ RUBY = (
         ),
         bad=("YAML.load(x)", "Marshal.load(cookie)", "YAML.unsafe_load(File.read(a))"),
         good=("YAML.safe_load(x)", "Marshal.load(Marshal.dump(x))", "JSON.parse(x)", "YAML.load_file(a)"),
+        grade=_rate_ruby_load,
     ),
     DangerRule(
         "ruby/sql-from-text",
         _RUBY,
-        Severity.warning,
+        Danger.sql_text,
         _STATEMENT + "Use placeholders, as where('name = ?', name).",
-        both(
-            call("call", "method", r"^(where|find_by_sql|execute|select_all|exec_query|delete_all)$", _RUBY_TEXT),
-            {"regex": r"(?i)(=|<|>|\blike\b|\bfrom\b|\bin\b)"},
-        ),
+        put_together("string", "heredoc_body", "binary"),
         bad=("User.where(\"name = '#{name}'\")", 'c.execute("DELETE FROM a WHERE b = " + x)'),
         good=("User.where('name = ?', name)", "User.where(name: name)", 'run.execute("#{step}")'),
+        grade=statements.rate,
     ),
     DangerRule(
         "ruby/tls-unchecked",
         _RUBY,
-        Severity.warning,
+        Danger.unchecked_tls,
         _TLS + "Use VERIFY_PEER.",
         pattern("OpenSSL::SSL::VERIFY_NONE"),
         bad=("http.verify_mode = OpenSSL::SSL::VERIFY_NONE", "f(verify_mode: OpenSSL::SSL::VERIFY_NONE)"),
@@ -173,16 +240,21 @@ PHP = (
     DangerRule(
         "php/unserialize-input",
         _PHP,
-        Severity.error,
-        "unserialize() builds any object the request names, which runs code of its class. Use json_decode.",
-        call("function_call_expression", "function", "^unserialize$", _argument(_PHP_INPUT)),
+        Danger.foreign_object,
+        "unserialize() builds any object that the data names, which runs code of its class. Use json_decode, or pass "
+        "['allowed_classes' => false].",
+        both(
+            call("function_call_expression", "function", "^unserialize$", _argument({"regex": r"\$"})),
+            {"not": {"regex": "allowed_classes|serialize\\(\\s*serialize"}},
+        ),
         bad=("<?php $a = unserialize($_GET['a']);", "<?php unserialize(base64_decode($_COOKIE['a']));"),
-        good=("<?php unserialize($row);", "<?php json_decode($_GET['a']);"),
+        good=("<?php unserialize($row, ['allowed_classes' => false]);", "<?php json_decode($_GET['a']);"),
+        grade=_rate_php_load,
     ),
     DangerRule(
         "php/eval-variable",
         _PHP,
-        Severity.warning,
+        Danger.foreign_code,
         "eval() runs text as code; any part that comes from outside can do whatever the program may. Avoid it.",
         call(
             "function_call_expression",
@@ -192,11 +264,12 @@ PHP = (
         ),
         bad=("<?php eval($_POST['x']);", '<?php eval("return $x;");'),
         good=("<?php assert($a > 1);", "<?php $this->eval('x');", "<?php evaluate($_GET['x']);"),
+        grade=_rate_code,
     ),
     DangerRule(
         "php/command-from-text",
         _PHP,
-        Severity.warning,
+        Danger.command,
         _SHELL + "Put escapeshellarg() around each value, or pass a list to proc_open.",
         both(
             call(
@@ -209,26 +282,22 @@ PHP = (
         ),
         bad=("<?php system('ls ' . $dir);", '<?php shell_exec("ls $dir");', "<?php exec($_GET['c']);"),
         good=("<?php system('ls');", "<?php exec('ls ' . escapeshellarg($d));", "<?php $db->exec('x' . $y);"),
+        grade=commands.rate,
     ),
     DangerRule(
         "php/sql-from-text",
         _PHP,
-        Severity.warning,
+        Danger.sql_text,
         _STATEMENT + "Prepare it with placeholders.",
-        both(
-            either(
-                call("function_call_expression", "function", "^(mysqli?_query|pg_query)$", _argument(_PHP_TEXT)),
-                call("member_call_expression", "name", "^(query|exec|prepare)$", _argument(_PHP_TEXT)),
-            ),
-            {"regex": SQL},
-        ),
+        put_together("encapsed_string", "heredoc", "binary_expression", "function_call_expression"),
         bad=('<?php $db->query("SELECT a FROM b WHERE c = $d");', "<?php mysqli_query($l, 'DELETE FROM a ' . $w);"),
         good=("<?php $db->prepare('SELECT a FROM b WHERE c = ?');", '<?php $http->query("/a/$b");'),
+        grade=statements.rate,
     ),
     DangerRule(
         "php/include-input",
         _PHP,
-        Severity.error,
+        Danger.file_inclusion,
         "The request chooses which file runs as code. Look the name up in a fixed list.",
         both(
             either(
@@ -245,7 +314,7 @@ PHP = (
     DangerRule(
         "php/tls-unchecked",
         _PHP,
-        Severity.warning,
+        Danger.unchecked_tls,
         _TLS + "Leave both checks on; name the authority with CURLOPT_CAINFO.",
         both(
             call(

@@ -1,0 +1,68 @@
+"""Says how grave each kind of danger is, once for the rules of every tool and language.
+
+An error blocks a pull request, so a kind is one only where people who read merged code wanted to be stopped by it
+(``tests/bench/dangers``). Where a shape is as often harmless, it has a milder kind of its own.
+"""
+
+from enum import StrEnum
+
+from domain.review.findings import Severity
+
+
+class Danger(StrEnum):
+    """A kind of danger, as developers call it."""
+
+    # Somebody else's text becomes code.
+    sql_value = "a value put into the text of a statement of SQL"
+    sql_text = "a name, a list or a part put into the text of a statement of SQL"
+    command = "a value put into the text of a command for a shell"
+    command_text = "a command for a shell that may be put together elsewhere"
+    foreign_code = "text from outside, evaluated as code"
+    own_code = "text evaluated as code that may be the program's own"
+    foreign_object = "objects of any class, built from data from outside"
+    own_object = "objects of any class, built from a file that may be the program's own"
+    file_inclusion = "a file run as code that the request chooses"
+    open_script = "a script run from the network that anybody on the way can replace"
+    remote_script = "a script run from the network"
+    html = "a value put into HTML or a template as it is"
+    debugger = "pages that let visitors run code"
+    # Others can listen, or take a name.
+    unchecked_tls = "a certificate or a key of a host that nobody checks"
+    weak_cipher = "a cipher, hash or protocol that can be broken"
+    open_workflow = "a workflow that strangers can use"
+    exposed_secret = "a secret that everybody can read who gets the product"
+    # Files and memory.
+    overflow = "a write past the end of memory"
+    memory = "memory that may be written past its end"
+    foreign_path = "a path that others choose"
+    lax_permission = "permissions that are wider than needed"
+    unverified_package = "a program or package that nobody verified"
+    lost_files = "files deleted where a variable is empty"
+    # What is only worth a look.
+    hanging = "a call that may never end"
+    needless_right = "a right that a workflow does not need"
+    exposed_port = "a service open to every network"
+    unchecked = "code that neither compiler nor reader checked"
+
+
+_ERRORS = frozenset(
+    {
+        Danger.sql_value,
+        Danger.command,
+        Danger.foreign_code,
+        Danger.foreign_object,
+        Danger.file_inclusion,
+        Danger.open_script,
+        Danger.open_workflow,
+        Danger.exposed_secret,
+        Danger.overflow,
+    }
+)
+_REMARKS = frozenset({Danger.exposed_port, Danger.needless_right, Danger.unchecked})
+
+
+def rate(danger: Danger) -> Severity:
+    """The severity of every finding of a kind."""
+    if danger in _ERRORS:
+        return Severity.error
+    return Severity.info if danger in _REMARKS else Severity.warning
