@@ -50,7 +50,8 @@ def find_users(shared: Collection[str], texts: Mapping[str, str]) -> list[str]:
 def _uses(path: str, text: str, shared: str) -> bool:
     file = PurePosixPath(shared)
     folder = str(file.parent)
-    if file.stem.split(".")[0] in text:
+    name = file.parent.name if file.stem in {"mod", "index"} else file.stem.split(".")[0]
+    if name and name in text:
         return True
     holds_for_folder = (
         file.name in _FOR_FOLDER or "config" in file.name or file.suffix in {".ini", ".toml", ".xml", ".snap"}
