@@ -73,7 +73,7 @@ def find_cargo(facts: RepositoryFacts) -> Runner | None:
 
 
 def _find_target(path: str) -> str:
-    """The integration test that a file is of: its own name, or the folder of its ``main.rs``; empty if it is of none."""
+    """The integration test that a file is of: its name, or the folder of its ``main.rs``; empty if it is of none."""
     found = re.match(r"(?:(?!src/)[^/]+/)*?tests/([^/]+?)(?:\.rs|/.*)$", path)
     return found[1] if found else ""
 

@@ -189,6 +189,32 @@ async def test_a_test_ends(earlier: Earlier, runner: str, end: str) -> None:
     assert all(each.path == example.test for each in found.tests)
 
 
+DESELECTED: dict[str, tuple[str, Changed]] = {
+    "by a new file of settings": ("mocha", {".mocharc.json": '{"grep": "adds", "invert": true}'}),
+    "by the script that runs them": ("mocha", {"package.json": '{"scripts": {"test": "mocha --grep adds --invert"}}'}),
+    "by a key of the manifest": (
+        "jest",
+        {"package.json": '{"scripts": {"test": "jest"}, "jest": {"testPathIgnorePatterns": ["sums"]}}'},
+    ),
+    "by a switch of Cargo": (
+        "cargo",
+        {"Cargo.toml": EXAMPLES["cargo"].files["Cargo.toml"] + "autotests = false\n"},
+    ),
+}
+
+
+@pytest.mark.parametrize("way", DESELECTED)
+async def test_a_failing_test_that_is_deselected_is_lost(earlier: Earlier, way: str) -> None:
+    runner, settings = DESELECTED[way]
+    if not has_program(runner):
+        pytest.skip(f"no {runner} here")
+    example = EXAMPLES[runner]
+    broken = {example.sums: example.change("lost")[example.sums]}
+    setup = {} if runner == "cargo" else {"setup": f"ln -s {MODULES} node_modules"}
+    found = await earlier(example.files, {**broken, **settings}, **setup)
+    assert [each.outcome.value for each in found.tests] == ["lost"], found
+
+
 _CARGO: Files = {
     "Cargo.toml": '[package]\nname = "sums"\nversion = "0.1.0"\nedition = "2021"\n',
     "src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds() {\n        assert_eq!(add(2, 2), 4);\n    }\n}\n",
