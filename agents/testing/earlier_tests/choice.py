@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from agents.testing.earlier_tests.sides import is_of_tests
+from agents.testing.earlier_tests.sides import is_of_tests, is_setting
 
 Entry = tuple[str, str]
 """The mode and the blob of a file, as git names them."""
@@ -50,15 +50,16 @@ def find_users(shared: Collection[str], texts: Mapping[str, str]) -> list[str]:
 def _uses(path: str, text: str, shared: str) -> bool:
     file = PurePosixPath(shared)
     folder = str(file.parent)
-    if file.stem.split(".")[0] in text:
+    name = file.parent.name if file.stem in {"mod", "index"} else file.stem.split(".")[0]
+    if name and name in text:
         return True
-    holds_for_folder = (
-        file.name in _FOR_FOLDER or "config" in file.name or file.suffix in {".ini", ".toml", ".xml", ".snap"}
-    )
-    if not holds_for_folder:
+    holds_for_folder = is_setting(shared) or file.name in _FOR_FOLDER or "config" in file.name
+    if not (holds_for_folder or file.suffix in {".ini", ".toml", ".xml", ".snap"}):
         return False
-    above = folder.removesuffix("/__snapshots__").removesuffix("/support")
+    above = "." if folder == ".config" else folder.removesuffix("/__snapshots__").removesuffix("/support")
     return above == "." or path.startswith(f"{above}/")
 
 
-_FOR_FOLDER = frozenset({"conftest.py", "__init__.py", "spec_helper.rb", "rails_helper.rb", "test_helper.rb", ".rspec"})
+_FOR_FOLDER = frozenset(
+    {"conftest.py", "__init__.py", "spec_helper.rb", "rails_helper.rb", "test_helper.rb", "package.json", "setup.cfg"}
+)

@@ -22,6 +22,7 @@ _ROUNDS = 4  # in which files that cannot be loaded are cut
 _MOST_HEAD = 60  # files of head in which a test may have found another place
 _ON_BASE = "Without the change: {}"
 _NOT_LOADED = "{} cannot be loaded on the new code, and nothing that it names was seen to be gone: {}"
+_NOT_LOADED_BEFORE = "{} could not be run before the change, either: {}"
 _SKIPPED = "{} tests that passed before are skipped on the new code."
 _FLAKY = "{} tests came and went, on the new code or before it."
 _FAILED_BEFORE = "{} tests failed before the change, too."
@@ -223,10 +224,11 @@ class Collector:
     def _explain(self, evidence: Sequence[TestEvidence], told: Sequence[EarlierTest], once: Ran) -> None:
         """Say why the unknown ones are unknown."""
         unknown = [found for found, test in zip(evidence, told, strict=False) if test.outcome is EarlierOutcome.unknown]
+        for path, output in once.loading.items():
+            self.not_run.append(_NOT_LOADED_BEFORE.format(path, _find_last_line(output)))
         for path, output in self._loading.items():
             if any(each.path == path and each.passed_before for each in unknown):
-                last = next((line for line in reversed(output.strip().split("\n")) if line.strip()), "")
-                self.not_run.append(_NOT_LOADED.format(path, last.strip()[:200]))
+                self.not_run.append(_NOT_LOADED.format(path, _find_last_line(output)))
         skipped = [each for each in unknown if each.passed_before and _is(each.case, CaseOutcome.skipped)]
         flaky = [each for each in unknown if each.passed_before and each.case is not None and each not in skipped]
         before = [each for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id))]
@@ -247,6 +249,10 @@ def _place(
         if exact or len(same) == 1:
             return (exact or same)[0]
     return find_stand_in(found.before, fresh)
+
+
+def _find_last_line(output: str) -> str:
+    return next((line.strip() for line in reversed(output.split("\n")) if line.strip()), "")[:200]
 
 
 def _is_whole(name: str, missing: Iterable[str]) -> bool:

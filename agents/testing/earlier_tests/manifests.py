@@ -2,12 +2,16 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import cast
 
 _SECTIONS = re.compile(
     r"^\[(?:tool\.pytest[\w.]*|tool:pytest|pytest|tool\.coverage[\w.]*)\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE
 )
+_MIXED = frozenset({"pyproject.toml", "setup.cfg", "package.json", "Cargo.toml"})
 _KEYS = ("jest", "mocha", "ava", "vitest", "c8", "nyc")
+_SCRIPTS = re.compile(r"(pre|post)?test|unit|mocha|jest|vitest")
+_RUST_SWITCH = re.compile(r"^(?:autotests|test|doctest|harness)\s*=\s*false[^\n]*\n?", re.MULTILINE)
 _RUST_TESTS = re.compile(
     r"^#\[cfg\((?:all\()?test\b[^\n]*\]\n(?:#\[[^\n]*\]\n)*(?:pub )?mod \w+ \{\n(?:(?!\})[^\n]*\n)*\}\n?", re.MULTILINE
 )
@@ -23,6 +27,8 @@ def restore_settings(path: str, before: str, after: str) -> str:
         return _restore_sections(before, after)
     if name == "package.json":
         return _restore_keys(before, after)
+    if name == "Cargo.toml":
+        return after if _RUST_SWITCH.search(before) else _RUST_SWITCH.sub("", after)
     return _restore_rust(before, after) if name.endswith(".rs") else after
 
 
@@ -36,10 +42,20 @@ def _restore_sections(before: str, after: str) -> str:
 
 def _restore_keys(before: str, after: str) -> str:
     old, new = _load_table(before), _load_table(after)
-    if not new or all(old.get(key) == new.get(key) for key in _KEYS):
+    tests, others = _divide_scripts(old)[0], _divide_scripts(new)
+    if not new or (tests == others[0] and all(old.get(key) == new.get(key) for key in _KEYS)):
         return after
     kept = {key: value for key, value in new.items() if key not in _KEYS}
-    return json.dumps({**kept, **{key: old[key] for key in _KEYS if key in old}}, indent=2)
+    found = {key: old[key] for key in _KEYS if key in old}
+    return json.dumps({**kept, **found, "scripts": {**others[1], **tests}}, indent=2)
+
+
+def _divide_scripts(table: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
+    """The scripts that run tests, and the others."""
+    value = table.get("scripts")
+    scripts = cast(dict[str, object], value) if isinstance(value, dict) else {}
+    tests = {key: text for key, text in scripts.items() if _SCRIPTS.match(key)}
+    return tests, {key: text for key, text in scripts.items() if key not in tests}
 
 
 def _load_table(text: str) -> dict[str, object]:
@@ -59,4 +75,4 @@ def _restore_rust(before: str, after: str) -> str:
 
 def is_mixed(path: str) -> bool:
     """Whether a file of the program may hold settings of test runners, or tests of its own."""
-    return path.rpartition("/")[2] in {"pyproject.toml", "setup.cfg", "package.json"} or path.endswith(".rs")
+    return path.rpartition("/")[2] in _MIXED or path.endswith(".rs")

@@ -154,7 +154,7 @@ class Runners:
         """The commands for some files, each with the files that it runs."""
         owned = [(runner, [path for path in files if self.find(path) is runner]) for runner in self._runners]
         parts = [(runner, each) for runner, part in owned if part for each in _divide(runner, part)]
-        return [(runner.build(part, results), part) for runner, part in parts]
+        return [(runner.build(part, results, is_measured=False), part) for runner, part in parts]
 
 
 def _divide(runner: Runner, files: list[str]) -> list[list[str]]:

@@ -1,7 +1,7 @@
 """`go test`, cargo, Maven, Gradle and dotnet: runners that build first and name tests by package or class."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
 from agents.testing.runners.facts import RepositoryFacts
@@ -48,9 +48,13 @@ def find_cargo(facts: RepositoryFacts) -> Runner | None:
     if not facts.text("Cargo.toml"):
         return None
 
+    mains = {target for path in facts.paths if path.endswith("/main.rs") and (target := _find_target(path))}
+    helpers = {path for path in facts.paths if path.endswith(".rs") and _is_helper(path, mains)}
+
     def select(files: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-        targets = [word for file in files if "/tests/" in f"/{file}" for word in ("--test", _name_target(file))]
-        if any("/tests/" not in f"/{file}" for file in files):
+        named = {file: _find_target(file) for file in files}
+        targets = [word for target in named.values() if target for word in ("--test", target)]
+        if not all(named.values()):
             targets += ["--lib"] if any(path.endswith("src/lib.rs") for path in facts.paths) else []
             targets += ["--bins"] if any(path.endswith("src/main.rs") for path in facts.paths) else []
         tests = sorted({strip_path(name) for name in names})
@@ -59,7 +63,7 @@ def find_cargo(facts: RepositoryFacts) -> Runner | None:
     return Runner(
         Framework.cargo,
         "because `Cargo.toml` makes it a Rust package",
-        _RUST_SOURCES,
+        re.compile(rf"^(?!(?:{'|'.join(map(re.escape, sorted(helpers)))})$).*\.rs$") if helpers else _RUST_SOURCES,
         ("cargo", "test", "--no-fail-fast"),
         ReportPlace(format="cargo", file=""),
         select=select,
@@ -68,9 +72,16 @@ def find_cargo(facts: RepositoryFacts) -> Runner | None:
     )
 
 
-def _name_target(file: str) -> str:
-    """The name of an integration test: its file, or the folder of its ``main.rs``."""
-    return file.rpartition("tests/")[2].partition("/")[0].removesuffix(".rs")
+def _find_target(path: str) -> str:
+    """The integration test that a file is of: its name, or the folder of its ``main.rs``; empty if it is of none."""
+    found = re.match(r"(?:(?!src/)[^/]+/)*?tests/([^/]+?)(?:\.rs|/.*)$", path)
+    return found[1] if found else ""
+
+
+def _is_helper(path: str, mains: Collection[str]) -> bool:
+    """Whether integration tests share a file: it is in a folder beside them that has no ``main.rs``."""
+    target = _find_target(path)
+    return bool(target) and not path.endswith(f"tests/{target}.rs") and target not in mains
 
 
 def find_maven(facts: RepositoryFacts) -> Runner | None:

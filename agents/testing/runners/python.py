@@ -13,6 +13,7 @@ _PYTEST_SECTION = re.compile(r"^\[(tool\.pytest\b|tool:pytest\]|pytest\])", re.M
 _FUNCTION = re.compile(r"^(async )?def test", re.MULTILINE)  # which unittest does not see
 _PYTEST_FILES = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|tests?)\.py$")
 _UNITTEST_FILES = re.compile(r"(^|/)(test[^/]*|[^/]*_test)\.py$")
+_REPORT = ("-o", "junit_family=xunit1", "--junit-xml={results}/junit.xml", "--continue-on-collection-errors")
 _SCRIPT = resources(__package__ or "").joinpath("unittest_report.py").read_text("utf-8")
 
 
@@ -22,7 +23,8 @@ def find_pytest(facts: RepositoryFacts) -> Runner | None:
         return None
     measured = ("-m", "coverage", "run", "--branch") if uses_coverage(facts) else ()
     words = ("python3", *measured, "-m", "pytest", *build_pytest_options(facts, ()))
-    return Runner(Framework.pytest, sign, _PYTEST_FILES, words, select=_select_pytest)
+    plain = ("python3", "-m", "pytest", *_REPORT)
+    return Runner(Framework.pytest, sign, _PYTEST_FILES, words, select=_select_pytest, unmeasured=plain)
 
 
 def uses_coverage(facts: RepositoryFacts) -> bool:
@@ -38,11 +40,10 @@ def build_pytest_options(facts: RepositoryFacts, words: tuple[str, ...]) -> tupl
 
     :param words: that are there already.
     """
-    report = ("-o", "junit_family=xunit1", "--junit-xml={results}/junit.xml", "--continue-on-collection-errors")
     if "pytest-cov" not in facts.text(*PYTHON):
-        return report
+        return _REPORT
     chosen = any(word == "--cov" or word.startswith("--cov=") for word in words)
-    return (*report, *(() if chosen else ("--cov",)), "--cov-branch", "--cov-report=xml:{results}/coverage.xml")
+    return (*_REPORT, *(() if chosen else ("--cov",)), "--cov-branch", "--cov-report=xml:{results}/coverage.xml")
 
 
 def _explain_pytest(facts: RepositoryFacts) -> str:

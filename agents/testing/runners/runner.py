@@ -78,6 +78,7 @@ class Runner:
     :param can_name: whether it runs single tests by their ids.
     :param is_whole: whether running all of its tests is all that the repository does to test.
     :param before: words of a wrapper of ours, which people are not shown.
+    :param unmeasured: what runs it instead where nobody asks what the tests ran; empty if that is the same.
     """
 
     framework: Framework
@@ -92,22 +93,26 @@ class Runner:
     is_whole: bool = True
     before: tuple[str, ...] = ()
     shown: str = ""
+    unmeasured: tuple[str, ...] = ()
 
     def owns(self, path: str) -> bool:
         """Whether it takes tests from this file."""
         return self.collects.search(path) is not None
 
-    def build(self, files: Sequence[str], results: str, names: Sequence[str] = ()) -> ProjectCommand:
+    def build(
+        self, files: Sequence[str], results: str, names: Sequence[str] = (), *, is_measured: bool = True
+    ) -> ProjectCommand:
         """The command for these files, or these tests of them; for all tests if there are too many, or none given.
 
         :param files: of its own, relative to the repository.
         :param results: absolute path of the folder for reports, as the command sees it.
         :param names: ids of tests in these files as its report gives them; where it cannot name tests, or one of
             these, the files run whole.
+        :param is_measured: whether it may measure what the tests ran.
         """
         chosen = [name for name in names if self.can_name and can_name(names)]
         tail = tuple(self.select([*files], chosen)) if files and can_name(files) else self.everything
-        words = (*self.words, *tail)
+        words = (*(self.words if is_measured else self.unmeasured or self.words), *tail)
         return ProjectCommand(
             kind="test",
             words=tuple(word.replace("{results}", results) for word in (*self.before, *words)),

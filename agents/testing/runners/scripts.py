@@ -13,6 +13,10 @@ _RSPEC_TESTS = re.compile(r"_spec\.rb$")
 _MINITEST_TESTS = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.rb$")
 _PHPUNIT_TESTS = re.compile(r"Test\.php$")
 _BATS_TESTS = re.compile(r"\.bats$")
+_AWAIT = """"$@"; status=$?
+for _ in 1 2 3 4 5 6 7 8 9 10; do grep -q "</testsuites>" "{results}/report.xml" && break; sleep 0.2; done
+exit $status"""
+"""bats ends before the process that writes its report does."""
 _REQUIRE = (
     "files, given = ARGV.partition { |each| each.end_with?('.rb') }; ARGV.replace(given); "
     "require 'minitest/autorun'; files.each { |each| require File.expand_path(each) }"
@@ -111,4 +115,6 @@ def find_bats(facts: RepositoryFacts) -> Runner | None:
         ReportPlace(format="junit", file="report.xml"),
         everything=tuple(tests),
         select=select,
+        before=("sh", "-c", _AWAIT, "sh"),
+        shown="bats",
     )

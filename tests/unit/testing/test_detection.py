@@ -128,7 +128,7 @@ PYTEST = {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]
             ["test: vendor/bin/phpunit --log-junit /r/junit.xml"],
             Framework.phpunit,
         ),
-        ({}, ["test/a.bats"], ["test: bats --report-formatter junit --output /r test/a.bats"], Framework.bats),
+        ({}, ["test/a.bats"], ["test: bats test/a.bats"], Framework.bats),
         (
             {},
             ["a.sln", "ATests.cs"],

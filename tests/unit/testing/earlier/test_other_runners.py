@@ -1,87 +1,241 @@
 # ruff: noqa: E501 - the tables of cases hold whole files on a line
-"""The earlier tests of other runners than pytest on new code."""
+"""The earlier tests of other runners than pytest on new code: each way in which one can end."""
 
-import shutil
+from dataclasses import dataclass
 
 import pytest
 
 from tests.unit.sandbox.machine import has_bubblewrap
-from tests.unit.testing.earlier.conftest import Earlier
+from tests.unit.testing.earlier.conftest import MODULES, Earlier, has_program
 
 pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
 
 Files = dict[str, str]
 Changed = dict[str, str | None]
 
-_UNITTEST = "import unittest\nfrom sums import add\n\n\nclass TestSums(unittest.TestCase):\n    def test_adds(self):\n        self.assertEqual(add(2, 2), 4)\n"
-_PYTHON: Files = {
-    "sums.py": "def add(a, b):\n    return a + b\n",
-    "tests/__init__.py": "",
-    "tests/test_sums.py": _UNITTEST,
+
+@dataclass(frozen=True)
+class Example:
+    """A program that adds, and its one test, which demands that 2 and 2 are 4.
+
+    :param sums: the file of the program, with one plus; :param test: that of the test.
+    :param demands: what the test demands, with one ``4``.
+    :param needs: the program or the package of Node that runs it.
+    :param lacking: the program without what the test names.
+    """
+
+    files: Files
+    sums: str
+    test: str
+    demands: str
+    needs: str
+    lacking: str
+
+    def change(self, end: str) -> Changed:
+        """A change after which the test ends in one way."""
+        broken = {self.sums: self.files[self.sums].replace(" + ", " - ")}
+        if end == "gone":
+            return {self.sums: self.lacking, self.test: None}
+        if end in {"holds", "lost"}:
+            return {**(broken if end == "lost" else {}), self.test: None}
+        demanded = self.demands.replace("4", "0" if end == "changed" else "5")
+        return {**broken, self.test: self.files[self.test].replace(self.demands, demanded)}
+
+
+_PHP_TEST = "<?php\nrequire_once __DIR__ . '/../src/sums.php';\n\nclass SumsTest extends PHPUnit\\Framework\\TestCase\n{\n    public function testAdds(): void\n    {\n        $this->assertSame(4, add(2, 2));\n    }\n}\n"
+EXAMPLES = {
+    "unittest": Example(
+        {
+            "sums.py": "def add(a, b):\n    return a + b\n",
+            "tests/__init__.py": "",
+            "tests/test_sums.py": "import unittest\nfrom sums import add\n\n\nclass TestSums(unittest.TestCase):\n    def test_adds(self):\n        self.assertEqual(add(2, 2), 4)\n",
+        },
+        "sums.py",
+        "tests/test_sums.py",
+        ", 4)",
+        "python3",
+        "",
+    ),
+    "node": Example(
+        {
+            "package.json": '{"type": "module", "scripts": {"test": "node --test"}}',
+            "sums.js": "export function add(a, b) { return a + b; }\n",
+            "sums.test.js": "import { test } from 'node:test';\nimport assert from 'node:assert';\nimport { add } from './sums.js';\n\ntest('adds two', () => {\n  assert.equal(add(2, 2), 4);\n});\n",
+        },
+        "sums.js",
+        "sums.test.js",
+        ", 4)",
+        "node",
+        "export const a = 1;\n",
+    ),
+    "mocha": Example(
+        {
+            "package.json": '{"scripts": {"test": "mocha"}}',
+            "sums.js": "exports.add = (a, b) => a + b;\n",
+            "test/sums.js": "const assert = require('assert');\nconst { add } = require('../sums');\n\ndescribe('sums', () => {\n  it('adds two', () => {\n    assert.equal(add(2, 2), 4);\n  });\n});\n",
+        },
+        "sums.js",
+        "test/sums.js",
+        ", 4)",
+        "mocha",
+        "exports.a = 1;\n",
+    ),
+    "jest": Example(
+        {
+            "package.json": '{"scripts": {"test": "jest"}}',
+            "sums.js": "exports.add = (a, b) => a + b;\n",
+            "sums.test.js": "const { add } = require('./sums');\n\ntest('adds two', () => {\n  expect(add(2, 2)).toBe(4);\n});\n",
+        },
+        "sums.js",
+        "sums.test.js",
+        "toBe(4)",
+        "jest",
+        "exports.a = 1;\n",
+    ),
+    "vitest": Example(
+        {
+            "package.json": '{"type": "module", "scripts": {"test": "vitest"}}',
+            "sums.js": "export const add = (a, b) => a + b;\n",
+            "sums.test.js": "import { expect, test } from 'vitest';\nimport { add } from './sums.js';\n\ntest('adds two', () => {\n  expect(add(2, 2)).toBe(4);\n});\n",
+        },
+        "sums.js",
+        "sums.test.js",
+        "toBe(4)",
+        "vitest",
+        "export const a = 1;\n",
+    ),
+    "go": Example(
+        {
+            "go.mod": "module example.com/sums\n\ngo 1.18\n",
+            "sums.go": "package sums\n\nfunc Add(a, b int) int { return a + b }\n",
+            "sums_test.go": 'package sums\n\nimport "testing"\n\nfunc TestAdds(t *testing.T) {\n\tif got := Add(2, 2); got != 4 {\n\t\tt.Errorf("got %d", got)\n\t}\n}\n',
+        },
+        "sums.go",
+        "sums_test.go",
+        "got != 4",
+        "go",
+        "package sums\n",
+    ),
+    "cargo": Example(
+        {
+            "Cargo.toml": '[package]\nname = "sums"\nversion = "0.1.0"\nedition = "2021"\n',
+            "src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n",
+            "tests/sums.rs": "mod common;\n\n#[test]\nfn adds() {\n    assert_eq!(sums::add(common::TWO, 2), 4);\n}\n",
+            "tests/common/mod.rs": "pub const TWO: i32 = 2;\n",
+        },
+        "src/lib.rs",
+        "tests/sums.rs",
+        ", 4)",
+        "cargo",
+        "",
+    ),
+    "rspec": Example(
+        {
+            "lib/sums.rb": "def add(a, b)\n  a + b\nend\n",
+            "spec/sums_spec.rb": "require_relative '../lib/sums'\n\nRSpec.describe 'sums' do\n  it 'adds two' do\n    expect(add(2, 2)).to eq(4)\n  end\nend\n",
+        },
+        "lib/sums.rb",
+        "spec/sums_spec.rb",
+        "eq(4)",
+        "rspec",
+        "",
+    ),
+    "minitest": Example(
+        {
+            "lib/sums.rb": "def add(a, b)\n  a + b\nend\n",
+            "test/sums_test.rb": "require 'minitest/autorun'\nrequire 'sums'\n\nclass SumsTest < Minitest::Test\n  def test_adds\n    assert_equal 4, add(2, 2)\n  end\nend\n",
+        },
+        "lib/sums.rb",
+        "test/sums_test.rb",
+        "equal 4",
+        "ruby",
+        "",
+    ),
+    "phpunit": Example(
+        {
+            "src/sums.php": "<?php\nfunction add(int $a, int $b): int\n{\n    return $a + $b;\n}\n",
+            "tests/SumsTest.php": _PHP_TEST,
+        },
+        "src/sums.php",
+        "tests/SumsTest.php",
+        "(4,",
+        "phpunit",
+        "<?php\n",
+    ),
+    "bats": Example(
+        {
+            "sums.sh": "add() {\n  a=$1 b=$2\n  echo $((a + b))\n}\n",
+            "test/sums.bats": 'setup() {\n  . ./sums.sh\n}\n\n@test "adds two" {\n  [ "$(add 2 2)" -eq 4 ]\n}\n',
+        },
+        "sums.sh",
+        "test/sums.bats",
+        "-eq 4",
+        "bats",
+        "",
+    ),
 }
-_NODE_TEST = "import { test } from 'node:test';\nimport assert from 'node:assert';\nimport { add } from './sums.js';\n\ntest('adds two', () => {\n  assert.equal(add(2, 2), 4);\n});\n"
-_NODE: Files = {
-    "package.json": '{"type": "module", "scripts": {"test": "node --test"}}',
-    "sums.js": "export function add(a, b) { return a + b; }\n",
-    "sums.test.js": _NODE_TEST,
+
+
+@pytest.mark.parametrize("end", ["holds", "lost", "changed", "open", "gone"])
+@pytest.mark.parametrize("runner", EXAMPLES)
+async def test_a_test_ends(earlier: Earlier, runner: str, end: str) -> None:
+    example = EXAMPLES[runner]
+    if not has_program(example.needs):
+        pytest.skip(f"no {example.needs} here")
+    setup = {"setup": f"ln -s {MODULES} node_modules"} if example.needs in {"jest", "vitest", "mocha"} else {}
+    found = await earlier(example.files, example.change(end), **setup)
+    assert [each.outcome.value for each in found.tests] == ([] if end == "holds" else [end]), found
+    assert (found.holding, found.not_run) == (end == "holds", ())
+    assert all(each.path == example.test for each in found.tests)
+
+
+DESELECTED: dict[str, tuple[str, Changed]] = {
+    "by a new file of settings": ("mocha", {".mocharc.json": '{"grep": "adds", "invert": true}'}),
+    "by the script that runs them": ("mocha", {"package.json": '{"scripts": {"test": "mocha --grep adds --invert"}}'}),
+    "by a key of the manifest": (
+        "jest",
+        {"package.json": '{"scripts": {"test": "jest"}, "jest": {"testPathIgnorePatterns": ["sums"]}}'},
+    ),
+    "by a switch of Cargo": (
+        "cargo",
+        {"Cargo.toml": EXAMPLES["cargo"].files["Cargo.toml"] + "autotests = false\n"},
+    ),
 }
+
+
+@pytest.mark.parametrize("way", DESELECTED)
+async def test_a_failing_test_that_is_deselected_is_lost(earlier: Earlier, way: str) -> None:
+    runner, settings = DESELECTED[way]
+    if not has_program(runner):
+        pytest.skip(f"no {runner} here")
+    example = EXAMPLES[runner]
+    broken = {example.sums: example.change("lost")[example.sums]}
+    setup = {} if runner == "cargo" else {"setup": f"ln -s {MODULES} node_modules"}
+    found = await earlier(example.files, {**broken, **settings}, **setup)
+    assert [each.outcome.value for each in found.tests] == ["lost"], found
+
+
 _CARGO: Files = {
     "Cargo.toml": '[package]\nname = "sums"\nversion = "0.1.0"\nedition = "2021"\n',
     "src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds() {\n        assert_eq!(add(2, 2), 4);\n    }\n}\n",
 }
-
-
-def _change(files: Files, path: str, *pairs: tuple[str, str]) -> Changed:
-    text = files[path]
-    for old, new in pairs:
-        assert old in text
-        text = text.replace(old, new)
-    return {path: text}
-
-
-_BAD_PYTHON: Changed = _change(_PYTHON, "sums.py", ("a + b", "a - b"))
-_BAD_NODE: Changed = _change(_NODE, "sums.js", ("a + b", "a - b"))
-_BAD_CARGO = ("    a + b", "    a - b")
-
-CASES: dict[str, tuple[Files, Changed, list[str]]] = {
-    "unittest holds": (_PYTHON, {"tests/test_sums.py": None}, []),
-    "unittest lost": (_PYTHON, {**_BAD_PYTHON, "tests/test_sums.py": None}, ["lost"]),
-    "unittest changed": (
-        _PYTHON,
-        {**_BAD_PYTHON, **_change(_PYTHON, "tests/test_sums.py", (", 4", ", 0"))},
-        ["changed"],
-    ),
-    "unittest open": (_PYTHON, {**_BAD_PYTHON, **_change(_PYTHON, "tests/test_sums.py", (", 4", ", 5"))}, ["open"]),
-    "unittest gone": (_PYTHON, {"sums.py": "", "tests/test_sums.py": None}, ["gone"]),
-    "node holds": (_NODE, {"sums.test.js": None}, []),
-    "node lost": (_NODE, {**_BAD_NODE, "sums.test.js": None}, ["lost"]),
-    "node skipped": (
-        _NODE,
-        {**_BAD_NODE, **_change(_NODE, "sums.test.js", ("test('adds", "test.skip('adds"))},
-        ["lost"],
-    ),
-    "node changed": (_NODE, {**_BAD_NODE, **_change(_NODE, "sums.test.js", (", 4", ", 0"))}, ["changed"]),
-    "node open": (_NODE, {**_BAD_NODE, **_change(_NODE, "sums.test.js", (", 4", ", 5"))}, ["open"]),
-    "node gone": (_NODE, {"sums.js": "export const a = 1;\n", "sums.test.js": None}, ["gone"]),
-    "node whole module gone": (_NODE, {"sums.js": None, "sums.test.js": None}, ["gone"]),
-    "cargo holds": (_CARGO, _change(_CARGO, "src/lib.rs", ("        assert_eq!(add(2, 2), 4);\n", "")), []),
-    "cargo lost": (
-        _CARGO,
-        _change(
-            _CARGO, "src/lib.rs", _BAD_CARGO, ("        assert_eq!(add(2, 2), 4);\n", "        let _ = add(2, 2);\n")
-        ),
-        ["lost"],
-    ),
-    "cargo changed": (_CARGO, _change(_CARGO, "src/lib.rs", _BAD_CARGO, (", 4)", ", 0)")), ["changed"]),
-    "cargo open": (_CARGO, _change(_CARGO, "src/lib.rs", _BAD_CARGO, (", 4)", ", 5)")), ["open"]),
+_BAD = ("    a + b", "    a - b")
+IN_SOURCES: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
+    "holds": ([("        assert_eq!(add(2, 2), 4);\n", "")], []),
+    "lost": ([_BAD, ("        assert_eq!(add(2, 2), 4);\n", "        let _ = add(2, 2);\n")], ["lost"]),
+    "changed": ([_BAD, (", 4)", ", 0)")], ["changed"]),
+    "open": ([_BAD, (", 4)", ", 5)")], ["open"]),
 }
 
 
-@pytest.mark.parametrize("told", CASES)
-async def test_what_a_change_does_to_a_test_comes_to(earlier: Earlier, told: str) -> None:
-    if told.startswith("cargo") and not shutil.which("cargo"):
-        pytest.skip("no cargo here")
-    before, after, outcomes = CASES[told]
-    found = await earlier(before, after)
+@pytest.mark.parametrize("end", IN_SOURCES)
+@pytest.mark.skipif(not has_program("cargo"), reason="no cargo here")
+async def test_a_test_within_a_source_of_rust_ends(earlier: Earlier, end: str) -> None:
+    pairs, outcomes = IN_SOURCES[end]
+    text = _CARGO["src/lib.rs"]
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    found = await earlier(_CARGO, {"src/lib.rs": text})
     assert [each.outcome.value for each in found.tests] == outcomes, found
     assert bool(found.holding) == (not outcomes), found

@@ -46,6 +46,7 @@ GROWN = {**PROGRAM, "sums.py": PROGRAM["sums.py"] + "\n\ndef halve(a):\n    retu
 OF_BOTH = "from sums import add, halve\n\n\ndef test_adds():\n    assert add(2, 2) == 4\n\n\ndef test_halves():\n    assert halve(4) == 2\n"
 HELPED = "from tests.checks import check\nfrom sums import add\n\n\ndef test_adds():\n    check(add(2, 2), 4)\n"
 CHECKS = {"tests/__init__.py": "", "tests/checks.py": "def check(a, b):\n    assert a == b\n"}
+ON_SNAPSHOT = "from pathlib import Path\nfrom sums import add\n\n\ndef test_adds():\n    path = Path(__file__).parent / '__snapshots__' / 'sums.snap'\n    assert str(add(2, 2)) == path.read_text()\n"
 ROWS = "import pytest\nfrom sums import add\n\n\n@pytest.mark.parametrize(('a', 'b'), [\n    (2, 4),\n    (0, 0),\n])\ndef test_doubles(a, b):\n    assert add(a, a) == b\n"
 GREETS = {
     **PROGRAM,
@@ -230,6 +231,47 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         {"sums.py": "def add(a, b, c):\n    return a + b + c\n", "tests/test_a.py": TEST.replace("2, 2", "2, 2, 0")},
         {"test_adds": "changed"},
     ),
+    "only a package that measures coverage is not there": (
+        {
+            **PROGRAM,
+            "pyproject.toml": PROGRAM["pyproject.toml"] + "\n[project]\nname = 'sums'\ndependencies = ['pytest-cov']\n",
+            "tests/test_a.py": TEST,
+        },
+        {**BROKEN, "tests/test_a.py": None},
+        {"test_adds": "lost"},
+    ),
+    "split": (
+        {**PROGRAM, "tests/test_a.py": TEST + "    assert add(1, 2) == 3\n"},
+        {
+            **BROKEN,
+            "tests/test_a.py": "from sums import add\n\n\ndef test_adds_two():\n    assert add(2, 2) == 0\n\n\ndef test_adds_one():\n    assert add(1, 2) == -1\n",
+        },
+        {"test_adds": "changed"},
+    ),
+    "split, and one part is left out": (
+        {**PROGRAM, "tests/test_a.py": TEST + "    assert add(3, 0) == 3\n"},
+        {
+            **BROKEN,
+            "tests/test_a.py": "from sums import add\n\n\ndef test_adds_nothing():\n    assert add(3, 0) == 3\n",
+        },
+        {"test_adds": "lost"},
+    ),
+    "a folder is gone with its code": (
+        {
+            **PROGRAM,
+            "shapes/__init__.py": "",
+            "shapes/square.py": "def area(a):\n    return a * a\n",
+            "tests/test_a.py": TEST,
+            "tests/shapes/test_square.py": "from shapes.square import area\n\n\ndef test_area():\n    assert area(2) == 4\n\n\ndef test_area_of_nothing():\n    assert area(0) == 0\n",
+        },
+        {"shapes/__init__.py": None, "shapes/square.py": None, "tests/shapes/test_square.py": None},
+        {"test_area": "gone", "test_area_of_nothing": "gone"},
+    ),
+    "a snapshot is rewritten": (
+        {**PROGRAM, "tests/__snapshots__/sums.snap": "4", "tests/test_a.py": ON_SNAPSHOT},
+        {**BROKEN, "tests/__snapshots__/sums.snap": "0"},
+        {"test_adds": "changed"},
+    ),
 }
 
 
@@ -238,3 +280,10 @@ async def test_what_a_change_does_to_a_test_comes_to(earlier: Earlier, told: str
     before, after, outcomes = CASES[told]
     found = await earlier(before, after)
     assert name(found) == outcomes, found
+
+
+async def test_tests_that_did_not_run_before_are_told(earlier: Earlier) -> None:
+    settings = {"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--no-such-option'\n"}
+    found = await earlier({**PROGRAM, **settings, "tests/test_a.py": TEST}, {**BROKEN, "tests/test_a.py": None})
+    assert (found.tests, found.holding) == ((), 0)
+    assert "tests/test_a.py could not be run before the change, either" in " ".join(found.not_run)

@@ -1,0 +1,176 @@
+"""Plays changes of public packages through what runs the earlier tests, and counts what they say.
+
+    python -m tests.bench.wild.play PLACES CLONES CHANGES [--half 0|1]
+    python -m tests.bench.wild.play PLACES CLONES CHANGES --draw 40 --of OWNER/NAME …
+
+``PLACES`` is the folder of :mod:`tests.bench.wild.places`; ``CLONES`` holds a bare clone ``owner+name.git`` of each
+package; both are readable for every account. ``CHANGES`` has a JSON object on each line: ``package`` (owner/name),
+``base`` and ``head`` (commits), and for changes that somebody made up ``kind`` (``trick`` or ``honest``) and
+``failing_test``, of which any part of a test's id may be named. ``--draw`` writes it: changes that the default branch
+took and that touch tests, drawn by chance. Each line that is printed is one change with what was said of it.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import statistics
+import subprocess
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import groupby
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from agents.testing.earlier_tests.run import run_earlier_tests
+from agents.testing.earlier_tests.sides import is_of_tests
+from agents.testing.tester import Tester
+from agents.toolbox import Toolbox
+from domain.config.configuration import Commands
+from domain.runs.earlier_tests import EarlierTests
+from tests.bench.wild.places import find_place
+from workspace.git import Git
+from workspace.mirror import Mirror
+from workspace.objects import Objects
+
+_RECENT = 600  # commits of the default branch that are drawn from
+
+
+class LocalMirror(Mirror):
+    """A repository on this machine in place of a mirror: everything is there, and nothing is fetched."""
+
+    def __init__(self, git_dir: Path) -> None:
+        Objects.__init__(self, Git(git_dir))
+        self.path = git_dir
+        self.repository_id = 1
+
+    async def fetch_default(self) -> str | None:
+        return None
+
+
+class WildChange(BaseModel):
+    """A change, and what somebody who made it up says of it."""
+
+    package: str
+    base: str
+    head: str
+    kind: str = "merged"
+    failing_test: str | None = None
+
+
+class Played(BaseModel):
+    """What was said of a change, and the seconds until then."""
+
+    change: WildChange
+    said: EarlierTests
+    seconds: float
+
+    @property
+    def told(self) -> list[str]:
+        """The tests that are lost or have changed, as people read them."""
+        return [f"{each.outcome.value} {each.id}" for each in (*self.said.lost, *self.said.changed)]
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the failing test is among them."""
+        wanted = _simplify(self.change.failing_test or "")
+        return any(
+            _simplify(each.id) in wanted or wanted in _simplify(each.id)
+            for each in (*self.said.lost, *self.said.changed)
+        )
+
+
+def _simplify(name: str) -> str:
+    return "".join(letter for letter in name.partition("[")[0].rpartition("::")[2].lower() if letter.isalnum())
+
+
+@asynccontextmanager
+async def playing(places: Path, clones: Path, name: str) -> AsyncGenerator[Callable[[WildChange], Awaitable[Played]]]:
+    """What plays changes of one package."""
+    place, mirror = find_place(places, name), LocalMirror(clones / f"{name.replace('/', '+')}.git")
+    async with Toolbox.start(workers=1, reads=place.reads) as toolbox:
+
+        async def play(change: WildChange) -> Played:
+            since = time.monotonic()
+            tester = Tester(mirror, toolbox, Commands(setup=place.setup))
+            said = await run_earlier_tests(tester, await mirror.change(change.base, change.head))
+            return Played(change=change, said=said, seconds=time.monotonic() - since)
+
+        yield play
+
+
+async def _play_all(places: Path, clones: Path, changes: Sequence[WildChange]) -> list[Played]:
+    played: list[Played] = []
+    for name, part in groupby(changes, key=lambda each: each.package):
+        async with playing(places, clones, name) as play:
+            for change in part:
+                one = await play(change)
+                played.append(one)
+                print(one.model_dump_json(), flush=True)
+    return played
+
+
+def _draw(clones: Path, name: str, most: int) -> Iterator[WildChange]:
+    git = ["git", f"--git-dir={clones / name.replace('/', '+')}.git"]
+    listed = subprocess.run(
+        [*git, "rev-list", "--first-parent", f"--max-count={_RECENT}", "HEAD"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    commits = listed.stdout.split()[:-1]
+    random.Random(f"39 {name}").shuffle(commits)
+    for head in commits:
+        named = subprocess.run(
+            [*git, "diff", "--name-only", f"{head}^1", head], check=True, capture_output=True, text=True
+        ).stdout.splitlines()
+        if most and any(map(is_of_tests, named)):
+            base = subprocess.run(
+                [*git, "rev-parse", f"{head}^1"], check=True, capture_output=True, text=True
+            ).stdout.strip()
+            yield WildChange(package=name, base=base, head=head)
+            most -= 1
+
+
+def _sum_up(played: Sequence[Played]) -> Iterator[str]:
+    for kind in sorted({each.change.kind for each in played}):
+        some = [each for each in played if each.change.kind == kind]
+        asked, changed = sum(bool(each.said.lost) for each in some), sum(bool(each.said.changed) for each in some)
+        named = sum(each.is_named for each in some if each.change.failing_test)
+        yield f"{kind}: {len(some)} changes, {asked} ask, {changed} with a table, {named} name the failing test"
+    ran = [each for each in played if each.said.holding or each.said.tests]
+    outcomes = Counter(each.outcome.value for one in ran for each in one.said.tests)
+    yield f"{len(ran)} ran; {sum(each.said.holding for each in ran)} tests hold, others: {dict(outcomes)}"
+    if ran:
+        seconds, sandbox = (
+            sorted(times) for times in zip(*((each.seconds, each.said.seconds) for each in ran), strict=True)
+        )
+        late = int(0.95 * (len(ran) - 1))
+        yield f"seconds: median {statistics.median(seconds):.1f}, 95 % within {seconds[late]:.1f}"
+        yield f"of the sandbox: median {statistics.median(sandbox):.1f}, 95 % within {sandbox[late]:.1f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for argument in ("places", "clones", "changes"):
+        parser.add_argument(argument, type=Path)
+    parser.add_argument("--half", type=int, choices=[0, 1])
+    parser.add_argument("--draw", type=int)
+    parser.add_argument("--of", nargs="*", default=[])
+    given = parser.parse_args()
+    if given.draw:
+        drawn = [change for name in given.of for change in _draw(given.clones, name, given.draw)]
+        given.changes.write_text("".join(f"{each.model_dump_json(exclude_defaults=True)}\n" for each in drawn))
+        return
+    lines = given.changes.read_text().splitlines()
+    changes = [WildChange.model_validate(json.loads(line)) for line in lines]
+    chosen = changes if given.half is None else changes[given.half :: 2]
+    for line in _sum_up(asyncio.run(_play_all(given.places, given.clones, chosen))):
+        print("#", line)
+
+
+if __name__ == "__main__":
+    main()
