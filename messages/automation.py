@@ -185,9 +185,14 @@ def report_merge(text: str, rule: str, head_sha: str, sha: str, marker: str) -> 
     )
 
 
+ALREADY_MERGED, CLOSED = "it is merged already.", "the pull request is closed."
+"""Why nothing is left that anybody could merge."""
+
+
 def report_no_merge(head_sha: str, why: str, marker: str) -> str:
     """What became of the announcement: it was not done."""
-    return f"**Forge does not merge** {inline_code(head_sha[:7])}: {escape(why)}\n\nA person can merge it.\n\n{marker}"
+    left = "" if why in {ALREADY_MERGED, CLOSED} else "\n\nA person can merge it."
+    return f"**Forge does not merge** {inline_code(head_sha[:7])}: {escape(why)}{left}\n\n{marker}"
 
 
 def confirm_merge_stop() -> str:

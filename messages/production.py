@@ -4,7 +4,7 @@ All that a sender chose is hostile: it is masked, and shown as code.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from domain.deployments.deployment import Deployment
@@ -163,17 +163,28 @@ def _describe_suspects(problem: ProductionProblem, origin: ProblemOrigin) -> str
     if problem.error is None or origin.deployment is None:
         return ""
     if problem.suspects:
-        listed = "\n".join(f"- {_describe_suspect(each)}" for each in problem.suspects)
-        return f"**Likely cause**: these places of the stack are in files that this deployment changed.\n\n{listed}"
+        return "\n\n".join(_list_suspects(problem.suspects))
     if origin.compared:
         return "No place of the stack is in a file that this deployment changed, so the cause may be older."
     return "Forge could not compare this deployment with what was there before."
 
 
+def _list_suspects(suspects: Sequence[Suspect]) -> Iterator[str]:
+    """Each kind of them below what it says: a line that was changed says more than one beside it."""
+    told = {
+        True: "**Likely cause**: this deployment changed these lines of the stack.",
+        False: "**To look at**: these lines of the stack are in files that this deployment changed elsewhere.",
+    }
+    for is_changed, said in told.items():
+        listed = [f"- {_describe_suspect(each)}" for each in suspects if each.is_changed is is_changed]
+        if listed:
+            yield "\n".join([said, "", *listed])
+
+
 def _describe_suspect(suspect: Suspect) -> str:
     place = suspect.path if suspect.line is None else f"{suspect.path}:{suspect.line}"
     within = f" in {inline_code(suspect.function, 100)}" if suspect.function else ""
-    return f"{inline_path(place)}{within}{': this line was changed' if suspect.is_changed else ''}"
+    return f"{inline_path(place)}{within}"
 
 
 def _describe_earlier(problem: ProductionProblem) -> str:

@@ -116,7 +116,9 @@ class Throughput(ServiceMetric):
 
 
 _RANGE = re.compile(r"\[\s*((?:\d{1,6}(?:ms|[smhdw]))+)\s*(?::[^\]]*)?\]")
+_OFFSET = re.compile(r"\boffset\s+((?:\d{1,6}(?:ms|[smhdw]))+)", re.IGNORECASE)
 _SPAN = re.compile(r"(\d+)(ms|[smhdw])")
+_TAKES_SILENCE_FOR_NONE = re.compile(r"\bor\s+vector\(\s*0(\.0*)?\s*\)\s*$", re.IGNORECASE)
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 AnyMetric = ErrorRate | Latency | Throughput
 
@@ -157,11 +159,19 @@ class WatchSettings(Section):
     def more_looks(self) -> int:
         """How many further looks a roll-back may take, because its figures still remember the bad version.
 
-        As long as the longest range of a query, such as ``[1m]``, and as patience.
+        As long as the longest range and offset of a query, such as ``[1m] offset 30s``, and as patience.
         """
-        found = (span for metric in self.metrics.values() for span in _RANGE.findall(metric.query))
-        spans = [sum(int(count) * _UNITS[unit] for count, unit in _SPAN.findall(span)) for span in found]
-        return max(self.patience, ceil(max(spans, default=0) / self.interval))
+        remembered = max((_find_memory(metric.query) for metric in self.metrics.values()), default=0)
+        return max(self.patience, ceil(remembered / self.interval))
+
+
+def _find_memory(query: str) -> float:
+    """How many seconds a query looks back."""
+    return sum(max(map(_read_span, spans.findall(query)), default=0) for spans in (_RANGE, _OFFSET))
+
+
+def _read_span(span: str) -> float:
+    return sum(int(count) * _UNITS[unit] for count, unit in _SPAN.findall(span))
 
 
 class RolloutStrategy(Section):
@@ -307,6 +317,10 @@ def _check_verification(place: tuple[str, ...], verify: WatchSettings) -> Iterat
             yield Contradiction((*place, name), how, "`path` for JSON, `query` for Prometheus")
         if metric.path and not is_json_path(metric.path):
             yield Contradiction((*place, name, "path"), "is no path", "keys and positions, such as `errors.0.rate`")
+        if name == "error_rate" and _TAKES_SILENCE_FOR_NONE.search(metric.query):
+            right = "`(… or vector(0))` around the counter of errors alone"
+            how = "ends with `or vector(0)`: none where nobody counts"
+            yield Contradiction((*place, name, "query"), how, right)
         is_falling = name == "throughput"
         if metric.degraded != metric.unhealthy and (metric.unhealthy < metric.degraded) != is_falling:
             relation = "above" if is_falling else "below"

@@ -36,7 +36,9 @@ Url = Annotated[str, Field(pattern=r"^(?i:https?)://\S+$", max_length=2000)]
 NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 
 
-_NO_SERIES = "The query found no series. Where nothing may have happened yet, end it with `or vector(0)`."
+_NO_SERIES = (
+    "The query found no series. Around a counter that may not exist yet, and only there, write `(… or vector(0))`."
+)
 
 
 class Reading(BaseModel):

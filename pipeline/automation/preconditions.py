@@ -9,6 +9,7 @@ from domain.runs.run import ReasonCode, Run, RunState
 from domain.text.escaping import inline_code
 from memory.repositories import automation_level, permits
 from memory.runs import checkpoints, runs
+from messages import automation as automation_texts
 from pipeline.checkout import find_base, has_same_merge_base
 from pipeline.context import Services
 from pipeline.verdicts.settings import load_configuration
@@ -88,7 +89,7 @@ async def _find_obstacle(services: Services, run: Run, live: PullRequest) -> str
     if stopped is not None:
         return f"{stopped}."
     if not live.is_open:
-        return "it is merged already." if live.is_merged else "the pull request is closed."
+        return automation_texts.ALREADY_MERGED if live.is_merged else automation_texts.CLOSED
     if live.head_sha != run.head_sha:
         return f"the head is {live.head_sha[:7]} now."
     if not run.base_ref:  # admitted by an earlier version

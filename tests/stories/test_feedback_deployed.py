@@ -45,7 +45,7 @@ async def test_an_error_is_traced_to_its_change_and_its_correction_is_learned(
     [issue] = monitoring.issues()
     body = issue.body or ""
     assert f"`{broken[:7]}` (#{scene.pull.number})" in body
-    assert "- `app.py:2` in `price`: this line was changed" in body
+    assert "**Likely cause**: this deployment changed these lines of the stack.\n\n- `app.py:2` in `price`" in body
     assert "`/forge rollback staging`" in body
 
     # The sender knows which commit it was: it was an earlier one, which did not change this file's lines first.

@@ -143,6 +143,10 @@ def test_an_environment_that_nobody_knows_counts_as_production() -> None:
             f"{STAGING}, verify: {{throughput: {{url: 'https://a.example', path: a, degraded: 0.2}}}}}}}}}}",
             "deploy.environments.staging.verify.throughput.unhealthy is above `degraded` (0.2)",
         ),
+        (
+            f"{STAGING}, verify: {{error_rate: {{url: 'https://a.example', query: 'a / b or vector(0)'}}}}}}}}}}",
+            "deploy.environments.staging.verify.error_rate.query ends with `or vector(0)`: none where nobody counts",
+        ),
     ],
 )
 def test_a_contradiction_is_told_at_its_place(text: str, mistake: str) -> None:
@@ -176,6 +180,11 @@ def test_every_placeholder_is_known_and_other_braces_are_left_alone() -> None:
     settings = DeploySettings.model_validate({"environments": {"staging": {"command": f"./deploy {line}"}}})
     found = [each.what for each in find_deploy_mistakes(settings)]
     assert found == ["names `{HOME}`, which Forge does not replace"]
+
+
+def test_silence_of_one_counter_may_be_none() -> None:
+    text = f"{STAGING}, verify: {{error_rate: {{url: 'https://a.example', query: '(a or vector(0)) / b'}}}}}}}}}}"
+    assert _list_mistakes(text) == []
 
 
 def test_equal_limits_are_no_contradiction() -> None:

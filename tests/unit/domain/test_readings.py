@@ -187,7 +187,7 @@ def test_a_query_gives_a_number(text: str, value: float) -> None:
     [
         (
             success("vector", []),
-            "The query found no series. Where nothing may have happened yet, end it with `or vector(0)`.",
+            "The query found no series. Around a counter that may not exist yet, and only there, write",
         ),
         (success("vector", [series("NaN")]), "The query gives NaN: there is nothing to divide by, or"),
         (success("scalar", [1, "NaN"]), "The query gives NaN"),
