@@ -338,13 +338,13 @@ def _next(review: Review, *, has_server: bool) -> str:
         return "have a person with write access review this change."
     if review.unread.paths or review.unread.logic:
         which = "the files named above" if review.unread.paths else "the change"
-        return f"have a person read {which} before you merge.{_untested(review, has_server=has_server)}"
+        return f"have a person read {which} before you merge.{_tell_tests(review, has_server=has_server)}"
     if "gate.approved" in codes and review.findings:
         return "merge when you are ready, and keep to the conditions. The accepted findings are listed below."
     return "nothing. Merge when you are ready." if not review.findings else "read the findings; none of them blocks."
 
 
-def _untested(review: Review, *, has_server: bool) -> str:
+def _tell_tests(review: Review, *, has_server: bool) -> str:
     """That no test ran either, and how one would."""
     if review.earlier is not None and (review.earlier.holding or review.earlier.tests):
         return ""

@@ -30,7 +30,6 @@ from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.earlier_tests import RULE, EarlierTestRuns, find_lost_tests, refuse_fork
 from pipeline.verdicts.gates import GatesOutcome, ReviewGates
 from pipeline.verdicts.settings import RunSettings
-from safety.gates import apply_answers, mark_open
 
 log = structlog.get_logger(__name__)
 
@@ -63,7 +62,8 @@ class ReviewVerdict:
         services, run, review = self._services, self._run, await self._get_review()
         chosen, posted_before = await choose_remarks(services, run, review, settings)
         remarks = [remark for remark in chosen if not _is_about_lost_test(remark)]  # which are posted by themselves
-        shown = await self._expect_verdict(settings, review)
+        asking = ReviewGates(services, run, settings.configuration, settings.pull_request)
+        shown = await asking.expect_verdict(review)
         post = partial(reviews.post_review, services, run, shown, remarks, posted_before)
         return await self._post(settings, remarks, post)
 
@@ -111,12 +111,6 @@ class ReviewVerdict:
         if review.decision is not Decision.approve:
             await withdraw_approvals(services, run, all_of_them=True)
         return review.conclusion
-
-    async def _expect_verdict(self, settings: RunSettings, review: Review) -> Review:
-        """The review with the verdict that it will have once people were asked, as far as that is known."""
-        known = await gates.list_for_run(self._services.database, self._run.id)
-        asking = ReviewGates(self._services, self._run, settings.configuration, settings.pull_request)
-        return mark_open(apply_answers(review, known), await asking.list_unanswered(review, known))
 
     async def _post(
         self, settings: RunSettings, remarks: Sequence[Remark], post: Callable[[], Awaitable[PostedReview]]

@@ -18,7 +18,7 @@ from pipeline.gates.ask import open_gate, show_gates
 from pipeline.verdicts.earlier_tests import load_approved
 from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS
-from safety.gates import OF_OTHER_PHASES, apply_answers, apply_blocking_gates, list_requests, list_unapproved
+from safety.gates import OF_OTHER_PHASES, apply_answers, apply_blocking_gates, list_requests, list_unapproved, mark_open
 
 
 class GatesOutcome(StrEnum):
@@ -63,6 +63,14 @@ class ReviewGates:
         )
         await checkpoints.replace_review(self._services.database, self._run, verdict, self._services.clock.now())
         return outcome, verdict
+
+    async def expect_verdict(self, review: Review) -> Review:
+        """The review with the verdict that it has as long as its questions wait, with the answers so far.
+
+        :param review: with dismissals applied, without answers.
+        """
+        known = await gates.list_for_run(self._services.database, self._run.id)
+        return mark_open(apply_answers(review, known), await self.list_unanswered(review, known))
 
     async def list_unanswered(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
         """The questions that must be approved before this review may approve.

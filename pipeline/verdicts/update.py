@@ -19,7 +19,6 @@ from pipeline.verdicts.gates import ReviewGates
 from pipeline.verdicts.settings import RunSettings, load_settings
 from pipeline.verdicts.suppression import apply_dismissals
 from pipeline.verdicts.welcome import load_welcome
-from safety.gates import apply_answers, mark_open
 
 
 async def update_verdict(
@@ -55,10 +54,8 @@ async def update_verdict(
 
 async def _apply_judgements(services: Services, run: Run, review: Review, settings: RunSettings) -> Review:
     """The review with the dismissals and answers of now."""
-    asked = await gates.list_for_run(services.database, run.id)
     review = await apply_dismissals(services, run, review, settings.configuration)
-    asking = ReviewGates(services, run, settings.configuration, settings.pull_request)
-    return mark_open(apply_answers(review, asked), await asking.list_unanswered(review, asked))
+    return await ReviewGates(services, run, settings.configuration, settings.pull_request).expect_verdict(review)
 
 
 async def _show_verdict(services: Services, run: Run, now: Review, cause: str) -> None:
