@@ -26,7 +26,7 @@ _STATES = {
     RunState.pending: "waiting for a free worker",
     RunState.running: "running",
     RunState.waiting: "waiting",
-    RunState.completed: "done",
+    RunState.completed: "completed",
     RunState.failed: "failed",
     RunState.cancelled: "cancelled",
 }

@@ -242,7 +242,7 @@ def render_history(history: DetectorHistory) -> str:
 def suggest_alternatives(found: Sequence[Finding]) -> str:
     """Answers ``suggest``: what could be done instead, by kind, and what would make it legitimate."""
     rows = [
-        f"| {escape(TITLES[kind])} | {_where(found, kind)} | {INSTEAD.get(kind, 'mend the cause')} | "
+        f"| {escape(TITLES[kind])} | {_where(found, kind)} | {INSTEAD.get(kind, 'fix the cause')} | "
         f"{LEGITIMATE[kind]} |"
         for kind in AvoidanceKind
         if any(each.rule == kind.rule for each in found)

@@ -35,7 +35,7 @@ _OPTIONS = (
 )
 _SHOWN, _LONGEST = 20, 600  # places that are named, and characters of an answer
 _STRATEGIES = {
-    Strategy.cause: "take it back and mend the cause",
+    Strategy.cause: "take it back and fix the cause",
     Strategy.restore: "a smaller step: first bring back what was taken away",
     Strategy.context: "with what was taken away and the code around, name the cause first",
     Strategy.guided: "as a person said",
@@ -153,7 +153,7 @@ def _render_details(number: int, attempt: RecoveryAttempt) -> str:
     lines = [f"**{number}.** {inline_code(attempt.work)}, {_AGENTS[attempt.agent]}: **{attempt.outcome.value}**"]
     lines += [
         f"- {inline_path(each.place)}: {escape(each.what)} {LEGITIMATE[each.kind]}"
-        f" Instead: {INSTEAD.get(each.kind, 'mend the cause')}.{_tell_end(each)}"
+        f" Instead: {INSTEAD.get(each.kind, 'fix the cause')}.{_tell_end(each)}"
         for each in attempt.hidden[:_SHOWN]
     ]
     lines += [f"- It answered: {escape(attempt.said, _LONGEST)}"] if attempt.said else []

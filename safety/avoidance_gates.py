@@ -44,7 +44,7 @@ def request_destructive(
     kinds = dict.fromkeys(kind for _, kind in found)
     reasons = [
         _list_findings(
-            f"{{}} {TITLES[kind]}; instead: {INSTEAD.get(kind, 'mend the cause')}",
+            f"{{}} {TITLES[kind]}. Instead, {INSTEAD.get(kind, 'fix the cause')}",
             kind.rule,
             [each for each, other in found if other is kind],
             review.judged.lapsed,

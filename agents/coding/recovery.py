@@ -16,7 +16,7 @@ from domain.text.redaction import Redact
 
 _SHOWN, _LONGEST = 20, 2_000  # places of each attempt, and characters of an answer
 _FILES, _DIFF, _AROUND = 5, 8_000, 12  # files that were damaged, characters of each, lines around what was taken away
-_INSTEAD = "mend the cause"
+_INSTEAD = "fix the cause"
 
 
 class DamagedFile(BaseModel):

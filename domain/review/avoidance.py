@@ -161,13 +161,13 @@ TITLES: dict[AvoidanceKind, str] = {
     AvoidanceKind.coverage_lost: "code lost its tests",
 }
 INSTEAD: dict[AvoidanceKind, str] = {
-    AvoidanceKind.failure_hidden: "mend the code until the test passes as it was",
-    AvoidanceKind.test_skipped: "mend what makes the test fail, or let the other tests run, too",
-    AvoidanceKind.failure_ignored: "mend what fails",
+    AvoidanceKind.failure_hidden: "fix the code until the test passes as it was",
+    AvoidanceKind.test_skipped: "fix what makes the test fail, or let the other tests run, too",
+    AvoidanceKind.failure_ignored: "fix what fails",
     AvoidanceKind.assertion_vacuous: "compare what the code answers",
     AvoidanceKind.test_detected: "hand in what differs, so that tests run the same code as users",
     AvoidanceKind.threshold_lowered: "bring back what was demanded",
-    AvoidanceKind.checker_disabled: "mend what the checker reports",
+    AvoidanceKind.checker_disabled: "fix what the checker reports",
     AvoidanceKind.coverage_lost: "bring back the tests of these lines, or add others that run them",
 }
 """What could be done instead, by kind; for the gate ``destructive``."""

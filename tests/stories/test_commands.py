@@ -503,7 +503,8 @@ async def test_status_cost_history_view_explain(story: Story) -> None:
     await story.settle()
     [answer] = story.answers(pull)
     for part in (
-        "**done**",
+        "**Changes requested: 1 finding to fix**",
+        "| Changes requested: 1 finding to fix |",
         "0 tokens",
         "budget of the review phase",
         "200.00 USD",

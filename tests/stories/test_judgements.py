@@ -266,7 +266,7 @@ async def test_who_decides_sees_the_places_their_past_and_what_else_could_be_don
     said = await scene.say(scene.bob, "/forge diff destructive")
     assert "+@pytest.mark.skip" in said
     assert "+@pytest.mark.skip" in await scene.say(scene.bob, f"/forge diff {name}")
-    assert "mend what makes the test fail" in await scene.say(scene.bob, "/forge suggest")
+    assert "fix what makes the test fail" in await scene.say(scene.bob, "/forge suggest")
     said = await scene.say(scene.bob, f"/forge history {name}")
     assert "found 1 place in this repository" in said
     await scene.say(scene.bob, f"/forge legitimate {name} it moved")
