@@ -49,8 +49,8 @@ def handle_run(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:
         return _handle_rerun(event, event.check_run, app_id, Trigger.rerequested)
     if event.action != "requested_action":
         return Ignored(reason="action_not_used")
-    if event.requested_action is None or event.requested_action.identifier != "review":
-        return Ignored(reason="unknown_button")
+    if event.requested_action is not None and event.requested_action.identifier != "review":
+        return Ignored(reason="unknown_button")  # which one it was GitHub may leave out, and these checks have one
     return _handle_rerun(event, event.check_run, app_id, Trigger.requested_action)
 
 
@@ -97,7 +97,9 @@ def _handle_deployment_button(event: _RunEvent, run_id: str, app_id: int) -> Any
         return Ignored(reason="check_of_another_app")
     if sender.is_app:
         return Ignored(reason="sent_by_an_app")
-    if event.requested_action is None or event.requested_action.identifier not in set(Wish):
+    if event.requested_action is None:
+        return Ignored(reason="incomplete_payload" if event.action == "requested_action" else "unknown_button")
+    if event.requested_action.identifier not in set(Wish):
         return Ignored(reason="unknown_button")
     wish = Wish(event.requested_action.identifier)
     return SteerDeployment(repository=event.to_ref(), run_id=run_id, wish=wish, sender=sender)

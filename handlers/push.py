@@ -37,17 +37,26 @@ class _PushEvent(View):
     after: Sha
     forced: bool = False
     repository: _Repository
-    sender: _Account
+    sender: _Account | None = None
+
+    @property
+    def by(self) -> Pusher:
+        if self.sender is None:
+            return Pusher.unknown
+        return Pusher.app if self.sender.type == "Bot" else Pusher.person
 
 
 class _Commit(View):
-    added: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    modified: tuple[str, ...] = ()
+    """What a commit changed; GitHub may leave each list out."""
+
+    added: tuple[str, ...] | None = None
+    removed: tuple[str, ...] | None = None
+    modified: tuple[str, ...] | None = None
 
     @property
-    def paths(self) -> frozenset[str]:
-        return frozenset((*self.added, *self.removed, *self.modified))
+    def may_change_file(self) -> bool:
+        lists = (self.added, self.removed, self.modified)
+        return any(each is None or PATH in each for each in lists)
 
 
 class _Event(RepositoryEvent):
@@ -62,7 +71,7 @@ class _Event(RepositoryEvent):
         """Whether the push may change the memory file. The commits of a forced push do not show what it removed."""
         if self.forced or len(self.commits) >= MOST_COMMITS:
             return True
-        return any(PATH in commit.paths for commit in self.commits)
+        return any(commit.may_change_file for commit in self.commits)
 
 
 def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
@@ -91,7 +100,7 @@ def read_push(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, P
     return event.repository.id, Push(
         after=event.after,
         before="" if is_new else event.before,
-        by_id=event.sender.id,
-        by=Pusher.app if event.sender.type == "Bot" else Pusher.person,
+        by_id=0 if event.sender is None else event.sender.id,
+        by=event.by,
         at=datetime.fromtimestamp(at, UTC) if isinstance(at, int) else received_at,
     )

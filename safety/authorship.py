@@ -155,7 +155,9 @@ def find_parts(
     :param trusted: Apps that nobody makes push what they like.
     """
     of_forge = {push.after for push in pushes if push.by is Pusher.forge}
-    known = [push for push in pushes if push.by is not Pusher.app or push.after not in of_forge]  # else it is Forge
+    told = {push.after for push in pushes if push.by is not Pusher.unknown}
+    better = {Pusher.app: of_forge, Pusher.unknown: told}  # heads of which is known whose push it was
+    known = [push for push in pushes if push.after not in better.get(push.by, ())]
     shas = {commit.sha for commit in commits}
     return _Attribution((*commits, *earlier.commits), known, fork, trusted, earlier).attribute(shas, shas)
 
@@ -200,13 +202,20 @@ class _Attribution:
         parts = list[Contribution]()
         for push in (push for push in found if push.at.replace(microsecond=0) == earliest):
             if (push.before, push.after) not in self._earlier.same or push.after not in of_head:
-                parts.append(_attribute_to_pusher(commit, push, self._trusted))
+                parts.append(self._attribute_to_pusher(commit, push))
             if push.before in self._earlier.gone:
                 parts.append(self._attribute_unknown(commit))
             parts += self._list_overwritten(push)
         doubts = [part.doubt for part in parts if part.doubt is not None]
         people = frozenset[int]().union(*(part.authors for part in parts))
         return Contribution(commit.sha, people, min(doubts, default=None, key=list(Doubt).index))
+
+    def _attribute_to_pusher(self, commit: Commit, push: Push) -> Contribution:
+        if push.by is Pusher.unknown:
+            return self._attribute_unknown(commit)
+        is_app = push.by is Pusher.app and push.by_id not in self._trusted
+        people = frozenset[int]() if is_app or not push.by_id else frozenset({push.by_id})
+        return Contribution(commit.sha, people, Doubt.app if is_app else None)
 
     def _attribute_unknown(self, commit: Commit) -> Contribution:
         owners = commit.accounts | frozenset(self._fork or ())
@@ -222,12 +231,6 @@ class _Attribution:
 
     def _subtract(self, head: str, other: str) -> set[str]:
         return _find_history(self._parents, head) - _find_history(self._parents, other)
-
-
-def _attribute_to_pusher(commit: Commit, push: Push, trusted: Collection[int]) -> Contribution:
-    is_app = push.by is Pusher.app and push.by_id not in trusted
-    people = frozenset[int]() if is_app or not push.by_id else frozenset({push.by_id})
-    return Contribution(commit.sha, people, Doubt.app if is_app else None)
 
 
 def _find_history(parents: Mapping[str, tuple[str, ...]], head: str) -> set[str]:

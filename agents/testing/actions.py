@@ -46,8 +46,8 @@ def wants_log(job: Job) -> bool:
 
 
 def find_failed_once(runs: Iterable[WorkflowRun]) -> tuple[WorkflowRun, ...]:
-    """The runs of a head that failed in their first attempt, so that nobody knows whether they fail again."""
-    return tuple(run for run in find_relevant_runs(runs) if run.conclusion in _BAD and run.attempt == 1)
+    """The runs of a head that failed in their first attempt, as far as known: nobody knows whether they fail again."""
+    return tuple(run for run in find_relevant_runs(runs) if run.conclusion in _BAD and run.attempt <= 1)
 
 
 def find_flaky_jobs(newest: Sequence[Job], every: Sequence[Job]) -> tuple[str, ...]:

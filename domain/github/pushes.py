@@ -15,6 +15,7 @@ class Pusher(StrEnum):
     person = "person"
     app = "app"  # nobody knows who made it do that
     forge = "forge"  # for the person named, or for nobody
+    unknown = "unknown"  # GitHub did not say
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Push:
     """A branch moved to a head.
 
     :param before: where the branch was, also if it was overwritten; empty for a new branch.
-    :param by_id: the account; of Forge's own pushes whoever asked for it, 0 if nobody did.
+    :param by_id: the account; of Forge's own pushes whoever asked for it, 0 if nobody did, or nobody knows.
     :param at: as GitHub says.
     """
 

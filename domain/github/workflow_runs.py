@@ -16,6 +16,7 @@ class WorkflowRun(BaseModel):
 
     :param name: of the workflow; its path where it has none.
     :param conclusion: None until it is completed.
+    :param attempt: from 1; 0 if GitHub does not say.
     :param event: what started it.
     :param url: for people.
     :param path: of the workflow's file.

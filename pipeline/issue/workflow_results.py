@@ -85,6 +85,8 @@ class WorkflowResults:
 
     async def _find_refusal(self, failed: WorkflowRun) -> str | None:
         """Ask GitHub once to run it again; None if that begins, else why not."""
+        if not failed.attempt:
+            return "GitHub does not say how often it ran"
         try:
             in_vain = await self._was_asked_in_vain(failed)
         except (Forbidden, NotFound, Unprocessable) as refused:

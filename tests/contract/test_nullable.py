@@ -1,6 +1,6 @@
 """What GitHub's published description says may be null is read, in events one at a time, in answers all at once.
 
-A person who deleted the account leaves null, and so do a deleted fork, an App that is gone and a text nobody wrote.
+So is an answer without anything that may be left out. A person who deleted the account leaves null, and so do a deleted fork, an App that is gone and a text nobody wrote.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -12,7 +12,7 @@ from domain.commands import AnyCommand, Ignored
 from handlers import translate
 from tests.contract.stage import Stage
 from tests.unit.handlers.examples import APP_ID, EXAMPLES
-from tests.world.optional import load_nullable
+from tests.world.optional import load_nullable, load_optional
 
 Path = tuple[str, ...]
 EVENTS = sorted(set(EXAMPLES) & set(load_nullable()["events"]))
@@ -80,11 +80,29 @@ READS: Mapping[str, Callable[[Stage], Awaitable[object]]] = {
     "roles": lambda stage: stage.host.accounts_with(stage.repository, "write"),
     "role": lambda stage: stage.host.permission(stage.repository, "ann", stage.ann.account.id),
     "traits": lambda stage: stage.host.traits(stage.repository),
+    "default branch": lambda stage: stage.host.default_branch(stage.repository),
+    "protected branches": lambda stage: stage.host.list_protected_branches(stage.repository),
+    "pull request of a branch": lambda stage: stage.host.find_pull_request(stage.repository, "topic"),
+    "pull requests of a commit": lambda stage: stage.host.find_merged_pull(stage.repository, stage.head),
+    "issues of Forge's own": lambda stage: stage.host.find_own_issue(stage.repository, "marker", stage.clock.now()),
+    "workflow runs": lambda stage: stage.host.workflow_runs(stage.repository, stage.head),
+    "a file": lambda stage: stage.host.file_content(stage.repository, "a.py"),
+    "a folder that is no file": lambda stage: stage.host.file_content(stage.repository, "none.py"),
+    "deployments": lambda stage: stage.host.find_deployment(stage.repository, stage.head, "staging", "key"),
+    "the App's address": lambda stage: stage.host.hook(),
+    "deliveries": lambda stage: stage.host.deliveries.attempts(None),
+    "installations": lambda stage: stage.host.list_installations(),
+    "installation": lambda stage: stage.host.installation_permissions(stage.installation.id),
+    "state of an installation": lambda stage: stage.host.installation_state(stage.installation.id),
+    "repositories": lambda stage: stage.host.repository_ids(stage.installation.id),
+    "permissions of the App": lambda stage: stage.host.examine_app({"checks": "write"}),
+    "threads": lambda stage: stage.host.review_threads(stage.repository, 1),
 }
 
 
+@pytest.mark.parametrize("missing", ["null", "left out"])
 @pytest.mark.parametrize("what", READS)
-async def test_an_answer_is_read_where_all_that_may_be_null_is_null(stage: Stage, what: str) -> None:
+async def test_an_answer_is_read_where_all_that_may_be_missing_is(stage: Stage, what: str, missing: str) -> None:
     sim, shelf = stage.sim, stage.shelf
     sim.report_check(shelf, stage.head, "build", "success")
     sim.report_status(shelf, stage.head, "ci/old", "pending")
@@ -92,5 +110,8 @@ async def test_an_answer_is_read_where_all_that_may_be_null_is_null(stage: Stage
     await stage.ann.comment(issue, "Since Monday")
     await stage.ann.comment(stage.pull, "Since Tuesday")
     await stage.ann.comment_on_line(stage.pull, "a.py", 3, "Why?")
-    sim.leave_out({"answers": load_nullable()["answers"], "events": {}})
+    ran = sim.run_workflow(shelf, stage.head, "CI", {"test": (None, "")})
+    sim.advance_workflow(ran, {"test": ("failure", "1 failed")})
+    left = load_nullable() if missing == "null" else load_optional(frozenset({"body"}))  # by which Forge knows its own
+    sim.leave_out({"answers": left["answers"], "events": {}})
     await READS[what](stage)

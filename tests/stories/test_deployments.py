@@ -78,6 +78,7 @@ async def test_what_answers_no_more_goes_back_before_the_time_is_over(story: Sto
     assert "It answered with status 503" in scene.end()
 
 
+@pytest.mark.tells("requested_action")  # which button
 async def test_a_person_decides_what_is_only_worse(story: Story, service: ToyService) -> None:
     scene, _, after = await deploy(story, service)
     service.latencies[after] = 400.0

@@ -124,6 +124,7 @@ async def test_people_hold_it_let_it_go_on_and_take_it_back(story: Story, servic
     story.pass_over(scene.pull)
 
 
+@pytest.mark.tells("requested_action")  # which button
 async def test_what_is_deployed_goes_back_by_a_button(story: Story, service: ToyService) -> None:
     scene = await open_deployments(story, service)
     before = await scene.was_deployed()

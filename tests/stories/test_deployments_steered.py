@@ -7,6 +7,7 @@ from tests.stories.driver import Story
 from tests.world.deployments import open_deployments
 from tests.world.toy_service import ToyService
 
+pytestmark = pytest.mark.tells("requested_action")  # which button
 sqlite = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
 
 

@@ -126,6 +126,7 @@ async def test_a_merge_queue_while_it_is_reviewed_again(story: Story) -> None:
 
 
 @pytest.mark.skipif(bool(LAG), reason="it holds the verdict back until the comment is known, which comes after it")
+@pytest.mark.tells("sender")  # who resolved a thread
 async def test_a_dismissal_while_the_verdict_is_written(story: Story) -> None:
     """A finding that is dismissed while its run ends does not block."""
     repository, alice = story.repository({"app.py": APP})

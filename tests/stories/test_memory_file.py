@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import pytest
 from inline_snapshot import snapshot
 
 from domain.memories.memory_file import PATH
@@ -104,6 +105,7 @@ async def test_a_broken_file_on_the_default_branch_is_said_in_each_review(story:
     assert await _list_memories(story, repository) == ["Start the database with `make db`."]
 
 
+@pytest.mark.tells("added", "removed", "modified")  # which files a push changed
 async def test_other_pushes_ask_nothing(story: Story) -> None:
     repository, alice = story.repository({"app.py": "print()\n"})
     await alice.push(repository, "main", {"app.py": "print(2)\n"})

@@ -35,6 +35,7 @@ LEARNED: dict[str, JsonValue] = {
     "tags": ["shop/cart.py", "ruff/F821"],
     "event": 1,
 }
+pytestmark = pytest.mark.tells("author_association")  # who belongs to the repository; of others nothing is learned
 OVER = "A run on an issue. It is over."
 UNSURE = "def receipt():\n    return _translated('Sum')\n"
 

@@ -16,6 +16,7 @@ BROKEN = "def main():\n    return missing\n"
 
 
 _ABOUT_WHAT_MAY_BE_MISSING = {
+    "check_run requested_action": "review_checked_head",  # which button
     "installation created": "repositories_not_told",  # which repositories
     "issues labeled": "incomplete_payload",  # which label
     "pull_request labeled": "incomplete_payload",

@@ -3,6 +3,7 @@
 import os
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import func, select, text
 
 from agents.llm.scripted import ScriptedModel
@@ -85,6 +86,7 @@ async def test_code_and_prompts_go_first_and_the_audit_later(story_with_model: S
     assert len(story_with_model.comments(pull)) == 1
 
 
+@pytest.mark.tells("repositories")  # which ones Forge was installed for
 async def test_an_uninstalled_app_keeps_no_code_and_no_words(story_with_model: Story, model: ScriptedModel) -> None:
     repository, pull = await _open_reviewed(story_with_model, model)
     del pull

@@ -8,6 +8,7 @@ from simulator.state import CheckRun, Repository
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.issues import SHOP
+from tests.world.optional import load_optional
 from tests.world.replies import first_lines
 from tests.world.verification import ACTIONS, get_outcome, propose_diffs
 
@@ -17,6 +18,7 @@ def get_check(story: Story, repository: Repository, sha: str) -> CheckRun:
     return story.github.check_runs(repository, sha, "Forge / test")[-1]
 
 
+@pytest.mark.tells("run_attempt")
 async def test_a_job_that_passes_once_more_is_flaky(story_with_model: Story, model: ScriptedModel) -> None:
     """Only what failed runs again, and the change is not sent back."""
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **ACTIONS)
@@ -61,6 +63,7 @@ async def test_where_github_does_not_run_it_again_that_is_said(
     )
 
 
+@pytest.mark.tells("run_attempt")
 async def test_what_a_person_ran_again_is_not_run_a_third_time(story_with_model: Story, model: ScriptedModel) -> None:
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **ACTIONS)
     ran = story_with_model.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": (None, "")})
@@ -82,3 +85,18 @@ async def test_a_paused_forge_runs_nothing_again(story_with_model: Story, model:
     await story_with_model.settle()
     assert (ran.run_attempt, ran.status) == (1, "completed")
     assert "paused" in story_with_model.answers(pull)[-1].body
+
+
+async def test_where_github_does_not_say_how_often_it_ran_the_failure_counts(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """Else it would be run again for ever."""
+    asked, pull = await propose_diffs(story_with_model, model, DIFF, **ACTIONS)
+    story_with_model.github.leave_out(load_optional(frozenset({"label", "body"})))
+    ran = story_with_model.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": ("failure", "")})
+    await story_with_model.settle()
+    assert (ran.run_attempt, ran.status) == (1, "completed")
+    check = get_check(story_with_model, asked.repository, pull.head_sha)
+    assert check.conclusion == "failure"
+    assert "GitHub does not say how often it ran" in (check.summary or "")
+    story_with_model.pass_over(asked.issue)

@@ -13,6 +13,7 @@ from tests.world.model_findings import LINE, edit_lines, open_reviewed, write_fi
 from tests.world.replies import first_lines
 from tests.world.verification import get_outcome
 
+pytestmark = pytest.mark.tells("ruleset_id", "protection")  # whom a rule binds; which checks a branch requires
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
 WRONG = "    return sum(prices) / len(prices)"
 TWO_PLACES = write_fix(

@@ -10,7 +10,7 @@ from domain.text.redaction import redact_outgoing
 
 
 class _LabelShown(BaseModel):
-    name: str | None
+    name: str | None = None
 
 
 class _AuthoredText(BaseModel):

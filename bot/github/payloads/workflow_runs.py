@@ -13,7 +13,7 @@ class RunShown(BaseModel):
     event: str
     status: str | None
     conclusion: str | None
-    run_attempt: int = 1
+    run_attempt: int = 0  # where GitHub leaves it out
     html_url: str
     display_title: str | None = None
 

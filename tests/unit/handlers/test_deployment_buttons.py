@@ -46,7 +46,7 @@ def test_a_button_asks_for_what_it_says(wish: Wish) -> None:
         ("approve", {}, "unknown_button"),
         ("", {}, "unknown_button"),
         ("Hold", {}, "unknown_button"),
-        (None, {}, "unknown_button"),
+        (None, {}, "incomplete_payload"),
         (None, {"action": "rerequested"}, "unknown_button"),
         ("hold", {"action": "completed"}, "action_not_used"),
     ],

@@ -11,6 +11,7 @@ from handlers.push import MOST_COMMITS
 from tests.unit.handlers.payloads import ANN
 
 OTHER: dict[str, Any] = {"added": ["a.py"], "removed": [], "modified": [f"docs/{PATH}"]}
+UNTOLD: dict[str, Any] = {"id": "1"}
 
 
 def _push(ref: str = "refs/heads/main", **more: Any) -> Any:
@@ -27,7 +28,7 @@ def test_a_commit_that_names_the_file(how: str) -> None:
     assert (command.repository.full_name, command.repository.installation_id) == ("acme/app", 7)
 
 
-@pytest.mark.parametrize("more", [{"forced": True}, {"commits": [OTHER] * MOST_COMMITS}])
+@pytest.mark.parametrize("more", [{"forced": True}, {"commits": [OTHER] * MOST_COMMITS}, {"commits": [UNTOLD]}])
 def test_a_push_that_does_not_name_all_it_changed(more: dict[str, Any]) -> None:
     assert isinstance(_push(**more), ReadMemoryFile)
 

@@ -147,7 +147,9 @@ def test_the_button_of_a_check_that_is_ours() -> None:
     command = translate("check_run", pressed, APP_ID)
     assert isinstance(command, ReviewCheckedHead)
     assert command.trigger is Trigger.requested_action
-    assert translate("check_run", {**pressed, "requested_action": None}, APP_ID) == Ignored(reason="unknown_button")
+    assert translate("check_run", {**pressed, "requested_action": None}, APP_ID) == command  # GitHub left it out
+    other = {**pressed, "requested_action": {"identifier": "other"}}
+    assert translate("check_run", other, APP_ID) == Ignored(reason="unknown_button")
 
 
 def test_lost_repositories() -> None:

@@ -75,6 +75,19 @@ def test_what_nobody_pushed_as_far_as_known() -> None:
     assert (_writers(of_fork), of_fork.doubt) == ({BOB, MIA, CAROL}, None)
 
 
+def test_a_push_of_which_github_did_not_say_whose_it_was_is_in_doubt_until_it_does() -> None:
+    """What it overwrote keeps its writers all the same."""
+    unsaid = _push("c", 0, "", 1, Pusher.unknown)
+    assert _write([unsaid]).doubt is Doubt.unknown
+    told = _write([unsaid, _push("c", MIA, "", 1)])
+    assert (told.doubt, _writers(told)) == (None, {BOB, MIA})
+    assert _write([unsaid, _push("c", 0, "", 1, Pusher.forge)]).doubt is None
+    earlier = EarlierHeads((Commit("old", ("base",)),))
+    pushes = [_push("old", MIA), _push("a", 0, "old", 1, Pusher.unknown)]
+    wrote = Authorship(BOB, tuple(_line("a")), find_parts(_line("a"), pushes, earlier=earlier))
+    assert (wrote.doubt, _writers(wrote)) == (Doubt.unknown, {BOB, MIA})
+
+
 def test_what_forge_pushed_is_that_of_who_asked_for_it() -> None:
     by_app = _push("c", 99, "b", 1, Pusher.app)
     before = _push("b", BOB)
