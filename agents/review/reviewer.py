@@ -87,7 +87,7 @@ async def check(
         touched=tuple(_apply_path_filter(each, configuration) for each in change.touched),
         read_by=dict(checked.read_by),
         if_unread=_resolve_if_unread(configuration, owned),
-        claim_terms=avoided.claim_terms,
+        takes_claims=avoided.takes_claims,
     )
 
 
