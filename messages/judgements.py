@@ -86,21 +86,13 @@ def ask_for_justification(verb: str, finding: Finding | None) -> str:
     return f"Nothing was decided: this is kept with your reason. Write `/forge {verb} {name} why`."
 
 
-def confirm_legitimate(found: Sequence[Finding], words: str, *, is_kept: bool) -> str:
-    """The receipt for a false alarm.
-
-    :param is_kept: whether the code could be kept.
-    """
+def confirm_legitimate(found: Sequence[Finding], words: str) -> str:
+    """The receipt for a false alarm."""
     one = len(found) == 1
-    code = (
-        "Later versions of the detector are tried against this code."
-        if is_kept
-        else "The code could not be kept to try later versions of the detector against it, as it is large or gone."
-    )
     return (
         f"{_names(found)} {'is' if one else 'are'} kept as {'a false alarm' if one else 'false alarms'}, with your "
         f"reason: {escape(words, 300)}. {'It counts' if one else 'They count'} no more in this pull request, and what "
-        f"found {'it' if one else 'them'} is believed less in this repository for 90 days. {code} {_undo(found)}"
+        f"found {'it' if one else 'them'} is believed less in this repository for 90 days. {_undo(found)}"
     )
 
 

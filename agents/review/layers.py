@@ -5,7 +5,6 @@ from pydantic import BaseModel, ConfigDict
 from agents.llm.models import NOT_SET_UP, Unusable
 from domain.config.configuration import Configuration
 from domain.config.review import ReadMode
-from domain.review.avoidance import ClaimTerms
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Finding, Layer
 from domain.review.review import IfUnread, IssueAnswer, LayerReport, Risk, RiskLevel
@@ -18,7 +17,7 @@ class CheckedChange(BaseModel):
 
     :param touched: every changed file; a file that the repository excludes counts as one that cannot run.
     :param read_by: path at head → the linters of its language that read it.
-    :param claim_terms: what a model's claims of a hidden failure count for.
+    :param takes_claims: whether a model may say that a failure is hidden.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -39,7 +38,7 @@ class CheckedChange(BaseModel):
     read_by: dict[str, tuple[str, ...]] = {}
     behaviour: tuple[str, ...] = ()  # the source among its paths that may change what the program does
     if_unread: IfUnread = IfUnread.neutral
-    claim_terms: ClaimTerms = ClaimTerms()
+    takes_claims: bool = True
     only_for: str = ""  # see domain.review.review.Review
     is_shared: bool = False  # likewise
 

@@ -90,7 +90,7 @@ async def check(
         behaviour=tuple(each.path for each in touched if each.may_run and impacts[each.path] is Impact.behaviour),
         read_by=dict(checked.read_by),
         if_unread=_resolve_if_unread(configuration, owned),
-        claim_terms=avoided.claim_terms,
+        takes_claims=avoided.takes_claims,
     )
 
 

@@ -15,8 +15,7 @@ from domain.review.avoidance import MEMORY_DAYS, DetectorRecord
 from domain.review.judgements import Whitelisting
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
-from memory.findings import detectors, false_alarms, whitelists
-from memory.findings.false_alarms import FalseAlarmCount
+from memory.findings import detectors, whitelists
 
 
 async def show(settings: Installation, repository: str | None, *, as_json: bool) -> None:
@@ -33,14 +32,13 @@ async def show(settings: Installation, repository: str | None, *, as_json: bool)
         if repository is not None:
             ids = await lookup.find_repositories(database, repository)
         records = await detectors.load_records(database, ids[0] if ids else None, since)
-        kept = {each.rule: each for each in await false_alarms.count(database)}
         for each in ids:
             listed += [one for one in await whitelists.list_all(database, each) if one.find_lapse(now) is None]
     with output() as console:
         if as_json:
-            console.file.write(json.dumps(to_json(records, kept, listed), indent=2) + "\n")
+            console.file.write(json.dumps(to_json(records, listed), indent=2) + "\n")
             return
-        console.print(_table(records, kept))
+        console.print(_table(records))
         console.print(
             f"{MEMORY_DAYS} days. A detector is wrong too often where more than a tenth is dismissed (of 20)."
         )
@@ -48,9 +46,7 @@ async def show(settings: Installation, repository: str | None, *, as_json: bool)
             console.print(_describe(one), markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
-def to_json(
-    records: Mapping[str, DetectorRecord], kept: Mapping[str, FalseAlarmCount], listed: Sequence[Whitelisting]
-) -> dict[str, object]:
+def to_json(records: Mapping[str, DetectorRecord], listed: Sequence[Whitelisting]) -> dict[str, object]:
     """The same for programs."""
     return {
         "detectors": [
@@ -60,8 +56,6 @@ def to_json(
                 "dismissed": record.dismissed,
                 "confirmed": record.confirmed,
                 "unreliable": record.is_unreliable,
-                "false_alarms_kept": kept[rule].kept if rule in kept else 0,
-                "false_alarms_still_raised": kept[rule].still_found if rule in kept else 0,
             }
             for rule, record in sorted(records.items())
         ],
@@ -69,13 +63,12 @@ def to_json(
     }
 
 
-def _table(records: Mapping[str, DetectorRecord], kept: Mapping[str, FalseAlarmCount]) -> Table:
-    names = ("found", "dismissed", "confirmed", "kept", "raised")
+def _table(records: Mapping[str, DetectorRecord]) -> Table:
+    names = ("found", "dismissed", "confirmed")
     right = [Column(name, justify="right", no_wrap=True) for name in names]
     table = Table(Column("detector", no_wrap=True), *right, Column("wrong", no_wrap=True), box=None)
     for rule, record in sorted(records.items()):
-        examples = kept.get(rule, FalseAlarmCount(rule, 0, 0))
-        numbers = (record.found, record.dismissed, record.confirmed, examples.kept, examples.still_found)
+        numbers = (record.found, record.dismissed, record.confirmed)
         table.add_row(rule, *map(str, numbers), "too often" if record.is_unreliable else "")
     return table
 

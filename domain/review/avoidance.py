@@ -59,21 +59,6 @@ _FORMER = {
 }
 
 
-class ClaimTerms(BaseModel):
-    """What a model's claims of a hidden failure count for in a pull request.
-
-    :param is_wanted: False: the repository switched them off.
-    :param blocks: what is certain has to be mended, as in Forge's own pull requests; else people are asked.
-    :param reliability: how far they are believed here; see :class:`DetectorRecord`.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    is_wanted: bool = True
-    blocks: bool = False
-    reliability: float = 1.0
-
-
 class Avoidance(BaseModel):
     """One place where a change gives up in disguise, or seems to.
 
@@ -184,8 +169,7 @@ _VERSIONS: Mapping[AvoidanceKind, int] = {
 def find_version(rule: str) -> int:
     """The version of the detector behind a rule; it rises when what the detector finds changes.
 
-    Whitelists of another version do not hold, and false alarms are tried again. 0: there is
-    no such detector.
+    Whitelists of another version do not hold. 0: there is no such detector.
     """
     return next((version for kind, version in _VERSIONS.items() if kind.rule == rule), 0)
 

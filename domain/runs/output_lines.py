@@ -78,6 +78,8 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
 _PLURAL = re.compile(r"s\b")
 _IS_FINDING = re.compile(r"\s*[\w./\\@+-]{1,300}[:(]\d+(?:[:,]\s?\d+)?\)?:?\s+\S")
 _NAMES_A_PLACE = re.compile(r"[:(]\d+")
+_ARROW = re.compile(r"\s*(?:-->|╭─\[|┌─)\s*(?P<place>[^\s\]]+:\d+)")  # as rustc and ruff point below what they say
+_BELOW_FILE = re.compile(r"\s+\d+:\d+\s+\S")  # as eslint lists what it found in a file
 _HEADLINE = re.compile(
     r"[^\w\s]{0,4}\s?(?:\w{1,30}[ :]\s?)?(?:fatal|error|fail|panic|exception|traceback)"
     r"|.*\b(?:undefined (?:reference|symbol)|unresolved external|multiple definition|duplicate symbol|cannot find -l)",
@@ -103,9 +105,23 @@ def count_lines(output: str, *, is_check: bool) -> dict[str, int] | None:
 
 
 def _choose_mistakes(lines: Sequence[str]) -> list[str]:
-    placed = [line for line in lines if _NAMES_A_PLACE.search(line)]
+    placed = list(_list_placed(lines))
     headlines = (line for line in lines if not _NAMES_A_PLACE.search(line) and _HEADLINE.match(line))
     return [*placed, *(part for line in headlines for part in line.split("; "))]
+
+
+def _list_placed(lines: Sequence[str]) -> Iterator[str]:
+    """The lines that name a place; with their file and their text, where these stand on lines of their own."""
+    file = before = ""
+    for line in lines:
+        if arrow := _ARROW.match(line):
+            yield f"{arrow['place']}: {before}"
+        elif _BELOW_FILE.match(line):
+            yield f"{file}:{line.strip()}"
+        elif _NAMES_A_PLACE.search(line):
+            yield line
+        file = line if " " not in line else file
+        before = line.strip()
 
 
 def _may_tell_failure(line: str) -> bool:

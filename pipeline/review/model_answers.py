@@ -73,7 +73,7 @@ def assess_answers(
         finding
         for question, answer in pairs
         for finding in extract_findings(answer, question, change, versions, found, redact=redact_outgoing)
-        if checked.claim_terms.is_wanted or not finding.rule.startswith(RULE)
+        if checked.takes_claims or not finding.rule.startswith(RULE)
     ]
     lines = {path: (version.head or b"").decode(errors="replace").split("\n") for path, version in versions.items()}
     candidates = tuple(

@@ -8,7 +8,7 @@ from domain.github.pull_requests import PullRequest
 from domain.review.findings import Finding
 from domain.review.judgements import FindingJudgement, JudgementKind
 from domain.runs.run import RepositoryRef, RunState
-from memory.findings import dismissals, false_alarms, findings, judgements, whitelists
+from memory.findings import dismissals, findings, judgements, whitelists
 from memory.runs import checkpoints, runs
 from messages import commands as command_texts
 from messages import judgements as texts
@@ -17,7 +17,6 @@ from pipeline.context import Services
 from pipeline.gates.actor import CommandActor
 from pipeline.verdicts import threads, update
 from pipeline.verdicts.dismissal import dismiss
-from pipeline.verdicts.false_alarm import keep_false_alarm
 from safety.avoidance_gates import list_mattering, may_overrule
 
 
@@ -44,16 +43,14 @@ class Judging:
             said = await self._build(kind, each)
             await judgements.add(database, self.repository, said, make_cause(self.guid, kind, each))
 
-    async def count_as_false_alarm(self) -> bool:
-        """Dismiss the findings, and keep their code; whether all of it could be kept."""
+    async def count_as_false_alarm(self) -> None:
+        """Dismiss the findings, and keep who said why."""
         services, where = self.services, (self.repository, self.pull_request.number)
         await self.keep(JudgementKind.legitimate)
-        kept = [await keep_false_alarm(services, self.repository, self.pull_request, each) for each in self.found]
         cause = f"{self.guid} dismiss {self.found[0].id}"
         await dismiss(services, *where, tuple(self.found), self.actor.sender, self.words, cause)
         for each in self.found:
             await threads.resolve(services, *where, each)
-        return all(kept)
 
     async def matters(self) -> bool:
         """Whether all of the findings block, or people are asked about them."""
@@ -105,7 +102,6 @@ async def take_back(
     is_undone |= await judgements.undo(database, *here, finding.fingerprint, now)
     is_undone |= await whitelists.end_covering(database, repository, finding, now)
     await whitelists.undo(database, repository, number, finding.fingerprint, now)
-    await false_alarms.forget(database, *here, finding.fingerprint)
     await update.update_verdict(services, repository, number, cause)
     return texts.confirm_taking_back(finding) if is_undone else command_texts.not_dismissed(finding)
 

@@ -19,7 +19,6 @@ from pipeline.durable.journal import WAKE
 from pipeline.durable.queues import enqueue_resume
 from pipeline.learning.consolidation import ConsolidationSweep
 from pipeline.learning.reflection_queue import ReflectionSweep
-from pipeline.maintenance.detectors import DetectorSweep
 from pipeline.maintenance.notices.sweep import NoticeSweep
 from pipeline.maintenance.retention import Retention
 from pipeline.worker import recovery
@@ -42,7 +41,6 @@ class Sweeps:
         self._lease = lease
         self._executor_id = lease.holder.executor_id
         self._retention = Retention(services)
-        self._detectors = DetectorSweep(services)
         self._reflections = ReflectionSweep(services)
         self._consolidations = ConsolidationSweep(services)
         self._notices = NoticeSweep(services)
@@ -60,7 +58,6 @@ class Sweeps:
             self._adopt_work,
             self._requeue_idle,
             self._retention.sweep,
-            self._detectors.sweep,
             self._reflections.enqueue_reflections,
             self._consolidations.enqueue_consolidations,
         )

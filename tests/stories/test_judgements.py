@@ -5,14 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
-from sqlalchemy import update
 
-from memory.db.tables.findings import FalseAlarmRow
-from memory.findings import false_alarms, judgements, whitelists
-from memory.findings.false_alarms import FalseAlarm
+from memory.findings import judgements, whitelists
 from memory.gates import gates
 from memory.reports.metrics import load_weekly
-from pipeline.maintenance.detectors import DetectorSweep
 from simulator import User
 from simulator.state import CheckRun, PullRequest, Repository
 from tests.stories.driver import Story
@@ -112,7 +108,6 @@ async def test_a_false_alarm_counts_no_more_and_is_kept(story: Story) -> None:
     )
     assert (kept.kind, kept.by_login, kept.role) == ("legitimate", "bob", "write")
     assert kept.head_sha == scene.pull.head_sha
-    assert [(each.kept, each.still_found) for each in await false_alarms.count(database)] == [(1, 1)]
     assert "is not dismissed" not in await scene.say(scene.carol, f"/forge undismiss {name}")
     assert scene.gates == ["destructive"]
     story.pass_over(scene.pull)
@@ -301,22 +296,6 @@ async def test_a_detector_that_was_often_wrong_here_asks_whether_it_is(story: St
     assert fourth.gates == ["destructive"]
     for each in (scene, second, third, fourth):
         story.pass_over(each.pull)
-
-
-async def test_false_alarms_are_tried_again_with_a_new_version_of_their_detector(story: Story) -> None:
-    """One that it still raises, and one whose code it would not find anything in."""
-    scene = await _begin(story)
-    await scene.say(scene.bob, f"/forge legitimate {scene.finding} it moved")
-    database = story.forge.services.database
-    same = FalseAlarm("", "avoidance/test-skipped", "tests/test_a.py", "tests/test_a.py", b"a = 1\n", b"a = 2\n")
-    await false_alarms.keep(database, scene.repository.id, 9, "other", same, story.clock.now())
-    assert await false_alarms.list_untried(database, 9) == []
-    async with database.transaction() as session:
-        await session.execute(update(FalseAlarmRow).values(tried=0))
-    await DetectorSweep(story.forge.services).sweep()
-    assert await false_alarms.list_untried(database, 9) == []
-    assert [(each.kept, each.still_found) for each in await false_alarms.count(database)] == [(2, 1)]
-    story.pass_over(scene.pull)
 
 
 async def test_what_people_decided_is_counted(story: Story) -> None:

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import func, select
 
 from domain.review.judgements import JudgementKind
-from memory.db.tables.findings import DismissalRow, FalseAlarmRow, JudgementRow, WhitelistRow
+from memory.db.tables.findings import DismissalRow, JudgementRow, WhitelistRow
 from memory.gates import gates
 from tests.chaos.driver import Point, stage
 
@@ -64,7 +64,6 @@ async def test_a_judgement_is_kept_once(words: str, disputed: bool, moment: str,
             assert [*kept] == kinds
             for table, count in (
                 (DismissalRow, not is_right),
-                (FalseAlarmRow, not is_right),
                 (WhitelistRow, words.startswith("whitelist")),
             ):
                 assert await session.scalar(select(func.count()).select_from(table)) == count

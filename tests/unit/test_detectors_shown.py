@@ -16,8 +16,7 @@ from domain.review.judgements import WhitelistScope
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.db.tables.findings import DismissalRow, FindingRow
-from memory.findings import false_alarms, whitelists
-from memory.findings.false_alarms import FalseAlarm
+from memory.findings import whitelists
 from tests.rows import run_row, settings
 
 NOW = SystemClock().now()
@@ -83,8 +82,6 @@ async def url(url: str) -> str:
         session.add(run_row("R"))
         session.add_all(map(_row, [*removed, *skipped]))
         session.add_all(map(_dismiss, [*removed[:3], *skipped[:2]]))
-    alarm = FalseAlarm("", RULES[0], "tests/test_a.py", "tests/test_a.py", b"", None)
-    await false_alarms.keep(database, 10, 1, removed[0].fingerprint, alarm, NOW)
     bob = Sender(id=1, login="bob")
     await whitelists.add(database, SHOP, 1, removed[0], WhitelistScope.file, bob, "it moved", "cause", NOW)
     await database.close()
@@ -94,7 +91,7 @@ async def url(url: str) -> str:
 async def test_it_is_printed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     await shown.show(settings(url), "octo-org/shop", as_json=False)
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    assert lines[1:3] == ["avoidance/failure-hidden 20 3 0 1 1 too often", "avoidance/test-skipped 20 2 0 0 0"]
+    assert lines[1:3] == ["avoidance/failure-hidden 20 3 0 too often", "avoidance/test-skipped 20 2 0"]
     until = f"{NOW + timedelta(days=90):%Y-%m-%d}"
     assert lines[-1] == f"avoidance/failure-hidden may pass in tests/test_a.py until {until}, by bob: it moved"
     await shown.show(settings(url), None, as_json=True)

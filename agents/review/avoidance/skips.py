@@ -88,11 +88,6 @@ class NamedTest:
     skip: str = ""
 
 
-def reads_tests(path: str) -> bool:
-    """Whether tests of such a file are known."""
-    return PurePosixPath(path).suffix in _BY_SUFFIX
-
-
 def list_tests(path: str, text: str) -> list[NamedTest]:
     """The tests of a file; functions of a test file that are none count as some that run."""
     syntax = _BY_SUFFIX.get(PurePosixPath(path).suffix)

@@ -17,7 +17,6 @@ from domain.review.avoidance import (
     LEGITIMATE,
     Avoidance,
     AvoidanceKind,
-    ClaimTerms,
     DetectorRecord,
     apply_records,
 )
@@ -44,14 +43,9 @@ class AvoidanceCheck:
     records: Mapping[str, DetectorRecord] = field(default_factory=dict[str, DetectorRecord])
 
     @property
-    def claim_terms(self) -> ClaimTerms:
-        """What a model's claims count for; of Forge's own changes all of them do."""
-        kind = AvoidanceKind.failure_hidden
-        if self.owned:
-            return ClaimTerms(blocks=True)
-        record = self.records.get(kind.rule)
-        is_wanted = self.settings.of(kind) is not AvoidanceReaction.off
-        return ClaimTerms(is_wanted=is_wanted, reliability=1.0 if record is None else record.reliability)
+    def takes_claims(self) -> bool:
+        """Whether a model may say that a failure is hidden; of Forge's own changes it always may."""
+        return self.owned or self.settings.of(AvoidanceKind.failure_hidden) is not AvoidanceReaction.off
 
 
 async def check(

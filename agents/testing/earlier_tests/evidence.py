@@ -81,6 +81,7 @@ class Collector:
         texts = await self._reader.read(sides.old, doubtful)
         self._versions = await self._reader.find_versions(texts)
         await self._load_in_parts(texts, gone)
+        await self._load_with_new_helpers()
         await self._tester.tell("Running earlier tests on the code they were written for")
         once, twice = await self._runner.repeat(sides.old, doubtful, sides.runners, 2)
         self.not_run += [_ON_BASE.format(why) for why in once.not_run]
@@ -119,6 +120,19 @@ class Collector:
             ran = await self._runner.run(self._tree, list(self._loading), self._sides.runners)
             self._loading = dict(ran.loading)
             self._cases.update(ran.cases)
+
+    async def _load_with_new_helpers(self) -> None:
+        """Run files that cannot be loaded on what tests share at head; of these runs only what passes counts."""
+        sides, paths = self._sides, list(self._loading)
+        overlay = {path: entry for path, entry in sides.overlay.items() if path in self._loading}
+        if not paths or overlay.keys() == sides.overlay.keys():
+            return
+        tree = await write_tree(self._tester.mirror.git, sides.new, overlay)
+        ran = await self._runner.run(tree, paths, sides.runners)
+        passed = {name: ran.cases[name] for name in list_passed(ran)}
+        self._cases.update(passed)
+        loaded = {case.path for case in passed.values()}
+        self._loading = {path: output for path, output in self._loading.items() if path not in loaded}
 
     def _edit(self, path: str, text: str, gone: GoneNames) -> str:
         """A file without what needs names that are gone; unchanged where none are seen to be."""
@@ -252,7 +266,10 @@ def _place(
 
 
 def _find_last_line(output: str) -> str:
-    return next((line.strip() for line in reversed(output.split("\n")) if line.strip()), "")[:200]
+    """The last line that is no frame, such as pytest draws around its sum."""
+    return next((line.strip() for line in reversed(output.split("\n")) if line.strip(" =-\t") and line[0] != "="), "")[
+        :200
+    ]
 
 
 def _is_whole(name: str, missing: Iterable[str]) -> bool:

@@ -113,7 +113,7 @@ class WhitelistRow(_AboutFinding, TableRow):
 
 
 class FalseAlarmRow(_AboutFinding, TableRow):
-    """The two versions of a file in which a detector was wrong; what it finds in them is tried again."""
+    """The two versions of a file in which a detector was wrong, as earlier versions kept them; only deleted."""
 
     __tablename__ = "false_alarms"
     __table_args__ = (UniqueConstraint("repository_id", "number", "fingerprint", name="one_false_alarm_per_finding"),)

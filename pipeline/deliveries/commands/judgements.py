@@ -190,8 +190,8 @@ async def _answer_gate(context: CommandContext, gate: Gate, answer: GateAnswer) 
 
 
 async def _confirm_false_alarm(case: Judging) -> str:
-    is_kept = await case.count_as_false_alarm()
-    return texts.confirm_legitimate(case.found, case.words, is_kept=is_kept) + await _hint(case)
+    await case.count_as_false_alarm()
+    return texts.confirm_legitimate(case.found, case.words) + await _hint(case)
 
 
 async def _confirm_violation(case: Judging) -> str:

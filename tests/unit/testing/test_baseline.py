@@ -120,6 +120,16 @@ def test_where_all_that_ran_failed_before_nothing_is_proven() -> None:
         (lint(1, "a.py:3: E1 x\n  3 | old code"), lint(1, "a.py:3: E1 x\n  2 | new beside it\n  3 | old code"), True),
         (lint(1, "a.py:3: E1 x (83 > 79)"), lint(1, "a.py:3: E1 x (91 > 79)"), False),  # another text
         (lint(1, "a.py:3: E1 x"), lint(1, "a.py:3: E1 x\nerror: linking failed"), False),
+        *(
+            (lint(1, old.format(*before)), lint(1, old.format(*after)), is_excused)
+            for old in ("{0} x ({1} > 79)\n --> {2}:{3}:80\n", "/w/{2}\n  {3}:80  error  x ({1} > 79)  {0}\n")
+            for before, after, is_excused in (
+                (("E1", 83, "a.py", 3), ("E1", 83, "a.py", 7), True),
+                (("E1", 83, "a.py", 3), ("E1", 91, "a.py", 3), False),
+                (("E1", 83, "a.py", 3), ("E2", 83, "a.py", 3), False),
+                (("E1", 83, "a.py", 3), ("E1", 83, "b.py", 3), False),
+            )
+        ),
         (
             lint(1, "error[E1]: bad\n --> src/a.rs:3:1\nerror: aborting due to 2 previous errors; 1 warning emitted"),
             lint(1, "error[E1]: bad\n --> src/a.rs:7:1\nerror: aborting due to 1 previous error"),

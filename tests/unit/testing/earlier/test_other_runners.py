@@ -192,6 +192,7 @@ async def test_a_test_ends(earlier: Earlier, runner: str, end: str) -> None:
 DESELECTED: dict[str, tuple[str, Changed]] = {
     "by a new file of settings": ("mocha", {".mocharc.json": '{"grep": "adds", "invert": true}'}),
     "by the script that runs them": ("mocha", {"package.json": '{"scripts": {"test": "mocha --grep adds --invert"}}'}),
+    "because nothing runs tests any more": ("mocha", {"package.json": '{"scripts": {"test": "true"}}'}),
     "by a key of the manifest": (
         "jest",
         {"package.json": '{"scripts": {"test": "jest"}, "jest": {"testPathIgnorePatterns": ["sums"]}}'},

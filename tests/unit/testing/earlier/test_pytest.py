@@ -192,6 +192,16 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         },
         {"test_adds": "gone"},
     ),
+    "a helper names what is gone, and the new one does not": (
+        {
+            **GROWN,
+            "tests/__init__.py": "",
+            "tests/checks.py": "from sums import halve\n\n\ndef check(a, b):\n    assert halve(2 * a) == b\n",
+            "tests/test_a.py": HELPED,
+        },
+        {**PROGRAM, **CHECKS},
+        {},
+    ),
     "it failed before": (
         {**BROKEN, "pyproject.toml": PROGRAM["pyproject.toml"], "tests/test_a.py": TEST},
         {"tests/test_a.py": None},
