@@ -42,7 +42,7 @@ async def handle_button(context: DeliveryContext, command: SteerDeployment) -> s
 
 async def steer(context: DeliveryContext, deployment: Deployment, wanted: Wish, sender: Sender) -> str:
     """Ask something of a deployment under way, for somebody who may; the answer."""
-    if deployment.state is DeploymentState.holding:
+    if deployment.state is DeploymentState.holding or wanted is Wish.go_on:  # it may ask already, and say so soon
         answered = await context.journal.step("answer the hold", _answer_hold, context, deployment, wanted, sender)
         if answered is not None:
             return answered

@@ -91,10 +91,10 @@ async def test_an_error_is_traced_to_its_change_and_its_correction_is_learned(
 
 async def test_an_anomaly_holds_the_deployment_that_it_names(story: Story, service: ToyService) -> None:
     scene = await open_deployments(story, service, trigger="merge")
-    await scene.merge(GOOD)
+    merged = await scene.merge(GOOD)
     monitoring = await open_monitoring(story, scene.repository)
     await scene.comment(scene.alice, "/forge approve staging_deploy")
-    await scene.look()
+    await scene.run_until(merged, 25)
     deployment = await scene.latest()
     assert deployment is not None
     assert deployment.state == "rolling_out"
