@@ -318,7 +318,7 @@ def confirm_wish(wanted: Wish, deployment: Deployment) -> str:
         Wish.hold: "holds before its next step",
         Wish.go_on: "goes on",
         Wish.roll_back: "is rolled back",
-        Wish.cancel: "is stopped" if deployment.state.is_untouched else "is rolled back",
+        Wish.cancel: "is stopped" if deployment.is_untouched else "is rolled back",
     }
     where = inline_code(deployment.environment)
     return f"The deployment of {inline_code(deployment.sha[:7])} to {where} {told[wanted]}."

@@ -60,7 +60,7 @@ async def test_what_was_refused_is_asked_about_on_command(story: Story, service:
     await scene.comment(scene.alice, "/forge reject staging_deploy not yet")
     await scene.comment(scene.alice, "/forge deploy staging")
     assert story.gates(scene.pull) == ["staging_deploy"]
-    assert f"carol rejected #{refused.number} here before" in story.questions(scene.pull)[-1].body
+    assert f"carol rejected `#{refused.number}` here before" in story.questions(scene.pull)[-1].body
     assert service.history == []
     await scene.comment(scene.alice, "/forge approve staging_deploy")
     await scene.run_on()

@@ -127,6 +127,19 @@ async def test_an_emergency_that_changes_nothing_is_not_well(story: Story, servi
     story.pass_over(scene.pull)
 
 
+async def test_a_pause_before_the_first_step_leaves_nothing_unknown(story: Story, service: ToyService) -> None:
+    scene, _, after = await _begin(story, service, errors=0.6)
+    await scene.run_on()
+    assert (await scene.get_latest()).state is DeploymentState.holding
+    admin = story.github.user("root")
+    story.github.grant(scene.repository, admin, "admin")
+    await scene.comment(admin, "/forge pause")
+    latest = await scene.get_latest()
+    assert (latest.state, latest.detail) == (DeploymentState.stopped, "Forge was paused in this repository.")
+    assert scene.check(after, "staging").conclusion == "cancelled"
+    story.pass_over(scene.pull)
+
+
 async def test_latency_is_sick_if_it_was_well_once(story: Story, service: ToyService) -> None:
     scene, _, after = await _begin(story, service)
     await scene.run_on()

@@ -10,6 +10,7 @@ from tests.world.feedback import Monitoring, open_monitoring
 from tests.world.toy_service import ToyService
 
 GOOD = "def price(amount):\n    return amount * 2\n"
+BESIDE = 'Traceback (most recent call last):\n  File "/srv/app.py", line 1, in load\nKeyError: 1\n'
 BROKEN = "def price(amount):\n    return amount / 0\n"
 
 pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
@@ -86,6 +87,16 @@ async def test_an_error_is_traced_to_its_change_and_its_correction_is_learned(
     await monitoring.error(environment="staging")
     [_, _, again] = monitoring.issues()
     assert f"The same problem was in #{issue.number}, which was closed." in (again.body or "")
+    await settle_all(scene)
+
+
+async def test_a_line_beside_the_change_is_no_likely_cause(story: Story, service: ToyService) -> None:
+    scene, monitoring, _ = await open_scene(story, service)
+    await monitoring.error(BESIDE, environment="staging")
+    [issue] = monitoring.issues()
+    body = issue.body or ""
+    assert "**Likely cause**" not in body
+    assert "in files that this deployment changed elsewhere.\n\n- `app.py:1` in `load`" in body
     await settle_all(scene)
 
 

@@ -33,7 +33,7 @@ async def roll_environment_back(context: CommandContext, asked: Rollback, enviro
         if was_ordered_later(under_way, context.comment.written_at):
             return texts.refuse_late(under_way)
         told = await steer(context, under_way, Wish.roll_back, context.sender)
-        return f"{told} {texts.explain_untouched(environment)}" if under_way.state.is_untouched else told
+        return f"{told} {texts.explain_untouched(environment)}" if under_way.is_untouched else told
     ordered = await context.step_with_permission("order it", asked, _order_back, context, environment)
     await DeploymentStarter(context, Cancellation(context)).start(ordered)
     return ordered.answer

@@ -71,6 +71,6 @@ CASES: Sequence[Case] = (
     Case("errors, and the host refuses to go back", "bad roll-back", _FAILED, {"errors": 0.5}, refuses_back=True),
     Case("errors, and the old one is broken since", "bad roll-back", _FAILED, {"errors": 0.5}, event=Event.old_breaks),
     Case("Prometheus dies at 25 %", "source down", _FAILED, asks=True, source=Source.own, event=Event.source_dies),
-    Case("errors, told by a rule over 5 min", "source late", _BACK, {"errors": 0.5}, source=Source.recorded),
+    Case("errors, told by a rule over 5 min", "source late", _BACK, {"errors": 0.5}, asks=None, source=Source.recorded),
     Case("errors, and the source tells none", "source lies", _BACK, {"errors": 0.7}, steps=(100,), source=Source.lying),
 )
