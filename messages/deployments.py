@@ -6,6 +6,7 @@ from datetime import datetime
 
 from domain.deployments.deployment import Cause, Deployment, DeploymentState, Step, Wish
 from domain.deployments.health import Health, Signal, StageHealth
+from domain.gates import Gate
 from domain.text.escaping import code_block, escape, inline_code
 from messages.review import CheckText
 
@@ -51,6 +52,8 @@ class DeploymentReport:
     :param strategy: its steps in percent.
     :param now: the figures of the step that is watched.
     :param output: the end of what the last command printed.
+    :param question: what people are asked; None while they are not.
+    :param question_url: where they can read it; empty if nobody knows.
     """
 
     deployment: Deployment
@@ -60,6 +63,8 @@ class DeploymentReport:
     doing: str = ""
     url: str = ""
     output: str = ""
+    question: Gate | None = None
+    question_url: str = ""
 
 
 def render_title(deployment: Deployment) -> str:
@@ -93,6 +98,7 @@ def _list_parts(report: DeploymentReport) -> list[str]:
         parts.append(render_signals(report.now.signals))
     elif report.steps and report.steps[-1].health is not None:
         parts.append(render_signals(report.steps[-1].health.signals))
+    parts.append(_explain_question(report))
     parts.append(_explain_next(deployment))
     if report.output:
         shown = code_block(report.output)
@@ -129,6 +135,17 @@ def render_steps(report: DeploymentReport) -> str:
     return "\n".join(rows)
 
 
+def render_standing(report: DeploymentReport, health: StageHealth | None) -> str:
+    """What is deployed, and how it is, for people who are asked whether it may go on.
+
+    :param health: of the newest step; None if nothing was looked at since.
+    """
+    percentage = report.deployment.percentage
+    deployed = f"{percentage} % of the traffic has it." if percentage else "Nothing of it is deployed yet."
+    steps = render_steps(report) if report.steps or report.now is not None else ""
+    return "\n\n".join(part for part in (deployed, steps, render_signals(health.signals if health else ())) if part)
+
+
 def render_signals(signals: Sequence[Signal]) -> str:
     """The figures beside those before the deployment, each with a small picture of its course."""
     if not signals:
@@ -136,6 +153,8 @@ def render_signals(signals: Sequence[Signal]) -> str:
     rows = ["| watched | before | now | course | it is |", "| --- | --- | --- | --- | --- |"]
     for signal in signals:
         told = _HEALTH[signal.health]
+        if signal.was_sick and signal.health is Health.healthy:
+            told = "no worse than before, when it was not well"
         if signal.problem and signal.health is not Health.healthy:
             told = f"{told}: {escape(signal.problem, 150)}"
         rows.append(
@@ -168,6 +187,18 @@ def _figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"
 
 
+def _explain_question(report: DeploymentReport) -> str:
+    """Who has to say what to the question that a deployment waits for."""
+    gate = report.question
+    if gate is None:
+        return ""
+    asked = gate.request
+    others = ", but not who asked for it" if asked.not_requester else ""
+    shown = f" [The question]({report.question_url}) shows what for." if report.question_url else ""
+    answers = " or ".join(inline_code(f"/forge {word} {gate.name}") for word in ("approve", "reject"))
+    return f"Somebody with the role {asked.role}{others}, answers {answers}.{shown}"
+
+
 def _explain_next(deployment: Deployment) -> str:
     environment = deployment.environment
     back, unanswered = f"{inline_code(f'/forge rollback {environment}')} takes it back.", "is taken back, too"
@@ -186,7 +217,7 @@ def _explain_next(deployment: Deployment) -> str:
             return ""
         case DeploymentState.failed:
             return (
-                "Forge does not know what runs there now, and does nothing more by itself. Look at it, then "
+                "Forge cannot say that what runs there now is well, and does nothing more by itself. Look at it, then "
                 f"{inline_code(f'/forge deploy {environment}')}{or_back}."
             )
         case DeploymentState.rolled_back:
@@ -287,11 +318,16 @@ def confirm_wish(wanted: Wish, deployment: Deployment) -> str:
         Wish.hold: "holds before its next step",
         Wish.go_on: "goes on",
         Wish.roll_back: "is rolled back",
-        Wish.cancel: "is stopped" if deployment.state.is_untouched else "is rolled back",
+        Wish.cancel: "is stopped" if deployment.is_untouched else "is rolled back",
     }
-    return (
-        f"The deployment of {inline_code(deployment.sha[:7])} to {inline_code(deployment.environment)} {told[wanted]}."
-    )
+    where = inline_code(deployment.environment)
+    return f"The deployment of {inline_code(deployment.sha[:7])} to {where} {told[wanted]}."
+
+
+def explain_untouched(environment: str) -> str:
+    """That a roll-back stopped what had not begun, and what that leaves."""
+    back = inline_code(f"/forge rollback {environment}")
+    return f"Nothing of it was deployed, so {inline_code(environment)} runs what it did; {back} again takes that back."
 
 
 def refuse_environment(environment: str, known: Sequence[str]) -> str:
@@ -312,6 +348,15 @@ def refuse_never(environment: str) -> str:
 def refuse_unmerged(environment: str) -> str:
     """That an open pull request is not deployed."""
     return f"Only what is merged is deployed to {inline_code(environment)}. Merge this pull request first."
+
+
+def refuse_late(deployment: Deployment) -> str:
+    """That something newer was ordered since a command was written that would end it or take it back."""
+    where = inline_code(deployment.environment)
+    return (
+        f"{inline_code(deployment.short_id)} was ordered to {where} after this command was written, so it was not "
+        "meant, and nothing was done. Write it again if it is meant now."
+    )
 
 
 def refuse_merged_later(environment: str) -> str:

@@ -7,7 +7,6 @@ from domain.deployments.deployment import Cause
 from domain.gates import GateRequest, Option, digest
 from domain.runs.run import Phase
 from domain.verdicts import Reason
-from safety.allowed_actions import ActionDecision
 from safety.gate_requests import build_request
 
 PRODUCTION, STAGING, HOLD = "production_deploy", "staging_deploy", "deploy_hold"
@@ -35,16 +34,16 @@ def request_staging(
     environment: str,
     sha: str,
     run_id: str,
-    allowed: ActionDecision,
+    reason: Reason,
     shows: str,
 ) -> GateRequest:
-    """Asks whether a merge may go to another environment, because the automation level does not allow that."""
+    """Asks whether something may go to another environment: the level does not allow it, or somebody refused it."""
     return build_request(
         STAGING,
         Phase.deployment,
         digest(run_id, environment, sha),
         f"Deploy {sha[:7]} to {environment}?",
-        [allowed.reason],
+        [reason],
         configuration,
         options=_options(STAGING, "it is deployed, step by step", "nothing is deployed"),
         shows=shows,

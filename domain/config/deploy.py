@@ -116,6 +116,7 @@ class Throughput(ServiceMetric):
 
 
 _RANGE = re.compile(r"\[\s*((?:\d{1,6}(?:ms|[smhdw]))+)\s*(?::[^\]]*)?\]")
+_RULE = re.compile(r":[A-Za-z_]*?(\d{1,6}(?:ms|[smhdw]))\b")  # of a recording rule, as job:http_errors:rate5m
 _OFFSET = re.compile(r"\boffset\s+((?:\d{1,6}(?:ms|[smhdw]))+)", re.IGNORECASE)
 _SPAN = re.compile(r"(\d+)(ms|[smhdw])")
 _TAKES_SILENCE_FOR_NONE = re.compile(r"\bor\s+vector\(\s*0(\.0*)?\s*\)\s*$", re.IGNORECASE)
@@ -133,6 +134,11 @@ class WatchSettings(Section):
     interval: Seconds = Field(default=15, description="Seconds between two looks.")
     window: Seconds = Field(default=120, description="How long it is watched after each step, in seconds.")
     bake: Seconds = Field(default=300, description="How long it is watched after the last step, in seconds.")
+    settle: Annotated[int, Field(ge=0, le=86_400)] = Field(
+        default=0,
+        description="How long figures remember what was there before, in seconds, where no range of a query says it. A "
+        "roll-back waits that much longer for them.",
+    )
     patience: int = Field(
         default=3, ge=1, le=20, description="So many bad looks in a row roll it back before the time is over."
     )
@@ -159,15 +165,16 @@ class WatchSettings(Section):
     def more_looks(self) -> int:
         """How many further looks a roll-back may take, because its figures still remember the bad version.
 
-        As long as the longest range and offset of a query, such as ``[1m] offset 30s``, and as patience.
+        As long as the longest range and offset of a query, such as ``[1m] offset 30s``, as ``settle``, and as patience.
         """
         remembered = max((_find_memory(metric.query) for metric in self.metrics.values()), default=0)
-        return max(self.patience, ceil(remembered / self.interval))
+        return max(self.patience, ceil(max(remembered, self.settle) / self.interval))
 
 
 def _find_memory(query: str) -> float:
-    """How many seconds a query looks back."""
-    return sum(max(map(_read_span, spans.findall(query)), default=0) for spans in (_RANGE, _OFFSET))
+    """How many seconds a query looks back, or the recording rule that it names, if that is named as usual."""
+    ranges = [*_RANGE.findall(query), *_RULE.findall(query)]
+    return sum(max(map(_read_span, spans), default=0) for spans in (ranges, _OFFSET.findall(query)))
 
 
 def _read_span(span: str) -> float:

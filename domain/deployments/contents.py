@@ -22,6 +22,7 @@ class LiveMerge(BaseModel):
     :param findings: how many it left open.
     :param is_protected: whether it touches protected files, or nobody knows.
     :param refused_by: who said no to deploying it to this environment; empty if nobody did.
+    :param went_back: whether it was deployed there before and taken back, or nobody knows how that ended.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -34,6 +35,17 @@ class LiveMerge(BaseModel):
     findings: int = 0
     is_protected: bool = True
     refused_by: str = ""
+    went_back: bool = False
+
+    @property
+    def name(self) -> str:
+        """What people know it by."""
+        return f"#{self.number}" if self.number is not None else self.sha[:7]
+
+    @property
+    def risk_here(self) -> RiskLevel | None:
+        """Its risk, if a review approved it and its deployment here was not given up before."""
+        return self.risk if self.verdict == _APPROVED and not (self.refused_by or self.went_back) else None
 
 
 class LiveContents(BaseModel):
@@ -50,12 +62,16 @@ class LiveContents(BaseModel):
 
     @property
     def risk(self) -> RiskLevel | None:
-        """The worst of its merges; None where anything is not known, was not approved, or was refused here before."""
-        risks = [each.risk for each in self.merges if each.verdict == _APPROVED and not each.refused_by]
-        known = [risk for risk in risks if risk is not None]
+        """The worst of its merges; None where one is not known."""
+        known = [each.risk_here for each in self.merges if each.risk_here is not None]
         if not self.is_whole or len(known) < len(self.merges):
             return None
         return max(known, key=list(RiskLevel).index, default=RiskLevel.low)
+
+    @property
+    def refusals(self) -> Sequence[str]:
+        """What somebody refused here before, with who did."""
+        return [f"{each.refused_by} rejected {each.name}" for each in self.merges if each.refused_by]
 
     @property
     def touches_protected(self) -> bool:

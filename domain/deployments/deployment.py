@@ -117,6 +117,11 @@ class Deployment(BaseModel):
         return shorten_id("D", self.run_id)
 
     @property
+    def is_untouched(self) -> bool:
+        """Whether nothing of it was deployed, also while it holds before its first step."""
+        return self.state.is_untouched or (self.state is DeploymentState.holding and not self.percentage)
+
+    @property
     def is_given_up(self) -> bool:
         """Whether a person wants it to end, and not only to hold."""
         return self.wish in {Wish.cancel, Wish.roll_back}

@@ -1,7 +1,9 @@
 """Judges from readings whether what was deployed is well. Nothing is ever well because nothing could be read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from statistics import median_high, median_low
 
 from pydantic import BaseModel, ConfigDict
@@ -46,6 +48,7 @@ class Signal(BaseModel):
     :param now: the median since the step; None if nothing was read.
     :param history: the figures in order, None where nothing was read.
     :param problem: why something could not be read, for people.
+    :param was_sick: it was not well before, so that it is only judged by whether it got worse.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -56,6 +59,7 @@ class Signal(BaseModel):
     now: float | None = None
     history: tuple[float | None, ...] = ()
     problem: str = ""
+    was_sick: bool = False
 
 
 class StageHealth(BaseModel):
@@ -63,6 +67,7 @@ class StageHealth(BaseModel):
 
     :param is_final: no further look would change what follows.
     :param looks: how many looks it took.
+    :param bad_after: how many of them came before the bad ones that ended it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -71,9 +76,33 @@ class StageHealth(BaseModel):
     signals: tuple[Signal, ...]
     looks: int
     is_final: bool
+    bad_after: int = 0
 
 
-def judge(verify: WatchSettings, before: Sequence[Look], looks: Sequence[Look], wanted: int) -> StageHealth:
+def check_figure(metric: AnyMetric, reading: Reading) -> Reading:
+    """The reading; none where the figure cannot be what it is called, because the source or its query is wrong."""
+    if reading.value is None:
+        return reading
+    if isinstance(metric, ErrorRate) and not 0 <= reading.value <= 1:
+        return Reading(problem=f"{reading.value:.4g} is no share of the requests, which is from 0 to 1.")
+    return reading if reading.value >= 0 else Reading(problem=f"{reading.value:.4g} is below 0.")
+
+
+@dataclass(frozen=True)
+class HealthBefore:
+    """What is compared with.
+
+    :param looks: before the deployment; none if there was nothing to look at.
+    :param well: the figures at the end of the last deployment that was well, by name of the metric.
+    """
+
+    looks: Sequence[Look] = ()
+    well: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+def judge(
+    verify: WatchSettings, before: Sequence[Look], looks: Sequence[Look], wanted: int, sick: Collection[str] = ()
+) -> StageHealth:
     """Judge a step.
 
     Bad looks in a row, as many as ``verify.patience``, end it at once. Otherwise the medians decide once all looks
@@ -82,46 +111,72 @@ def judge(verify: WatchSettings, before: Sequence[Look], looks: Sequence[Look], 
     :param before: the looks before the deployment; none if there was nothing to look at.
     :param looks: those since the step, oldest first.
     :param wanted: how many are taken.
+    :param sick: addresses and metrics that were not well before: while the old version has a part of the traffic,
+        they can only show whether it got worse.
     """
     recent = looks[-verify.patience :]
-    fails = len(recent) >= verify.patience and all(_is_bad(verify, before, look) for look in recent)
+    fails = len(recent) >= verify.patience and all(_is_bad(verify, before, look, sick) for look in recent)
     judged = recent if fails else looks
     signals = [_judge_address(verify, before, judged, looks, place) for place in range(len(verify.health))]
     signals += [_judge_metric(name, metric, before, judged, looks) for name, metric in verify.metrics.items()]
+    signals = [_excuse(signal) if signal.name in sick else signal for signal in signals]
     health = max((signal.health for signal in signals), key=_WORSE.index, default=Health.unknown)
     if fails:
         health = Health.unhealthy
     is_final = fails or len(looks) >= wanted
-    return StageHealth(health=health, signals=tuple(signals), looks=len(looks), is_final=is_final)
+    bad_after = len(looks) - len(recent) if fails else 0
+    return StageHealth(health=health, signals=tuple(signals), looks=len(looks), is_final=is_final, bad_after=bad_after)
 
 
-def judge_return(verify: WatchSettings, before: Sequence[Look], looks: Sequence[Look], wanted: int) -> StageHealth:
-    """Judge a roll-back: by its last looks, as earlier ones still remember what it took back.
+def judge_return(
+    verify: WatchSettings, before: Sequence[Look], looks: Sequence[Look], wanted: int, bad_after: int = 0
+) -> StageHealth:
+    """Judge what has to be well again: by its last looks, as earlier ones still remember what was there before it.
 
-    It is well once so many looks in a row are, as ``verify.patience`` says, and as many were taken as after a step.
-    Until then it may get better for :attr:`WatchSettings.more_looks` more.
+    It is well once so many looks in a row are, as ``verify.patience`` says, and as many were taken as after a step. A
+    health address remembers nothing, so one that never answers ends it as soon. Otherwise it may get better: for
+    :attr:`WatchSettings.more_looks`, for as long as the trouble took to be seen, and then while it does get better.
 
+    :param before: of which :func:`forget_sick` left what was well.
     :param wanted: how many looks are taken after a step.
+    :param bad_after: how many looks it took to see what was wrong.
     """
     recent = looks[-verify.patience :]
     judged = judge(verify, before, recent, len(recent))
-    is_well = judged.health is Health.healthy and len(recent) >= verify.patience
-    is_final = (is_well and len(looks) >= wanted) or len(looks) >= wanted + verify.more_looks
-    return judged.model_copy(update={"looks": len(looks), "is_final": is_final})
+    has_enough = len(recent) >= verify.patience
+    is_well = has_enough and judged.health is Health.healthy and len(looks) >= wanted
+    is_dead = has_enough and all(any(reading.value == 0 for reading in look.health) for look in recent)
+    most = wanted + verify.more_looks + bad_after
+    is_late = len(looks) >= most + (verify.count_looks(is_last=True) if _gets_better(verify, judged, looks) else 0)
+    return judged.model_copy(update={"looks": len(looks), "is_final": is_well or is_dead or is_late})
 
 
-def find_sick(verify: WatchSettings, before: Sequence[Look]) -> Sequence[str]:
-    """What was not well before a deployment already, so that it is no measure of what comes."""
-    found: list[str] = []
+def find_sick(verify: WatchSettings, measure: HealthBefore) -> Mapping[str, str]:
+    """What was not well before a deployment already, with how it was: it is no measure of what comes."""
+    found: dict[str, str] = {}
     for place, check in enumerate(verify.health):
-        readings = [look.health[place].value for look in before if place < len(look.health)]
+        readings = [look.health[place].value for look in measure.looks if place < len(look.health)]
         answers = [value for value in readings if value is not None]
         if answers and not any(answers):
-            found.append(f"{check.url} does not answer well")
-    errors = _median(before, "error_rate")
+            found[check.url] = f"{check.url} does not answer well"
+    errors = _median(measure.looks, "error_rate")
     if verify.error_rate is not None and errors is not None and errors > verify.error_rate.unhealthy:
-        found.append(f"error_rate is {errors:.4g}")
+        found["error_rate"] = f"error_rate is {errors:.4g}"
+    latency, usual = _median(measure.looks, "latency"), measure.well.get("latency")
+    if verify.latency is not None and usual and _compare(verify.latency, usual, latency) is Health.unhealthy:
+        found["latency"] = f"latency is {latency:.4g}, and was {usual:.4g} when it was well"
     return found
+
+
+def forget_sick(verify: WatchSettings, measure: HealthBefore) -> Sequence[Look]:
+    """What a service is compared with that has to be well: the looks before, without what was not well in them.
+
+    In its place are the figures of when it was well, if they are known.
+    """
+    sick = find_sick(verify, measure)
+    if not sick:
+        return measure.looks
+    return [_forget(verify, look, sick, measure.well) for look in measure.looks]
 
 
 def find_unreadable(verify: WatchSettings, before: Sequence[Look]) -> Sequence[str]:
@@ -135,9 +190,38 @@ def find_unreadable(verify: WatchSettings, before: Sequence[Look]) -> Sequence[s
     return found
 
 
-def _is_bad(verify: WatchSettings, before: Sequence[Look], look: Look) -> bool:
+def _forget(verify: WatchSettings, look: Look, sick: Collection[str], well: Mapping[str, float]) -> Look:
+    health = (
+        Reading() if check.url in sick else reading for check, reading in zip(verify.health, look.health, strict=False)
+    )
+    figures = {name: Reading(value=well.get(name)) if name in sick else each for name, each in look.figures.items()}
+    return Look(health=tuple(health), figures=figures)
+
+
+def _excuse(signal: Signal) -> Signal:
+    """What was not well before counts as well if it got no worse, which an address that never answered cannot."""
+    is_worse = signal.health is Health.unhealthy and signal.before != 0
+    is_excused = signal.health is not Health.unknown and not is_worse
+    return signal.model_copy(update={"was_sick": True, "health": Health.healthy if is_excused else signal.health})
+
+
+def _gets_better(verify: WatchSettings, judged: StageHealth, looks: Sequence[Look]) -> bool:
+    """Whether every metric that is not well got better with each of the last looks."""
+    bad = [signal for signal in judged.signals if signal.health is not Health.healthy]
+    metrics = [signal.name for signal in bad if signal.name in verify.metrics]
+    return len(metrics) == len(bad) > 0 and all(_improves(name, looks[-verify.patience - 1 :]) for name in metrics)
+
+
+def _improves(name: str, looks: Sequence[Look]) -> bool:
+    values = [look.figures[name].value for look in looks if name in look.figures]
+    known = [value if name != "throughput" else -value for value in values if value is not None]
+    return len(known) == len(looks) > 1 and all(later < earlier for earlier, later in pairwise(known))
+
+
+def _is_bad(verify: WatchSettings, before: Sequence[Look], look: Look, sick: Collection[str]) -> bool:
     """Whether one look alone shows an unhealthy service."""
-    if any(reading.value == 0 for reading in look.health):
+    addresses = zip(verify.health, look.health, strict=False)
+    if any(reading.value == 0 and check.url not in sick for check, reading in addresses):
         return True
     return any(
         _compare(metric, _median(before, name), look.figures[name].value) is Health.unhealthy

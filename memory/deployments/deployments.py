@@ -200,6 +200,24 @@ async def find_way_back(database: Database, repository_id: int, environment: str
         return None if newest is None else await _find_there(session, repository_id, environment, newest.sha)
 
 
+async def find_failure(database: Database, repository_id: int, environment: str) -> Deployment | None:
+    """The newest deployment that changed anything in an environment, if it failed."""
+    query = (
+        select(DeploymentRow)
+        .where(
+            DeploymentRow.repository_id == repository_id,
+            DeploymentRow.environment == environment,
+            DeploymentRow.state.in_(_OVER),
+            DeploymentRow.state != DeploymentState.stopped.value,
+        )
+        .order_by(DeploymentRow.finished_at.desc(), DeploymentRow.run_id.desc())
+        .limit(1)
+    )
+    async with database.transaction() as session:
+        newest = await session.scalar(query)
+        return parse_deployment(newest) if newest is not None and newest.state == DeploymentState.failed.value else None
+
+
 async def _find_there(
     session: AsyncSession, repository_id: int, environment: str, other_than: str = ""
 ) -> Deployment | None:

@@ -42,15 +42,15 @@ async def handle_button(context: DeliveryContext, command: SteerDeployment) -> s
 
 async def steer(context: DeliveryContext, deployment: Deployment, wanted: Wish, sender: Sender) -> str:
     """Ask something of a deployment under way, for somebody who may; the answer."""
-    if deployment.state is DeploymentState.holding:
+    if deployment.state is DeploymentState.holding or wanted is Wish.go_on:  # it may ask already, and say so soon
         answered = await context.journal.step("answer the hold", _answer_hold, context, deployment, wanted, sender)
         if answered is not None:
             return answered
-    if wanted is Wish.go_on or (wanted is Wish.hold and deployment.state.is_untouched):
+    if wanted is Wish.go_on or (wanted is Wish.hold and deployment.is_untouched):
         return texts.refuse_wish(wanted, deployment)
     if wanted is Wish.hold and deployment.state is DeploymentState.rolling_back:
         return texts.refuse_hold(deployment)
-    wish = Wish.cancel if deployment.state.is_untouched and wanted is Wish.roll_back else wanted
+    wish = Wish.cancel if deployment.is_untouched and wanted is Wish.roll_back else wanted
     is_under_way = await context.journal.step("ask it", _ask, context, deployment, wish, sender.login)
     if not is_under_way:
         return texts.refuse_no_deployment(deployment.environment)

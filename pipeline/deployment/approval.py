@@ -11,6 +11,7 @@ from domain.deployments.deployment import Cause, Deployment, DeploymentState
 from domain.gates import Gate, GateRequest, GateState
 from domain.review.review import RiskLevel
 from domain.runs.run import Phase
+from domain.verdicts import Reason
 from memory.deployments import deployments
 from memory.gates import gates
 from messages import deployments as texts
@@ -57,7 +58,7 @@ class DeploymentGates:
             return _explain_refusal(refused)
         waiting = next((gate for gate in asked if gate.is_waiting), None)
         if waiting is not None:
-            await self.status.show(DeploymentState.asking)
+            await self.status.show(DeploymentState.asking, question=waiting)
             raise WaitingForGate(waiting)
         return None if asked else await self._announce()
 
@@ -118,7 +119,10 @@ class DeploymentGates:
         allowed = await self._evaluate_level()
         was_asked = any(gate.name == STAGING for gate in known)  # a level that rose since answers nothing
         if allowed is not None and (was_asked or not allowed.allowed):
-            return [request_staging(*about, allowed, await self._render_question()), *custom]
+            return [request_staging(*about, allowed.reason, await self._render_question()), *custom]
+        if self.plan.refused:  # whoever asked for this may not know
+            refused = Reason(code="deployment.refused", text=f"{', '.join(self.plan.refused)} here before")
+            return [request_staging(*about, refused, await self._render_question()), *custom]
         return custom
 
     async def _evaluate_level(self) -> ActionDecision | None:

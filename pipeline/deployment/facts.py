@@ -37,6 +37,13 @@ async def describe_change(services: Services, run: Run, deployment: Deployment) 
     return (f"New since {inline_code(before[:7])}: {size}", f"Commits: {'; '.join(named) or 'none'}{more}")
 
 
+def describe_failure(failed: Deployment | None) -> tuple[str, ...]:
+    """That the deployment before it failed, in Markdown."""
+    if failed is None:
+        return ()
+    return (f"The deployment before it, {inline_code(failed.short_id)}, failed: nobody knows how it is there now.",)
+
+
 def describe_contents(contents: LiveContents | None) -> tuple[str, ...]:
     """Every merge that goes live, with its verdict, each fact in Markdown."""
     if contents is None or not (contents.merges or not contents.is_whole):
@@ -60,7 +67,8 @@ def _describe_merge(merge: LiveMerge) -> str:
         found = f", {merge.findings} open {'finding' if merge.findings == 1 else 'findings'}" if merge.findings else ""
         known = f"{merge.verdict}, risk {merge.risk.value}{found}"
     refused = f", refused here by {inline_code(merge.refused_by)}" if merge.refused_by else ""
-    return f"{named} {title} ({known}{refused})"
+    back = ", taken back here before" if merge.went_back else ""
+    return f"{named} {title} ({known}{refused}{back})"
 
 
 async def load_review_of(services: Services, repository_id: int, number: int) -> Review | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 from pydantic import BaseModel
@@ -27,6 +27,7 @@ from pipeline.context import Services
 from pipeline.deployment.facts import load_review_of
 
 log = structlog.get_logger(__name__)
+_SKEW = timedelta(minutes=1)  # between GitHub's clock and ours
 
 
 class Ordered(BaseModel):
@@ -145,14 +146,26 @@ async def _find_meant(services: Services, repository: RepositoryRef, environment
 
 
 async def order_rollback(
-    services: Services, guid: str, repository: RepositoryRef, number: int, environment: str, sender: Sender
+    services: Services,
+    guid: str,
+    repository: RepositoryRef,
+    number: int,
+    environment: str,
+    sender: Sender,
+    written_at: datetime | None = None,
 ) -> Ordered:
-    """Order what ``/forge rollback ENV`` asks for: the deployment under way goes back; else what was there before."""
+    """Order what ``/forge rollback ENV`` asks for: what was there before.
+
+    :param written_at: when it was asked; None: just now.
+    """
     ceilings = services.ceilings.of_configuration
     configuration = (await loading.load(services.host, services.database, repository, ceilings)).configuration
     refused = _refuse(configuration.deploy.environments, environment)
     if refused is not None:
         return Ordered(answer=refused)
+    [newest] = await deployments.list_latest(services.database, repository.id, environment, 1) or [None]
+    if newest is not None and was_ordered_later(newest, written_at):
+        return Ordered(answer=texts.refuse_late(newest))
     before = await deployments.find_way_back(services.database, repository.id, environment)
     if before is None:
         return Ordered(answer=texts.refuse_unknown_way_back(environment))
@@ -169,6 +182,11 @@ async def order_rollback(
         sender=sender,
     )
     return await _admit(services, order, texts.confirm_rollback(environment, before.sha, under_way=False))
+
+
+def was_ordered_later(deployment: Deployment, written_at: datetime | None) -> bool:
+    """Whether a command cannot have meant a deployment, because it was ordered after that was written."""
+    return written_at is not None and deployment.created_at - written_at > _SKEW
 
 
 async def counts_as_production(services: Services, repository: RepositoryRef, deployment: Deployment) -> bool:

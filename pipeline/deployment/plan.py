@@ -20,6 +20,7 @@ from pipeline.deployment.facts import (
     describe_change,
     describe_checks,
     describe_contents,
+    describe_failure,
     describe_review,
     load_review_of,
 )
@@ -33,6 +34,7 @@ class DeploymentPlan(BaseModel):
     :param facts: what is known of the change, in Markdown.
     :param requester: login of who merged or asked.
     :param risk: of all that goes live; None: it is not known.
+    :param refused: what of it somebody refused there before, in words.
     :param numbers: where its end is told: its pull request, and the issue that led to it.
     """
 
@@ -46,6 +48,7 @@ class DeploymentPlan(BaseModel):
     requester: str = ""
     touches_protected: bool = True
     risk: RiskLevel | None = None
+    refused: tuple[str, ...] = ()
     numbers: tuple[int, ...] = ()
     default_branch: str = ""
 
@@ -73,9 +76,13 @@ async def load_plan(services: Services, run: Run, deployment: Deployment) -> Dep
         None if deployment.cause is Cause.rollback else await load_contents(services, run, deployment, configuration)
     )
     risk = deployment.risk if contents is None else contents.risk
+    failed = await deployments.find_failure(services.database, run.repository.id, deployment.environment)
+    if failed is not None and deployment.cause is not Cause.rollback:
+        risk = None
     is_reviewed = review is not None and not list_protected(review.changed, configuration)
     await deployments.keep_risk(services.database, run.id, risk)
     facts = (
+        *describe_failure(failed),
         *await describe_change(services, run, deployment),
         *describe_contents(contents),
         *describe_review(None if deployment.risk is None else review),
@@ -92,6 +99,7 @@ async def load_plan(services: Services, run: Run, deployment: Deployment) -> Dep
         requester=deployment.ordered_by,
         touches_protected=not is_reviewed if contents is None else contents.touches_protected,
         risk=risk,
+        refused=() if contents is None else tuple(contents.refusals),
         numbers=(run.number,) if issue is None else (run.number, issue.number),
         default_branch=branch.name,
     )

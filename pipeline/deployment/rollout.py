@@ -1,14 +1,25 @@
 """Rolls a commit out step by step: deploys, watches, and goes on, holds or goes back by what the figures say."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import NoReturn
 
 from pydantic import BaseModel
 
-from domain.deployments.deployment import Deployment, DeploymentState, Step, Wish
-from domain.deployments.health import Health, Look, StageHealth, find_sick, find_unreadable, judge, judge_return
+from domain.deployments.deployment import Cause, Deployment, DeploymentState, Step, Wish
+from domain.deployments.health import (
+    Health,
+    HealthBefore,
+    Look,
+    Signal,
+    StageHealth,
+    find_sick,
+    find_unreadable,
+    forget_sick,
+    judge,
+    judge_return,
+)
 from domain.errors import Unprocessable
 from domain.gates import Gate, GateState
 from domain.github.deployments import HostDeploymentState
@@ -17,6 +28,7 @@ from domain.verdicts import Reason
 from memory.deployments import deployments
 from memory.gates import gates
 from messages import deployments as texts
+from pipeline.deployment.baseline import BaselineReader
 from pipeline.deployment.plan import DeploymentPlan
 from pipeline.deployment.status import DeploymentStatus
 from pipeline.deployment.transport import DeployTransport
@@ -26,13 +38,8 @@ from pipeline.publishing.deployment_record import GitHubRecord
 from pipeline.run_context import RunContext
 from safety.deployment_gates import HOLD, request_hold
 
-_BASELINE_LOOKS = 3
-_BEFORE = "before"
+_Judge = Callable[[Sequence[Look]], StageHealth]
 _ACCEPTED = frozenset({Health.degraded, Health.unknown})
-
-
-class _Looks(BaseModel):
-    looks: tuple[Look, ...] = ()
 
 
 class _Seen(BaseModel):
@@ -59,11 +66,15 @@ class RolloutEnd:
 
 
 class _Unhealthy(Exception):
-    """It has to go back; the message says why."""
+    """It has to go back; the message says why.
 
-    def __init__(self, why: str, output: str = "") -> None:
+    :param bad_after: how many looks it took to see that.
+    """
+
+    def __init__(self, why: str, output: str = "", bad_after: int = 0) -> None:
         super().__init__(why)
         self.output = output
+        self.bad_after = bad_after
 
 
 class _Unclear(Exception):
@@ -88,6 +99,7 @@ class Rollout:
         self._status = status
         self._transport = DeployTransport(context, deployment, plan)
         self._watcher = Watcher(context.services.outbound, self._verify.health, self._verify.metrics)
+        self._baseline = HealthBefore()
 
     async def carry_out(self) -> RolloutEnd:
         """Roll out, from where an earlier execution stopped.
@@ -97,17 +109,18 @@ class Rollout:
         refused = await self._announce()
         if refused is not None:
             return RolloutEnd(DeploymentState.stopped, refused)
-        before = (await self._journal.step("look before it", self._look_before)).looks
+        self._baseline = await BaselineReader(self._context, self._deployment, self._plan, self._watcher).read()
         try:
             if self._deployment.state is DeploymentState.rolling_back:
-                raise _Unhealthy(self._deployment.detail)
-            return await self._roll_out(before)
+                bad_after = await self._journal.step("how soon it was seen", self._read_bad_after)
+                raise _Unhealthy(self._deployment.detail, bad_after=bad_after)
+            return await self._roll_out()
         except _NotBegun as error:
             return RolloutEnd(DeploymentState.stopped, str(error))
         except _Unclear as error:
             return RolloutEnd(DeploymentState.failed, f"{error} It was not rolled back over that.")
         except _Unhealthy as error:
-            return await self._roll_back(str(error), before, error.output)
+            return await self._roll_back(str(error), error.output, error.bad_after)
 
     async def _announce(self) -> str | None:
         """Create GitHub's record of it; why GitHub refuses, or None."""
@@ -117,28 +130,39 @@ class Rollout:
             return f"GitHub refused the deployment: {error.message}"
         return None
 
-    async def _roll_out(self, before: Sequence[Look]) -> RolloutEnd:
+    @property
+    def _sick(self) -> Mapping[str, str]:
+        """What was not well before it, with how it was."""
+        return find_sick(self._verify, self._baseline)
+
+    async def _roll_out(self) -> RolloutEnd:
         await self._respect_holds()
-        sick = find_sick(self._verify, before) if self._deployment.previous_sha else ()
-        if sick:
-            await self._hold(
-                "sick", "It was not well before it, so nothing shows whether it does harm: " + "; ".join(sick)
-            )
-        unreadable = find_unreadable(self._verify, before) if self._deployment.previous_sha else ()
-        if unreadable:
-            await self._hold("unreadable", "The figures before it could not be read: " + "; ".join(unreadable))
+        if self._deployment.previous_sha and self._deployment.cause is not Cause.rollback:  # people wait for that
+            await self._ask_about_before()
         health: StageHealth | None = None
         steps = {each.percentage: each for each in await self._journal.step("what was rolled out", self._list_steps)}
         for percentage in self._plan.stages:
-            health = (steps.get(percentage) or await self._take_step(percentage, before)).health
+            health = (steps.get(percentage) or await self._take_step(percentage)).health
             if health is None or health.health is Health.healthy:
                 continue
             if health.health is Health.unhealthy:
-                raise _Unhealthy(f"At {percentage} % it is unhealthy: {_describe(health)}.")
+                told = f"At {percentage} % it is unhealthy: {_describe(health)}."
+                if self._sick and self._deployment.cause is Cause.rollback:
+                    raise _Unclear(f"{told} What people took back for it was not well either.")
+                raise _Unhealthy(told, bad_after=health.bad_after)
             await self._hold(f"step {percentage}", f"At {percentage} %: {_describe(health)}", health)
         return RolloutEnd(_name_end(health))
 
-    async def _take_step(self, percentage: int, before: Sequence[Look]) -> Step:
+    async def _ask_about_before(self) -> None:
+        """Ask before anything is deployed if what was before it is no measure."""
+        if self._sick:
+            told = "; ".join(self._sick.values())
+            await self._hold("sick", f"It was not well before it, so nothing shows whether it does harm: {told}")
+        unreadable = find_unreadable(self._verify, self._baseline.looks)
+        if unreadable:
+            await self._hold("unreadable", "The figures before it could not be read: " + "; ".join(unreadable))
+
+    async def _take_step(self, percentage: int) -> Step:
         """Deploy one step, unless that was done, and watch it."""
         wished = await self._journal.step("what people ask", self._read_wish)
         await self._obey(wished.wish, wished.wished_by)
@@ -154,8 +178,7 @@ class Rollout:
             if not outcome.is_successful:
                 raise _Unhealthy(f"Deploying {percentage} % failed: {outcome.problem}.", outcome.output)
             await self._status.show(DeploymentState.rolling_out, percentage=percentage)
-        is_last = percentage == self._plan.stages[-1]
-        watched = await self._watch(before, self._verify.count_looks(is_last=is_last)) if self._verify.watches else None
+        watched = await self._watch_step(is_last=percentage == self._plan.stages[-1]) if self._verify.watches else None
         wished = await self._journal.step("what people ask", self._read_wish)
         if wished.wish is not Wish.hold:  # that is for before the next step
             await self._obey(wished.wish, wished.wished_by)
@@ -163,7 +186,19 @@ class Rollout:
         await self._status.show(DeploymentState.rolling_out, percentage=percentage, step=step)
         return step
 
-    async def _watch(self, before: Sequence[Look], wanted: int, *, obeys: bool = True) -> StageHealth:
+    async def _watch_step(self, *, is_last: bool) -> StageHealth:
+        """Look until it is clear how the service is after a step."""
+        wanted = self._verify.count_looks(is_last=is_last)
+        if is_last and self._sick:  # from here on it has to be well, and not only no worse than it was
+            return await self._watch(self._judge_return(wanted), wanted)
+        before, sick = self._baseline.looks, self._sick
+        return await self._watch(lambda looks: judge(self._verify, before, looks, wanted, sick), wanted)
+
+    def _judge_return(self, wanted: int, bad_after: int = 0) -> _Judge:
+        before = forget_sick(self._verify, self._baseline)
+        return lambda looks: judge_return(self._verify, before, looks, wanted, bad_after)
+
+    async def _watch(self, judge_looks: _Judge, wanted: int, *, obeys: bool = True) -> StageHealth:
         """Look until it is clear how the service is.
 
         :param obeys: whether people may hold it or take it back meanwhile; not while it goes back.
@@ -172,16 +207,19 @@ class Rollout:
         while True:
             await self._journal.pause(timedelta(seconds=self._verify.interval), "The next look at the service.")
             seen = await self._journal.step("look", self._look)
-            if obeys:
-                await self._obey(seen.wish, seen.by)
             looks.append(seen.look)
-            stage = (judge if obeys else judge_return)(self._verify, before, looks, wanted)
+            stage = judge_looks(looks)
+            if obeys:
+                await self._obey(seen.wish, seen.by, stage)
             if stage.is_final:
                 return stage
-            self._status.show_look(stage, f"Look {len(looks)} of {wanted}")
+            self._status.show_look(stage, f"Look {len(looks)} of {max(wanted, len(looks) + 1)}")
 
-    async def _roll_back(self, why: str, before: Sequence[Look], output: str) -> RolloutEnd:
-        """Deploy what was there before in the same way, and see whether that is well."""
+    async def _roll_back(self, why: str, output: str, bad_after: int) -> RolloutEnd:
+        """Deploy what was there before in the same way, and see whether that is well.
+
+        :param bad_after: how many looks it took to see that it has to go back.
+        """
         await self._status.show(DeploymentState.rolling_back, detail=why, output=output)
         sha = self._deployment.previous_sha
         if not sha:
@@ -195,34 +233,40 @@ class Rollout:
         if not self._verify.watches:
             await self._journal.step("record the way back", self._record_way_back, key)
             return RolloutEnd(DeploymentState.rolled_back, f"{why} {sha[:7]} is back; nothing watches it.", output)
-        stage = await self._watch(before, self._verify.count_looks(is_last=False), obeys=False)
+        wanted = self._verify.count_looks(is_last=False)
+        stage = await self._watch(self._judge_return(wanted, bad_after), wanted, obeys=False)
         if stage.health is not Health.healthy:
-            detail = f"{why} {sha[:7]} was deployed again, but is not well: {_describe(stage)}."
+            told = "whether it is well is not known" if stage.health is Health.unknown else "is not well"
+            detail = f"{why} {sha[:7]} was deployed again, but {told}: {_describe(stage)}."
             return RolloutEnd(DeploymentState.failed, detail, output)
         await self._journal.step("record the way back", self._record_way_back, key)
         return RolloutEnd(DeploymentState.rolled_back, f"{why} {sha[:7]} is back and healthy.", output)
 
     # --- people --------------------------------------------------------------------------------------------------
 
-    async def _obey(self, wish: Wish | None, by: str) -> None:
+    async def _obey(self, wish: Wish | None, by: str, now: StageHealth | None = None) -> None:
         """Do what a person asked for.
 
+        :param now: what was seen so far of the step that is watched.
         :raises WaitingForGate: it holds.
         :raises _Unhealthy: it is to go back.
         """
         if wish is Wish.hold:
             count = await self._journal.step("take the hold", self._take_hold)
-            await self._hold(f"wish {count}", f"{by} asked to hold")
+            await self._hold(f"wish {count}", f"{by} asked to hold", now, is_watched=True)
         elif wish in {Wish.roll_back, Wish.cancel}:
             await self._take_back(f"{by} asked to roll back.")
 
-    async def _hold(self, occasion: str, why: str, health: StageHealth | None = None) -> None:
+    async def _hold(
+        self, occasion: str, why: str, health: StageHealth | None = None, *, is_watched: bool = False
+    ) -> None:
         """Ask whether it may go on, once for each occasion.
 
+        :param is_watched: the step of this health is not over.
         :raises WaitingForGate: nobody answered yet.
         :raises _Unhealthy: it may not.
         """
-        gate = await self._journal.step("ask whether to go on", self._open_hold, occasion, why, health)
+        gate = await self._journal.step("ask whether to go on", self._open_hold, occasion, why, health, is_watched)
         await self._respect(gate)
 
     async def _respect_holds(self) -> None:
@@ -232,7 +276,7 @@ class Rollout:
 
     async def _respect(self, gate: Gate) -> None:
         if gate.is_waiting:
-            await self._status.show(DeploymentState.holding)
+            await self._status.show(DeploymentState.holding, question=gate)
             raise WaitingForGate(gate)
         if gate.state is GateState.rejected and gate.decision is not None:
             words = f": {gate.decision.words}" if gate.decision.words else ""
@@ -262,19 +306,16 @@ class Rollout:
         await record.create(())
         await record.report(HostDeploymentState.success, "success", "It is back")
 
-    async def _look_before(self) -> _Looks:
-        database, run_id = self._context.database, self._context.run.id
-        kept = await deployments.load_kept(database, run_id, _BEFORE)
-        if kept is None:
-            looks = [await self._watcher.look() for _ in range(_BASELINE_LOOKS)] if self._verify.watches else []
-            made = _Looks(looks=tuple(looks)).model_dump(mode="json")
-            kept = await deployments.keep(database, run_id, _BEFORE, made)
-        return _Looks.model_validate(kept)
-
     async def _look(self) -> _Seen:
         look = await self._watcher.look()
         deployment = await self._status.load()
         return _Seen(look=look, wish=deployment.wish, by=deployment.wished_by)
+
+    async def _read_bad_after(self) -> int:
+        """How many looks it took to see that the newest step was bad; 0 if something else was the reason."""
+        steps = await self._list_steps()
+        health = steps[-1].health if steps else None
+        return 0 if health is None else health.bad_after
 
     async def _list_steps(self) -> list[Step]:
         return [*await deployments.list_steps(self._context.database, self._context.run.id)]
@@ -293,12 +334,11 @@ class Rollout:
         known = await gates.list_for_run(self._context.database, self._context.run.id)
         return [gate for gate in known if gate.name == HOLD]
 
-    async def _open_hold(self, occasion: str, why: str, health: StageHealth | None) -> Gate:
+    async def _open_hold(self, occasion: str, why: str, health: StageHealth | None, is_watched: bool) -> Gate:
         run, deployment = self._context.run, await self._status.load()
         steps = await self._list_steps()
-        shows = texts.render_steps(texts.DeploymentReport(deployment, self._plan.stages, steps))
-        if health is not None:
-            shows = f"{shows}\n\n{texts.render_signals(health.signals)}"
+        now = health if is_watched else None
+        shows = texts.render_standing(texts.DeploymentReport(deployment, self._plan.stages, steps, now), health)
         request = request_hold(
             self._plan.configuration,
             deployment.environment,
@@ -319,12 +359,19 @@ def _describe(stage: StageHealth) -> str:
     """What is not well, in words."""
     told = [
         f"{signal.name} is {signal.health.value}"
-        + (f" ({signal.before:.4g} before, {signal.now:.4g} now)" if None not in {signal.before, signal.now} else "")
+        + _describe_figures(signal)
         + (f": {signal.problem.rstrip('.')}" if signal.problem else "")
         for signal in stage.signals
         if signal.health is not Health.healthy
     ]
     return "; ".join(told) or stage.health.value
+
+
+def _describe_figures(signal: Signal) -> str:
+    if signal.now is None:
+        return ""
+    before = "" if signal.before is None else f"{signal.before:.4g} before, "
+    return f" ({before}{signal.now:.4g} now)"
 
 
 def _name_end(health: StageHealth | None) -> DeploymentState:

@@ -1,10 +1,12 @@
 """Keeps what shows a deployment true: its row, its check, GitHub's own record, and the comment at its end."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from domain.deployments.deployment import Deployment, DeploymentState, Step
 from domain.deployments.health import StageHealth
+from domain.gates import Gate
 from memory.deployments import deployments
 from messages import deployments as texts
 from messages.deployments import DeploymentReport
@@ -44,6 +46,7 @@ class DeploymentStatus:
         percentage: int | None = None,
         step: Step | None = None,
         output: str = "",
+        question: Gate | None = None,
     ) -> None:
         """Record where it stands, and show it on GitHub.
 
@@ -51,11 +54,12 @@ class DeploymentStatus:
         :param percentage: of the traffic it has now; None: as before.
         :param step: that was deployed and watched.
         :param output: the end of what a command printed.
+        :param question: what people are asked.
         """
         journal = self._context.journal
         await journal.step(f"note {state.value}", self._move, state, detail, percentage, step)
         await self._context.progress.quiet()
-        await journal.step(f"show {state.value}", self._show, output)
+        await journal.step(f"show {state.value}", self._show, output, question)
 
     def show_look(self, now: StageHealth, doing: str) -> None:
         """Show the newest figures in a moment, or never."""
@@ -86,11 +90,20 @@ class DeploymentStatus:
         database, now = self._services.database, self._context.now()
         await deployments.move(database, self._run, state, now, detail=detail, percentage=percentage, step=step)
 
-    async def _show(self, output: str) -> None:
-        report = await self._build_report(output=output)
+    async def _show(self, output: str, question: Gate | None) -> None:
+        report = replace(
+            await self._build_report(output=output), question=question, question_url=self._find_question(question)
+        )
         deployment = report.deployment
         await self._check.show(report, f"{deployment.state.value} {deployment.percentage} {len(report.steps)}")
         await self._report_to_github(deployment)
+
+    def _find_question(self, gate: Gate | None) -> str:
+        """Where people read a question; empty if there is no comment of it."""
+        if gate is None or gate.comment_id is None:
+            return ""
+        page = self._services.host.clone_url(gate.repository).removesuffix(".git")
+        return f"{page}/issues/{gate.number}#issuecomment-{gate.comment_id}"
 
     async def _report_to_github(self, deployment: Deployment) -> None:
         state = REPORTED.get(deployment.state)

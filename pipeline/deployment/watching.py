@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.config.deploy import AnyMetric, HealthCheck
-from domain.deployments.health import Look
+from domain.deployments.health import Look, check_figure
 from domain.deployments.readings import (
     HealthTarget,
     JsonTarget,
@@ -37,5 +37,7 @@ class Watcher:
 
     async def _read_metric(self, metric: AnyMetric) -> Reading:
         if metric.query:
-            return await take_reading(self.outbound, PrometheusTarget(url=metric.url, query=metric.query))
-        return await take_reading(self.outbound, JsonTarget(url=metric.url, path=metric.path))
+            target = PrometheusTarget(url=metric.url, query=metric.query)
+        else:
+            target = JsonTarget(url=metric.url, path=metric.path)
+        return check_figure(metric, await take_reading(self.outbound, target))

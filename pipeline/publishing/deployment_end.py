@@ -22,7 +22,7 @@ async def load_deployment(services: Services, run: Run) -> Deployment:
 async def stop_deployment(services: Services, run: Run, detail: str) -> None:
     """Record that a deployment ends here: nothing happened, or nobody knows what is deployed."""
     deployment = await load_deployment(services, run)
-    state = DeploymentState.stopped if deployment.state.is_untouched else DeploymentState.failed
+    state = DeploymentState.stopped if deployment.is_untouched else DeploymentState.failed
     await deployments.move(services.database, run, state, services.clock.now(), detail=detail)
     await wake_waiting(services, deployment)
 
@@ -31,7 +31,7 @@ async def close_deployment(services: Services, run: Run) -> None:
     """Show how a deployment ended whose run something else ended; may be repeated."""
     before = await load_deployment(services, run)
     why = await _explain(services, run)
-    detail = why if before.state.is_untouched else f"{why} {before.percentage} % of the traffic had it."
+    detail = why if before.is_untouched else f"{why} {before.percentage} % of the traffic had it."
     await stop_deployment(services, run, detail)
     deployment = await load_deployment(services, run)
     steps = await deployments.list_steps(services.database, run.id)

@@ -2,8 +2,9 @@
 
 import random
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from tests.chaos.deployments import Deployed, RolledBack
@@ -97,6 +98,15 @@ class Sweep:
         self._compare(where, await self._play(where, self._new(self._scene), dies))
         return self.result
 
+    async def kill_while(self, is_due: Callable[[Scene], bool], points: Collection[int]) -> Result:
+        """Play it once for each number, and die at the point with this number of those where something holds."""
+        for number in points:
+            scene, where = self._new(self._scene), f"point {number}"
+            self._compare(where, await self._play(where, scene, _at_number(number, partial(is_due, scene))))
+            if not self._stage.kills:
+                self.result.missed.append(where)
+        return self.result
+
     async def interrupt_at(self, points: Collection[Point], *, kill: bool) -> Result:
         """Have a push, or the closing, happen and be dealt with while the process is at a point.
 
@@ -148,6 +158,18 @@ def at(victim: Point) -> Chooser:
         due = alive and is_there and point.moment == victim.moment
         alive = alive and not due
         return due
+
+    return dies
+
+
+def _at_number(number: int, is_due: Callable[[], bool]) -> Chooser:
+    left = number
+
+    def dies(_: Point) -> bool:
+        nonlocal left
+        counts = is_due()
+        left -= counts
+        return counts and left == 0
 
     return dies
 

@@ -286,6 +286,16 @@ async def test_requested_changes_stop_the_merge(story: Story) -> None:
     await is_not_merged(story, pull, "carol requested changes")
 
 
+async def test_what_a_person_merged_is_left_to_nobody(story: Story) -> None:
+    _, _, carol, pull, _ = await announce_merge(story)
+    await carol.merge(pull)
+    await settle_looks(story)
+    await jump_ahead(story, hours=12)
+    told = announcements(story, pull)[0]
+    assert "it is merged already." in told
+    assert "A person can merge it." not in told
+
+
 async def test_a_push_stops_the_merge(story: Story) -> None:
     repository, alice, _, pull, _ = await announce_merge(story)
     again = await alice.push(repository, "feature", {"README.md": "# Bazaar\n"})

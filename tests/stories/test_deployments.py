@@ -135,7 +135,7 @@ async def test_a_roll_back_that_fails_asks_a_person_and_claims_nothing(story: St
     assert (await scene.get_latest()).state is DeploymentState.failed
     told = scene.end()
     assert f"Going back to {before[:7]} failed, too: deploy.yml ended with failure" in told
-    assert "Forge does not know what runs there now" in told
+    assert "Forge cannot say that what runs there now is well" in told
     check = scene.check(after, "staging")
     assert (check.conclusion, check.title) == ("action_required", "Failed: a person has to look")
     assert scene.statuses(after, "staging")[-1][0] == "error"
@@ -177,6 +177,7 @@ async def test_a_workflow_that_never_ends_is_cancelled(story: Story, service: To
     await scene.was_deployed()
     await scene.merge()
     await scene.comment(scene.alice, "/forge deploy staging")
+    await scene.look(2)
     for _ in range(2):  # the deployment, and then its roll-back
         story.clock.move(minutes=5)
         await story.settle()

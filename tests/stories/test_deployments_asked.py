@@ -33,7 +33,13 @@ async def test_production_waits_for_somebody_else(story: Story, service: ToyServ
     ):
         assert shown in question.body, question.body
     assert service.history == []
-    assert scene.check(after, "production").conclusion == "action_required"
+    check = scene.check(after, "production")
+    assert check.conclusion == "action_required"
+    assert (
+        "Somebody with the role maintain, but not who asked for it, answers `/forge approve production_deploy` or "
+        f"`/forge reject production_deploy`. [The question]({story.github.url}/octo-org/shop/issues/"
+        f"{scene.pull.number}#issuecomment-{question.id}) shows what for."
+    ) in check.summary
     told = await scene.comment(scene.carol, "/forge approve production_deploy")
     assert "cannot be decided by the requester" in told
     assert "needs the role maintain" in await scene.comment(scene.alice, "/forge approve production_deploy")
@@ -110,6 +116,9 @@ async def test_people_hold_it_let_it_go_on_and_take_it_back(story: Story, servic
     assert "holds before its next step" in await scene.comment(scene.alice, "/forge deploy staging hold")
     await scene.look()
     assert story.gates(scene.pull) == ["deploy_hold"]
+    [question] = story.questions(scene.pull)
+    assert "25 % of the traffic has it." in question.body
+    assert "| `error_rate` | 0.001 | 0.001 |" in question.body  # though the step is not over
     mallory = story.github.user("mallory")
     story.github.grant(scene.repository, mallory, "read")
     await scene.press(mallory, "go_on", after)

@@ -50,6 +50,62 @@ async def test_a_refused_change_does_not_either(story: Story, service: ToyServic
         story.pass_over(pull)
 
 
+async def test_what_was_refused_is_asked_about_on_command(story: Story, service: ToyService) -> None:
+    """Whoever writes the command below a harmless change may not know of the refusal."""
+    scene = await _open(story, service, level=2)
+    await scene.merge()
+    await scene.comment(scene.carol, "/forge reject staging_deploy prices would double")
+    refused = scene.pull
+    after = await scene.merge("# Shop\n\nWe sell things.\n", path="README.md")
+    await scene.comment(scene.alice, "/forge reject staging_deploy not yet")
+    await scene.comment(scene.alice, "/forge deploy staging")
+    assert story.gates(scene.pull) == ["staging_deploy"]
+    assert f"carol rejected `#{refused.number}` here before" in story.questions(scene.pull)[-1].body
+    assert service.history == []
+    await scene.comment(scene.alice, "/forge approve staging_deploy")
+    await scene.run_on()
+    assert service.history[-1] == (after, 100)
+    for pull in scene.pulls:
+        story.pass_over(pull)
+
+
+async def test_what_went_back_does_not_go_live_behind_a_harmless_change(story: Story, service: ToyService) -> None:
+    scene = await _open(story, service)
+    bad = await scene.merge("# Shop\n\nWe sell things.\n", path="README.md")
+    service.error_rates[bad] = 0.9
+    story.clock.move(minutes=10)
+    await story.settle()
+    await scene.run_on()
+    assert (await scene.get_latest()).state is DeploymentState.rolled_back
+    deployed = [*service.history]
+    await scene.merge("# News\n\nNone.\n", path="NEWS.md")
+    assert story.gates(scene.pull) == ["staging_deploy"]
+    assert "taken back here before" in _question(story, scene)
+    assert service.history == deployed
+    for pull in scene.pulls:
+        story.pass_over(pull)
+
+
+async def test_after_a_failure_nothing_is_deployed_unasked(story: Story, service: ToyService) -> None:
+    """Nobody knows what runs there, and a person has to look."""
+    scene = await _open(story, service)
+    bad = await scene.merge("# Shop\n\nWe sell things.\n", path="README.md")
+    service.error_rates[bad] = 0.9
+    scene.fails = lambda inputs: inputs["ref"] != bad
+    story.clock.move(minutes=10)
+    await story.settle()
+    await scene.run_on()
+    failed = await scene.get_latest()
+    assert failed.state is DeploymentState.failed
+    service.error_rates.clear()
+    await scene.merge("# News\n\nNone.\n", path="NEWS.md")
+    assert story.gates(scene.pull) == ["staging_deploy"]
+    told = f"The deployment before it, `{failed.short_id}`, failed: nobody knows how it is there now."
+    assert told in _question(story, scene)
+    for pull in scene.pulls:
+        story.pass_over(pull)
+
+
 async def test_what_nobody_reviewed_is_not_known(story: Story, service: ToyService) -> None:
     scene = await _open(story, service)
     await scene.carol.push(scene.repository, "main", {"app.py": DANGEROUS})

@@ -104,3 +104,25 @@ async def test_a_mistake_of_forges_own_at_one_command_is_answered_and_the_others
     assert "| command |" in said
     assert len(story.answers(issue)) == 1
     story.pass_over(scene.pull)
+
+
+@on_one_database
+async def test_a_roll_back_that_comes_late_takes_back_nothing_newer(story: Story, service: ToyService) -> None:
+    scene = await open_deployments(story, service)
+    await scene.was_deployed()
+    await scene.merge()
+    issue = await open_issue(scene)
+    story.github.hold_deliveries()
+    await scene.alice.comment(issue, "/forge rollback staging")
+    story.clock.move(minutes=2)
+    await scene.was_deployed()
+    story.github.release_deliveries()
+    await story.settle()
+    newer = await scene.get_latest()
+    told = f"`{newer.short_id}` was ordered to `staging` after this command was written"
+    assert [told in each.body for each in story.answers(issue)] == [True]
+    assert (service.history, len(await scene.history())) == ([], 2)
+    assert "goes back to" in await scene.comment(scene.alice, "/forge rollback staging", issue)
+    await scene.run_on()
+    assert len(service.history) == 1
+    story.pass_over(issue)

@@ -10,6 +10,7 @@ from tests.world.feedback import Monitoring, open_monitoring
 from tests.world.toy_service import ToyService
 
 GOOD = "def price(amount):\n    return amount * 2\n"
+BESIDE = 'Traceback (most recent call last):\n  File "/srv/app.py", line 1, in load\nKeyError: 1\n'
 BROKEN = "def price(amount):\n    return amount / 0\n"
 
 pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
@@ -89,12 +90,22 @@ async def test_an_error_is_traced_to_its_change_and_its_correction_is_learned(
     await settle_all(scene)
 
 
+async def test_a_line_beside_the_change_is_no_likely_cause(story: Story, service: ToyService) -> None:
+    scene, monitoring, _ = await open_scene(story, service)
+    await monitoring.error(BESIDE, environment="staging")
+    [issue] = monitoring.issues()
+    body = issue.body or ""
+    assert "**Likely cause**" not in body
+    assert "in files that this deployment changed elsewhere.\n\n- `app.py:1` in `load`" in body
+    await settle_all(scene)
+
+
 async def test_an_anomaly_holds_the_deployment_that_it_names(story: Story, service: ToyService) -> None:
     scene = await open_deployments(story, service, trigger="merge")
-    await scene.merge(GOOD)
+    merged = await scene.merge(GOOD)
     monitoring = await open_monitoring(story, scene.repository)
     await scene.comment(scene.alice, "/forge approve staging_deploy")
-    await scene.look()
+    await scene.run_until(merged, 25)
     deployment = await scene.latest()
     assert deployment is not None
     assert deployment.state == "rolling_out"

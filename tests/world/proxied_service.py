@@ -188,7 +188,7 @@ async def run_proxied_service(folder: Path) -> AsyncGenerator[ProxiedService]:
         for version in service.versions.values():
             version.port = await _serve(stack, "/{path:.*}", version)
         service.figures = f"http://127.0.0.1:{await _serve(stack, '/figures', service)}/figures"
-        await _run_haproxy(stack, service, folder)
+        await run_haproxy(stack, service, folder)
         yield service
 
 
@@ -203,7 +203,11 @@ async def _serve(stack: AsyncExitStack, path: str, what: Version | ProxiedServic
     return int(runner.addresses[0][1])
 
 
-async def _run_haproxy(stack: AsyncExitStack, service: ProxiedService, folder: Path) -> None:
+async def run_haproxy(stack: AsyncExitStack, service: ProxiedService, folder: Path) -> None:
+    """Start the proxy before the versions of a service; all traffic goes to the first one.
+
+    :param folder: for the configuration.
+    """
     with socket.create_server(("127.0.0.1", 0)) as door, socket.create_server(("127.0.0.1", 0)) as runtime:
         servers = "\n".join(
             f"    server {each.slot} 127.0.0.1:{each.port} weight {100 if each.slot == SLOTS[0] else 0}"

@@ -17,6 +17,7 @@ class ToyService:
     :ivar is_dead: it answers its health with 503.
     :ivar is_mute: nobody can read its figures.
     :ivar remembers: its error rate is the mean of so many looks before, too, as a query with a range tells it.
+    :ivar lags: its error rate is that of so many looks before.
     :ivar looks: how often its health was asked.
     """
 
@@ -26,6 +27,7 @@ class ToyService:
     is_dead: bool = False
     is_mute: bool = False
     remembers: int = 0
+    lags: int = 0
     looks: int = 0
     history: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     url: str = ""
@@ -58,7 +60,8 @@ class ToyService:
         if self.is_mute:
             return web.Response(status=500)
         self.seen.append(self.figures["errors"])
-        recent = self.seen[-1 - self.remembers :]
+        known = self.seen[: -self.lags or None] or self.seen[:1]
+        recent = known[-1 - self.remembers :]
         return web.json_response({"now": {**self.figures, "errors": sum(recent) / len(recent)}})
 
     def build_app(self) -> web.Application:

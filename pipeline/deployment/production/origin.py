@@ -27,7 +27,7 @@ async def find_origin(services: Services, problem: ProductionProblem) -> Problem
     if named is not None:
         return ProblemOrigin(named, is_named=True)
     for each in await deployments.list_open(database, problem.repository_id, report.environment):
-        if not each.state.is_untouched:
+        if not each.is_untouched:
             return ProblemOrigin(each, is_under_way=True)
     return ProblemOrigin(await deployments.find_there(database, problem.repository_id, report.environment))
 

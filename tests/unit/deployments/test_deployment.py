@@ -30,3 +30,9 @@ def test_an_older_one_never_replaces_a_newer_one() -> None:
 
 def test_people_see_the_end_of_its_id() -> None:
     assert deployment(4).short_id == "D-000004"
+
+
+def test_what_holds_before_its_first_step_changed_nothing() -> None:
+    assert deployment(state=DeploymentState.holding).is_untouched
+    assert not deployment(state=DeploymentState.holding, percentage=25).is_untouched
+    assert not deployment(state=DeploymentState.rolling_out).is_untouched

@@ -2,7 +2,17 @@
 
 import pytest
 
-from domain.deployments.health import Health, Look, find_sick, find_unreadable, judge, judge_return
+from domain.deployments.health import (
+    Health,
+    HealthBefore,
+    Look,
+    check_figure,
+    find_sick,
+    find_unreadable,
+    forget_sick,
+    judge,
+    judge_return,
+)
 from domain.deployments.readings import HealthTarget, JsonTarget, PrometheusTarget, read_failure
 from domain.errors import OutboundFailed, OutboundRefused
 from tests.unit.deployments.figures import ADDRESS, FIGURES, find, look, looks, read, watch
@@ -266,21 +276,106 @@ def test_a_roll_back_may_get_better_before_it_is_judged() -> None:
 
 @pytest.mark.parametrize(
     ("query", "expected"),
-    [("rate(a[1m])", 4), ("rate(a[5m:30s])", 20), ("rate(a[ 1m30s ])", 6), ("a[500ms]", 3), ("a", 3)],
+    [
+        ("rate(a[1m])", 4),
+        ("rate(a[5m:30s])", 20),
+        ("rate(a[ 1m30s ])", 6),
+        ("a[500ms]", 3),
+        ("a", 3),
+        ("rate(a[1m] offset 1m)", 8),
+        ("job:errors:rate5m", 20),
+        ("job:errors:count / 5", 3),
+    ],
 )
 def test_a_roll_back_settles_as_long_as_its_queries_look_back(query: str, expected: int) -> None:
     settings = watch("error_rate", patience=3, interval=15)
     assert settings.error_rate is not None
     metric = settings.error_rate.model_copy(update={"query": query})
     assert settings.model_copy(update={"error_rate": metric}).more_looks == expected
+    assert settings.model_copy(update={"error_rate": metric, "settle": 301}).more_looks == 21
+
+
+def test_a_roll_back_of_which_no_address_answers_is_bad_at_once() -> None:
+    settings = watch("error_rate", health=1, patience=3)
+    dead, well = look([0], error_rate=0.0), look([1], error_rate=0.0)
+    assert judge_return(settings, [well] * 3, [dead] * 3, 8).is_final
+    assert not judge_return(settings, [well] * 3, [dead, dead, well], 8).is_final
+
+
+def test_what_came_before_the_bad_looks_is_counted() -> None:
+    settings = watch("error_rate", patience=3)
+    ended = judge(settings, [], looks("error_rate", 0, 0, 0.5, 0.5, 0.5), 8)
+    assert (ended.health, ended.is_final, ended.bad_after) == (UNHEALTHY, True, 2)
+    assert judge_return(settings, [], looks("error_rate", 0, 0, 0.5, 0.5, 0.5), 2).bad_after == 0
+
+
+def test_what_took_long_to_be_seen_may_take_as_long_to_vanish() -> None:
+    settings, before = watch("error_rate", patience=3), looks("error_rate", 0.0, 0.0, 0.0)
+    late = looks("error_rate", *[0.5] * 9)
+    assert judge_return(settings, before, late[:7], 4).is_final
+    assert not judge_return(settings, before, late[:8], 4, bad_after=5).is_final
+    assert judge_return(settings, before, [*late, *looks("error_rate", 0, 0, 0)], 4, bad_after=5).health is HEALTHY
+
+
+def test_a_roll_back_is_looked_at_while_it_gets_better_but_not_for_ever() -> None:
+    settings, before = watch("error_rate", patience=3), looks("error_rate", 0.0, 0.0, 0.0)
+    falling = looks("error_rate", *[0.5 - 0.01 * number for number in range(40)])
+    assert not judge_return(settings, before, falling[:12], 4).is_final
+    assert judge_return(settings, before, [*falling[:12], falling[0]], 4).is_final
+    longest = 4 + settings.more_looks + settings.count_looks(is_last=True)
+    ended = judge_return(settings, before, falling[:longest], 4)
+    assert (ended.is_final, ended.health) == (True, UNHEALTHY)
+
+
+def test_less_traffic_is_no_improvement() -> None:
+    settings, before = watch("throughput", patience=3), looks("throughput", 50, 50, 50)
+    rising, falling = looks("throughput", *range(1, 9)), looks("throughput", *range(9, 1, -1))
+    assert not judge_return(settings, before, rising, 4).is_final
+    assert judge_return(settings, before, falling, 4).is_final
 
 
 def test_what_was_sick_before_is_named() -> None:
-    assert find_sick(watch("error_rate"), looks("error_rate", 0.3, 0.3, 0.3)) == ["error_rate is 0.3"]
-    assert find_sick(watch("error_rate"), looks("error_rate", 0.01, 0.01)) == []
+    errors = watch("error_rate")
+    assert find_sick(errors, HealthBefore(looks("error_rate", 0.3, 0.3, 0.3))) == {"error_rate": "error_rate is 0.3"}
+    assert find_sick(errors, HealthBefore(looks("error_rate", 0.01, 0.01))) == {}
     settings = watch(health=1)
-    assert find_sick(settings, [look([None]), look([None])]) == []
-    assert len(find_sick(settings, [look([0]), look([None])])) == 1
+    assert find_sick(settings, HealthBefore([look([None]), look([None])])) == {}
+    assert [*find_sick(settings, HealthBefore([look([0]), look([None])]))] == [f"{ADDRESS}/0"]
+
+
+def test_latency_is_sick_by_what_it_was_when_it_was_well() -> None:
+    settings, before = watch("latency"), looks("latency", 251.0, 251.0)
+    told = "latency is 251, and was 100 when it was well"
+    assert find_sick(settings, HealthBefore(before, {"latency": 100.0})) == {"latency": told}
+    assert find_sick(settings, HealthBefore(before, {"latency": 101.0})) == {}
+    assert find_sick(settings, HealthBefore(before)) == {}
+
+
+def test_beside_a_sick_version_the_new_one_only_has_to_make_nothing_worse() -> None:
+    settings, sick = watch("error_rate", health=1, patience=2), ["error_rate", f"{ADDRESS}/0"]
+    before = [look([0], error_rate=0.6)] * 3
+    same = judge(settings, before, [look([0], error_rate=0.6)] * 2, 2, sick)
+    assert (same.health, same.is_final, find(same, "error_rate").was_sick) == (HEALTHY, True, True)
+    assert judge(settings, before, [look([0], error_rate=0.7)] * 2, 2, sick).health is UNHEALTHY
+    assert judge(settings, before, [look([None], error_rate=0.6)] * 2, 2, sick).health is UNKNOWN
+
+
+def test_what_replaces_a_sick_version_has_to_be_well() -> None:
+    settings = watch("error_rate", "latency", health=1, patience=2)
+    baseline = HealthBefore([look([0], error_rate=0.6, latency=900.0)] * 3, {"latency": 100.0})
+    before = forget_sick(settings, baseline)
+    bad, good = look([1], error_rate=0.5, latency=120.0), look([1], error_rate=0.0, latency=120.0)
+    assert judge_return(settings, before, [bad, bad, bad, good, good], 4).health is HEALTHY
+    slow = look([1], error_rate=0.0, latency=300.0)
+    for wrong in (bad, slow):
+        assert judge_return(settings, before, [good, wrong, wrong], 2).health is UNHEALTHY
+
+
+@pytest.mark.parametrize(("name", "value"), [("error_rate", 37.0), ("error_rate", -0.1), ("latency", -1.0)])
+def test_a_figure_that_cannot_be_is_none(name: str, value: float) -> None:
+    metric = watch(name).metrics[name]
+    assert check_figure(metric, read(value)).value is None
+    assert check_figure(metric, read(0.5)).value == 0.5
 
 
 def test_a_small_rise_of_latency_is_noise() -> None:
