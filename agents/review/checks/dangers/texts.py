@@ -41,6 +41,7 @@ _SCOPE_KINDS = (
 )
 SCOPES = FUNCTIONS | frozenset(_SCOPE_KINDS.split())
 _NAMES = re.compile(r"(?<![\w.>$@:'\"])\$?[A-Za-z_]\w*")
+_NUMBER = re.compile(r"\((?:int|float|integer|bool)\)|\b(?:int|float|intval|parseInt|Number)\s*\(|\.to_[if]\b")
 _OURSELVES = frozenset({"self", "cls", "this", "$this"})
 _MOST_LEVELS = 60  # of a text that is put together
 _FORMATS = re.compile(r"(?i)(?:^|\W)(?:v?s?printf|format!?|formatted)\s*$")
@@ -88,7 +89,7 @@ def is_sent(source: str, node: SgNode) -> bool:
     before = scope.text()[: max(node.range().start.index - scope.range().start.index, 0)]
     given = "|".join(re.escape(name) for name in _NAMES.findall(source))
     assigned = re.finditer(rf"(?<![\w.>])(?:{given})\b[^=\n;()]*=(?![=>])(?P<what>[^\n;]*)", before) if given else ()
-    return any(SENT.search(found["what"]) for found in assigned)
+    return any(SENT.search(found["what"]) and not _NUMBER.search(found["what"]) for found in assigned)
 
 
 def _list_scopes(node: SgNode) -> Iterator[SgNode]:
