@@ -111,7 +111,7 @@ _SPREADS = ((50, 5), (20, 3), (10, 2), (4, 1))  # files above → points
 _FINDINGS = {Severity.critical: (20, 30), Severity.error: (6, 15), Severity.warning: (1, 5)}  # each, at most
 
 _SILENCING = 2  # points for comments that silence a tool
-_RISKY = 17  # points beside those for the behaviour, from which a person is asked where no model could read
+_RISKY = 18  # points beside those for the behaviour, from which a person is asked where no model could read
 _HARMLESS = {
     Impact.layout: "Only comments and layout",
     Impact.moved: "Only moves functions within their file",
