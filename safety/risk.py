@@ -108,7 +108,7 @@ _FULL = 20  # changed lines from which an area counts in full; it counts a third
 _BEHAVIOUR = 25  # points where what the program does may change: the change is medium at least
 _SIZES = ((1000, 11), (500, 8), (200, 5), (100, 4), (50, 3), (25, 2), (10, 1))  # changed lines above → points
 _SPREADS = ((50, 5), (20, 3), (10, 2), (4, 1))  # files above → points
-_FINDINGS = {Severity.critical: (20, 30), Severity.error: (6, 15), Severity.warning: (1, 5)}  # each, at most
+_FINDINGS = {Severity.critical: (20, 45), Severity.error: (6, 15), Severity.warning: (1, 5)}  # each, at most
 
 _SILENCING = 2  # points for comments that silence a tool
 _RISKY = 18  # points beside those for the behaviour, from which a person is asked where no model could read
