@@ -44,51 +44,74 @@ def _match_glob(pattern: str) -> Callable[[str], object]:
     return re.compile(pattern, re.IGNORECASE).search
 
 
+_CODE = r"\.(py|rb|php|tsx?|jsx?|go|java|cs|rs|kt|scala|c|cc|cpp|sql|prisma)$"
 _AREAS = (
     _area(
         "access",
-        20,
+        10,
         "Touches authentication, permissions, cryptography or payments",
         _match_glob(
             r"^(?!docs?/|.*\.(md|rst|txt|in|lock|po|svg|png)$).*"
-            r"(^|[/_.-])(o?auth[nz2]?|auth(enticat|ori[sz])\w*|login|session|permission\w*|crypto\w*|secrets?|passwords?"
+            r"(^|[/_.-])(o?auth[nz2]?|auth(enticat|ori[sz])\w*|login|session|permission\w*|crypt\w*|secrets?|passwords?"
             r"|payments?|billing|m?tls|ssl|sshd?|x509|certs?|certificates?|pki|hmac|jw[tks]|jwks|saml2?|oidc|openid|sso|ldap"
             r"|kerberos|csrf|rbac|mfa|totp|webauthn)([/_.-]|$)"
         ),
     ),
     _area(
         "pipeline",
-        15,
+        8,
         "Touches continuous integration",
         _match_glob(r"^\.github/(workflows|actions)/|^\.gitlab-ci|Jenkinsfile$"),
         guards=True,
     ),
-    _area("owners", 15, "Touches the rules for required reviewers", _match_glob(r"(^|/)CODEOWNERS$"), guards=True),
+    _area("owners", 8, "Touches the rules for required reviewers", _match_glob(r"(^|/)CODEOWNERS$"), guards=True),
     _area(
         "migration",
-        12,
+        8,
         "Touches database migrations",
-        _match_glob(r"(^|/)(migrations?|alembic)/.*\.(py|sql|rb)$|schema\.sql$"),
+        _match_glob(
+            r"(^|/)(db/)?(migrations?|migrate|alembic)/.*\.(py|sql|rb|php|ts|js|cs|go|java)$|schema\.(sql|rb|prisma)$"
+        ),
+    ),
+    _area(
+        "data",
+        3,
+        "Touches how data is stored and read",
+        _match_glob(
+            rf"(^|/)(models?|schemas?|entit(y|ies)|repositor(y|ies)|dao|queries|serializers?)(/.*)?{_CODE}"
+            rf"|(^|/)\w*(model|entity|repository|dao|serializer|mapper){_CODE}"
+        ),
+    ),
+    _area(
+        "entry",
+        3,
+        "Touches where requests, commands or jobs come in",
+        _match_glob(
+            r"(^|/)(routes?|routers?|controllers?|views?|handlers?|endpoints?|api|graphql|rest|servlets?|middlewares?"
+            rf"|commands?|cli|cmd|jobs?|tasks?|workers?|hooks?)/[^/]+{_CODE}"
+            rf"|(^|/)(routes?|routing|urls|views|api|cli|main|app|server|application|program|startup|manage){_CODE}"
+            rf"|(^|/)\w*(controller|resource|handler|servlet|middleware|endpoint)s?{_CODE}"
+        ),
     ),
     _area(
         "infrastructure",
-        10,
+        5,
         "Touches the build or deployment of the software",
         _match_glob(r"(^|/)Dockerfile[^/]*$|docker-compose|\.tf$|(^|/)(deploy|k8s|helm|terraform|ansible)/"),
     ),
-    _area("dependencies", 6, "Touches dependencies", is_manifest),
+    _area("dependencies", 3, "Touches dependencies", is_manifest),
 )
-_SENSITIVE = 20  # points for a sensitive path of the repository
-_MOST_FOR_AREAS = 40
+_SENSITIVE = 10  # points for a sensitive path of the repository
+_MOST_FOR_AREAS = 18
 _FULL = 20  # changed lines from which an area counts in full; it counts a third at least
 
-_SIZES = ((1000, 20), (500, 14), (200, 8), (50, 3))  # changed lines above → points
-_SPREADS = ((50, 10), (20, 6), (10, 3))  # files above → points
-_FINDINGS = {Severity.critical: (40, 60), Severity.error: (12, 30), Severity.warning: (2, 10)}  # each, at most
+_BEHAVIOUR = 25  # points where what the program does may change: the change is medium at least
+_SIZES = ((1000, 11), (500, 8), (200, 5), (100, 4), (50, 3), (25, 2), (10, 1))  # changed lines above → points
+_SPREADS = ((50, 5), (20, 3), (10, 2), (4, 1))  # files above → points
+_FINDINGS = {Severity.critical: (20, 45), Severity.error: (6, 15), Severity.warning: (1, 5)}  # each, at most
 
-_SILENCING = 4  # points for comments that silence a tool
-
-_MEDIUM = 25  # points at least, where what the program does may change
+_SILENCING = 2  # points for comments that silence a tool
+_RISKY = 18  # points beside those for the behaviour, from which a person is asked where no model could read
 _HARMLESS = {
     Impact.layout: "Only comments and layout",
     Impact.moved: "Only moves functions within their file",
@@ -129,7 +152,7 @@ def assess(
     """
     parts = [
         *_score_impacts(impacts or {}),
-        *_score_size(change),
+        *_score_size(change, impacts or {}),
         *_score_areas(change.touched, sensitive),
         *_score_findings(findings),
         *(_score_untested(change) if has_tests else ()),
@@ -147,31 +170,39 @@ def reassess(risk: Risk, findings: Sequence[RawFinding]) -> Risk:
     return _total([*kept, *_score_findings(findings)])
 
 
+def is_risky(risk: Risk) -> bool:
+    """Whether more speaks for a risk than that the program may behave differently."""
+    return risk.score_of_facts >= _RISKY
+
+
 def _total(parts: Sequence[RiskPart]) -> Risk:
-    missing = max(0, _MEDIUM - sum(part.points for part in parts if part.code != BEHAVIOUR))
-    parts = [part.model_copy(update={"points": missing}) if part.code == BEHAVIOUR else part for part in parts]
-    score = min(100, sum(part.points for part in parts))
+    least = _BEHAVIOUR if any(part.code == BEHAVIOUR for part in parts) else 0
+    score = max(least, min(100, sum(part.points for part in parts)))
     return Risk(score=score, level=to_level(score), parts=tuple(sorted(parts, key=lambda part: -part.points)))
 
 
 def _score_impacts(impacts: Mapping[str, Impact]) -> Iterator[RiskPart]:
-    """What the files can do to the program, each kind named; the points come with the total."""
+    """What the files can do to the program, each kind named."""
     for impact in dict.fromkeys(impacts.values()):
         paths = _list_paths([path for path, each in impacts.items() if each is impact])
         if impact is Impact.behaviour:
-            yield RiskPart(code=BEHAVIOUR, points=0, text=f"May change what the program does: {paths}")
+            yield RiskPart(code=BEHAVIOUR, points=_BEHAVIOUR, text=f"May change what the program does: {paths}")
         else:
             yield RiskPart(code=f"harmless.{impact.value}", points=0, text=f"{_HARMLESS[impact]}: {paths}")
 
 
-def _score_size(change: Change) -> list[RiskPart]:
-    lines = change.additions + change.deletions
-    points = next((points for above, points in _SIZES if lines > above), 0)
-    spread = next((points for above, points in _SPREADS if change.total_files > above), 0)
-    return [
-        *([RiskPart(code="size", points=points, text=f"{lines:,} changed lines")] if points else []),
-        *([RiskPart(code="spread", points=spread, text=f"{change.total_files:,} files")] if spread else []),
+def _score_size(change: Change, impacts: Mapping[str, Impact]) -> Iterator[RiskPart]:
+    """How much is changed, and in how many files, beside tests and what cannot change the program."""
+    weighing = [
+        each
+        for each in change.files
+        if impacts.get(each.path, Impact.behaviour) is Impact.behaviour and not is_test(each.path)
     ]
+    lines, files = sum(each.additions + each.deletions for each in weighing), len(weighing)
+    if points := next((points for above, points in _SIZES if lines > above), 0):
+        yield RiskPart(code="size", points=points, text=f"{lines:,} changed lines that may matter")
+    if points := next((points for above, points in _SPREADS if files > above), 0):
+        yield RiskPart(code="spread", points=points, text=f"{files:,} files that may matter")
 
 
 def _score_areas(touched: Sequence[TouchedFile], sensitive: Sequence[str]) -> list[RiskPart]:
@@ -254,7 +285,7 @@ def _score_untested(change: Change) -> list[RiskPart]:
     if not lacks_tests(change):
         return []
     text = f"{_new_source(change)} new lines of source and no test changed"
-    return [RiskPart(code="tests.none", points=8, text=text)]
+    return [RiskPart(code="tests.none", points=4, text=text)]
 
 
 def _score_deleted_tests(touched: Sequence[TouchedFile]) -> list[RiskPart]:
@@ -264,7 +295,7 @@ def _score_deleted_tests(touched: Sequence[TouchedFile]) -> list[RiskPart]:
     missed = [
         path for path in deleted if is_test(path) and not path.endswith(_NO_TESTS) and namesake(path) not in obsolete
     ]
-    return [RiskPart(code="tests.deleted", points=10, text=f"Deletes tests: {_list_paths(missed)}")] if missed else []
+    return [RiskPart(code="tests.deleted", points=5, text=f"Deletes tests: {_list_paths(missed)}")] if missed else []
 
 
 def _score_coverage(change: Change) -> list[RiskPart]:
@@ -273,7 +304,7 @@ def _score_coverage(change: Change) -> list[RiskPart]:
         return []
     return [
         RiskPart(
-            code="unseen", points=25, text=f"Source that Forge did not look at: {_list_paths([e.path for e in unseen])}"
+            code="unseen", points=13, text=f"Source that Forge did not look at: {_list_paths([e.path for e in unseen])}"
         )
     ]
 
@@ -287,9 +318,9 @@ def _score_silencing(lines: int) -> list[RiskPart]:
 
 def _score_author(author: PullRequestAuthor) -> list[RiskPart]:
     if author.first_time:
-        return [RiskPart(code="author.first_time", points=8, text="First contribution of this author")]
+        return [RiskPart(code="author.first_time", points=4, text="First contribution of this author")]
     if author.from_fork:
-        return [RiskPart(code="author.fork", points=4, text="Comes from a fork")]
+        return [RiskPart(code="author.fork", points=2, text="Comes from a fork")]
     return []
 
 

@@ -7,9 +7,9 @@ from domain.config.configuration import Configuration
 from domain.config.review import ReadMode
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Finding, Layer
-from domain.review.review import IfUnread, IssueAnswer, LayerReport, Risk, RiskLevel
+from domain.review.review import IfUnread, IssueAnswer, LayerReport, Risk
 from safety.eligibility import is_included
-from safety.risk import to_level
+from safety.risk import is_risky
 
 
 class CheckedChange(BaseModel):
@@ -65,7 +65,7 @@ class CheckedChange(BaseModel):
     @property
     def is_risky(self) -> bool:
         """Whether more speaks for a risk than that the program may behave differently."""
-        return to_level(self.risk.score_of_facts) is not RiskLevel.low
+        return is_risky(self.risk)
 
 
 class ModelPart(BaseModel):

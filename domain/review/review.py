@@ -31,7 +31,7 @@ class RiskPart(BaseModel):
 
 
 BEHAVIOUR = "behaviour"
-"""The part that makes a change of what the program does medium, whatever else speaks for a low risk."""
+"""The part that makes a change of what the program does medium at least."""
 
 
 class Risk(BaseModel):
@@ -45,7 +45,7 @@ class Risk(BaseModel):
 
     @property
     def score_of_facts(self) -> int:
-        """The score without the points that only make a change of behaviour medium."""
+        """The score without the points that every change of behaviour has."""
         return min(100, sum(part.points for part in self.parts if part.code != BEHAVIOUR))
 
 

@@ -77,7 +77,7 @@ async def test_t_w15_open_before(story: Story) -> None:
     assert [run.state for run in await story.runs()] == ["cancelled"]
     assert story.gates(pull) == []
     assert first_lines(story.reviews(pull)) == snapshot(
-        ["**Changes requested: 1 finding to fix.** Risk medium (40 of 100)."]
+        ["**Changes requested: 1 finding to fix.** Risk medium (45 of 100)."]
     )
 
 

@@ -1,7 +1,7 @@
 """Says how grave each kind of danger is, once for the rules of every tool and language.
 
-An error blocks a pull request, so a kind is one only where people who read merged code wanted to be stopped by it
-(``tests/bench/dangers``). Where a shape is as often harmless, it has a milder kind of its own.
+An error blocks a pull request, so a kind is one only where its author would want to be stopped. Where a shape is as
+often harmless, it has a milder kind of its own.
 """
 
 from enum import StrEnum

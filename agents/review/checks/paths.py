@@ -5,8 +5,8 @@ import re
 from domain.paths import is_document
 
 _TEST_OR_DOCUMENT = re.compile(
-    r"(^|/)(tests?|testing|testdata|specs?|__tests__|__mocks__|mocks?|fixtures?|examples?|samples?|docs?|cassettes)/"
-    r"|(^|/)(test_[^/]*|conftest\.py|[^/]*[._-](test|tests|spec|mock|fixture)s?\.[^/]+)$"
+    r"(^|/)(tests?|unit_?tests?|[^/]+\.tests?(\.[^/]+)?|testing|testdata|specs?|__tests__|__mocks__|mocks?|fixtures?|examples?|samples?|docs?|cassettes)/"
+    r"|(^|/)(test_[^/]*|conftest\.py|tests?\.[^/]+|[^/]*[._-](test|tests|spec|mock|fixture)s?\.[^/]+)$"
     r"|\.(md|mdx|rst|adoc|txt|snap|example|sample|template|tmpl|dist|tpl|j2)$|\.(example|sample|template)\.",
     re.IGNORECASE,
 )

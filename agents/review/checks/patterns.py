@@ -69,11 +69,15 @@ def _regex(expression: str, *, unless: str | None = None, where: str = "") -> Pr
             if _only_prints(logical.text):
                 continue
             for match in compiled.finditer(logical.text):
-                is_excepted = exception is not None and exception.search(match.group()) is not None
+                is_said = _SAYS.search(logical.text[: match.start()]) is not None
+                is_excepted = is_said or (exception is not None and exception.search(match.group()) is not None)
                 if not is_excepted and condition.search(match.group()):
                     yield logical, match.start()
 
     return find
+
+
+_SAYS = re.compile(r"\b(?:echo|printf)\s[^|;&\"]*\"[^\"]*$")
 
 
 def _only_prints(text: str) -> bool:
@@ -207,6 +211,7 @@ TABLE: tuple[CodePattern, ...] = (
         good=(
             "curl -sSL https://get.site.org | sh",
             "curl http://localhost:8080/x.sh | sh",
+            "*) echo \"Run 'curl -L get.site.org | bash' later\"",
             "curl http://site.org/a.json | jq .name",
         ),
     ),

@@ -16,6 +16,9 @@ _PUT_TOGETHER = re.compile(
     r"^[rR]?[fF][rR]?[\"'](?:(?!\{).)+\{(?!\{)|[\"']\s*(?:\+|%)|[\"']\.format\(|^[^\"']+\+[^\"']*[\"'][^+]*\+",
     re.DOTALL,
 )
+_FILE = re.compile(
+    r"(?i)^(?:f|fp|fd|fh|fin|fileobj|(?:\w*_)?(?:file|stream|handle|reader)(?:_?(?:obj|handle|name|path))?)$"
+)
 _NAME = re.compile(r"^[A-Za-z_]\w*$")
 
 
@@ -32,6 +35,11 @@ def is_literal(text: str) -> bool:
 def is_put_together(text: str) -> bool:
     """Whether an expression puts something into a text, behind its beginning."""
     return _PUT_TOGETHER.search(text) is not None
+
+
+def is_file(text: str) -> bool:
+    """Whether an expression is named like an open file."""
+    return _FILE.search(text) is not None
 
 
 def is_read_from_a_file(text: str) -> bool:
@@ -51,6 +59,14 @@ class PythonCall:
         self._row = row
         some = "\n".join(lines[row - 1 : row - 1 + _MOST_LINES])
         self._rest = some[column - 1 :]
+
+    def enclose(self, name: str) -> "PythonCall":
+        """The call of this name whose argument begins here, or this one."""
+        for row in range(self._row, max(self._row - _MOST_LINES, 0), -1):
+            found = re.search(rf"[\w.]*\b{name}\s*\(", self._lines[row - 1])
+            if found is not None:
+                return PythonCall(self._lines, row, found.start() + 1)
+        return self
 
     @cached_property
     def text(self) -> str:

@@ -9,6 +9,7 @@ from agents.review.checks.gravity import Danger
 from agents.review.checks.paths import is_test_or_document
 from agents.review.checks.python_calls import (
     PythonCall,
+    is_file,
     is_foreign,
     is_literal,
     is_put_together,
@@ -24,8 +25,7 @@ _DANGERS = {
     Danger.command: "S602 S605",
     Danger.command_text: "S601",
     Danger.own_code: "S102 S307 S612",
-    Danger.own_object: "S301 S302",
-    Danger.foreign_object: "S506",
+    Danger.own_object: "S301 S302 S506",
     Danger.sql_text: "S610 S611",
     Danger.html: "S308 S701 S702 S704",
     Danger.debugger: "S201",
@@ -38,7 +38,8 @@ _DANGERS = {
     Danger.unchecked: "S108 S110 S313 S314 S315 S316 S317 S318 S319",
 }
 _BY_RULE = {rule: danger for danger, rules in _DANGERS.items() for rule in rules.split()}
-_GRADED = frozenset({"S102", "S301", "S302", "S307", "S602", "S605"})
+_GRADED = frozenset({"S102", "S301", "S302", "S307", "S506", "S602", "S605"})
+_UNSAFE_LOADER = re.compile(r"yaml\.load\((?!.*Loader\s*=)|\byaml\.(?:C|Full|Unsafe)?Loader\b", re.DOTALL)
 _SEEMS_SAFE = "seems safe"  # how ruff calls a command that is a literal
 _NAMING = re.compile(r"#\s*noqa\s*:\s*(?P<rules>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*)", re.IGNORECASE)
 _SILENCING = re.compile(r"#\s*nosec\b:?\s*(?P<tests>[BS]\d{3}(?:[\s,]+[BS]\d{3})*)?")
@@ -64,6 +65,8 @@ def rate(entry: dict[str, Any], path: str, lines: Sequence[str], *, heeding: boo
     call = PythonCall(lines, int(entry["location"]["row"]), int(entry["location"]["column"]))
     if code == "S202" and "members=" in "\n".join(place):
         return None  # what is extracted was chosen
+    if code == "S506":
+        call = call.enclose("load")
     danger = _look_closer(known, call) if code in _GRADED else known
     if danger is None:
         return None
@@ -104,10 +107,15 @@ def _rate_evaluation(call: PythonCall) -> Danger:
 
 
 def _rate_loading(call: PythonCall) -> Danger | None:
-    if re.match(r"[\w.]*\bdumps\(", call.argument):
+    """What a function is given comes from somewhere; what it opened or kept itself is mostly the program's own."""
+    text = call.argument
+    if re.match(r"[\w.]*\bdumps\(", text):
         return None  # a copy
-    is_text = re.search(r"\bloads$", call.name) is not None and not is_read_from_a_file(call.argument)
-    return Danger.foreign_object if is_text or is_foreign(call.argument) else Danger.own_object
+    if is_foreign(text):
+        return Danger.foreign_object
+    is_given = not is_read_from_a_file(text) and not is_file(text) and call.comes_from_outside(text)
+    is_any_class = re.search(r"\bloads$", call.name) is not None or _UNSAFE_LOADER.search(call.text) is not None
+    return Danger.foreign_object if is_given and is_any_class else Danger.own_object
 
 
 def _rate_command(call: PythonCall) -> Danger:

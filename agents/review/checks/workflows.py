@@ -95,8 +95,8 @@ def _finding(entry: dict[str, Any], known: dict[str, CheckedFile]) -> tuple[str,
         return None
     content = file.head_lines if side == HEAD else file.base_lines
     lines, location = len(content), primary["concrete"]["location"]
-    first = min(int(location["start_point"]["row"]) + 1, lines)
-    expression = content[first - 1][int(location["start_point"]["column"]) :].partition("}}")[0]
+    first, column = min(int(location["start_point"]["row"]) + 1, lines), int(location["start_point"]["column"])
+    expression = content[first - 1][column:].partition("}}")[0]
     severity = _severity(entry["ident"], determined, primary["concrete"]["feature"], expression)
     if severity is None:
         return None

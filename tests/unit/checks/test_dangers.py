@@ -116,6 +116,12 @@ def find(self, name, a, b, row_id, t, names, column):
     assert [hit.danger for hit in scan("python", text)] == [danger]
 
 
+def test_the_type_of_a_parameter_is_no_value() -> None:
+    put_in = "sprintf(trans('x %s', array()), 1)"
+    text = f'<?php function f(array $a) {{ $db->execute("INSERT INTO a VALUES (\'" . {put_in} . "\')"); }}'
+    assert [hit.danger for hit in scan("php", text)] == [Danger.sql_text]
+
+
 def test_text_that_nobody_hands_to_a_database_is_no_statement() -> None:
     text = "q = f\"SELECT a FROM b WHERE c = '{d}'\"\nprint(q)\nlog.info(f\"Delete from x where y = '{z}'\")\n"
     assert scan("python", text) == []

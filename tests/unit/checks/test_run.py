@@ -120,8 +120,14 @@ async def test_python_newer_than_that_of_forge_is_checked(toolbox: Toolbox, newe
         ("pickle.loads(c)", Severity.error),
         ("pickle.loads(\n        c\n    )", Severity.error),
         ("pickle.loads(pickle.dumps(c))", None),
+        ("pickle.loads(self.cache)", Severity.warning),
+        ("yaml.load(c, Loader=OwnLoader)", Severity.warning),
+        ("yaml.load(c)", Severity.error),
         ('pickle.load(open("own", "rb"))', Severity.warning),
         ("yaml.load(c, Loader=yaml.Loader)", Severity.error),
+        ("yaml.load(\n        c,\n        Loader=yaml.Loader,\n    )", Severity.error),
+        ("yaml.load(request.data, Loader=yaml.Loader)", Severity.error),
+        ("with open('own') as f:\n        yaml.load(f, Loader=yaml.Loader)", Severity.warning),
         ("yaml.load(c, Loader=yaml.SafeLoader)", None),
         ("tarfile.open(c).extractall()", Severity.warning),
         ("tarfile.open(c).extractall(members=c)", None),
@@ -223,6 +229,23 @@ async def test_workflows(toolbox: Toolbox) -> None:
     assert rules["zizmor/template-injection"].severity is Severity.error
     assert rules["zizmor/template-injection"].line == 10
     assert rules["zizmor/unpinned-uses"].line == 9
+
+
+@pytest.mark.parametrize(
+    ("expression", "severity"),
+    [
+        ("github.event.issue.title", Severity.error),
+        ("github.head_ref", Severity.error),
+        ("github.event.inputs.version", Severity.warning),  # who may start it has rights of their own
+        ("github.event.release.tag_name", Severity.warning),
+    ],
+)
+async def test_what_strangers_write_is_graver_in_a_script(
+    toolbox: Toolbox, expression: str, severity: Severity
+) -> None:
+    workflow = WORKFLOW.replace("github.event.pull_request.title", expression)
+    rules = await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)})
+    assert rules["zizmor/template-injection"].severity is severity
 
 
 async def test_workflow_findings_that_were_there_before(toolbox: Toolbox) -> None:

@@ -3,7 +3,10 @@
 import pytest
 
 from domain.review.changes import Change, ChangeStatus, FileChange, TouchedFile
-from safety.risk import assess, lacks_tests
+from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.impact import Impact
+from domain.review.review import BEHAVIOUR, Risk, RiskLevel, RiskPart
+from safety.risk import assess, is_risky, lacks_tests, reassess
 
 SOME = 5  # changed lines
 
@@ -47,6 +50,13 @@ def _new(path: str, lines: int) -> tuple[TouchedFile, FileChange]:
         ("lib/authorize.rb", "area.access"),
         ("tests/test_auth.py", None),
         ("tests/data/package.json", None),
+        ("db/migrate/20260101_add_a.rb", "area.migration"),
+        ("app/models/user.rb", "area.data"),
+        ("src/OrderRepository.java", "area.data"),
+        ("app/controllers/posts.rb", "area.entry"),
+        ("src/main.rs", "area.entry"),
+        ("src/web/PostController.java", "area.entry"),
+        ("app/prices.py", None),
     ],
 )
 def test_areas(path: str, part: str | None) -> None:
@@ -82,7 +92,7 @@ def test_what_guards_a_connection_is_access_by_whole_words(path: str, is_one: bo
 
 @pytest.mark.parametrize(
     ("lines", "access", "pipeline", "owners"),
-    [(1, 6, 5, 5), (3, 6, 5, 5), (10, 10, 7, 7), (20, 20, 15, 15), (500, 20, 15, 15), (None, 20, 15, 15)],
+    [(1, 3, 2, 2), (3, 3, 2, 2), (10, 5, 4, 4), (20, 10, 8, 8), (500, 10, 8, 8), (None, 10, 8, 8)],
 )
 def test_areas_count_by_how_much_is_changed_there(lines: int | None, access: int, pipeline: int, owners: int) -> None:
     assert _points(TouchedFile(path="app/auth.py", lines=lines)) == {"area.access": access}
@@ -92,8 +102,8 @@ def test_areas_count_by_how_much_is_changed_there(lines: int | None, access: int
 
 def test_lines_of_an_area_are_counted_together() -> None:
     small = [TouchedFile(path=f"auth/{number}.py", lines=5) for number in range(4)]
-    assert _points(*small[:2]) == {"area.access": 10}
-    assert _points(*small) == {"area.access": 20}
+    assert _points(*small[:2]) == {"area.access": 5}
+    assert _points(*small) == {"area.access": 10}
 
 
 @pytest.mark.parametrize(
@@ -164,8 +174,8 @@ def test_source_without_a_test_where_there_are_tests() -> None:
     named, file = _new("app/a.py", 31)
     change = _change(named, files=(file,))
     assert lacks_tests(change)
-    assert [part.code for part in assess(change, ()).parts] == ["tests.none"]
-    assert assess(change, (), has_tests=False).parts == ()
+    assert [part.code for part in assess(change, ()).parts] == ["tests.none", "size"]
+    assert [part.code for part in assess(change, (), has_tests=False).parts] == ["size"]
 
 
 @pytest.mark.parametrize(
@@ -185,10 +195,69 @@ def test_what_counts_as_source_without_a_test(lines: int, other: TouchedFile | N
 @pytest.mark.parametrize(("lines", "said"), [(1, "Silences checks on 1 line"), (2, "Silences checks on 2 lines")])
 def test_comments_that_silence_checks_cost_a_little(lines: int, said: str) -> None:
     assert assess(_change(), ()).parts == ()
-    assert [(part.points, part.text) for part in assess(_change(), (), silencing=lines).parts] == [(4, said)]
+    assert [(part.points, part.text) for part in assess(_change(), (), silencing=lines).parts] == [(2, said)]
 
 
 def test_what_areas_may_count_is_bounded_and_the_rest_is_named() -> None:
     paths = ("app/auth.py", ".github/workflows/ci.yml", "CODEOWNERS", "setup.py")
     points = _points(*(TouchedFile(path=path, lines=20) for path in paths))
-    assert points == {"area.access": 20, "area.pipeline": 15, "area.owners": 5, "area.dependencies": 0}
+    assert points == {"area.access": 10, "area.pipeline": 8, "area.owners": 0, "area.dependencies": 0}
+
+
+ORDERED = (
+    (("app/text.py", 3),),
+    (("app/text.py", 30),),
+    (("app/text.py", 30), ("app/models/user.py", 30)),
+    (("app/text.py", 300), ("app/models/user.py", 30), ("app/api/users.py", 30)),
+    (("app/text.py", 300), ("app/models/user.py", 30), ("app/api/auth.py", 30), ("migrations/a.py", 30)),
+)
+
+
+def test_what_is_touched_and_how_much_orders_changes_that_may_all_behave_differently() -> None:
+    risks = [_assess_files(*files) for files in ORDERED]
+    scores = [risk.score for risk in risks]
+    assert scores == sorted(set(scores))
+    assert [risk.level for risk in risks] == [RiskLevel.medium] * 5
+    assert scores[0] == 25
+    assert [is_risky(risk) for risk in risks] == [False, False, False, False, True]
+
+
+def test_parts_add_up_and_stay_what_they_are_when_findings_come() -> None:
+    before = _assess_files(("app/text.py", 30))
+    after = reassess(before, [_found(Severity.error)])
+    assert after.score == sum(part.points for part in after.parts) == before.score + 6
+    assert {part.code: part.points for part in before.parts}.items() <= {p.code: p.points for p in after.parts}.items()
+
+
+def test_a_risk_kept_by_an_earlier_forge_stays_medium_without_its_findings() -> None:
+    kept = (
+        RiskPart(code=BEHAVIOUR, points=13, text="May change what the program does: a.py"),
+        RiskPart(code="findings.error", points=12, text="1 finding of severity error"),
+    )
+    assert reassess(Risk(score=25, level=RiskLevel.medium, parts=kept), ()).level is RiskLevel.medium
+
+
+def test_what_cannot_change_the_program_weighs_nothing_whatever_its_size() -> None:
+    file = FileChange(path="docs/a.md", status=ChangeStatus.added, additions=5000)
+    change = _change(TouchedFile(path="docs/a.md", lines=5000), files=(file,))
+    assert assess(change, (), impacts={"docs/a.md": Impact.document}).score == 0
+
+
+def _assess_files(*files: tuple[str, int]) -> Risk:
+    named, changed = zip(*(_new(path, lines) for path, lines in files), strict=True)
+    test = TouchedFile(path="tests/test_a.py", lines=9)
+    impacts = {path: Impact.behaviour for path, _ in files}
+    return assess(_change(*named, test, files=changed), (), impacts=impacts)
+
+
+def _found(severity: Severity) -> RawFinding:
+    return RawFinding(
+        rule="a/b",
+        category=Category.security,
+        severity=severity,
+        confidence=1,
+        path="app/text.py",
+        line=1,
+        message="It is wrong.",
+        layer=Layer.security,
+    )

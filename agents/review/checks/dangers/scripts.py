@@ -65,7 +65,7 @@ PYTHON = (
         put_together("string", "concatenated_string", "binary_operator", "call"),
         bad=(
             "db.execute(f\"SELECT a FROM b WHERE c = '{d}'\")",
-            "sql = 'SELECT a FROM b WHERE c = ' + d\nrows = db.execute(sql).fetchall()",
+            'def f(d):\n    sql = "SELECT a FROM b WHERE c = \'" + d + "\'"\n    rows = db.execute(sql).fetchall()',
             "db.execute('DELETE FROM a WHERE b = %s' % c)",
             "db.execute('DELETE FROM a WHERE b = {}'.format(c))",
             "db.execute(text(f'SELECT a FROM {b}'))",

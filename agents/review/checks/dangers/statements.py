@@ -47,7 +47,7 @@ _VALUE_BEFORE = re.compile(
 )
 _NAME_AFTER = re.compile(r"[\w.]")
 _HARMLESS = re.compile(
-    r"^[\d.]+$|(?:^|\.|::|->)[A-Z][A-Z0-9_]*(?:\(\))?$"  # a number, a constant
+    r"^[\d.]+$|^oid$|(?:^|\.|::|->)[A-Z][A-Z0-9_]*(?:\(\))?$"  # a number, a constant
     r"|^(?:int|float|len|count|bool|Number|parseInt|parseFloat|intval|floatval|sizeof|strconv\.\w+|Integer|Float|max|min"
     r"|abs|round|time|now)\s*\(|^\(?\(?(?:int|float|integer|bool)\)|\.to_[if]\b|\.(?:length|size|count|Length|Count)\b"
     r"|(?i:placeholder|question_?mark|bind|join|implode|repeat|\bparam|quot|escap|sanit|esc_|psql\(|literal|safe|digest|hash"
@@ -92,15 +92,18 @@ def rate(node: SgNode) -> Danger | None:
     if all(isinstance(part, str) for part in parts):
         return None
     text = "".join(part if isinstance(part, str) else "?" for part in parts)
-    is_statement = _STATEMENT.search(text) is not None and _is_handed_over(node, _SINK)
-    if not is_statement and not (_CONDITION.search(text) and _is_handed_over(node, _PART_SINK)):
-        return None
     is_grave = any(_is_grave(hole, node) for hole in list_holes(parts))
+    is_statement = _STATEMENT.search(text) is not None and _is_handed_over(node, _SINK, later=is_grave)
+    if not is_statement and not (_CONDITION.search(text) and _is_handed_over(node, _PART_SINK, later=is_grave)):
+        return None
     return Danger.sql_value if is_grave else Danger.sql_text
 
 
-def _is_handed_over(node: SgNode, sink: re.Pattern[str]) -> bool:
-    """Whether an expression is given to a call, at once or by a name it is kept under in the same function."""
+def _is_handed_over(node: SgNode, sink: re.Pattern[str], *, later: bool) -> bool:
+    """Whether an expression is given to a call.
+
+    :param later: also by a name it is kept under in the same function.
+    """
     here: SgNode | None = node
     if node.kind() == "heredoc_body":  # in Ruby it stands behind the statement that it belongs to
         statement = node.prev()
@@ -114,7 +117,7 @@ def _is_handed_over(node: SgNode, sink: re.Pattern[str]) -> bool:
             if not _WRAPPERS.search(callee):
                 return False
         elif "assign" in kind or "declarat" in kind or kind == "var_spec":
-            return _is_used_later(parent, sink)
+            return later and _is_used_later(parent, sink)
         elif kind not in PASSED:
             return False
         here = parent

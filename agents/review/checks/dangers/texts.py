@@ -41,6 +41,11 @@ _SCOPE_KINDS = (
 )
 SCOPES = FUNCTIONS | frozenset(_SCOPE_KINDS.split())
 _NAMES = re.compile(r"(?<![\w.>$@:'\"])\$?[A-Za-z_]\w*")
+_TYPE = re.compile(
+    r"(?i)array|string|str|int(eger)?|long|bool(ean)?|float|double|object|list|map|dict|mixed|callable|context|any|void"
+    r"|char|byte|date|null|none|final|const|var|async|public|private|readonly|self"
+)
+_NUMBER = re.compile(r"\((?:int|float|integer|bool)\)|\b(?:int|float|intval|parseInt|Number)\s*\(|\.to_[if]\b")
 _OURSELVES = frozenset({"self", "cls", "this", "$this"})
 _MOST_LEVELS = 60  # of a text that is put together
 _FORMATS = re.compile(r"(?i)(?:^|\W)(?:v?s?printf|format!?|formatted)\s*$")
@@ -88,7 +93,7 @@ def is_sent(source: str, node: SgNode) -> bool:
     before = scope.text()[: max(node.range().start.index - scope.range().start.index, 0)]
     given = "|".join(re.escape(name) for name in _NAMES.findall(source))
     assigned = re.finditer(rf"(?<![\w.>])(?:{given})\b[^=\n;()]*=(?![=>])(?P<what>[^\n;]*)", before) if given else ()
-    return any(SENT.search(found["what"]) for found in assigned)
+    return any(SENT.search(found["what"]) and not _NUMBER.search(found["what"]) for found in assigned)
 
 
 def _list_scopes(node: SgNode) -> Iterator[SgNode]:
@@ -100,7 +105,8 @@ def _list_parameters(scope: SgNode) -> list[str]:
     texts = [child.text() for child in scope.children() if "parameter" in child.kind()]
     if scope.kind() == "arrow_function" and not texts:
         texts = [child.text() for child in scope.children()[:1]]
-    return [name for text in texts for name in _NAMES.findall(text)]
+    names = [name for text in texts for name in _NAMES.findall(text) if not _TYPE.fullmatch(name)]
+    return [name for name in names if name.startswith("$")] or names
 
 
 def list_holes(parts: Sequence[str | Value]) -> Iterator[Hole]:
