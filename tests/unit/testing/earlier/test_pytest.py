@@ -202,6 +202,16 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         {**PROGRAM, **CHECKS},
         {},
     ),
+    "a class of another file is inherited": (
+        {
+            **PROGRAM,
+            "tests/__init__.py": "",
+            "tests/test_a.py": "from sums import add\n\n\nclass TestSums:\n    def test_adds(self):\n        assert add(2, 2) == 4\n",
+            "tests/test_b.py": "from tests.test_a import TestSums\n\n\nclass TestMore(TestSums):\n    pass\n",
+        },
+        {"tests/test_a.py": None, "tests/test_b.py": None},
+        {},
+    ),
     "it failed before": (
         {**BROKEN, "pyproject.toml": PROGRAM["pyproject.toml"], "tests/test_a.py": TEST},
         {"tests/test_a.py": None},
