@@ -12,13 +12,14 @@ from tests.world.optional import load_optional
 from tests.world.replies import first_lines
 from tests.world.verification import ACTIONS, get_outcome, propose_diffs
 
+pytestmark = pytest.mark.tells("run_attempt", "name")  # how often a run ran, and what it is called
+
 
 def get_check(story: Story, repository: Repository, sha: str) -> CheckRun:
     """The newest check of the tests of a head."""
     return story.github.check_runs(repository, sha, "Forge / test")[-1]
 
 
-@pytest.mark.tells("run_attempt")
 async def test_a_job_that_passes_once_more_is_flaky(story_with_model: Story, model: ScriptedModel) -> None:
     """Only what failed runs again, and the change is not sent back."""
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **ACTIONS)
@@ -63,7 +64,6 @@ async def test_where_github_does_not_run_it_again_that_is_said(
     )
 
 
-@pytest.mark.tells("run_attempt")
 async def test_what_a_person_ran_again_is_not_run_a_third_time(story_with_model: Story, model: ScriptedModel) -> None:
     asked, pull = await propose_diffs(story_with_model, model, DIFF, **ACTIONS)
     ran = story_with_model.github.run_workflow(asked.repository, pull.head_sha, "CI", {"test": (None, "")})
