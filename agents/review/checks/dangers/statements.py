@@ -67,7 +67,7 @@ def _is_quoted(hole: Hole) -> bool:
 def _is_grave(hole: Hole, node: SgNode) -> bool:
     """Whether it is a value that may come from outside, and nothing says that it is a number, a constant, or escaped.
 
-    Without quotation marks it is mostly a number or a part of the statement, and a parameter or a variable says nothing.
+    Without quotation marks it is mostly a number or a part of the statement, so only what was sent itself counts there.
     """
     if _HARMLESS.search(hole.source) is not None or is_checked(hole.source, node):
         return False
