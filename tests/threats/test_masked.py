@@ -63,7 +63,7 @@ async def test_t_o7_unusual_names_and_places_of_a_credential_are_reported(story:
     await story.settle()
     assert story.gates(pull) == ["security_findings"]
     assert first_lines(story.reviews(pull)) == snapshot(
-        ["**Changes requested: 4 findings to fix.** Risk critical (83 of 100)."]
+        ["**Changes requested: 4 findings to fix.** Risk high (68 of 100)."]
     )
     lines = {each["start_line"] for each in story.check(repository, head).annotations if "secret/" in each["title"]}
     assert lines == {3, 4, 8, 10}
@@ -83,7 +83,7 @@ async def test_t_o7_what_people_write_is_masked_before_it_is_kept(story: Story) 
     await carol.comment(pull, f"/forge reject security_findings it is {reason}")
     await story.settle()
     assert first_lines(story.reviews(pull)) == snapshot(
-        ["**Changes requested: 4 findings to fix.** Risk critical (83 of 100)."]
+        ["**Changes requested: 4 findings to fix.** Risk high (68 of 100)."]
     )
     assert first_lines(story.questions(pull)) == snapshot(
         ["**security_findings: Rejected by carol** · G-ID · head `SHA`"]

@@ -185,7 +185,7 @@ async def test_t_x4_a_key_in_a_diff_is_reported_and_never_repeated(story: Story,
     assert "a GitHub token" in (check.summary or "")
     assert story.gates(pull) == ["security_findings"]
     assert first_lines(story.reviews(pull)) == snapshot(
-        ["**Changes requested: 5 findings to fix.** Risk critical (80 of 100)."]
+        ["**Changes requested: 5 findings to fix.** Risk critical (81 of 100)."]
     )
     assert leaks("GitHub", collect_posts(story, repository, pull)) == []
     assert leaks("the database", dump_database(story.forge.settings.database_url)) == []
@@ -198,7 +198,7 @@ async def test_t_x4_a_removed_key_is_not_repeated_either(story: Story) -> None:
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
     assert first_lines(story.reviews(pull)) == snapshot(
-        ["**Changes requested: 1 finding to fix.** Risk medium (25 of 100)."]
+        ["**Changes requested: 1 finding to fix.** Risk medium (31 of 100)."]
     )
     assert leaks("GitHub", collect_posts(story, repository, pull)) == []
     assert leaks("the database", dump_database(story.forge.settings.database_url)) == []

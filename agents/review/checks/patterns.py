@@ -60,7 +60,12 @@ class CodePattern:
     good: tuple[str, ...]
 
 
-def _regex(expression: str, *, unless: str | None = None, where: str = "") -> Predicate:
+def _regex(expression: str, *, unless: str | None = None, where: str = "", run: bool = False) -> Predicate:
+    """Where an expression matches.
+
+    :param unless: what a match must not have in it; ``where``: what it must.
+    :param run: whether text that a script only prints is left out.
+    """
     compiled, condition = re.compile(expression), re.compile(where)
     exception = re.compile(unless) if unless else None
 
@@ -69,7 +74,7 @@ def _regex(expression: str, *, unless: str | None = None, where: str = "") -> Pr
             if _only_prints(logical.text):
                 continue
             for match in compiled.finditer(logical.text):
-                is_said = _SAYS.search(logical.text[: match.start()]) is not None
+                is_said = run and _SAYS.search(logical.text[: match.start()]) is not None
                 is_excepted = is_said or (exception is not None and exception.search(match.group()) is not None)
                 if not is_excepted and condition.search(match.group()):
                     yield logical, match.start()
@@ -175,7 +180,7 @@ TABLE: tuple[CodePattern, ...] = (
         "This runs a script straight from the network: whoever controls that server runs code here. Download it, check "
         "its checksum or signature, then run it.",
         _PIPELINES,
-        _regex(_PIPED, where=_NAMED_HOST),
+        _regex(_PIPED, where=_NAMED_HOST, run=True),
         bad=(
             "curl -sSL https://get.site.org | sh",
             "wget -qO- https://site.org/x.sh | sudo -E bash -",
@@ -201,7 +206,7 @@ TABLE: tuple[CodePattern, ...] = (
         "This runs a script straight from the network, from an address that is not fixed or not encrypted: whoever can "
         "change either runs code here. Name an address with https://, download, check its checksum, then run it.",
         _PIPELINES,
-        _regex(_PIPED, unless=rf"{_NAMED_HOST}|//(localhost|127\.0\.0\.1|\[::1\])[:/\s\"']"),
+        _regex(_PIPED, unless=rf"{_NAMED_HOST}|//(localhost|127\.0\.0\.1|\[::1\])[:/\s\"']", run=True),
         bad=(
             "curl http://site.org/install.sh | sh",
             'wget -qO- "$URL" | sudo bash',

@@ -96,7 +96,9 @@ def test_a_value_in_sql_is_grave_also_by_way_of_a_variable_and_a_name_is_less(gr
         ("= {int(request.args['id'])}", Danger.sql_text),
         ("= {row_id}", Danger.sql_text),
         ("= '{made_here}'", Danger.sql_text),
-        ("= {sent}", Danger.sql_value),
+        ("= {sent}", Danger.sql_text),
+        ("= '{sent}'", Danger.sql_value),
+        ("= '{request.args['checked']}'", Danger.sql_text),
         ("= '{self.name}'", Danger.sql_text),
         ("= '{KIND}'", Danger.sql_text),
         ("= '{escape(name)}'", Danger.sql_text),
@@ -111,6 +113,7 @@ def test_what_is_put_in_and_where_decides(put_in: str, danger: Danger) -> None:
     text = f"""
 def find(self, name, a, b, row_id, t, names, column):
     sent = request.args["x"]
+    validate(request.args, "checked")
     return db.execute(f"SELECT a FROM b WHERE c {condition}")
 """
     assert [hit.danger for hit in scan("python", text)] == [danger]

@@ -77,13 +77,13 @@ def test_one_file_that_may_change_the_program_makes_a_change_medium() -> None:
     ]
 
 
-def test_other_points_count_towards_medium() -> None:
+def test_findings_count_beside_what_every_change_of_behaviour_has() -> None:
     files = (touch("a.py"),)
     risk = assess(change(*files), [ERROR], impacts=assess_impact(files, READ))
-    assert (risk.score, risk.score_of_facts) == (25, 12)
+    assert (risk.score, risk.score_of_facts) == (31, 6)
     assert (reassess(risk, []).score, reassess(risk, []).score_of_facts) == (25, 0)
     grave = reassess(risk, [ERROR] * 3)
-    assert (grave.score, grave.level, grave.score_of_facts) == (30, RiskLevel.medium, 30)
+    assert (grave.score, grave.level, grave.score_of_facts) == (40, RiskLevel.medium, 15)
 
 
 def test_what_leaves_the_program_as_it_was_is_low() -> None:

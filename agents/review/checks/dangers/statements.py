@@ -14,11 +14,12 @@ from agents.review.checks.dangers.texts import (
     CALLS,
     PASSED,
     SCOPES,
+    SENT,
     Hole,
     flatten,
+    is_checked,
     is_from_outside,
     is_part,
-    is_sent,
     list_holes,
     list_named,
     read_callee,
@@ -66,14 +67,14 @@ def _is_quoted(hole: Hole) -> bool:
 def _is_grave(hole: Hole, node: SgNode) -> bool:
     """Whether it is a value that may come from outside, and nothing says that it is a number, a constant, or escaped.
 
-    Without quotation marks it is mostly a number or a part of the statement, so a parameter alone says nothing there.
+    Without quotation marks it is mostly a number or a part of the statement, so only what was sent itself counts there.
     """
-    if _HARMLESS.search(hole.source) is not None:
+    if _HARMLESS.search(hole.source) is not None or is_checked(hole.source, node):
         return False
     if _is_quoted(hole):
         return _NAME_OF_PART.search(hole.source) is None and is_from_outside(hole.source, node)
     is_compared = _VALUE_BEFORE.search(hole.before) is not None and not _NAME_AFTER.match(hole.after)
-    return is_compared and is_sent(hole.source, node)
+    return is_compared and SENT.search(hole.source) is not None
 
 
 def put_together(*kinds: str) -> Shape:

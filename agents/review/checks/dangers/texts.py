@@ -41,6 +41,9 @@ _SCOPE_KINDS = (
 )
 SCOPES = FUNCTIONS | frozenset(_SCOPE_KINDS.split())
 _NAMES = re.compile(r"(?<![\w.>$@:'\"])\$?[A-Za-z_]\w*")
+_CHECKS = (
+    r"(?i)(?:check|valid|ensure|assert|sanit|is_numeric|is_int|isdigit|ctype|preg_match|filter_var|in_array)\w*\s*\("
+)
 _TYPE = re.compile(
     r"(?i)array|string|str|int(eger)?|long|bool(ean)?|float|double|object|list|map|dict|mixed|callable|context|any|void"
     r"|char|byte|date|null|none|final|const|var|async|public|private|readonly|self"
@@ -94,6 +97,14 @@ def is_sent(source: str, node: SgNode) -> bool:
     given = "|".join(re.escape(name) for name in _NAMES.findall(source))
     assigned = re.finditer(rf"(?<![\w.>])(?:{given})\b[^=\n;()]*=(?![=>])(?P<what>[^\n;]*)", before) if given else ()
     return any(SENT.search(found["what"]) and not _NUMBER.search(found["what"]) for found in assigned)
+
+
+def is_checked(source: str, node: SgNode) -> bool:
+    """Whether something that is called after checking takes the same key or name before a node."""
+    named = re.search(r"[\"'](\w+)[\"']", source) or re.search(r"(\w+)\W*$", source)
+    scope = next(_list_scopes(node), None) or node.get_root().root()
+    before = scope.text()[: max(node.range().start.index - scope.range().start.index, 0)]
+    return named is not None and re.search(rf"{_CHECKS}[^;\n]*\b{re.escape(named[1])}\b", before) is not None
 
 
 def _list_scopes(node: SgNode) -> Iterator[SgNode]:
