@@ -21,7 +21,7 @@ from domain.errors import ForgeError
 from domain.ids import make_finding_id
 from domain.review.changes import Change
 from domain.review.findings import Layer
-from domain.review.review import Decision, LayerReport, Review
+from domain.review.review import LayerReport, Review
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from pipeline.config import parsing
@@ -51,8 +51,8 @@ class LocalOptions:
     ask_model: bool = False
 
 
-async def run(path: Path, options: LocalOptions, shown: Format, *, quiet: bool = False) -> Decision:
-    """Review a repository, print the result, and return the decision.
+async def run(path: Path, options: LocalOptions, shown: Format, *, quiet: bool = False) -> Review:
+    """Review a repository, print the result, and return it.
 
     :param path: a folder in it.
     :param quiet: leave out the notes.
@@ -61,7 +61,7 @@ async def run(path: Path, options: LocalOptions, shown: Format, *, quiet: bool =
     """
     review, problem = await _review(path, options)
     print_result(review, problem, shown, quiet=quiet)
-    return review.decision
+    return review
 
 
 def print_result(

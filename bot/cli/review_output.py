@@ -12,6 +12,7 @@ from domain.review.findings import Finding, Fix, Severity
 from domain.review.review import Review
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
+from messages.review import name_outcome
 from safety.autofix import is_simple
 from safety.review_decision import UNREAD
 
@@ -112,6 +113,6 @@ def _render_problems(review: Review) -> Iterator[str]:
 def _summary(review: Review) -> str:
     files = "1 file" if review.files == 1 else f"{review.files} files"
     return (
-        f"[bold]{review.decision.replace('_', ' ')}[/] · risk {review.risk.level} ({review.risk.score} of 100) · "
+        f"[bold]{to_terminal(name_outcome(review))}[/] · risk {review.risk.level} ({review.risk.score} of 100) · "
         f"{files}, +{review.additions} -{review.deletions} · {review.seconds:.2f} s"
     )

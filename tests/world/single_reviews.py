@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 
 from ruamel.yaml import YAML
 
-from bot.cli.commands.local import EXIT_CODES
+from bot.cli.commands.local import find_exit_code
 from bot.cli.pull_request import action, command
 from domain.errors import ForgeError
 from simulator.server import Simulator
@@ -105,7 +105,7 @@ class Desk:
         with redirect_stdout(printed), redirect_stderr(errors):
             try:
                 work = command.run(url, "text", command.PostingOptions(post, by_verdict), ask_model=ask_model)
-                code = EXIT_CODES[await work]
+                code = find_exit_code(await work)
             except ForgeError as error:
                 errors.write(str(error))
                 code = 2

@@ -9,14 +9,14 @@ from rich.console import Console
 
 from bot import interrupts
 from bot.logging import configure
-from domain.review.review import Decision
+from domain.review.review import Decision, Review
 from messages.config import PATH
 
 _PANEL = "Without GitHub"
 commands = typer.Typer()
 configuration = typer.Typer(no_args_is_help=True, add_completion=False, help="Look at a configuration file.")
 commands.add_typer(configuration, name="config", rich_help_panel=_PANEL)
-EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3, Decision.unread: 4}
+_EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3}
 
 
 @commands.command(rich_help_panel=_PANEL)
@@ -46,9 +46,9 @@ def review(
 ) -> None:
     """Review a local repository against a revision, like a pull request; or one pull request on GitHub.
 
-    Prints one line per finding if the output is not a terminal. Exit codes: 0 approve, 1 changes requested, 2 wrong
-    input or an error, 3 a person should look, 4 nothing found but some source was not read, 130 interrupted, 141 the
-    reader of the output stopped before its end.
+    Prints one line per finding if the output is not a terminal. Exit codes: 0 nothing blocks, 1 changes requested, 2
+    wrong input or an error, 3 a person should look, 4 nothing found but some source was not read, 130 interrupted, 141
+    the reader of the output stopped before its end.
     """
     from bot.cli import review as local
 
@@ -72,8 +72,13 @@ def review(
             raise typer.BadParameter("--post and --by-verdict need --pr.")
         options = local.LocalOptions(base, staged=staged, fix=fix, ask_model=model)
         work = local.run(path, options, shown, quiet=quiet)
-    decision = asyncio.run(work)
-    raise typer.Exit(0 if unread_ok and decision is Decision.unread else EXIT_CODES[decision])
+    raise typer.Exit(find_exit_code(asyncio.run(work), unread_ok=unread_ok))
+
+
+def find_exit_code(review: Review, *, unread_ok: bool = False) -> int:
+    """The exit code for a review; where linters read all of the source, nothing was left unread."""
+    unread = 4 if review.unread.paths and not unread_ok else 0
+    return _EXIT_CODES.get(review.decision, unread)
 
 
 @commands.command(hidden=True)

@@ -113,7 +113,8 @@ class _Action:
             ("review-url", url),
         ):
             self._job.set_output(name, value)
-        return 1 if self._is_broken or review.decision in self._failing else 0
+        is_read = review.decision is Decision.unread and not review.unread.paths  # by linters, if by nobody else
+        return 1 if self._is_broken or (review.decision in self._failing and not is_read) else 0
 
     async def _post(
         self, host: PersonalHost, address: PullRequestAddress, examined: Examined, review: Review

@@ -41,8 +41,8 @@ class PostingOptions:
 
 async def run(
     url: str, shown: Format, options: PostingOptions, *, ask_model: bool = False, quiet: bool = False
-) -> Decision:
-    """Review a pull request, print the result, post it if asked, and return the decision.
+) -> Review:
+    """Review a pull request, print the result, post it if asked, and return it.
 
     :param url: its address.
     :param ask_model: send its code to the model of FORGE_FAST_MODEL, too.
@@ -62,7 +62,7 @@ async def run(
         if options.post:
             posted = await post(host, examined, review, options)
             sys.stderr.write(f"forge: {describe_posted(posted, address, options)} {NO_CHECK}\n")
-    return review.decision
+    return review
 
 
 def build_reading(examined: Examined, toolbox: Toolbox, *, ask_model: bool, asked: bool) -> SingleReading:
