@@ -39,7 +39,7 @@ async def test_production_waits_for_somebody_else(story: Story, service: ToyServ
         "Somebody with the role maintain, but not who asked for it, answers `/forge approve production_deploy` or "
         f"`/forge reject production_deploy`. [The question]({story.github.url}/octo-org/shop/issues/"
         f"{scene.pull.number}#issuecomment-{question.id}) shows what for."
-    ) in check.summary
+    ) in (check.summary or "")
     told = await scene.comment(scene.carol, "/forge approve production_deploy")
     assert "cannot be decided by the requester" in told
     assert "needs the role maintain" in await scene.comment(scene.alice, "/forge approve production_deploy")

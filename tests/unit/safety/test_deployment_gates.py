@@ -32,7 +32,7 @@ def _ask_production(**more: str) -> GateRequest:
 
 def _ask_staging() -> GateRequest:
     allowed = allows(0, Action.staging_deploy, ActionFacts(risk=None, touches_protected=True))
-    return request_staging(Configuration(), "staging", SHA, "01A", allowed, "shown")
+    return request_staging(Configuration(), "staging", SHA, "01A", allowed.reason, "shown")
 
 
 def _ask_hold(*, is_production: bool, subject: tuple[str, ...] = ("01A", "step 5"), **gates: Any) -> GateRequest:
