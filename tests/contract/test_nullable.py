@@ -1,6 +1,7 @@
 """What GitHub's published description says may be null is read, in events one at a time, in answers all at once.
 
-So is an answer without anything that may be left out. A person who deleted the account leaves null, and so do a deleted fork, an App that is gone and a text nobody wrote.
+So is an answer without anything that may be left out. A person who deleted the account leaves null, and so do a deleted
+fork, an App that is gone and a text nobody wrote.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
