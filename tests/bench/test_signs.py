@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from messages import review as review_texts
 from simulator import Simulator
 from simulator.state import Repository
 from tests.bench.languages import LANGUAGES
@@ -20,7 +19,7 @@ from tests.threats.serving import start_process
 ALONE, AT_ONCE = 10, 20
 LONG = 900.0  # seconds that a batch may take on a machine that has other things to do
 MODULES = {f"pkg/m{number}.py": text for number, text in enumerate(LANGUAGES[0].sample(5))}
-WORKFLOW = ".github/workflows/ci.yml"
+OWNERS = ".github/CODEOWNERS"
 
 
 @dataclass
@@ -57,10 +56,10 @@ def _prepare(github: Simulator) -> Repository:
 
 
 async def _follow(github: Simulator, repository: Repository, branch: str, seconds: _Seconds) -> None:
-    """Alice opens a change of five files of Python and a workflow, and carol approves it."""
+    """Alice opens a change of five files of Python and their owners, and carol approves it."""
     alice, carol = github.user("alice"), github.user("carol")
     files = {path: f"{text}\n\ndef add_{len(branch)}(a, b):\n    return a + b\n" for path, text in MODULES.items()}
-    await alice.push(repository, branch, {**files, WORKFLOW: f"# {branch}\non: push\n"}, base="main")
+    await alice.push(repository, branch, {**files, OWNERS: f"*  @carol  # {branch}\n"}, base="main")
     pull = await alice.open_pull_request(repository, branch)
     opened = time.perf_counter()
     seconds.sign.append(await when(lambda: find_check(github, pull) is not None, LONG) - opened)
@@ -68,8 +67,7 @@ async def _follow(github: Simulator, repository: Repository, branch: str, second
     await asyncio.sleep(1.1)  # who answers in the second in which a gate was asked may not have seen it
     await carol.comment(pull, "/forge approve protected_paths")
     answered = time.perf_counter()
-    seconds.green.append(await when(lambda: concludes(github, pull, "success"), LONG) - answered)
-    assert find_check(github, pull, review_texts.CHECK_NAME)
+    seconds.green.append(await when(lambda: concludes(github, pull, "neutral"), LONG) - answered)  # owners are no code
 
 
 def _describe(found: Sequence[float]) -> str:

@@ -10,7 +10,10 @@ from tests.stories.gate_scenes import CHANGED, CI, VOID, WORKFLOW, open_scene
 from tests.world.credentials import LEAKING
 from tests.world.replies import first_lines
 
-pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)  # the races are played in tests/unit/memory
+pytestmark = [
+    pytest.mark.parametrize("story", ["sqlite"], indirect=True),  # the races are played in tests/unit/memory
+    pytest.mark.tells("requested_action"),  # which button
+]
 
 SESSION = {"auth/session.py": "VALUE = 1\n" * 20}
 OWN = 'gates: {large_change: {phase: review, when: "review.lines_changed > 3", prompt: "Is this worth it?"}}\n'
@@ -93,7 +96,7 @@ async def test_several_gates_are_named_one_by_one(story: Story) -> None:
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
     assert "watch the error rate" in scene.summary
     assert sorted(story.gate_outcomes(scene.pull)) == [
-        "human_review: Approved by carol, with conditions",
+        "human_review: Approved by carol, with a note",
         "protected_paths: Approved by carol",
     ]
 
@@ -142,7 +145,7 @@ async def test_a_critical_security_finding_stops_at_its_gate(story: Story) -> No
     dave = scene.add_user("dave", "write")
     assert "needs the role maintain; `dave` has write" in await scene.comment(dave, "/forge approve")
     answer = await scene.comment(scene.carol, "/forge approve with: revoke the key today")
-    assert "The conditions apply." in answer
+    assert "Your words are kept; no agent follows them." in answer
     assert (story.gates(scene.pull), scene.conclusion) == ([], "success")
     assert "revoke the key today" in scene.summary
 

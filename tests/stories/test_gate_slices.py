@@ -11,7 +11,10 @@ from tests.stories.gate_scenes import VOID, GateScene, open_scene
 from tests.world.model_findings import FILLER, LINE, PAY, SHOP, find_division
 from tests.world.replies import first_lines
 
-pytestmark = pytest.mark.parametrize("story_with_model", ["sqlite"], indirect=True)
+pytestmark = [
+    pytest.mark.parametrize("story_with_model", ["sqlite"], indirect=True),
+    pytest.mark.tells("requested_action"),  # which button
+]
 
 ONE_CALL = "breakers: {iteration: {review: 1}}\n"
 ONE_TURN = "guards: {max_iterations: 1}\n"

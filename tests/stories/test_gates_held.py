@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from inline_snapshot import snapshot
 
 from domain.events import EventType
@@ -39,7 +40,7 @@ async def test_dismissing_what_blocks_asks_what_was_not_asked(story: Story) -> N
     await dave.comment(pull, "\n".join(f"/forge dismiss {name} fine here" for name in names))
     await story.settle()
     assert first_lines(story.answers(pull)) == snapshot(
-        ["**F-YW4BBD** is dismissed: fine here. Forge does not raise it again here, nor w…"]
+        ["**F-ZOE5CC** is dismissed: fine here. Forge does not raise it again here, nor w…"]
     )
     assert story.gates(pull) == ["protected_paths"]
     assert story.check(repository, head).conclusion == "action_required"
@@ -52,7 +53,7 @@ async def test_dismissing_what_blocks_asks_what_was_not_asked(story: Story) -> N
     await story.settle()
     assert first_lines(story.answers(pull)) == snapshot(
         [
-            "**F-YW4BBD** is dismissed: fine here. Forge does not raise it again here, nor w…",
+            "**F-ZOE5CC** is dismissed: fine here. Forge does not raise it again here, nor w…",
             "`protected_paths` (G-ID) is approved; the run continues.",
         ]
     )
@@ -107,12 +108,20 @@ async def test_another_pull_request_of_this_head_approves_nothing(story: Story) 
     assert story.check(repository, head).conclusion == "action_required"
 
 
+@pytest.mark.tells("protection")  # which checks a branch requires
 async def test_another_pull_request_of_this_head_into_a_branch_that_requires_the_check(story: Story) -> None:
     """There it is said under the same name, so what holds one back holds the other back, too."""
     repository, alice, pull, head = await _open_two_branches(story, "release")
     story.github.protect(repository, "release", [review_texts.CHECK_NAME])
-    await alice.open_pull_request(repository, "feature", base="release")
+    other = await alice.open_pull_request(repository, "feature", base="release")
     await story.settle()
+    assert story.gates(other) == ["human_review"]  # release has changes of its own
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "maintain")
+    story.clock.move(seconds=2)
+    await carol.comment(other, "/forge approve")
+    await story.settle()
+    story.pass_over(other)
     assert story.check(repository, head).conclusion == "action_required"
     assert f"#{pull.number}" in (story.check(repository, head).summary or "")
 

@@ -1,5 +1,6 @@
 """The gates a repository defines itself, in the phases of an issue's run."""
 
+import pytest
 from inline_snapshot import snapshot
 
 from agents.llm.scripted import ScriptedModel
@@ -64,6 +65,7 @@ async def test_what_does_not_hold_is_not_asked(story_with_model: Story, model: S
     assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
 
 
+@pytest.mark.tells("requested_action")  # which button
 async def test_a_gate_stands_on_the_pull_request_too(story_with_model: Story, model: ScriptedModel) -> None:
     """As a check of its head with buttons, once there is one; the comment below the issue says the same."""
     asked = await start_issue(story_with_model, model, planning="plan.tasks > 0", testing="testing.failed == 0")
@@ -227,6 +229,7 @@ async def test_coverage_that_was_not_measured_is_asked_about(story_with_model: S
     story_with_model.pass_over(get_pull_request(asked))
 
 
+@pytest.mark.tells("requested_action")  # which button
 async def test_who_asked_does_not_approve_what_was_made_for_them(story_with_model: Story, model: ScriptedModel) -> None:
     """Nor does who wrote the issue; they count as authors of Forge's draft, and a third person decides."""
     asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))

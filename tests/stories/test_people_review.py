@@ -1,5 +1,6 @@
 """What people ask for in a review of Forge's own pull request is a message to the run that proposed it."""
 
+import pytest
 from inline_snapshot import snapshot
 
 from agents.llm.scripted import ScriptedModel
@@ -10,6 +11,7 @@ from tests.world.replies import first_lines
 from tests.world.verification import MEND, MENDED, change, get_outcome, propose_diffs
 
 
+@pytest.mark.tells("line", "original_line")  # where in the file; else the remark is about the file
 async def test_what_a_person_asks_for_is_done(story_with_model: Story, model: ScriptedModel) -> None:
     """Also once the pull request is ready: the run goes on, makes one more commit, and is through again."""
     asked, pull = await propose_diffs(story_with_model, model, DIFF, TEST)
