@@ -36,7 +36,7 @@ class CheckedChange(BaseModel):
     in_passing: tuple[Finding, ...] = ()  # credentials that a commit added and a later one removed
     touched: tuple[TouchedFile, ...] = ()
     read_by: dict[str, tuple[str, ...]] = {}
-    behaviour: tuple[str, ...] = ()  # the source among its paths that may change what the program does
+    behaviour: tuple[str, ...] = ()  # its source that may change the program; of Forge's own, people see the draft
     if_unread: IfUnread = IfUnread.neutral
     takes_claims: bool = True
     only_for: str = ""  # see domain.review.review.Review

@@ -1,7 +1,7 @@
 """The reviewer: runs layers 1 and 2 on a change, and builds the review from all layers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agents.review.checks.avoidance import AvoidanceCheck
 from agents.review.checks.linters import MOST_FILES
@@ -87,11 +87,16 @@ async def check(
         sandbox=toolbox.containment,
         risk=await asyncio.to_thread(assess, change, findings, author, sensitive, silencing, has_tests, impacts),
         touched=touched,
-        behaviour=tuple(each.path for each in touched if each.may_run and impacts[each.path] is Impact.behaviour),
+        behaviour=() if owned else _list_behaviour(touched, impacts),
         read_by=dict(checked.read_by),
         if_unread=_resolve_if_unread(configuration, owned),
         takes_claims=avoided.takes_claims,
     )
+
+
+def _list_behaviour(touched: Sequence[TouchedFile], impacts: Mapping[str, Impact]) -> tuple[str, ...]:
+    """The source that may change what the program does."""
+    return tuple(each.path for each in touched if each.may_run and impacts[each.path] is Impact.behaviour)
 
 
 async def _read_linter_files(code: Code, merge_base: str, configuration: Configuration) -> dict[str, bytes]:

@@ -40,7 +40,7 @@ class CheckRow:
     always_runs: bool = True
 
 
-_DANGERS = ("js", "ruby", "php", "go", "java", "csharp", "rust", "c")
+_DANGERS = ("python", "js", "ruby", "php", "go", "java", "csharp", "rust", "c")
 _ROWS = (
     CheckRow(CheckName.ruff, ("ruff",), ("Python",)),
     CheckRow(CheckName.oxlint, ("oxlint",), ("JavaScript", "TypeScript")),

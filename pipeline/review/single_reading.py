@@ -54,8 +54,8 @@ class SingleReading:
         :param change: without the files that path filters exclude.
         """
         model = self._choose()
-        if isinstance(model, str | Unusable) or not checked.wants_a_model(self.configuration):
-            return skip_model(checked, self.configuration, model if isinstance(model, str | Unusable) else None)
+        if isinstance(model, str) or not checked.wants_a_model(self.configuration):
+            return skip_model(checked, self.configuration, model if isinstance(model, str) else None)
         versions = await code.versions(change.files)
         prepared = await self._prepare(checked, change, versions, code)
         budget = SingleBudget(self.configuration)
@@ -74,13 +74,13 @@ class SingleReading:
         kept = weigh_claims(kept)
         return build_model_part(prepared, answers, kept, (), model, unchecked)
 
-    def _choose(self) -> LanguageModel | Unusable | str:
+    def _choose(self) -> LanguageModel | str:
         """The model, or why none is asked."""
         if self.models is None:
             return _UNASKED
         model = self.models.choose(ModelTier.fast)
-        if isinstance(model, Unusable):
-            return model
+        if isinstance(model, Unusable):  # whoever reads this can set one up
+            return f"{model.reason} {model.advice}"
         return _NEEDS_OK if self.lacks_ok else model
 
     async def _prepare(

@@ -104,7 +104,7 @@ def _print_parts(parts: Mapping[str, Mapping[str, float]]) -> None:
 async def _carry_out(folder: Path, kind: Kind) -> dict[str, float]:
     """Have an issue carried out until its pull request is ready; what the time went to."""
     model = ScriptedModel()
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     kind.prepare(model)
     async with open_measured(folder, model, ANSWER, queue_polling=0.2, write_interval=0) as (told, watched):
         repository, alice = told.repository({**SHOP, **kind.files})

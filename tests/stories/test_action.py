@@ -31,7 +31,7 @@ async def test_it_reviews_and_a_rerun_repeats_nothing(desk: Desk) -> None:
     assert len(json.loads(Path(sarif).read_text())["runs"][0]["results"]) == 3
     url = f"{desk.locate(pull)}#pullrequestreview-{review.id}"
     assert job.outputs == {"decision": "request_changes", "findings": "3", "sarif": sarif, "review-url": url}
-    assert job.summary.startswith("## Forge: Changes requested: 1 finding to fix\n")
+    assert job.summary.startswith("## Forge: Changes requested: 2 findings to fix\n")
     assert "::error file=" not in job.log  # they are comments already
     for text in (job.summary, review.body):
         assert "keeps nothing: no gate, no memory" in text

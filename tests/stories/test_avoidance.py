@@ -47,7 +47,7 @@ async def test_a_maintainer_decides_about_what_is_skipped(story: Story) -> None:
     assert story.gates(pull) == ["destructive"]
     [question] = story.questions(pull)
     assert "tests are skipped" in question.body
-    assert "instead: " in question.body
+    assert "Instead, " in question.body
     assert "anyone with the role maintain or above, but not the author" in question.body
     assert _get_conclusion(story, pull) == "action_required"
     await alice.comment(pull, "/forge approve destructive")

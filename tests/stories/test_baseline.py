@@ -30,7 +30,7 @@ LINTED = {".github/forge.yml": "commands: {lint: \"sh -c 'echo shop/cart.py: too
 
 async def open_unprepared(story: Story, model: ScriptedModel, **files: str) -> IssueScene:
     asked = await open_issue(story, **files)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
     return asked
@@ -129,7 +129,7 @@ async def test_what_fails_anew_never_passes_for_what_failed_before(
 
 async def test_a_base_is_tested_once(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model, **{"tests/test_old.py": WRONG})
-    model.when("Discounts", {"plan": None, "questions": ["How much?"]})
+    model.when("Title: Discounts", {"plan": None, "questions": ["How much?"]})
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge run")
     first, second = await load_baselines(story_with_model)
@@ -154,7 +154,7 @@ async def load_baselines(story: Story) -> list[Any]:
 
 async def test_who_asks_for_a_plan_only_waits_for_no_tests(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model, **SETUP)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     await asked.comment(asked.alice, "/forge plan")
     run = await asked.run()
     assert (run.state, run.reason) == ("completed", "planned")

@@ -174,7 +174,7 @@ def test_on_a_terminal_findings_are_grouped_and_whole(repository: Path) -> None:
     done = _review(repository, stdout=theirs)
     os.close(theirs)
     told = _read(ours)
-    assert done.returncode == 0, told
+    assert done.returncode == 1, told
     assert re.search(r"\r\n\S*app\.py\S*\r\n  app\.py:\d: ", told), told
     assert "fix: remove lines 1 to 2 (--fix does it)" in told or "fix: remove line 1 (--fix does it)" in told
     assert "1 file, " in told

@@ -62,7 +62,7 @@ async def second(story_with_model: Story, asked: IssueScene) -> IssueScene:
 
 async def test_a_contract_that_the_plan_names_is_changed(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model, **FILES)
-    model.when("Discounts", build_plan(file=API))
+    model.when("Title: Discounts", build_plan(file=API))
     model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
     await asked.comment(asked.alice, "/forge run")
     [pull] = view_pull_requests(story_with_model, asked)
@@ -71,7 +71,7 @@ async def test_a_contract_that_the_plan_names_is_changed(story_with_model: Story
 
 async def test_different_contracts_are_changed_at_once(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model, **FILES, **HELD)
-    model.when("Discounts", build_plan(file=API))
+    model.when("Title: Discounts", build_plan(file=API))
     model.when("Vouchers", build_plan(summary="Vouchers exist.", file=EVENTS))
     model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
     model.when("== your task: T1 Do it: Vouchers", patches(edit(EVENTS)), DONE)
@@ -86,7 +86,7 @@ async def test_different_contracts_are_changed_at_once(story_with_model: Story, 
 async def vouchers_wait(story_with_model: Story, model: ScriptedModel) -> tuple[IssueScene, IssueScene]:
     """Two issues whose plans change the same contract: the first is in review, so the second waits for it."""
     asked = await open_issue(story_with_model, **FILES, **HELD)
-    model.when("Discounts", build_plan(file=API))
+    model.when("Title: Discounts", build_plan(file=API))
     model.when("want vouchers", build_plan(summary="Vouchers exist.", file=API))
     model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
     model.when("== your task: T1 Do it: Vouchers", patches(edit(API)), DONE)
@@ -138,7 +138,7 @@ async def test_who_waits_goes_on_after_the_other_is_merged(story_with_model: Sto
 async def test_who_waits_for_github_keeps_its_contract(story_with_model: Story, model: ScriptedModel) -> None:
     """Nothing renews its lease meanwhile, and nobody else takes it."""
     asked = await open_issue(story_with_model, **FILES, **HELD)
-    model.when("Discounts", build_plan(file=API))
+    model.when("Title: Discounts", build_plan(file=API))
     model.when("== your task: T1 Do it: Carts", patches(edit(API)), DONE)
     wait = {"retry-after": "3600"}
     story_with_model.github.faults.add(kind="before", method="POST", path=r"/pulls$", status=403, headers=wait)
@@ -163,7 +163,7 @@ async def test_who_waits_goes_on_after_the_other_is_cancelled(story_with_model: 
 
 async def test_nobody_waits_for_longer_than_a_day(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model, **FILES)
-    model.when("Discounts", build_plan(file=API))
+    model.when("Title: Discounts", build_plan(file=API))
     database, tomorrow = story_with_model.forge.services.database, story_with_model.clock.now() + timedelta(hours=25)
     await contract_leases.acquire(database, asked.repository.id, ["openapi"], "another", tomorrow)
     await asked.comment(asked.alice, "/forge run")
@@ -183,7 +183,7 @@ async def test_a_contract_that_the_plan_did_not_name_is_not_changed(
     story_with_model: Story, model: ScriptedModel
 ) -> None:
     asked = await open_issue(story_with_model, **FILES)
-    model.when("Discounts", build_plan(file=API))
+    model.when("Title: Discounts", build_plan(file=API))
     model.when("== your task: T1 Do it: Carts", patches(edit(EVENTS)), patches(edit(API)), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert "It belongs to the contract “events”, whose lock this run does not hold." in last_instructions(model)
@@ -202,7 +202,7 @@ async def test_a_lease_that_is_lost_while_it_works_stops_the_push(
         working.set()
         return Stalls(1.5)
 
-    model.when("Discounts", build_plan(file=API))
+    model.when("Title: Discounts", build_plan(file=API))
     model.when("== your task: T1 Do it: Carts", stalls, patches(edit(API)), DONE)
     await asked.alice.comment(asked.issue, "/forge run")
     await working.wait()

@@ -41,7 +41,7 @@ def backend() -> str:
 async def test_the_failing_test_is_named_and_the_code_is_mended(story_with_model: Story, model: ScriptedModel) -> None:
     """The same removal is taken as soon as the test that is gone would pass."""
     asked = await open_issue(story_with_model)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(BROKEN, GONE), {**DONE, "summary": "One test was wrong."})
     model.when("recovery: attempt 1, strategy cause", *MENDS)
     await asked.comment(asked.alice, "/forge run")
@@ -59,7 +59,7 @@ async def test_the_failing_test_is_named_and_the_code_is_mended(story_with_model
 async def test_words_at_the_gate_let_a_test_go(story_with_model: Story, model: ScriptedModel) -> None:
     """What people asked for excuses nothing by itself; what they answer does, of the test that they name."""
     asked = await open_issue(story_with_model, "Customers want a discount. Remove test_total on the way.")
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(BROKEN, GONE), {**DONE, "summary": "One test was wrong."})
     for shown in ("attempt 1, strategy cause", "strategy guided"):
         model.when(shown, {**DONE, "summary": "It stays gone."})

@@ -169,7 +169,7 @@ async def test_what_it_did_is_not_done_again(story_with_model: Story, model: Scr
     model.when("== your task: T2", says(status=1), says(files={"shop/receipt.py": "SUM = 1\n"}, report=REPORT))
     model.when(TASK, says(files=DISCOUNT, report=REPORT))
     asked = await open_issue(story_with_model, **FILES)
-    model.when("Discounts", plan(then="Print it"))
+    model.when("Title: Discounts", plan(then="Print it"))
     await asked.comment(asked.alice, "/forge run")
     assert story_with_model.gates(asked.issue) == ["help_needed"]
     await asked.comment(asked.alice, "/forge approve help_needed")

@@ -18,7 +18,7 @@ def outside(words: str) -> str:
 async def test_tools_that_refuse_for_the_same_reason_stop_a_task(story_with_model: Story, model: ScriptedModel) -> None:
     """However the agent words what it asks for, and although it looks around meanwhile."""
     asked = await open_issue(story_with_model)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     looks = ("grep", {"pattern": "total"})
     attempts = [Uses([("apply_patch", {"diff": outside(words)}), looks]) for words in ("One", "Two", "Three", "Four")]
     model.when(TASK, *attempts[:3], patches(DIFF), DONE)
@@ -42,7 +42,7 @@ async def test_who_looks_for_a_file_is_not_stopped(story_with_model: Story, mode
     """Wrong paths are guessed; each is another one."""
     asked = await open_issue(story_with_model)
     guesses = [Uses([("read_file", {"path": f"shop/{name}.py"})]) for name in ("carts", "basket1", "basket2", "total")]
-    model.when("Discounts", *guesses, plan())
+    model.when("Title: Discounts", *guesses, plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert story_with_model.gates(asked.issue) == []
@@ -56,7 +56,7 @@ async def test_an_agent_that_sees_nothing_new_is_warned_of_and_stopped(
     """It goes back and forth, in no circle."""
     asked = await open_issue(story_with_model)
     words = ["total", "prices", "sum", "prices", "total"]
-    model.when("Discounts", *(Uses([("grep", {"pattern": word})]) for word in words), plan())
+    model.when("Title: Discounts", *(Uses([("grep", {"pattern": word})]) for word in words), plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert story_with_model.gates(asked.issue) == []

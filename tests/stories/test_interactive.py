@@ -34,7 +34,7 @@ def runs(*lines: str) -> Uses:
 
 async def run_issue(story: Story, model: ScriptedModel, words: str = "/forge run", **files: str) -> IssueScene:
     asked = await open_issue(story, **{**FILES, **files})
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     await asked.comment(asked.alice, words)
     return asked
 

@@ -19,7 +19,7 @@ UNDONE = {**DONE, "is_done": False, "not_done": "The receipt is printed elsewher
 async def test_from_an_issue_to_a_pull_request(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
     """It closes the issue, has a commit for the task, and is a draft until it was reviewed like any other."""
     asked = await open_issue(story_with_model, **MODES[mode])
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)
@@ -43,7 +43,7 @@ async def test_workflows_that_are_there_do_not_keep_it_from_making_a_branch(
     story_with_model: Story, model: ScriptedModel
 ) -> None:
     asked = await open_issue(story_with_model, **{".github/workflows/ci.yml": "on: push\njobs: {}\n"})
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert first_lines(story_with_model.comments(get_pull_request(asked))) == snapshot([])
@@ -51,7 +51,7 @@ async def test_workflows_that_are_there_do_not_keep_it_from_making_a_branch(
 
 async def test_a_label_asks_for_it_too(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.alice.label(asked.issue, "bug")
     await story_with_model.settle()
@@ -81,7 +81,7 @@ async def test_a_refused_patch_is_mended(mode: str, story_with_model: Story, mod
     workflow = "--- /dev/null\n+++ b/.github/workflows/x.yml\nnew file mode 100644\n@@ -0,0 +1,1 @@\n+on: push\n"
     outside = "--- a/README.md\n+++ b/README.md\n@@ -1,1 +1,1 @@\n-# Shop\n+# Other\n"
     stale = DIFF.replace("return sum(prices)\n+", "return add(prices)\n+")
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(workflow), patches(outside), patches(stale), patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     told = last_instructions(model)
@@ -103,7 +103,7 @@ async def test_an_implementer_runs_the_tests_on_what_it_has(story_with_model: St
         "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@ -1,2 +1,2 @@\n def total(prices, discount=0):\n"
         "-    return sum(prices) * (2 - discount)\n+    return sum(prices) * (1 - discount)\n"
     )
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     look = ["run_tests"]
     model.when(TASK, patches(wrong, TEST, then=look), patches(mended, then=look), patches(then=look), DONE)
     await asked.comment(asked.alice, "/forge run")
@@ -138,7 +138,7 @@ async def test_an_implementer_edits_passages_asks_the_history_and_runs_one_test(
         "content": "from shop.cart import total\n\n\ndef test_half():\n    assert total([10], discount=0.5) == 5\n",
     }
     one: tuple[str, dict[str, JsonValue]] = ("run_tests", {"tests": ["tests/test_discount.py::test_half"]})
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(
         TASK,
         asks,
@@ -164,7 +164,7 @@ async def test_what_is_granted_to_one_task_is_granted_to_no_other(
     """The planner gets five turns more than its two; the implementer still has two."""
     asked = await open_issue(story_with_model, **{".github/forge.yml": "guards: {max_iterations: 2}\n"})
     looks = [Uses([("grep", {"pattern": word})]) for word in ("total", "prices", "sum", "Shop")]
-    model.when("Discounts", *looks[:3], plan())
+    model.when("Title: Discounts", *looks[:3], plan())
     model.when(TASK, *looks[:3], patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge continue 5it")
@@ -181,7 +181,7 @@ async def test_an_implementer_sees_what_the_review_would_find(story_with_model: 
     body = f"import os\n\n\ndef total(prices, discount=0):\n    return sum(prices) * (1 - discont)\n{show}"
     mends = [("discont", "discount"), (show, ""), ("import os\n\n\n", "")]
     asked = await open_issue(story_with_model)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(
         TASK,
         Uses(
@@ -206,7 +206,7 @@ async def test_an_implementer_sees_what_the_review_would_find(story_with_model: 
 async def test_what_an_agent_leaves_undone_is_asked(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
     """It tries again with a person's words only, and is told what was missing."""
     asked = await open_issue(story_with_model, **MODES[mode])
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), UNDONE, patches(DIFF, TEST), DONE)
     said = await asked.comment(asked.alice, "/forge run")
     assert "The agent left a part of a task undone. What shall it do otherwise?" in said
@@ -227,7 +227,7 @@ async def test_what_an_agent_leaves_undone_is_asked(mode: str, story_with_model:
 
 async def test_what_was_not_done_is_said(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), UNDONE)
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge reject help_needed we do that by hand")
@@ -243,7 +243,7 @@ async def test_an_implementer_that_gets_stuck_leaves_what_it_has(
 ) -> None:
     """Unless somebody helps, the task that was finished before is proposed; the other one is said to be missing."""
     asked = await open_issue(story_with_model, **MODES[mode])
-    model.when("Discounts", plan(then="Print it"))
+    model.when("Title: Discounts", plan(then="Print it"))
     model.when("== your task: T2", Says("Hm."))
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
@@ -265,7 +265,7 @@ async def test_an_implementer_that_gets_stuck_is_helped(
 ) -> None:
     """A person says what to do, and the same task is tried once more with these words."""
     asked = await open_issue(story_with_model, **MODES[mode])
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, Says("Hm."), Says("Hm."), Says("Hm."), patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert "said something 3 times in a row without doing anything" in story_with_model.questions(asked.issue)[-1].body
@@ -281,7 +281,7 @@ async def test_somebody_has_the_branch(story_with_model: Story, model: ScriptedM
     """It stays as it is; Forge takes another name."""
     asked = await open_issue(story_with_model)
     theirs = await asked.alice.push(asked.repository, "forge/1-discounts", {"README.md": "# Mine\n"}, base="main")
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert asked.repository.git.branch("forge/1-discounts") == theirs
@@ -291,7 +291,7 @@ async def test_somebody_has_the_branch(story_with_model: Story, model: ScriptedM
 
 async def test_asked_twice_while_it_works(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model)
-    model.when("Discounts", Stalls(1.0), plan())
+    model.when("Title: Discounts", Stalls(1.0), plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.alice.comment(asked.issue, "/forge run")
     await story_with_model.wait_for_runs(1)

@@ -190,7 +190,7 @@ async def test_a_word_that_was_taken_back_leaves_no_red_gate(story: Story) -> No
     assert gate.conclusion == "failure"
     await scene.say(scene.carol, f"/forge undismiss {name}")
     await scene.say(scene.carol, f"/forge legitimate {name} they are tested elsewhere")
-    assert scene.conclusion == "success"
+    assert scene.conclusion == "neutral"
     gate = story.github.check_runs(scene.repository, scene.pull.head_sha, "Forge / gate: false_positive")[0]
     assert gate.conclusion == "cancelled"
     assert "the answer was taken back" in (gate.summary or "")
@@ -224,10 +224,10 @@ async def test_a_whitelist_lets_pass_what_it_names_for_ninety_days(story: Story)
     assert "needs the role maintain" in said
     said = await scene.say(scene.bob, f"/forge whitelist {name} file no winter, no north")
     assert "pass until" in said
-    assert scene.conclusion == "success"
+    assert scene.conclusion == "neutral"
     again = {"tests/test_north.py": f"import pytest\n\n\n@pytest.mark.skip('later')\n{TESTS['tests/test_north.py']}"}
     passed = await scene.propose("again", again)
-    assert (passed.conclusion, passed.gates) == ("success", [])
+    assert (passed.conclusion, passed.gates) == ("neutral", [])
     assert "bob let such findings in this file pass until" in (passed.check.summary or "")
     elsewhere = {"tests/test_south.py": f"import pytest\n\n\n@pytest.mark.skip\n{TESTS['tests/test_south.py']}"}
     assert (await scene.propose("elsewhere", elsewhere)).conclusion == "action_required"

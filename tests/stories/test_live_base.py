@@ -6,8 +6,8 @@ from tests.stories.driver import UNTHOUGHT, Story
 from tests.world.replies import bodies
 
 APP = "def main():\n    return 1\n"
-OTHERS = "import subprocess\n\n\ndef run(command):\n    return subprocess.call(command, shell=True)\n"
-BAD = "import subprocess\n\n\ndef go(command):\n    return subprocess.call(command, shell=True)\n"
+OTHERS = "def run():\n    return missing\n"
+BAD = "def go():\n    return missing\n"
 
 
 async def test_what_others_merged_is_not_the_authors(story: Story) -> None:
@@ -71,7 +71,7 @@ async def test_a_base_that_was_rewritten_is_compared_with_anew(story: Story) -> 
     head = await alice.push(repository, "feature", {"a.py": "A = 1\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
     assert start is not None
     await alice.reset_branch(repository, "main", start)
     await alice.comment(pull, "/forge review")
@@ -89,10 +89,10 @@ async def test_stacked_pull_requests(story: Story) -> None:
     head = await alice.push(repository, "second", {"second.py": "B = 1\n"}, base="first")
     second = await alice.open_pull_request(repository, "second", base="first")
     await story.settle()
-    assert story.check(repository, head, base="first").conclusion == "success"
+    assert story.check(repository, head, base="first").conclusion == "neutral"
     await alice.merge(first)
     await alice.edit_base(second, "main")
     await story.settle()
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
     assert story.comments(second) == []
     assert [each.path for each in story.comments(first)] == ["first.py"]

@@ -50,7 +50,7 @@ async def test_a_change_that_is_not_committed_is_read_after_it_is_corrected(
     provider = Provider([_find(), _confirm()])
     async with serve_provider(provider) as address:
         os.environ.update({"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": address})
-        assert await _review(folder, LocalOptions()) is Decision.approve
+        assert await _review(folder, LocalOptions()) is Decision.unread
         assert not provider.asked
         decision = await _review(folder, LocalOptions(fix=True, ask_model=True))
     assert decision is Decision.request_changes
@@ -74,7 +74,7 @@ async def _clone(desk: Desk, branch: str) -> Path:
 
 
 async def _review(folder: Path, options: LocalOptions) -> Decision:
-    return await review.run(folder, options, "text")
+    return (await review.run(folder, options, "text")).decision
 
 
 def _find() -> Any:

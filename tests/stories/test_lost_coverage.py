@@ -156,7 +156,7 @@ async def test_people_who_accept_it_are_heard_by_agents(story_with_model: Story,
     asked = await open_issue(
         story_with_model, "Customers want a discount. The coverage may fall, as the rates are bought in.", **MEASURED
     )
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST, *LOSING), DONE)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)

@@ -126,7 +126,7 @@ async def test_a_gate_of_a_run_that_failed_is_void(story_with_model: Story, mode
     there = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
     clean = there.repository.git.branch("main") or ""
     await there.alice.push(there.repository, "main", {"shop/rates.py": "TAX = 1\n"})
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await there.comment(there.alice, "/forge run")
     pull = get_pull_request(there)
@@ -156,7 +156,7 @@ async def test_conditions_reach_the_description(story_with_model: Story, model: 
     mia = story_with_model.github.user("mia")
     story_with_model.github.grant(asked.repository, carol, "maintain")
     story_with_model.github.grant(asked.repository, mia, "write")
-    model.when("Discounts", build_plan("shop/cart.py", LOCK))
+    model.when("Title: Discounts", build_plan("shop/cart.py", LOCK))
     model.when(TASK, patches(DIFF, update_lock(LOCK)), DONE)
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge approve architecture_approval with: keep it short")
@@ -201,7 +201,7 @@ async def test_what_was_asked_about_an_earlier_head_is_void(story_with_model: St
 
 async def test_coverage_that_falls_is_asked_about(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model, **MEASURED, **gates(testing="testing.coverage_delta < -10"))
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST, *LOSING), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert story_with_model.gates(asked.issue) == ["of_testing"]
@@ -212,7 +212,7 @@ async def test_coverage_that_falls_is_asked_about(story_with_model: Story, model
 
 async def test_coverage_that_stays_is_not_asked_about(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model, **MEASURED, **gates(testing="testing.coverage_delta < 0"))
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert story_with_model.questions(asked.issue) == []
@@ -236,7 +236,7 @@ async def test_who_asked_does_not_approve_what_was_made_for_them(story_with_mode
     bob, carol = story_with_model.github.user("bob"), story_with_model.github.user("carol")
     for who in (bob, carol):
         story_with_model.github.grant(asked.repository, who, "write")
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(bob, "/forge run")
     pull = get_pull_request(asked)
@@ -257,7 +257,7 @@ async def test_where_all_who_may_asked_it_takes_two(story_with_model: Story, mod
     asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
     bob = story_with_model.github.user("bob")
     story_with_model.github.grant(asked.repository, bob, "write")
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(bob, "/forge run")
     noted = await asked.comment(bob, "/forge approve of_testing")
@@ -272,7 +272,7 @@ async def test_who_asked_and_is_alone_with_the_role_decides_and_the_audit_says_s
 ) -> None:
     """Where nobody else has the role a gate asks for, the rule about authors is waived, as for who pushed a change."""
     asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
     said = await asked.comment(asked.alice, "/forge approve of_testing")

@@ -47,7 +47,7 @@ async def start_issue(
 async def test_a_phase_has_its_own_time(story_with_model: Story, model: ScriptedModel) -> None:
     """A run that planned and implemented for 24 minutes has all of the 20 for its tests."""
     asked = await start_issue(story_with_model, model)
-    model.when("Discounts", answer_after(story_with_model, 12, plan()))
+    model.when("Title: Discounts", answer_after(story_with_model, 12, plan()))
     model.when(TASK, patches(OFF, TEST), answer_after(story_with_model, 12, DONE))
     model.when(FAILED, build_judgement(0.9))
     await asked.comment(asked.alice, "/forge run")
@@ -77,7 +77,7 @@ async def test_a_phase_that_is_entered_again_goes_on_with_its_time(
 ) -> None:
     """What it waited at a gate does not count, and nothing is told twice by a run that goes on behind one."""
     asked = await start_issue(story_with_model, model)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(OFF, TEST), DONE)
     model.when(FAILED, answer_after(story_with_model, 21, build_judgement(0.9)), build_judgement(0.6))
     wrong = patches(change("x", "discount * 2").replace("1 - x", "1 + discount"))

@@ -21,7 +21,7 @@ from tests.world.replies import bodies
 async def test_a_plan_is_made(story_with_model: Story, model: ScriptedModel) -> None:
     """The planner looks at the code, hands in a plan, and the issue shows it."""
     asked = await open_issue(story_with_model)
-    model.when("Discounts", LOOKS, plan())
+    model.when("Title: Discounts", LOOKS, plan())
     said = await asked.comment(asked.alice, "/forge plan")
     assert "**Plan for this issue, version 1 · risk low**" in said
     assert "**T1** Take a discount off the total" in said
@@ -38,7 +38,7 @@ async def test_a_plan_is_made(story_with_model: Story, model: ScriptedModel) -> 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_risky_plan_waits_for_a_person(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model, **MODES[mode])
-    model.when("Discounts", plan("high"))
+    model.when("Title: Discounts", plan("high"))
     model.when("== your task: T1", {"summary": "Nothing.", "is_done": False, "not_done": "Prices are no integers."})
     said = await asked.comment(asked.alice, "/forge run")
     assert story_with_model.gates(asked.issue) == ["architecture_approval"]
@@ -68,7 +68,7 @@ async def test_a_rejected_plan_is_planned_anew_with_what_people_replied(
     mode: str, story_with_model: Story, model: ScriptedModel
 ) -> None:
     asked = await open_issue(story_with_model, **MODES[mode])
-    model.when("Discounts", plan("critical"))
+    model.when("Title: Discounts", plan("critical"))
     model.when("integers, please", plan("high", "Carts get a discount in cents."))
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "integers, please")
@@ -85,7 +85,7 @@ async def test_a_rejected_plan_is_planned_anew_with_what_people_replied(
 
 async def test_nobody_answers(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model)
-    model.when("Discounts", plan("high"))
+    model.when("Title: Discounts", plan("high"))
     await asked.comment(asked.alice, "/forge run")
     story_with_model.clock.move(hours=25)
     await story_with_model.settle()
@@ -99,7 +99,7 @@ async def test_nobody_answers(story_with_model: Story, model: ScriptedModel) -> 
 
 async def test_a_hopeless_issue_is_asked_back(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model, body="")
-    model.when("Discounts", {"plan": None, "questions": ["A discount on what, and who may give it?"]})
+    model.when("Title: Discounts", {"plan": None, "questions": ["A discount on what, and who may give it?"]})
     said = await asked.comment(asked.alice, "/forge plan")
     assert "1. A discount on what, and who may give it?" in said
     assert "version 1" not in said
@@ -112,7 +112,7 @@ async def test_what_the_model_gets_wrong_it_is_told(story_with_model: Story, mod
     wrong = plan()
     wrong["questions"] = ["Or shall I?"]
     uses = Uses([("write_file", {"path": "x"}), ("read_file", {"file": "x"}), ("read_file", {"path": "../etc/passwd"})])
-    model.when("Discounts", uses, wrong, plan())
+    model.when("Title: Discounts", uses, wrong, plan())
     assert "version 1" in await asked.comment(asked.alice, "/forge plan")
     told = model.calls[1].content
     assert "There is no tool 'write_file'" in told
@@ -122,7 +122,7 @@ async def test_what_the_model_gets_wrong_it_is_told(story_with_model: Story, mod
 
 async def test_a_model_that_only_talks_is_stuck(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model)
-    model.when("Discounts", Says("Let me think about it."))
+    model.when("Title: Discounts", Says("Let me think about it."))
     await asked.comment(asked.alice, "/forge plan")
     assert "is stuck on this issue" in asked.status
     run = await asked.run()
@@ -133,7 +133,7 @@ async def test_a_model_that_only_talks_is_stuck(story_with_model: Story, model: 
 async def test_a_model_that_goes_in_circles_stops_at_a_guard(story_with_model: Story, model: ScriptedModel) -> None:
     """Another slice lets it go on where it was: what it was answered before is not paid for twice."""
     asked = await open_issue(story_with_model)
-    model.when("Discounts", *[LOOKS] * 3, plan())
+    model.when("Title: Discounts", *[LOOKS] * 3, plan())
     await asked.comment(asked.alice, "/forge plan")
     assert story_with_model.gates(asked.issue) == ["guard"]
     assert len(model.calls) == 3
@@ -146,7 +146,9 @@ async def test_files_that_are_never_sent(story_with_model: Story, model: Scripte
     never = {".github/forge.yml": "review: {never_send: ['**/*.env']}\n"}
     asked = await open_issue(story_with_model, **never)
     model.when(
-        "Discounts", Uses([("read_file", {"path": "shop/secret.env"}), ("grep", {"pattern": "of yours"})]), plan()
+        "Title: Discounts",
+        Uses([("read_file", {"path": "shop/secret.env"}), ("grep", {"pattern": "of yours"})]),
+        plan(),
     )
     await asked.comment(asked.alice, "/forge plan")
     assert not any("nothing of yours" in call.content for call in model.calls)
@@ -154,7 +156,7 @@ async def test_files_that_are_never_sent(story_with_model: Story, model: Scripte
 
 async def test_the_provider_fails(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model)
-    model.when("Discounts", Fails(400))
+    model.when("Title: Discounts", Fails(400))
     await asked.comment(asked.alice, "/forge plan")
     assert "answered with HTTP 400" in asked.status
     assert (await asked.run()).state == "failed"
@@ -225,7 +227,7 @@ async def test_who_may_not_and_where_it_makes_no_sense(story: Story) -> None:
 @pytest.mark.parametrize("mode", MODES)
 async def test_cancelled_while_it_waits(mode: str, story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model, **MODES[mode])
-    model.when("Discounts", plan("high"))
+    model.when("Title: Discounts", plan("high"))
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge cancel")
     assert story_with_model.gate_outcomes(asked.issue) == [
@@ -239,7 +241,7 @@ async def test_cancelled_while_it_searches(story_with_model: Story, model: Scrip
     """What a model has Forge search ends with the run, however slow the patterns of one message are."""
     asked = await open_issue(story_with_model, **{"deep.txt": "a" * 30_000 + "\n"})
     slow = f"{_SLOW}{os.getpid()}"
-    model.when("Discounts", Uses([("grep", {"pattern": slow})] * 30), plan())
+    model.when("Title: Discounts", Uses([("grep", {"pattern": slow})] * 30), plan())
     await asked.alice.comment(asked.issue, "/forge plan")
     await _wait_until_searched(slow)
     async with asyncio.timeout(45):
@@ -254,7 +256,7 @@ async def test_halted_while_it_searches(story_with_model: Story, model: Scripted
     """A halt ends it as soon as a cancellation does; it is done again when the operator lets Forge go on."""
     asked = await open_issue(story_with_model, **{"deep.txt": "a" * 30_000 + "\n"})
     slow = f"{_SLOW}{os.getpid()}x"
-    model.when("Discounts", Uses([("grep", {"pattern": slow})]), plan())
+    model.when("Title: Discounts", Uses([("grep", {"pattern": slow})]), plan())
     await asked.alice.comment(asked.issue, "/forge plan")
     await _wait_until_searched(slow)
     await halt.halt(story_with_model.forge.settings, "prices look wrong")
@@ -294,7 +296,7 @@ def _is_searched(pattern: str) -> bool:
 
 async def test_closed_while_it_waits(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model)
-    model.when("Discounts", plan("high"))
+    model.when("Title: Discounts", plan("high"))
     await asked.comment(asked.alice, "/forge run")
     await asked.alice.close(asked.issue)
     await story_with_model.settle()
@@ -307,7 +309,7 @@ async def test_closed_while_it_waits(story_with_model: Story, model: ScriptedMod
 async def test_a_planner_is_bounded_as_research_is(story_with_model: Story, model: ScriptedModel) -> None:
     """A repository may want more turns for its tasks than is good for one that only reads."""
     asked = await open_issue(story_with_model, **{".github/forge.yml": "guards: {max_iterations: 30}\n"})
-    model.when("Discounts", *(Uses([("grep", {"pattern": f"[{letter}]"})]) for letter in "abcdefghijklmno"))
+    model.when("Title: Discounts", *(Uses([("grep", {"pattern": f"[{letter}]"})]) for letter in "abcdefghijklmno"))
     await asked.comment(asked.alice, "/forge plan")
     assert story_with_model.gates(asked.issue) == ["guard"]
     assert "The task used all of its 10 iterations" in story_with_model.questions(asked.issue)[-1].body

@@ -33,7 +33,7 @@ async def ask_for_change(story_with_model: Story, model: ScriptedModel, *files: 
     asked = await open_issue(story_with_model, **LOCKS)
     carol = story_with_model.github.user("carol")
     story_with_model.github.grant(asked.repository, carol, "maintain")
-    model.when("Discounts", build_plan(*files))
+    model.when("Title: Discounts", build_plan(*files))
     await asked.comment(asked.alice, "/forge run")
     await asked.comment(asked.alice, "/forge approve architecture_approval")
     return asked, carol

@@ -267,7 +267,7 @@ async def test_the_turns_of_one_task_do_not_count_against_another(
     """A run has more turns than a guard grants a task; the analysis of its failures is a task of its own."""
     words = ["total", "prices", "sum", "return", "import", "assert", "Shop", "pytest"]
     model.when(TASK, *(Uses([("grep", {"pattern": word})]) for word in words), patches(OFF, TEST), DONE)
-    model.when("Discounts", *(Uses([("grep", {"pattern": word})]) for word in words), plan())
+    model.when("Title: Discounts", *(Uses([("grep", {"pattern": word})]) for word in words), plan())
     model.when(FAILED, build_judgement(0.9))
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
     asked = await open_issue(story_with_model)
@@ -329,7 +329,7 @@ async def test_tests_that_were_taken_away_are_asked_back(story_with_model: Story
     weak = "diff --git a/tests/test_weak.py b/tests/test_weak.py\nnew file mode 100644\n--- /dev/null\n"
     weak += "+++ b/tests/test_weak.py\n@@ -0,0 +1,2 @@\n+def test_nothing():\n+    assert True\n"
     asked = await open_issue(story_with_model)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(OFF, gone, weak), {"summary": "It was in the way.", "is_done": True})
     await asked.comment(asked.alice, "/forge run")
     told = next(call.content for call in model.calls if "== recovery" in call.content)
@@ -463,7 +463,7 @@ async def test_workflows_of_the_repository_test_it(story_with_model: Story, mode
     model.when(FAILED, build_judgement(0.9))
     model.when(MEND, patches(change("x", "discount").replace("1 - x", "1 + discount")), MENDED)
     asked = await open_issue(story_with_model, **ACTIONS)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(OFF, TEST), DONE)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)

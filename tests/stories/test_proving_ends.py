@@ -145,7 +145,7 @@ async def test_the_phase_that_failed_was_the_review(story_with_model: Story, mod
 async def test_only_the_head_that_was_proved_becomes_ready(story_with_model: Story, model: ScriptedModel) -> None:
     """Somebody pushes at the last moment."""
     asked: IssueScene = await open_issue(story_with_model)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     moved: list[str] = []
 

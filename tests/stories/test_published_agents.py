@@ -96,7 +96,7 @@ async def test_a_published_agent_carries_out_a_task(
     url, models = create_database("sqlite", tmp_path), Models.only(model.language_model)
     async with open_story(url, tmp_path, models=models, sandbox_tools=places) as story:
         asked = await open_issue(story, **{".github/forge.yml": configuration})
-        model.when("Discounts", plan())
+        model.when("Title: Discounts", plan())
         await asked.comment(asked.alice, "/forge run")
         assert not story.gates(asked.issue), [each.body for each in story.questions(asked.issue)]
         pull = get_pull_request(asked)

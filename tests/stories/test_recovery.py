@@ -73,7 +73,7 @@ async def open_hiding(story: Story, model: ScriptedModel, then: str = "", **file
     :param then: the title of a second task, in which it does that.
     """
     asked = await open_issue(story, **files)
-    model.when("Discounts", plan(then=then))
+    model.when("Title: Discounts", plan(then=then))
     model.when("== your task: T2" if then else TASK, patches(SKIP if then else DIFF, *([] if then else [SKIP])), HIDDEN)
     if then:
         model.when(TASK, patches(DIFF), answers("The discount is there."))
@@ -318,7 +318,7 @@ async def test_silence_passes_nothing_and_counts_go_on(story_with_model: Story, 
 async def test_a_whole_file_of_tests_asks_at_once(story_with_model: Story, model: ScriptedModel) -> None:
     two = f"{SHOP[OTHER]}\n\ndef test_none():\n    assert total([]) == 0\n"
     asked = await open_issue(story_with_model, **{OTHER: two})
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     lines = two.splitlines()
     gone = f"{GONE}@@ -1,{len(lines)} +0,0 @@\n" + "".join(f"-{line}\n" for line in lines)
     model.when(TASK, patches(DIFF, gone), HIDDEN)
@@ -342,7 +342,7 @@ async def test_who_only_repeats_itself_is_not_let_try_again(story_with_model: St
 async def test_an_agent_of_another_make_recovers_too(story_with_model: Story, model: ScriptedModel) -> None:
     """It goes on from what it changed, and Forge's own agent takes over if somebody says so."""
     asked = await open_issue(story_with_model, **OTHER_AGENT)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     files: dict[str, JsonValue] = {"shop/cart.py": CART, OTHER: _skip_in_file("x")}
     model.when(TASK, says(files=files, report={**REPORT, "summary": "One test does not count."}))
     model.when(CAUSE, says(files={OTHER: _skip_in_file("a")}, report={**REPORT, "summary": "Skipped for a."}))

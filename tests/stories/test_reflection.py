@@ -228,7 +228,7 @@ async def test_a_fork_teaches_nothing(learns: Story, model: ScriptedModel) -> No
 
 async def test_an_outsiders_issue_teaches_nothing(learns: Story, model: ScriptedModel) -> None:
     model.when(OVER, {"learnings": [LEARNED]})
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(MEND, patches(change("discont", "discount")), MENDED)
     issue = await open_issue(learns)
     mallory = learns.github.user("mallory")

@@ -142,7 +142,7 @@ async def test_a_thread_that_forge_answered_in_goes_on(story_with_model: Story, 
 
 async def test_a_plan_is_asked_about(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     said = await asked.comment(asked.alice, "/forge plan")
     answer(model)
     [line] = [each for each in said.splitlines() if "Take a discount off" in each][:1]

@@ -86,7 +86,7 @@ async def test_commands_and_buttons_work(story: Story) -> None:
     await root.comment(pull, f"/forge dismiss {name} it is defined elsewhere")
     await story.settle()
     assert len(story.answers(pull)) == 2
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
 
 
 async def test_what_a_deleted_account_left_is_reviewed(story: Story) -> None:

@@ -18,7 +18,7 @@ _HM = [Says("Hm.")] * 3  # an agent that gets stuck
 async def _open_stuck(story: Story, model: ScriptedModel) -> tuple[IssueScene, list[WorkCheckpoint]]:
     """An issue whose run waits for help, with checkpoints of the work so far."""
     asked = await open_issue(story)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, *_HM, *_HM, patches(DIFF, TEST), DONE)
     assert "The newest checkpoints" not in await asked.comment(asked.alice, "/forge run")
     assert story.gates(asked.issue) == ["help_needed"]

@@ -33,7 +33,7 @@ async def test_a_run_does_not_begin_where_its_branch_would_be_refused(
     assert UNSIGNED in asked.status
     assert (model.calls, await get_outcome(story_with_model)) == ([], ("failed", "error"))
     rules.bypassed = True
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert get_pull_request(asked).head_ref == "forge/1-discounts"
@@ -47,7 +47,7 @@ async def test_classic_branch_protection_is_told_before_and_otherwise_by_the_pus
     """GitHub tells the App of it by a branch that is there; without one the push is refused, and the comment says why."""
     asked = await open_issue(story_with_model)
     story_with_model.github.protect(asked.repository, "forge/*", signed=True)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF), DONE)
     await asked.comment(asked.alice, "/forge run")
     assert asked.status.startswith("**GitHub refused the branch")
@@ -62,7 +62,7 @@ async def test_classic_branch_protection_is_told_before_and_otherwise_by_the_pus
 async def test_a_plan_pushes_nothing(story_with_model: Story, model: ScriptedModel) -> None:
     asked = await open_issue(story_with_model)
     story_with_model.github.protect(asked.repository, "forge/*", ruleset=True, signed=True)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     await asked.comment(asked.alice, "/forge plan")
     assert "Not started" not in asked.status
 

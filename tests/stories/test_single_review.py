@@ -181,7 +181,7 @@ async def test_the_token_of_gh(desk: Desk) -> None:
     program.write_text(f'#!/bin/sh\n[ "$*" = "auth token --hostname {desk.github.url[7:]}" ] && echo {token}\n')
     program.chmod(0o755)
     told = await desk.review(pull, variables={"PATH": f"{program.parent}:{desk.environment['PATH']}"})
-    assert (told.code, told.errors) == (0, "")
+    assert (told.code, told.errors) == (1, "")
 
 
 async def test_a_token_that_expired_or_is_none(desk: Desk) -> None:

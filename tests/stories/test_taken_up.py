@@ -13,7 +13,7 @@ HELP = "help_needed"
 
 async def start_issue(story_with_model: Story, model: ScriptedModel, *replies: object) -> IssueScene:
     asked = await open_issue(story_with_model)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, *replies)  # pyright: ignore[reportArgumentType]
     return asked
 

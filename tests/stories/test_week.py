@@ -156,7 +156,7 @@ async def test_the_review_says_what_is_missing_of_the_issue(story_with_model: St
     repository, alice = story_with_model.repository({"shop.py": FREE})
     issue = await alice.open_issue(repository, "Ship for free from 40 on", "And say so on the page of the cart.")
     told = "Shipping is free from 40 on; the page of the cart does not say it."
-    model.when(f"== issue #{issue.number}", {"summary": "Lowers the limit.", "issue": told, "findings": []})
+    model.when(f"== what issue #{issue.number} asks", {"summary": "Lowers the limit.", "issue": told, "findings": []})
     head = await alice.push(repository, "feature", {"shop.py": FREE.replace("5000", "4000")}, base="main")
     await alice.open_pull_request(repository, "feature", body=f"Closes #{issue.number}")
     await story_with_model.settle()

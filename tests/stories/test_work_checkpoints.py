@@ -95,7 +95,7 @@ async def test_work_that_a_person_takes_back_begins_there(story_with_model: Stor
     model.when(TASK, says(files=DISCOUNT, commands=[wrong]))
     model.when("A person took these files back", says(report=REPORT))
     asked = await open_issue(story, **{**FILES, **OFTEN})
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     asking = asyncio.ensure_future(asked.comment(asked.alice, "/forge run"))
     await wait_for_checkpoint(story, 3)
     chain, states = await load_chain(story)

@@ -105,7 +105,7 @@ async def carry_out(
     alice = story.github.user("alice")
     story.github.grant(repository, alice, "write")
     asked = IssueScene(story, repository, alice, await alice.open_issue(repository, "Discounts", "Carts lack them."))
-    model.when("Discounts", plan(then=then))
+    model.when("Title: Discounts", plan(then=then))
     await asked.comment(asked.alice, "/forge run")
     return asked
 
@@ -162,7 +162,7 @@ async def test_t_f2_a_fork_brings_no_agent(tmp_path: Path, model: ScriptedModel)
     """Nobody starts what it configures, neither below its pull request nor for an issue beside it."""
     async with open_for(Worker(False), tmp_path, model) as story:
         model.when(TASK, patches(DIFF, TEST), DONE)
-        model.when("Discounts", plan())
+        model.when("Title: Discounts", plan())
         asked = await open_issue(story)
         bob = story.github.user("bob")
         fork = await bob.fork(asked.repository)

@@ -77,11 +77,11 @@ async def test_t1_the_model_has_one_tool_and_it_only_returns_findings():
     async with serve_provider(there) as address:
         answer = await ask(question(), Report, anthropic(address), OpenPurse())
 
-    assert answer.value == {"summary": "", "findings": [], "earlier": []}
+    assert answer.value == {"summary": "", "issue": "", "findings": [], "earlier": []}
     for sent in there.asked:
         (tool,) = sent["tools"]
         assert tool["name"] == "report"
-        assert set(tool["input_schema"]["properties"]) == {"summary", "findings", "earlier"}
+        assert set(tool["input_schema"]["properties"]) == {"summary", "issue", "findings", "earlier"}
 
 
 async def test_t1_what_a_model_adds_to_its_report_is_dropped():
@@ -91,7 +91,7 @@ async def test_t1_what_a_model_adds_to_its_report_is_dropped():
 
     answer = await ask(question(), Report, model.language_model, OpenPurse())
 
-    assert answer.value == {"summary": "", "findings": [], "earlier": []}
+    assert answer.value == {"summary": "", "issue": "", "findings": [], "earlier": []}
     assert set(ReportedFinding.model_fields).isdisjoint({"decision", "approve", "command", "tool", "url"})
 
 
@@ -110,10 +110,10 @@ HIDDEN = [
 @pytest.mark.parametrize(("where", "text", "hidden"), HIDDEN, ids=[row[0] for row in HIDDEN])
 def test_t2_what_people_cannot_see_is_not_shown_to_the_model(where: str, text: str, hidden: str):
     """T-T2: of the title and the body."""
-    for intent in (Intent(title=text), Intent(issue=3, asked=text)):
+    for intent, said in ((Intent(title=text), "The author says: "), (Intent(issue=3, asked=text), "close\n")):
         content = question(intent=intent).content
         assert hidden not in content, where
-        assert "The author says: Fix it" in content
+        assert f"{said}Fix it" in content
 
 
 @pytest.mark.parametrize("character", ["\u200b", "\u202e", "\U000e0041", "\u2066", "\x1b[31m"])

@@ -62,7 +62,7 @@ def says(**what: JsonValue) -> Says:
 async def run_issue(story: Story, model: ScriptedModel, **files: str) -> IssueScene:
     """Somebody asks for an issue to be carried out by it."""
     asked = await open_issue(story, **{**FILES, **files})
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     await asked.comment(asked.alice, "/forge run")
     return asked
 

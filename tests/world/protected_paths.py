@@ -46,7 +46,7 @@ def gates(**asked: str) -> dict[str, str]:
 async def start_issue(story_with_model: Story, model: ScriptedModel, **asked: str) -> IssueScene:
     """An issue whose run does all it should."""
     there = await open_issue(story_with_model, **gates(**asked))
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(DIFF, TEST), DONE)
     await there.comment(there.alice, "/forge run")
     return there

@@ -41,7 +41,7 @@ async def propose_diffs(
 ) -> tuple[IssueScene, PullRequest]:
     """An issue whose run proposed these diffs."""
     asked = await open_issue(story_with_model, **files)
-    model.when("Discounts", plan())
+    model.when("Title: Discounts", plan())
     model.when(TASK, patches(*diffs), DONE)
     await asked.comment(asked.alice, "/forge run")
     pull = get_pull_request(asked)

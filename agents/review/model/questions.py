@@ -236,7 +236,9 @@ class _Shown:
 def _render_intent(intent: Intent, redact: Redact) -> list[str]:
     title, asked = redact(flatten_markdown(intent.title, 200)), redact(flatten_markdown(intent.asked, _LONGEST_ISSUE))
     said = [f"The author says: {title}"] if title else []
-    return said if intent.issue is None else [*said, f"== issue #{intent.issue}, which this is to close", asked]
+    return (
+        said if intent.issue is None else [*said, f"== what issue #{intent.issue} asks, which this is to close", asked]
+    )
 
 
 def _list_reported(found: Sequence[RawFinding], redact: Redact) -> list[str]:

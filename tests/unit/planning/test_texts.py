@@ -207,7 +207,7 @@ def test_a_refusal_says_what_to_do() -> None:
     assert plan_texts.no_model() == snapshot("""\
 **Not planned: no model is available.** No key of a provider is set.
 
-**What to do:** the operator of Forge sets the key of a provider, such as `ANTHROPIC_API_KEY`, and restarts Forge; `forge doctor` checks it. Then write `/forge plan`.\
+**What to do:** the operator of Forge sets the key of a provider, such as `ANTHROPIC_API_KEY`, and restarts Forge; `forge doctor` checks it. Then give the command again.\
 """)  # noqa: E501
     refusal = Refusal(check=Check(name="phase", reason=Reason(code="b", text="it would pass 5.00 USD"), suggestion=""))
     assert plan_texts.report_refusal(refusal, spent=5_000_000) == snapshot("""\
