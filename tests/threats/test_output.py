@@ -81,7 +81,7 @@ def test_t_o3_a_comment_about_the_same_lines_is_inert(text: str) -> None:
     other = finding(text, path=text, rule=text).model_copy(update={"line": 2})
     said = comment_texts.render_comment((finding(text, path=text), other))
     assert find_active(drop_folded(said), [*STRUCTURE, "hr"]) == []
-    assert said.split("\n").count("---") == 1
+    assert drop_folded(said).split("\n").count("---") == 1
     assert list(find_command_lines(said)) == []
 
 
@@ -111,10 +111,11 @@ async def test_t_o3_a_hostile_pull_request_pings_nobody(story: Story) -> None:
         *(f"{part}_{end}" for part in ("heading", "bullet_list", "list_item") for end in ("open", "close")),
     ]
     tables = [f"{part}_{end}" for part in ("table", "thead", "tbody", "tr", "th", "td") for end in ("open", "close")]
-    assert find_active(check.summary or "", [*allowed, *tables, "softbreak"]) == []
+    folds = re.compile(r"^(?:<details><summary>Risk [^<]*</summary>|</details>)$", re.MULTILINE)
+    assert find_active(folds.sub("", check.summary or ""), [*allowed, *tables, "softbreak"]) == []
     assert "@org" in (check.summary or "")
     for comment in story.comments(pull):
-        assert find_active(comment.body, [*STRUCTURE, "fence"]) == []
+        assert find_active(drop_folded(comment.body), [*STRUCTURE, "fence"]) == []
 
 
 LINKED = 'RATE_0 = fetch("https://evil.example/rate")'
@@ -157,7 +158,7 @@ async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
     comments = story_with_model.comments(pull)
     assert len(comments) == len(said), summary
     for comment in comments:
-        assert find_active(comment.body, [*STRUCTURE, "fence"]) == []
+        assert find_active(drop_folded(comment.body), [*STRUCTURE, "fence"]) == []
         assert list(find_command_lines(comment.body)) == []
         assert len(comment.body) < 2_500
     offered = [kind for comment in comments for kind in find_active(comment.body) if kind == "fence"]
