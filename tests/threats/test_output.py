@@ -161,8 +161,8 @@ async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
         assert find_active(drop_folded(comment.body), [*STRUCTURE, "fence"]) == []
         assert list(find_command_lines(comment.body)) == []
         assert len(comment.body) < 2_500
-    offered = [kind for comment in comments for kind in find_active(comment.body) if kind == "fence"]
-    assert len(offered) == sum(replacement == FENCED for _, replacement in said)
+    offered = [kind for comment in comments for kind in find_active(drop_folded(comment.body)) if kind == "fence"]
+    assert offered == []  # what would break the syntax of the file is nothing to click on
     assert "https://evil.example" not in " ".join([summary, *(comment.body for comment in comments)])
     assert story_with_model.check(repository, head).conclusion == "failure"
 
