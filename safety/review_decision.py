@@ -199,8 +199,8 @@ def _find_unthought(unread: Unread, findings: Sequence[RawFinding]) -> tuple[Rea
     shown = ", ".join(unread.logic[:3])
     rest = len(unread.logic) - 3
     more = f" and {rest:,} more" if rest > 0 else ""
-    found = "Linters found nothing that blocks" if findings else "Linters found nothing"
-    text = f"{found}. Nobody read the logic of {shown}{more}"
+    found = "Linters found nothing that blocks. " if findings else "Linters found nothing. "
+    text = f"{'' if _find_blocking(findings) else found}Nobody read the logic of {shown}{more}"
     return (Reason(code=UNTHOUGHT, text=text, value=len(unread.logic)),)
 
 

@@ -96,6 +96,9 @@ async def test_a_review_that_was_overtaken_says_so(story: Story) -> None:
     repository, alice, _, pull = await _propose(story, {"app.py": APP}, {"app.py": BROKEN})
     [review] = story.reviews(pull)
     assert review.body.startswith("**Changes requested: 1 finding to fix.** ")
+    told = story.check(repository, pull.head_sha).summary or ""
+    assert "- Nobody read the logic of app.py" in told
+    assert "nothing that blocks" not in told
     head = await alice.push(repository, "feature", {"app.py": BROKEN.replace("missing", "'x'")})
     await story.settle()
     assert story.reviews(pull) == [review]
