@@ -108,14 +108,12 @@ class IssueFacts:
     :param is_open: whether the newest issue about the problem is open; None: there is none.
     :param closed_at: when it was closed.
     :param deployed_at: when what runs in the environment began to be deployed; None: Forge does not know.
-    :param opened_lately: issues about any problem that Forge opened here within :data:`ISSUE_WINDOW`.
     :param obstacle: why Forge may open none, for people; empty if it may.
     """
 
     is_open: bool | None = None
     closed_at: datetime | None = None
     deployed_at: datetime | None = None
-    opened_lately: int = 0
     obstacle: str = ""
 
 
@@ -141,8 +139,6 @@ def choose_step(facts: IssueFacts, now: datetime) -> StepChoice:
         return StepChoice(step=ReportStep.record, why=facts.obstacle)
     if facts.closed_at is not None and not _is_over(facts, facts.closed_at, now):
         return StepChoice(step=ReportStep.record, why="Its issue was closed, and nothing was deployed since.")
-    if facts.opened_lately >= MOST_ISSUES:
-        return StepChoice(step=ReportStep.record, why=f"{MOST_ISSUES} issues were opened within a day.")
     return StepChoice(step=ReportStep.open)
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Row, Select, case, delete, func, select, u
 
 from domain.deployments.deployment import DeploymentState
 from domain.deployments.feedback import AnomalyReport, AnyReport, ErrorReport, ProblemKind, make_fingerprint
-from domain.deployments.problems import ISSUE_WINDOW, MOST_OPEN, ProductionProblem, Suspect
+from domain.deployments.problems import ISSUE_WINDOW, MOST_ISSUES, MOST_OPEN, ProductionProblem, Suspect
 from domain.events import EventType
 from domain.ids import new_id
 from memory.db.engine import Connection, Database, insert_new
@@ -280,11 +280,22 @@ async def _update(database: Database, problem_id: str, **values: Any) -> None:
         await session.execute(update(ProblemRow).where(ProblemRow.id == problem_id).values(**values))
 
 
-async def count_opened_lately(database: Database, repository_id: int, now: datetime) -> int:
-    """Issues about problems that were opened in a repository within :data:`ISSUE_WINDOW`."""
-    lately = ProblemRow.repository_id == repository_id, ProblemRow.opened_at > now - ISSUE_WINDOW
+async def reserve_issue(database: Database, problem_id: str, repository_id: int, now: datetime) -> bool:
+    """Count an issue about a problem before it is opened; whether the repository's limit leaves room for it.
+
+    Several problems of a repository are told at the same time, so whoever counts shuts out the others meanwhile.
+    May be repeated.
+    """
+    table = ProblemRow
+    lately = table.repository_id == repository_id, table.opened_at > now - ISSUE_WINDOW, table.id != problem_id
     async with database.transaction() as session:
-        return await session.scalar(select(func.count()).where(*lately)) or 0
+        if database.dialect == "postgresql":
+            await session.execute(select(func.pg_advisory_xact_lock(repository_id)))
+        await session.execute(update(table).where(table.id == problem_id).values(opened_at=now))
+        if (await session.scalar(select(func.count()).where(*lately)) or 0) < MOST_ISSUES:
+            return True
+        await session.rollback()
+        return False
 
 
 async def list_with_issues(

@@ -68,8 +68,8 @@ ANSWER = Workflow("answer", HEARINGS, "{run}/answer {occasion}", _PULL_REQUEST)
 AUTOMATE = Workflow("acting", DELIVERIES, "{run}/act {occasion}")
 REFLECT = Workflow("reflect", LEARNING, "{run}/reflection {occasion}", _REPOSITORY, restarts=False)
 CONSOLIDATE = Workflow("consolidate", LEARNING, "consolidate:{occasion}:{repository}", _REPOSITORY, restarts=False)
-FEEDBACK = Workflow("feedback", FEEDBACKS, "feedback:{problem}/{occasion}", _REPOSITORY)
-HOLD = Workflow("hold", FEEDBACKS, "hold:{problem}/{deployment}", _REPOSITORY)
+FEEDBACK = Workflow("feedback", FEEDBACKS, "feedback:{problem}/{occasion}", "{problem}")
+HOLD = Workflow("hold", FEEDBACKS, "hold:{problem}/{deployment}", "{problem}/hold")
 
 WORKFLOWS = (
     DELIVERY,

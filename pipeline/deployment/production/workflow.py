@@ -1,6 +1,7 @@
 """Tells people of a problem in production, in one issue, as a durable workflow; and lets a deployment hold.
 
-The works of one repository run one after the other, so that a problem never gets two issues.
+The works of one problem run one after the other, so that it never gets two issues. Those of other problems do not
+wait for it: bringing an issue up to date may have to wait for minutes.
 """
 
 from dataclasses import replace
@@ -11,6 +12,7 @@ import structlog
 from domain.config.configuration import Configuration
 from domain.deployments.deployment import DeploymentState, Wish
 from domain.deployments.problems import (
+    MOST_ISSUES,
     UPDATE_INTERVAL,
     IssueFacts,
     ProductionProblem,
@@ -90,14 +92,18 @@ class ProblemRun:
             return StepChoice(step=ReportStep.record, why=_ENDED)
         if not facts.is_open:
             origin = await find_origin(self._services, problem)
-            now = self._services.clock.now()
             facts = replace(
                 facts,
                 deployed_at=None if origin.deployment is None else origin.deployment.created_at,
-                opened_lately=await problems.count_opened_lately(self._database, repository.id, now),
                 obstacle=await find_obstacle(self._services.database, repository, await self._load(repository)),
             )
-        return choose_step(facts, self._services.clock.now())
+        now = self._services.clock.now()
+        choice = choose_step(facts, now)
+        if choice.step is not ReportStep.open:
+            return choice
+        if not await problems.reserve_issue(self._database, problem.id, repository.id, now):
+            return StepChoice(step=ReportStep.record, why=f"{MOST_ISSUES} issues were opened within a day.")
+        return choice
 
     async def _look_at_issue(self, repository: RepositoryRef, problem: ProductionProblem) -> IssueFacts:
         """Whether the newest issue is open now; one that is gone counts as closed."""

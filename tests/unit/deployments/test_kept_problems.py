@@ -1,11 +1,12 @@
 """Problems are counted, not collected, on both databases; tokens are kept as digests, and removed when they are old."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 
 from domain.deployments.feedback import ErrorReport
-from domain.deployments.problems import MOST_OPEN
+from domain.deployments.problems import MOST_ISSUES, MOST_OPEN
 from memory.db.engine import Database
 from memory.deployments import feedback_tokens, problems
 from memory.deployments.problems import RecordedReport, TooManyProblems
@@ -66,8 +67,20 @@ async def test_an_issue_is_kept_once(database: Database) -> None:
         await problems.keep_issue(database, problem, number, "trace", NOON)
     [kept] = await problems.list_latest(database, SHOP.id)
     assert (kept.issue, kept.earlier_issue, kept.opened) == (5, None, 1)
-    assert await problems.count_opened_lately(database, SHOP.id, NOON + timedelta(hours=1)) == 1
-    assert await problems.count_opened_lately(database, SHOP.id, NOON + timedelta(days=2)) == 0
+
+
+async def test_of_problems_told_at_the_same_time_no_more_than_the_limit_get_an_issue(database: Database) -> None:
+    for number in range(MOST_ISSUES + 2):
+        await _record(database, _error(number))
+    ids = [each.id for each in await problems.list_latest(database, SHOP.id)]
+
+    async def reserve(later: timedelta) -> list[bool]:
+        return await asyncio.gather(*(problems.reserve_issue(database, each, SHOP.id, NOON + later) for each in ids))
+
+    first = await reserve(timedelta())
+    assert sum(first) == MOST_ISSUES
+    assert await reserve(timedelta(hours=1)) == first  # a step that is repeated counts nothing twice
+    assert sum(await reserve(timedelta(hours=26))) == MOST_ISSUES
 
 
 async def test_a_token_is_known_by_its_digest(database: Database) -> None:

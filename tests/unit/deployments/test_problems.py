@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain.deployments.problems import (
-    MOST_ISSUES,
     QUIET_AFTER_CLOSING,
     IssueFacts,
     ReportStep,
@@ -28,10 +27,8 @@ CLOSED = IssueFacts(is_open=False, closed_at=NOON - timedelta(hours=2))
     [
         (IssueFacts(), ReportStep.open),
         (IssueFacts(is_open=True), ReportStep.update),
-        (IssueFacts(is_open=True, obstacle="Level 0", opened_lately=MOST_ISSUES), ReportStep.update),
+        (IssueFacts(is_open=True, obstacle="Level 0"), ReportStep.update),
         (IssueFacts(obstacle="Level 0"), ReportStep.record),
-        (IssueFacts(opened_lately=MOST_ISSUES - 1), ReportStep.open),
-        (IssueFacts(opened_lately=MOST_ISSUES), ReportStep.record),
         (CLOSED, ReportStep.record),
         (replace(CLOSED, deployed_at=NOON - timedelta(hours=3)), ReportStep.record),
         (replace(CLOSED, deployed_at=NOON - timedelta(hours=1)), ReportStep.open),
