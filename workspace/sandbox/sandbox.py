@@ -139,7 +139,8 @@ class Completed:
     """How a program ended.
 
     ``status`` is None if it was stopped: at its time limit, for printing far too much, for what it wrote or held in
-    memory, or for doing nothing; the last line of ``stderr`` says so in the last three cases.
+    memory, or for doing nothing; the last line of ``stderr`` says so in the last three cases. At level 2 the launcher
+    watches, too: where it stops a program first, the line is the same, and ``status`` is -9.
     """
 
     status: int | None
