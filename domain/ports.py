@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from domain.github.checks import CheckRun, CheckRunRef
-from domain.github.commits import Signature
+from domain.github.commits import CommitDraft, MadeCommit, Signature
 from domain.github.conversation import CommentEdit, CommentRef, Reaction, Remark, ReviewThread, ThumbGiven
 from domain.github.deliveries import AttemptsPage
 from domain.github.dependencies import DependencyChange
@@ -151,10 +151,6 @@ class Merging(Protocol):
         """
         ...
 
-    async def requires_signatures(self, repository: RepositoryRef, branch: str) -> bool:
-        """Whether a branch, which need not exist, is known to take no unsigned commits from the App."""
-        ...
-
     async def list_protected_branches(self, repository: RepositoryRef) -> Sequence[str]:
         """The names of the branches to which branch protection or a ruleset applies."""
         ...
@@ -229,6 +225,10 @@ class PullRequests(Protocol):
 
         :raises NotFound: there is none of this name.
         """
+        ...
+
+    async def create_commit(self, repository: RepositoryRef, draft: CommitDraft) -> MadeCommit:
+        """Make a commit in the App's own name, to which nothing points yet. GitHub signs it."""
         ...
 
     async def find_pull_request(self, repository: RepositoryRef, head_branch: str) -> PullRequest | None:

@@ -397,14 +397,6 @@ def push_refused(branch: str, said: str, *, spent: int) -> str:
     )
 
 
-def refuse_unsigned(branch: str) -> str:
-    """For a run that does not begin, since GitHub would not take what it makes."""
-    return (
-        f"**Not started: GitHub would refuse the branch {inline_code(branch)}.** A rule of this repository wants "
-        f"signed commits there. Nothing was spent.\n\n**Next:** {UNSIGNED} Then write `/forge run`."
-    )
-
-
 def names_taken(branch: str, tries: int) -> tuple[str, str]:
     """What happened, and what to do, where others have all the names Forge would give its branch."""
     return (

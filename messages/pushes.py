@@ -5,8 +5,9 @@ import re
 _SIGNATURES = re.compile(r"verified signatures?", re.IGNORECASE)
 
 UNSIGNED = (
-    "What Forge pushes is not signed. Whoever looks after the repository lets the App bypass the rule that requires "
-    "signed commits (ruleset: bypass list), or leaves branches named forge/… out of it."
+    "GitHub makes Forge's commits and signs them, but did not do so here, as an Enterprise Server that does not sign "
+    "web commits. Its admin switches that on, or whoever looks after the repository lets the App bypass the rule that "
+    "requires signed commits (ruleset: bypass list)."
 )
 
 

@@ -23,6 +23,13 @@ _DENIED = {401: "Invalid username or token.", 403: "Write access to repository n
 _HOOK = """#!/bin/sh
 set -f
 commands=$(cat)
+has_unsigned() {
+    touch signed
+    while read -r old new ref; do
+        git rev-list "$new" --not --all | grep -qvxFf signed && return 0
+    done
+    return 1
+}
 for ref in $SIMULATOR_PROTECTED; do
     if echo "$commands" | grep -q " $ref$"; then
         echo "error: GH006: Protected branch update failed for $ref." >&2
@@ -30,14 +37,14 @@ for ref in $SIMULATOR_PROTECTED; do
     fi
 done
 for ref in $SIMULATOR_SIGNED; do
-    if echo "$commands" | grep -q " $ref$"; then
+    if echo "$commands" | grep " $ref$" | has_unsigned; then
         echo "error: GH013: Repository rule violations found for $ref." >&2
         echo "- Commits must have verified signatures." >&2
         exit 1
     fi
 done
 for ref in $SIMULATOR_SIGNED_PROTECTED; do
-    if echo "$commands" | grep -q " $ref$"; then
+    if echo "$commands" | grep " $ref$" | has_unsigned; then
         echo "error: GH006: Protected branch update failed for $ref." >&2
         echo "error: Commits must have verified signatures." >&2
         exit 1

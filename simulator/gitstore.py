@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from simulator.diff import FileDiff, parse_diff
 _PINNED = re.compile(r"[0-9a-f]{40}(\.\.[0-9a-f]{40}|:.*)?", re.DOTALL)  # an object named by its hash, or what is in it
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 NO_COMMIT = "0" * 40
+SIGNED = "signed"  # the file that lists the commits which GitHub signed
 _NEVER = datetime.min.replace(tzinfo=UTC)
 _ENVIRONMENT = {
     "PATH": os.environ.get("PATH", os.defpath),
@@ -284,7 +286,48 @@ class GitStore:
         lines = merged.text.splitlines()
         return MergeResult(lines[0] if lines else "", merged.code == 0)
 
-    def commit_tree(self, tree: str, parents: Sequence[str], message: str, author: str, date: datetime) -> str:
+    def write_blob(self, data: bytes) -> str:
+        return self.run("hash-object", "-w", "--stdin", data=data).stdout.decode().strip()
+
+    def write_tree(self, base: str | None, entries: str) -> str:
+        """A tree with these lines of ``git update-index -z --index-info`` in place of what another one has there."""
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**_ENVIRONMENT, "GIT_INDEX_FILE": str(Path(folder, "index"))}
+            git = ["git", "--git-dir", str(self.path)]
+            for command, data in (
+                (["read-tree", base or "--empty"], b""),
+                (["update-index", "-z", "--index-info"], entries.encode()),
+            ):
+                subprocess.run([*git, *command], input=data, capture_output=True, env=environment, check=True)
+            done = subprocess.run([*git, "write-tree"], capture_output=True, env=environment, check=True)
+        return done.stdout.decode().strip()
+
+    def is_signed(self, sha: str) -> bool:
+        """Whether GitHub signed a commit."""
+        kept = self.path / SIGNED
+        return kept.is_file() and sha in kept.read_text().split()
+
+    def _sign(self, sha: str) -> str:
+        """The same commit with GitHub's signature, which is kept beside the objects."""
+        head, _, message = self.run("cat-file", "commit", sha).stdout.partition(b"\n\n")
+        signature = b"gpgsig -----BEGIN PGP SIGNATURE-----\n \n simulated\n -----END PGP SIGNATURE-----"
+        signed = self.run(
+            "hash-object", "-w", "-t", "commit", "--stdin", data=head + b"\n" + signature + b"\n\n" + message
+        )
+        with (self.path / SIGNED).open("a") as kept:
+            kept.write(signed.stdout.decode())
+        return signed.stdout.decode().strip()
+
+    def commit_tree(
+        self,
+        tree: str,
+        parents: Sequence[str],
+        message: str,
+        author: str,
+        date: datetime,
+        *,
+        is_signed: bool = False,
+    ) -> str:
         name, _, email = author.rstrip(">").partition(" <")
         stamp = f"{int(date.timestamp())} +0000"
         people = {
@@ -297,7 +340,8 @@ class GitStore:
         done = subprocess.run(
             command, input=message.encode(), capture_output=True, env={**_ENVIRONMENT, **people}, check=True
         )
-        return done.stdout.decode().strip()
+        sha = done.stdout.decode().strip()
+        return self._sign(sha) if is_signed else sha
 
 
 @dataclass(eq=False)

@@ -418,7 +418,7 @@ class BranchRules:
     approvals: int = 0
     methods: set[str] = field(default_factory=set[str])  # ways of merging; empty: all
     dismisses_stale: bool = False  # approvals are dismissed when something is pushed
-    signed: bool = False  # commits must have verified signatures, and may be pushed then; of nobody's here are signed
+    signed: bool = False  # only verified commits may be pushed; here only those are that Apps make over REST
     bypassed: bool = False  # by Apps
 
     @property
@@ -533,6 +533,7 @@ class World:
     links: dict[str, Link] = field(default_factory=dict[str, "Link"])  # to logs, by the key in their address
     stage: Stage = field(default_factory=Stage)
     graphql_schema: PublishedSchema | None = None
+    signs_commits: bool = True  # what Apps make over REST; an Enterprise Server does only if its admin wants it
     unpublished: list[str] = field(default_factory=list[str])  # where an answer was not as the schema says
 
     @property

@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 from domain.errors import CodeAccessError, Recovery
-from domain.github.commits import Signature
+from domain.github.commits import CommitDraft, CommittedFile, Signature
 from domain.runs.patches import EXECUTABLE, REGULAR, ChangedFile, ChangeSet
-from workspace.diff import to_printable
+from workspace.diff import MODULE, Entry, parse_raw, to_printable
 from workspace.git import Git
 from workspace.objects import name_blob
 from workspace.patches import path_rules
@@ -91,6 +91,43 @@ async def describe(git: Git, sha: str) -> CommitDescription:
     shown = await git.run("log", "-1", "--format=%ae%n%B", "--end-of-options", sha)
     email, _, message = shown.stdout.decode(errors="replace").partition("\n")
     return CommitDescription(email, message)
+
+
+async def draft_again(git: Git, sha: str) -> CommitDraft:
+    """A commit as it could be made anew elsewhere: what it changes on its nearest parent, and what it says.
+
+    :raises CannotCommit: it changes something that is no file, such as a submodule.
+    """
+    said = (await git.run("cat-file", "commit", sha)).stdout
+    head, _, message = said.partition(b"\n\n")
+    parents = tuple(line[7:].decode() for line in head.split(b"\n") if line.startswith(b"parent "))
+    changes = [await _list_changes(git, parent, sha) for parent in parents]
+    onto, entries = min(zip(parents, changes, strict=True), key=lambda each: len(each[1]))
+    files = [
+        CommittedFile(
+            path=entry.path.decode(),
+            mode=entry.new_mode if entry.new_blob else entry.old_mode,
+            content=None if entry.new_blob is None else (await git.run("cat-file", "blob", entry.new_blob)).stdout,
+        )
+        for entry in entries
+    ]
+    tree = await _line(git, "rev-parse", "--verify", "--end-of-options", f"{onto}^{{tree}}")
+    return CommitDraft(message=message.decode(), onto=tree, files=tuple(files), parents=parents)
+
+
+async def list_new(git: Git, sha: str, known: Sequence[str]) -> list[str]:
+    """The commits that lead to one and that others do not lead to, oldest first."""
+    options = ("--reverse", "--topo-order", "--end-of-options")
+    listed = await git.run("rev-list", *options, sha, *(f"^{each}" for each in known))
+    return listed.stdout.decode().split()
+
+
+async def _list_changes(git: Git, parent: str, sha: str) -> list[Entry]:
+    options = ("-r", "--raw", "-z", "--no-abbrev", "--no-renames", "--end-of-options")
+    entries = parse_raw((await git.run("diff-tree", *options, parent, sha)).stdout)
+    if any(MODULE in {each.old_mode, each.new_mode} for each in entries):
+        raise CannotCommit("A submodule differs.")
+    return entries
 
 
 @dataclass(frozen=True)

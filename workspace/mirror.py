@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from domain.errors import CodeAccessError, CommitGone
-from domain.github.commits import Signature
+from domain.github.commits import CommitDraft, Signature
 from domain.review.changes import Change
 from domain.runs.patches import ChangeSet
 from workspace import commits
@@ -289,6 +289,14 @@ class Mirror(Objects):
     async def commit_change(self, parent: str, change: ChangeSet, message: str, author: Signature, at: datetime) -> str:
         """A new commit on top of ``parent`` with a change made; see :func:`workspace.commits.commit_change`."""
         return await commits.commit_change(self.git, parent, change, message, author, at)
+
+    async def draft_again(self, sha: str) -> CommitDraft:
+        """A commit as it could be made anew elsewhere; see :func:`workspace.commits.draft_again`."""
+        return await commits.draft_again(self.git, sha)
+
+    async def list_new(self, sha: str, known: Sequence[str]) -> list[str]:
+        """The commits that lead to one and that others do not lead to, oldest first."""
+        return await commits.list_new(self.git, sha, known)
 
     async def describe(self, sha: str) -> CommitDescription:
         """What a commit says about itself."""

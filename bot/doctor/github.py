@@ -8,7 +8,6 @@ import httpx2
 
 from bot.certificates import load_trusted
 from bot.doctor.diagnosis import Diagnosis, fail, ok, warn
-from bot.doctor.signatures import check_signatures
 from bot.github.host import GitHubHost
 from bot.github.payloads.apps import HookShown
 from bot.settings import Settings
@@ -38,7 +37,6 @@ async def check_github(settings: Settings, host: GitHubHost, needed: Mapping[str
     else:
         yield ok("GitHub", f"App {slug} at {settings.github_api_url}, with the permissions it needs")
     try:
-        yield await check_signatures(host)
         yield check_hook(await host.hook())
         yield check_deliveries((await host.deliveries.attempts(None)).attempts[:_MAX_ATTEMPTS])
         yield check_installations(*await host.list_installations())

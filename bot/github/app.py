@@ -4,12 +4,11 @@ from collections.abc import Mapping
 
 from bot.github.conversation import GitHubConversation
 from bot.github.errors import bad_answer
-from bot.github.payloads.apps import AppShown, HookShown, InstallationShown, InstalledRepositories
+from bot.github.payloads.apps import AppShown, HookShown, InstallationShown
 from bot.github.payloads.parsing import parse, parse_all
 from domain.errors import NotFound
 from domain.github.installations import InstallationState
 from domain.github.welcome import find_missing
-from domain.runs.run import RepositoryRef
 
 
 class GitHubApp(GitHubConversation):
@@ -53,28 +52,6 @@ class GitHubApp(GitHubConversation):
         """
         installed, more = await self._list_installed()
         return [each.account.login for each in installed if each.account is not None], more
-
-    async def sample_repositories(self, installations: int, most: int) -> tuple[list[RepositoryRef], bool]:
-        """Some repositories where the App is installed, and whether there are more.
-
-        :param installations: how many of these are asked.
-        :param most: repositories at most.
-        :raises CodeHostError: GitHub did not answer this.
-        """
-        installed, more = await self._list_installed()
-        found: list[RepositoryRef] = []
-        purpose = "ask GitHub for the repositories where the App is installed"
-        for each in installed[:installations]:
-            if each.id is None:
-                continue
-            data = await self._client.get(each.id, f"installation/repositories?per_page={most}", purpose)
-            page = parse(InstalledRepositories, data, purpose)
-            more = more or page.total_count > len(page.repositories)
-            found += [
-                RepositoryRef(id=one.id, owner=one.owner.login, name=one.name, installation_id=each.id)
-                for one in page.repositories
-            ]
-        return found[:most], more or len(installed) > installations or len(found) > most
 
     async def _list_installed(self) -> tuple[list[InstallationShown], bool]:
         purpose = "ask GitHub where the App is installed"

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from bot.github.app import GitHubApp
 from bot.github.check_runs import GitHubCheckRuns
 from bot.github.client import Client, Stop, never_stop, quote_segment, repository_path
+from bot.github.commits import GitHubCommits
 from bot.github.contents import GitHubContents
 from bot.github.deliveries import GitHubDeliveries
 from bot.github.deployments import GitHubDeployments
@@ -29,6 +30,7 @@ class GitHubHost(
     GitHubPullRequests,
     GitHubIssues,
     GitHubDeployments,
+    GitHubCommits,
     GitHubContents,
     GitHubCheckRuns,
     GitHubApp,

@@ -14,16 +14,14 @@ from bot.github.payloads.merging import (
     MergeSettings,
     NamedBranch,
     ProtectedBranch,
-    RulesetShown,
     RuleShown,
     RunResult,
     StatusResult,
-    UpdateRules,
 )
 from bot.github.payloads.parsing import parse, parse_all
 from bot.github.payloads.pulls import DraftShown, LineShown, PullShown, ReviewShown
 from bot.github.transport import Answer
-from domain.errors import Forbidden, NotFound, Unprocessable
+from domain.errors import Forbidden, NotFound
 from domain.github.merging import Merged, MergeMethod, MergeObstacle, NotMerged, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval, ChangeRequest
 from domain.ports import Merging
@@ -34,12 +32,6 @@ _DRAFT = Document(
     "query",
     "($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { "
     "pull: pullRequest(number: $number) { draft: isDraft } } }",
-)
-_RULE = "{ rule: refUpdateRule { pattern signed: requiresSignatures } }"
-_UPDATE_RULES = Document(
-    "query",
-    "($owner: String!, $name: String!, $branch: String!) { repository(owner: $owner, name: $name) { id: databaseId "
-    f'ref(qualifiedName: $branch) {_RULE} refs(refPrefix: "refs/heads/", first: 100) {{ nodes {_RULE} }} }} }}',
 )
 # GitHub's 405 has no code: https://docs.github.com/rest/pulls/pulls#merge-a-pull-request
 _METHOD = re.compile(
@@ -219,38 +211,6 @@ class GitHubMerging(GitHubConversation, Merging):
             return [] if "upgrade to " in error.message.lower() else None
         except NotFound:
             return None
-
-    async def requires_signatures(self, repository: RepositoryRef, branch: str) -> bool:
-        rules = await self._rules(repository, branch) or []
-        asking = {rule.ruleset_id for rule in rules if rule.type == "required_signatures"}
-        if any([await self._binds_pushes(repository, each) for each in asking if each is not None]):
-            return True
-        return await self._protection_binds_pushes(repository, branch)
-
-    async def _protection_binds_pushes(self, repository: RepositoryRef, branch: str) -> bool:
-        """Whether classic branch protection is known to take no unsigned commits from the App.
-
-        REST tells that to administrators alone, GraphQL tells each what binds them, of branches that exist.
-        """
-        purpose = f"read who may push to {branch} of {repository.full_name}"
-        owner, _, name = repository.full_name.partition("/")
-        asked: JsonValue = {"owner": owner, "name": name, "branch": f"refs/heads/{branch}"}
-        try:
-            shown = parse(UpdateRules, await self._client.graphql(repository, _UPDATE_RULES, asked, purpose), purpose)
-            require_same(repository, shown.repository.id or repository.id)
-        except (Forbidden, NotFound, Unprocessable):
-            return False
-        return shown.asks_for_signatures(branch)
-
-    async def _binds_pushes(self, repository: RepositoryRef, ruleset_id: int) -> bool:
-        """Whether a ruleset is known to bind the App, too."""
-        purpose = f"read ruleset {ruleset_id} of {repository.full_name}"
-        address = f"{repository_path(repository)}/rulesets/{ruleset_id}"
-        try:
-            shown = parse(RulesetShown, await self._client.get(repository.installation_id, address, purpose), purpose)
-        except (Forbidden, NotFound):
-            return False
-        return shown.binds_pushes
 
     async def _merge(
         self,

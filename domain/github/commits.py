@@ -1,5 +1,7 @@
 """Commits that Forge makes."""
 
+from dataclasses import dataclass
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -10,3 +12,42 @@ class Signature(BaseModel):
 
     name: str
     email: str
+
+
+@dataclass(frozen=True)
+class CommittedFile:
+    """A file that a commit changes.
+
+    :param mode: git's, such as ``100644``.
+    :param content: None where the file is removed.
+    """
+
+    path: str
+    mode: str
+    content: bytes | None
+
+
+@dataclass(frozen=True)
+class CommitDraft:
+    """A commit to be made by GitHub, which signs it.
+
+    :param onto: the tree that its files change.
+    :param parents: commits that GitHub has.
+    """
+
+    message: str
+    onto: str
+    files: tuple[CommittedFile, ...]
+    parents: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MadeCommit:
+    """A commit that GitHub made; no reference points to it yet.
+
+    :param is_verified: whether GitHub shows it as verified.
+    """
+
+    sha: str
+    tree: str
+    is_verified: bool

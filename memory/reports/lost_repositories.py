@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from memory.db.batches import delete_in_batches
 from memory.db.engine import Database
 from memory.db.tables.automation import LadderRow, MissedBugRow
-from memory.db.tables.deliveries import AssentRow, BranchPushRow, CommandCountRow, PushRow
+from memory.db.tables.deliveries import AssentRow, BranchPushRow, CommandCountRow, PushRow, SignedCommitRow
 from memory.db.tables.deployments import DeploymentRow, EnvironmentRow
 from memory.db.tables.findings import DismissalRow, FalseAlarmRow, FindingRow, JudgementRow, WhitelistRow
 from memory.db.tables.gates import GateRow
@@ -51,6 +51,7 @@ _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
     (OkRow, OkRow.repository_id),
     (PushRow, PushRow.repository_id),
     (BranchPushRow, BranchPushRow.repository_id),
+    (SignedCommitRow, SignedCommitRow.repository_id),
     (AssentRow, AssentRow.repository_id),
     (DeploymentRow, DeploymentRow.run_id),
     (EnvironmentRow, EnvironmentRow.repository_id),

@@ -21,7 +21,7 @@ from domain.ids import lowest_id_at
 from domain.runs.run import RunState
 from memory.db.batches import BATCH, delete_in_batches
 from memory.db.engine import Database, TableRow, number_in
-from memory.db.tables.deliveries import AssentRow, BranchPushRow, CommandCountRow, DeliveryRow
+from memory.db.tables.deliveries import AssentRow, BranchPushRow, CommandCountRow, DeliveryRow, SignedCommitRow
 from memory.db.tables.findings import FalseAlarmRow, JudgementRow, WhitelistRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
@@ -242,7 +242,7 @@ def _select_old_code(now: datetime) -> Sequence[_OldRows]:
         (CommandCountRow, CommandCountRow.guid, select(CommandCountRow.guid).where(CommandCountRow.at < now - WINDOW)),
         *(
             (table, table.at, select(table.at).where(table.at < now - PUSH_RETENTION))
-            for table in (BranchPushRow, AssentRow)
+            for table in (BranchPushRow, AssentRow, SignedCommitRow)
         ),
         (PurgeRow, PurgeRow.repository_id, select(PurgeRow.repository_id).where(PurgeRow.at < now - PURGE_RETENTION)),
         *(

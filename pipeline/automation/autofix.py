@@ -17,6 +17,7 @@ from pipeline.automation.preconditions import Preconditions, load_preconditions
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from pipeline.publishing import pull_requests
+from pipeline.publishing.signing import find_signed
 from pipeline.verdicts.update import update_verdict
 from safety.allowed_actions import Action, ActionDecision, allows
 from safety.autofix import apply_fixes, select_fixable
@@ -79,7 +80,8 @@ async def push(services: Services, run: Run, made: Correction) -> bool:
             await automation_level.record_refusal(services.database, run, why, services.clock.now())
             await update_verdict(services, run.repository, run.number, "auto_fix refused")
         return False
-    told = made.model_dump(mode="json", exclude={"branch"})
+    pushed = made.model_copy(update={"commit": await find_signed(services, run.repository, made.commit)})
+    told = pushed.model_dump(mode="json", exclude={"branch"})
     await automation_level.record_action(services.database, run, Action.auto_fix.value, services.clock.now(), told)
     return True
 
@@ -88,7 +90,7 @@ async def _push_once(services: Services, run: Run, mirror: Mirror, made: Correct
     async def is_pushed() -> bool:
         live = await services.host.pull_request(run.repository, run.number)
         await mirror.fetch(live.head_sha, run.base_sha, run.number)
-        return await mirror.follows(live.head_sha, made.commit)
+        return await mirror.follows(live.head_sha, await find_signed(services, run.repository, made.commit))
 
     return await pull_requests.push_once(
         services,

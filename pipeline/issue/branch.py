@@ -14,6 +14,7 @@ from pipeline.context import Services
 from pipeline.gates.askers import list_askers
 from pipeline.publishing import pull_requests
 from pipeline.publishing.pull_requests import NotOpened
+from pipeline.publishing.signing import find_signed
 from workspace.mirror import Mirror
 from workspace.push_result import BranchMoved, Pushed, PushRejected
 
@@ -130,7 +131,8 @@ class BranchPusher:
         return None
 
     async def _is_on(self, mirror: Mirror, sha: str, branch: str) -> bool:
-        """Whether a branch of the remote contains a commit."""
+        """Whether a branch of the remote contains a commit, as GitHub signed it."""
+        sha = await find_signed(self.services, self.run.repository, sha)
         head = await mirror.head_of(branch)
         if head is None or head == sha:
             return head is not None

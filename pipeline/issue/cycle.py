@@ -55,6 +55,7 @@ class Cycle:
             opened = await self.publisher.publish(built)
             if isinstance(opened, RunEnd):
                 return opened
+            built = replace(built, signed=opened.signed)
             self.comment.progress = _mark_opened(self.comment.progress, built, opened, len(send_backs))
             if built.ended is not None:
                 return await self.comment.add_progress(built.ended)

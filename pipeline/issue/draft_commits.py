@@ -63,8 +63,8 @@ class DraftCommits:
             return built
         author = await self.context.journal.step("who commits", self._load_author)
         date = await runs.get_started_at(self.context.database, self.context.run.id) or self.context.now()
-        head = await base.mirror.commit_change(draft.base, change, message, author, date)
-        return replace(built, head=head, earlier=(*built.earlier, built.head), whole=whole)
+        tip = await base.mirror.commit_change(draft.base, change, message, author, date)
+        return replace(built, tip=tip, before=(*built.before, built.tip), whole=whole)
 
     async def _require_allowed(self, mirror: Mirror, whole: ChangeSet) -> None:
         """Each piece was allowed by itself; together they may be too much, or a lock was lost since.

@@ -62,7 +62,7 @@ class Implementation:
         model = self.context.services.models.choose(ModelTier.strong)
         if isinstance(model, Unusable):
             return replace(built, ended=end_without_model(model.reason)), None
-        base = await self.commits.prepare(built.head)
+        base = await self.commits.prepare(built.tip)
         carried = await self._attempts.carry_out(base, item, model)
         if isinstance(carried, RunEnd):
             return replace(built, ended=carried), None

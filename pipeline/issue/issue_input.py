@@ -7,12 +7,10 @@ from pydantic import BaseModel
 
 from agents.coding.planner import AuthoredText, PlanningTask
 from domain.config.configuration import Configuration
-from domain.github.branches import make_branch_name
 from domain.github.issues import Issue, IssueComment
 from domain.globs import matches
 from domain.runs.baseline import Baseline
 from domain.runs.plan import RatedPlan
-from domain.runs.run import Trigger
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import checkpoints, outbox, runs
@@ -30,7 +28,6 @@ class IssueRunInput(BaseModel):
 
     :param version: counts the plans of this issue.
     :param is_open: whether the issue is open, or the run has opened a pull request already.
-    :param refused_branch: the branch that GitHub would not take, since its commits have to be signed; else empty.
     """
 
     configuration: Configuration
@@ -38,7 +35,6 @@ class IssueRunInput(BaseModel):
     version: int
     is_open: bool
     paused_by: str | None
-    refused_branch: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,16 +73,7 @@ async def read_issue(context: RunContext) -> IssueRunInput:
         version=len(plans) + 1,
         is_open=issue.is_open or is_proposed,
         paused_by=await permits.find_pauser(database, run.repository),
-        refused_branch="" if is_proposed else await _find_refused_branch(context, issue.title),
     )
-
-
-async def _find_refused_branch(context: RunContext, title: str) -> str:
-    """The run's branch, if it is known that nothing can be pushed to it; a plan alone pushes nothing."""
-    run, branch = context.run, make_branch_name(context.run.number, title)
-    if run.trigger is Trigger.plan:
-        return ""
-    return branch if await context.services.host.requires_signatures(run.repository, branch) else ""
 
 
 async def load_snapshot(context: RunContext) -> Snapshot:

@@ -1,6 +1,6 @@
 """Pushes what an issue's run made, and opens one draft pull request for it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, cast
@@ -11,9 +11,11 @@ from domain.errors import CommitGone
 from domain.github.branches import make_branch_name
 from domain.runs.plan import RatedPlan, sort_tasks
 from domain.runs.run import Phase, ReasonCode, RunState
+from memory.deliveries import signed_commits
 from memory.reservations import reservations
 from messages import pull_request as pull_request_texts
 from messages.pull_request import PullRequestDescription, TaskReport
+from pipeline.durable.steps import run_outside_journal
 from pipeline.gates.ask import list_conditions
 from pipeline.issue.branch import BranchPusher, PushedBranch
 from pipeline.issue.built_change import BuiltChange
@@ -27,10 +29,14 @@ from workspace.push_result import BranchMoved
 
 @dataclass(frozen=True)
 class OpenedPullRequest:
-    """The run's pull request."""
+    """The run's pull request.
+
+    :param signed: commit as Forge made it → as GitHub signed it.
+    """
 
     number: int
     branch: str
+    signed: Mapping[str, str]
 
 
 class PushResult(BaseModel):
@@ -74,16 +80,19 @@ class PullRequestPublisher:
 
     async def publish(self, built: BuiltChange) -> OpenedPullRequest | RunEnd:
         """Push what was made, even if it is a part, and open the pull request once; or how the run ends."""
-        if built.head == self.context.run.base_sha:
+        if built.tip == self.context.run.base_sha:
             return built.ended or await self._end_unchanged(built)
-        pushed = await self.context.journal.step("push the branch", self._push, built.head)
+        pushed = await self.context.journal.step("push the branch", self._push, built.tip)
         if pushed.outcome != "pushed":
             return await self._end_not_pushed(pushed)
         work = _list_task_reports(self.planned.plan, built)
         number = await self.context.journal.step(
             "open the pull request", self._open, pushed.branch, work, built.tests_added
         )
-        return OpenedPullRequest(number, pushed.branch)
+        commits = [*built.before, built.tip]
+        repository = self.context.run.repository.id
+        signed = await run_outside_journal(signed_commits.find, self.context.database, repository, commits)
+        return OpenedPullRequest(number, pushed.branch, signed)
 
     async def require_pushable(self) -> Mirror:
         """Check right before a write that the base is still there and the locks are held.

@@ -5,7 +5,6 @@ from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState, Trigger
 from memory.gates import gates
 from messages import plan as plan_texts
-from messages import pull_request as pull_request_texts
 from pipeline.context import Services
 from pipeline.gates.ask import show_gates
 from pipeline.issue.contract_locks import ContractLocks
@@ -31,7 +30,7 @@ class IssueRun(RunWorkflow):
     async def _work(self) -> str:
         answered = await self._journal.step("begin", self._begin)
         issue = await self._journal.step("read the issue", read_issue, self._context)
-        if issue.paused_by is not None or not issue.is_open or issue.refused_branch:
+        if issue.paused_by is not None or not issue.is_open:
             return await self._end(_refuse_to_start(issue))
         await self._enter_phase(Phase.planning)
         planned = await make_plan(self._context, issue)
@@ -108,6 +107,4 @@ class IssueRun(RunWorkflow):
 def _refuse_to_start(issue: IssueRunInput) -> RunEnd:
     if issue.paused_by is not None:
         return RunEnd(RunState.cancelled, ReasonCode.paused, plan_texts.report_stop(ReasonCode.paused, spent=0))
-    if not issue.is_open:
-        return RunEnd(RunState.cancelled, ReasonCode.closed, plan_texts.refuse_closed())
-    return RunEnd(RunState.failed, ReasonCode.error, pull_request_texts.refuse_unsigned(issue.refused_branch))
+    return RunEnd(RunState.cancelled, ReasonCode.closed, plan_texts.refuse_closed())

@@ -17,6 +17,7 @@ from messages.pushes import explain_refused_push
 from pipeline.context import Services
 from pipeline.publishing.publisher import NO_ID, write_for_person_once
 from pipeline.publishing.pull_requests import FIX_PULL_REQUEST, PUSH, NotOpened
+from pipeline.publishing.signing import sign_commits
 from workspace.commits import CannotCommit
 from workspace.mirror import Mirror
 from workspace.push_result import Pushed, PushRejected
@@ -95,6 +96,7 @@ async def _push(
         raise NotOpened(
             f"{PATH} is not as it was when the form was opened.", "Open the form anew, and enter the change again."
         ) from error
+    sha = await sign_commits(services, repository, mirror, sha, [parent], 0)
     outcome = await mirror.push(sha, branch, None)
     # who asked for a change does not decide about it
     await pushes.note(

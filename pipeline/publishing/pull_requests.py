@@ -12,6 +12,7 @@ from memory.deliveries import pushes
 from memory.runs import outbox
 from pipeline.context import Services
 from pipeline.publishing.publisher import NO_ID, Find, write_once
+from pipeline.publishing.signing import find_signed, sign_commits
 from workspace.mirror import Mirror
 from workspace.push_result import BranchMoved, Pushed, PushRejected
 
@@ -39,8 +40,9 @@ async def push_once(
     is_pushed: Callable[[], Awaitable[bool]],
     for_accounts: Collection[int],
 ) -> Pushed | BranchMoved | PushRejected:
-    """Move a branch forward to a commit, once.
+    """Move a branch forward to a commit, once; to the one that GitHub signed in its place, if it does.
 
+    :param sha: of a commit that Forge made on top of the run's head.
     :param expected: see :meth:`workspace.mirror.Mirror.push`.
     :param is_pushed: whether an earlier attempt did it.
     :param for_accounts: who asked for what is pushed, and so does not decide about it; nobody if Forge acts unasked.
@@ -52,7 +54,10 @@ async def push_once(
         return NO_ID if await is_pushed() else None
 
     async def push() -> int:
-        result = await mirror.push(sha, branch, expected)
+        before = None if expected is None else await find_signed(services, run.repository, expected)
+        known = [run.head_sha, *([before] if before else [])]
+        signed = await sign_commits(services, run.repository, mirror, sha, known, run.number)
+        result = await mirror.push(signed, branch, before)
         if isinstance(result, Pushed):
             return NO_ID
         raise _NotPushed(result)
@@ -61,8 +66,9 @@ async def push_once(
         await write_once(services, run, step, PUSH, push, find=find)
     except _NotPushed as error:
         return error.outcome
-    now, before = services.clock.now(), expected or run.head_sha
-    made = [Push(sha, before, account, Pusher.forge, now) for account in for_accounts or (0,)]
+    now, before = services.clock.now(), await find_signed(services, run.repository, expected or run.head_sha)
+    head = await find_signed(services, run.repository, sha)
+    made = [Push(head, before, account, Pusher.forge, now) for account in for_accounts or (0,)]
     await pushes.note(services.database, run.repository, made)
     return Pushed()
 

@@ -9,6 +9,7 @@ from simulator.state import Account, Json, PullRequest, Repository, Review, Revi
 
 PATCH_LINES = 20_000
 PATCH_BYTES = 500_000
+_SIGNED = {"verified": True, "reason": "valid", "signature": "simulated", "payload": "", "verified_at": None}
 _UNSIGNED = {"verified": False, "reason": "unsigned", "signature": None, "payload": None, "verified_at": None}
 
 
@@ -125,7 +126,7 @@ def commit(world: World, repository: Repository, found: CommitInfo) -> Json:
             "tree": {"sha": found.tree, "url": f"{url}/git/trees/{found.tree}"},
             "url": f"{url}/git/commits/{found.sha}",
             "comment_count": 0,
-            "verification": dict(_UNSIGNED),
+            "verification": dict(_SIGNED if repository.git.is_signed(found.sha) else _UNSIGNED),
         },
         "url": f"{url}/commits/{found.sha}",
         "html_url": f"{world.url}/{repository.full_name}/commit/{found.sha}",

@@ -6,6 +6,7 @@ import base64
 
 from simulator import branches
 from simulator.errors import Refusal, malformed, not_found
+from simulator.gitstore import NO_COMMIT
 from simulator.http import Answer, Call, Route
 from simulator.json import pulls as pull_json
 from simulator.state import Json, Repository
@@ -79,14 +80,49 @@ def show_commit(call: Call) -> Answer:
 
 
 def create_commit(call: Call) -> Answer:
+    """GitHub signs what an App commits in its own name: https://docs.github.com/en/authentication (about commits)."""
     repository = call.repository("contents:write")
     message, tree = call.body.get("message"), call.body.get("tree")
     if not message or not tree:
         raise malformed(f'"{"tree" if message else "message"}" wasn\'t supplied.')
-    signature, now = call.actor.account.signature, call.world.now()
-    sha = repository.git.commit_tree(str(tree), call.body.get("parents") or [], str(message), signature, now)
-    shape = pull_json.commit(call.world, repository, repository.git.commit(sha))
+    parents: list[str] = call.body.get("parents") or []
+    if any(repository.git.resolve(each) is None for each in parents):
+        raise Refusal(422, "Parent SHA does not exist or is not a commit object")
+    token, store = call.caller.token, repository.git
+    is_bot = token is not None and token.user is None
+    signs = call.world.signs_commits and is_bot and not {"author", "committer"} & call.body.keys()
+    sha = store.commit_tree(
+        str(tree), parents, str(message), call.actor.account.signature, call.world.now(), is_signed=signs
+    )
+    shape = pull_json.commit(call.world, repository, store.commit(sha))
     return Answer(201, {"sha": sha, **shape["commit"], "parents": shape["parents"]})
+
+
+def create_blob(call: Call) -> Answer:
+    repository = call.repository("contents:write")
+    content = str(call.body.get("content", ""))
+    data = base64.b64decode(content) if call.body.get("encoding") == "base64" else content.encode()
+    sha = repository.git.write_blob(data)
+    url = f"{call.world.api_url}/repos/{repository.full_name}/git/blobs/{sha}"
+    return Answer(201, {"sha": sha, "url": url})
+
+
+def create_tree(call: Call) -> Answer:
+    """A tree with entries added to another one, replaced there, or removed by ``"sha": null``."""
+    repository = call.repository("contents:write")
+    base, store = call.body.get("base_tree"), repository.git
+    if base is not None and store.run("cat-file", "-e", f"{base}^{{tree}}", check=False).returncode != 0:
+        raise Refusal(422, "base_tree is not a tree oid")
+    lines: list[str] = []
+    wanted: list[Json] = call.body.get("tree") or []
+    for entry in wanted:
+        sha = store.write_blob(str(entry["content"]).encode()) if "content" in entry else entry.get("sha")
+        lines.append(
+            f"0 {NO_COMMIT}\t{entry['path']}\0" if sha is None else f"{entry['mode']} {sha}\t{entry['path']}\0"
+        )
+    sha = store.write_tree(None if base is None else str(base), "".join(lines))
+    url = f"{call.world.api_url}/repos/{repository.full_name}/git/trees/{sha}"
+    return Answer(201, {"sha": sha, "url": url, "tree": [], "truncated": False})
 
 
 def show_tree(call: Call) -> Answer:
@@ -120,6 +156,8 @@ ROUTES = [
     Route("DELETE", f"{_GIT}/refs/{{ref+}}", delete_ref),
     Route("GET", f"{_GIT}/commits/{{sha}}", show_commit),
     Route("POST", f"{_GIT}/commits", create_commit),
+    Route("POST", f"{_GIT}/blobs", create_blob),
+    Route("POST", f"{_GIT}/trees", create_tree),
     Route("GET", f"{_GIT}/trees/{{sha}}", show_tree),
     Route("GET", f"{_GIT}/blobs/{{sha}}", show_blob),
 ]

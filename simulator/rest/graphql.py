@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from simulator import access, conversation, pull_requests, reviews
@@ -169,21 +168,6 @@ def _pull(pull: PullRequest) -> Node:
     )
 
 
-def _ref(repository: Repository, name: str) -> Node:
-    """A branch; rulesets are no update rules, and those that do not bind whoever asks are left out."""
-    found = [
-        (pattern, rule)
-        for pattern, rules in repository.rules.items()
-        for rule in rules
-        if not rule.ruleset and not rule.bypassed and fnmatchcase(name, pattern)
-    ]
-    found.sort(key=lambda each: each[0] != name)
-    rules = [
-        Node("RefUpdateRule", {"pattern": pattern, "requiresSignatures": rule.signed}) for pattern, rule in found[:1]
-    ]
-    return Node("Ref", {"name": name, "refUpdateRule": rules[0] if rules else None})
-
-
 def _repository(call: Call, asked: Field) -> Node | None:
     name = f"{asked.arguments.get('owner')}/{asked.arguments.get('name')}"
     repository = access.find_visible(call.world, call.caller, name, ("pull_requests:read",))
@@ -195,23 +179,11 @@ def _repository(call: Call, asked: Field) -> Node | None:
             raise Refusal(404, f"Could not resolve to a PullRequest with the number of {number}.")
         return _pull(found)
 
-    def ref(inner: Field) -> Node | None:
-        _need(call, repository, "contents:read")
-        name = str(inner.arguments.get("qualifiedName")).removeprefix("refs/heads/")
-        return _ref(repository, name) if repository.git.branch(name) else None
-
-    def refs(inner: Field) -> Node:
-        _need(call, repository, "contents:read")
-        names = sorted(name.removeprefix("refs/heads/") for name in repository.git.refs())
-        return _connection(inner, "RefConnection", names, lambda name: _ref(repository, name))
-
     fields: dict[str, Value | Resolver] = {
         "id": f"R_{repository.id}",
         "databaseId": repository.id,
         "nameWithOwner": repository.full_name,
         "pullRequest": pull,
-        "ref": ref,
-        "refs": refs,
     }
     return Node("Repository", fields)
 

@@ -230,39 +230,6 @@ async def test_required_checks_come_from_protection_and_rulesets(stage: Stage) -
     ]
 
 
-async def test_signatures_count_where_a_ruleset_is_known_to_bind_the_app(stage: Stage) -> None:
-    async def asks(branch: str) -> bool:
-        return await stage.host.requires_signatures(stage.repository, branch)
-
-    rules = stage.sim.protect(stage.shelf, "forge/*", ruleset=True, signed=True)
-    assert (await asks("forge/1-new"), await asks("main")) == (True, False)
-    fault = stage.sim.faults.add(kind="before", path="/rulesets/", status=403, message="No", times=None)
-    assert not await asks("forge/1-new")  # the push will tell
-    fault.times = 0
-    rules.bypassed = True
-    assert not await asks("forge/1-new")
-
-
-async def test_signatures_count_where_branch_protection_is_known_to_bind_the_app(stage: Stage) -> None:
-    """GitHub says so of branches that there are; what they tell of a pattern holds for one that is to come."""
-
-    async def asks(branch: str) -> bool:
-        return await stage.host.requires_signatures(stage.repository, branch)
-
-    rules = stage.sim.protect(stage.shelf, "forge/*", signed=True)
-    stage.sim.protect(stage.shelf, "main", signed=True)
-    assert (await asks("main"), await asks("forge/1-new")) == (True, False)  # nothing tells of it yet: the push will
-    await stage.ann.push(stage.shelf, "forge/0-old", {"b.py": "x\n"}, base="main")
-    assert (await asks("forge/0-old"), await asks("forge/1-new")) == (True, True)
-    await stage.ann.push(stage.shelf, "other", {"b.py": "x\n"}, base="main")
-    assert not await asks("other")
-    fault = stage.sim.faults.add(kind="before", path="/graphql", status=403, message="No", times=None)
-    assert not await asks("forge/1-new")
-    fault.times = 0
-    rules.bypassed = True
-    assert not await asks("forge/0-old")
-
-
 async def test_a_branch_with_a_slash_and_one_that_is_not_there(stage: Stage) -> None:
     await stage.ann.push(stage.shelf, "release/1.x", {"b.py": "x\n"}, base="main")
     stage.sim.protect(stage.shelf, "release/1.x", ["build"], ruleset=True)

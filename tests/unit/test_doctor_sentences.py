@@ -11,7 +11,6 @@ from bot.doctor.diagnosis import Diagnosis, PartState
 from bot.doctor.github import check_deliveries, check_hook, check_installations
 from bot.doctor.models import check_model
 from bot.doctor.sandbox import judge_levels
-from bot.doctor.signatures import describe_signatures
 from bot.github.payloads.apps import HookShown
 from domain.github.deliveries import DeliveryAttempt
 from workspace.sandbox.probes import ATTACKS
@@ -33,19 +32,6 @@ HOOK = "https://forge.example.com/webhook"
 )
 def test_the_webhook(hook: HookShown, condition: PartState, state: str, advice: str) -> None:
     _agrees(check_hook(hook), condition, state, advice)
-
-
-@pytest.mark.parametrize(
-    ("refusing", "asked", "more", "condition", "state"),
-    [
-        ([], 0, False, PartState.well, "What Forge pushes is not signed."),
-        ([], 3, False, PartState.well, "not signed, and no rule of the repositories (3) is known to want that"),
-        ([], 20, True, PartState.well, "not signed, and no rule of the first 20 repositories is known to want that"),
-        (["a/b", "a/c"], 20, True, PartState.note, "a rule refuses Forge's unsigned commits in a/b, a/c"),
-    ],
-)
-def test_signed_commits(refusing: Sequence[str], asked: int, more: bool, condition: PartState, state: str) -> None:
-    _agrees(describe_signatures(refusing, asked, more=more), condition, state)
 
 
 @pytest.mark.parametrize(

@@ -39,19 +39,6 @@ class InstallationShown(BaseModel):
     suspended_at: str | None = None
 
 
-class InstalledRepository(BaseModel):
-    id: int
-    name: str
-    owner: InstallationAccount
-
-
-class InstalledRepositories(BaseModel):
-    """A page of the repositories that one installation covers."""
-
-    total_count: int
-    repositories: tuple[InstalledRepository, ...]
-
-
 class AttemptShown(BaseModel):
     """An entry of the delivery log."""
 

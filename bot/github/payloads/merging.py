@@ -4,7 +4,6 @@ from pydantic import BaseModel
 
 from bot.github.payloads.accounts import RepositoryShown
 from domain.github.merging import MergeMethod, ReportedCheck, RequiredCheck
-from domain.globs import matches
 
 
 class MergeAnswer(BaseModel):
@@ -107,49 +106,6 @@ class RuleShown(BaseModel):
             return way is not MergeMethod.merge
         allowed = self.parameters.allowed_merge_methods if self.parameters else None
         return allowed is None or way.value in allowed
-
-
-class RulesetShown(BaseModel):
-    """A ruleset, with whether it binds whoever asks; some answers leave that out."""
-
-    current_user_can_bypass: str | None = None
-
-    @property
-    def binds_pushes(self) -> bool:
-        return self.current_user_can_bypass in {"never", "pull_requests_only"}
-
-
-class _UpdateRule(BaseModel):
-    """What classic branch protection asks of whoever asks GraphQL."""
-
-    pattern: str
-    signed: bool
-
-
-class _Ref(BaseModel):
-    rule: _UpdateRule | None
-
-
-class UpdateRules(BaseModel):
-    """The classic rules that bind whoever asks, of one branch and of those that there are."""
-
-    class _Repository(BaseModel):
-        class _Refs(BaseModel):
-            nodes: tuple[_Ref | None, ...]
-
-        id: int | None
-        ref: _Ref | None
-        refs: _Refs | None
-
-    repository: _Repository
-
-    def asks_for_signatures(self, branch: str) -> bool:
-        """Whether the branch takes no unsigned commits; if it does not exist, as known by the rules of others."""
-        if self.repository.ref is not None:
-            return self.repository.ref.rule is not None and self.repository.ref.rule.signed
-        rules = [each.rule for each in (self.repository.refs.nodes if self.repository.refs else ()) if each]
-        asked = [rule.signed for rule in rules if rule is not None and matches(branch, [rule.pattern])]
-        return bool(asked) and all(asked)
 
 
 class RunResult(BaseModel):

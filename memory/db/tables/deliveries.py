@@ -75,6 +75,17 @@ class BranchPushRow(TableRow):
     at: Mapped[datetime] = mapped_column(index=True)  # as GitHub says
 
 
+class SignedCommitRow(TableRow):
+    """A commit of Forge's own that GitHub made anew, and signed, before it was pushed."""
+
+    __tablename__ = "signed_commits"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    made_sha: Mapped[str] = mapped_column(primary_key=True)  # as Forge made it: the same for the same work
+    sha: Mapped[str] = mapped_column(index=True)
+    at: Mapped[datetime] = mapped_column(index=True)
+
+
 class AssentRow(TableRow):
     """Somebody said what takes effect once a second person says it, too."""
 

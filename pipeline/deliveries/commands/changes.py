@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 from domain.runs.run import Run
 from domain.slash.commands import LookBack
+from memory.deliveries import signed_commits
 from memory.repositories import automation_level
 from memory.runs import outbox, runs
 from messages import changes as texts
@@ -75,4 +76,5 @@ async def _list_last_pushed(context: CommandContext, run: Run) -> set[str]:
     steps = await outbox.list_pushes(context.database, run.id)
     actions = await automation_level.list_actions(context.database, run.id)
     corrected = {str(each.get("commit")) for each in actions if each["act"] == Action.auto_fix.value}
-    return corrected | {step.rpartition(" ")[2] for step in steps}
+    made = corrected | {step.rpartition(" ")[2] for step in steps}
+    return made | {*(await signed_commits.find(context.database, run.repository.id, made)).values()}

@@ -15,6 +15,7 @@ from pipeline.feedback.answers.fix_proposal import OpenProposal, list_branches, 
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import pull_requests
 from pipeline.publishing.pull_requests import NotOpened
+from pipeline.publishing.signing import find_signed
 from pipeline.run_context import RunContext
 from safety.line_edits import apply_edits
 from workspace.mirror import Mirror
@@ -109,7 +110,8 @@ class FixBranch:
         self, mirror: Mirror, sha: str, branch: str, expected: str | None = None
     ) -> Pushed | BranchMoved | PushRejected:
         async def is_pushed() -> bool:
-            return await mirror.head_of(branch) == sha
+            services, repository = self.context.services, self.context.run.repository
+            return await mirror.head_of(branch) == await find_signed(services, repository, sha)
 
         return await pull_requests.push_once(
             self.context.services,

@@ -11,12 +11,11 @@ from domain.github.pull_requests import InlineComment
 from domain.review.line_edits import LineEdit, widen
 from domain.text.escaping import suggestion_block
 from messages import fixes as texts
-from messages.pushes import UNSIGNED
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import load_change
 from pipeline.feedback.answers.finding import FixableFinding
 from pipeline.feedback.answers.fix_branch import FixBranch
-from pipeline.feedback.answers.fix_proposal import OpenProposal, list_branches
+from pipeline.feedback.answers.fix_proposal import OpenProposal
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import comments, reviews
 from pipeline.run_context import RunContext
@@ -120,14 +119,7 @@ class FixOffer:
         if self.known.pull_request.is_from_fork(run.repository.id):
             return "it does not fit one suggestion, and Forge does not write to forks"
         obstacle = await find_opening_obstacle(services, run.repository)
-        if obstacle is None and await services.host.requires_signatures(run.repository, self._branch):
-            obstacle = f"GitHub takes only signed commits on the branch {self._branch}. {UNSIGNED.rstrip('.')}"
         return f"it does not fit one suggestion, and {obstacle}" if obstacle else ""
-
-    @property
-    def _branch(self) -> str:
-        """Where it would be pushed."""
-        return self.proposal.branch if self.proposal else next(list_branches(self.context.run, self.known.finding))
 
     async def _read_lines(self) -> Sequence[str]:
         mirror, path = await self.context.fetch_mirror(), self.known.finding.path

@@ -8,6 +8,7 @@ from domain.github.branches import PREFIX, add_suffix
 from domain.github.pull_requests import PullRequest
 from domain.review.findings import Finding
 from domain.runs.run import Run
+from memory.deliveries import signed_commits
 from memory.runs import outbox
 from messages.automation import RUN_TRAILER
 from pipeline.checkout import fetch_commits
@@ -77,4 +78,6 @@ async def _is_own(context: RunContext, mirror: Mirror, branch: str, sha: str) ->
     """Whether Forge pushed this head, by its own records: a commit's words prove nothing."""
     trailers = (line.partition(": ") for line in (await mirror.describe(sha)).message.splitlines())
     pushed_by = next((value.strip() for name, _, value in trailers if name == RUN_TRAILER), "")
-    return name_push(branch, sha) in await outbox.list_pushes(context.database, pushed_by)
+    made = {step.rpartition(" ")[2]: step for step in await outbox.list_pushes(context.database, pushed_by)}
+    signed = await signed_commits.find(context.database, context.run.repository.id, made)
+    return any(step == name_push(branch, each) and sha == signed.get(each, each) for each, step in made.items())
