@@ -1,7 +1,7 @@
 """The result of an issue's run reaches GitHub: a branch of its own and one pull request, whatever happens between."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +21,7 @@ from messages.pull_request import push_refused
 from messages.pushes import UNSIGNED, explain_refused_push
 from pipeline.context import Services
 from pipeline.issue.branch import MAX_NAMES, BranchPusher, NotProposed, PushedBranch
+from pipeline.publishing.signing import find_signed
 from tests.contract.stage import Stage
 from tests.databases import create_database
 from workspace.mirror import Mirror, Mirrors
@@ -41,13 +42,16 @@ class Work:
     services: Services
     mirror: Mirror
     run: Run
+    made: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
 
     @property
     def proposal(self) -> BranchPusher:
         return BranchPusher(self.services, self.run)
 
     async def commit(self, content: str, parent: str = "") -> str:
-        return await self.mirror.commit(parent or self.run.head_sha, {"a.py": content.encode()}, content, FORGE, AT)
+        sha = await self.mirror.commit(parent or self.run.head_sha, {"a.py": content.encode()}, content, FORGE, AT)
+        self.made[await self.mirror.tree_of(sha), content.strip()] = sha
+        return sha
 
     async def push(self, sha: str, branch: str = BRANCH) -> Any:
         return await self.proposal.push(self.mirror, sha, branch)
@@ -56,7 +60,10 @@ class Work:
         return await self.proposal.open(branch, "Add lines", "Closes #9")
 
     def head(self, branch: str = BRANCH) -> str | None:
-        return self.stage.shelf.git.branch(branch)
+        """The head of a branch, by the name of Forge's own commit where GitHub made it anew."""
+        git = self.stage.shelf.git
+        sha = git.branch(branch)
+        return None if sha is None else self.made.get((git.commit(sha).tree, git.commit(sha).message), sha)
 
     def count_pushes(self) -> int:
         return sum(request.path.endswith("/git-receive-pack") for request in self.stage.sim.requests)
@@ -67,21 +74,23 @@ class Work:
     async def dies_before_recording(self, write: Callable[[], Awaitable[Any]]) -> None:
         """Make a write whose effect happens, while the process dies before it knows."""
         services = self.services
-        self.services = replace(services, clock=_Dying())
+        self.services = replace(services, clock=_Dying(lambda: self.count_pushes() + self.count_pulls()))
         with pytest.raises(KeyboardInterrupt):
             await write()
         self.services = services
 
 
 class _Dying:
-    """The clock is read when a write is claimed and when it is recorded: at the second look the process is gone."""
+    """The clock is read when a write is recorded: at the first look after it the process is gone.
 
-    def __init__(self) -> None:
-        self.looks = 0
+    :param count: the writes so far.
+    """
+
+    def __init__(self, count: Callable[[], int]) -> None:
+        self._count, self._before = count, count()
 
     def now(self) -> datetime:
-        self.looks += 1
-        if self.looks == 2:
+        if self._count() > self._before:
             raise KeyboardInterrupt
         return AT
 
@@ -213,7 +222,8 @@ async def test_a_branch_that_a_person_moved_is_respected(work: Work, how: str) -
     elif how == "removed":
         await ann.delete_branch(shelf, BRANCH)
     else:
-        await ann.reset_branch(shelf, BRANCH, first if how == "set back" else work.stage.head)
+        earlier = await find_signed(work.services, work.run.repository, first)
+        await ann.reset_branch(shelf, BRANCH, earlier if how == "set back" else work.stage.head)
     theirs = work.head()
     third = await work.commit("three\n", second)
     for _ in range(2):
@@ -232,7 +242,7 @@ async def test_a_protected_name_is_refused_in_githubs_words(work: Work) -> None:
 
 
 async def test_a_rule_for_signatures_is_explained(work: Work) -> None:
-    """What Forge pushes is not signed."""
+    work.stage.sim.world.signs_commits = False
     first = await work.commit("one\n")
     work.stage.sim.protect(work.stage.shelf, BRANCH, ruleset=True, signed=True)
     refused = await work.push(first)
