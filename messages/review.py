@@ -293,6 +293,8 @@ def _human_title(review: Review) -> str:
         return "Rejected by a person"
     if "gate.expired" in codes:
         return "Nobody answered in time"
+    if codes & {"credential.history", "gate.waiting"} == {"credential.history"}:
+        return "A credential is in the history: was it revoked?"
     return "Needs a human review"
 
 

@@ -14,7 +14,7 @@ from domain.verdicts import Reason
 from safety.avoidance_gates import request_destructive, request_false_positive
 from safety.gate_requests import build_request, default_options
 from safety.protected_files import select_asked
-from safety.review_decision import CONCLUSIONS, decide, raise_confirmed
+from safety.review_decision import CONCLUSIONS, decide, explain_exposed, raise_confirmed
 
 OF_OTHER_PHASES = frozenset(STANDARD_GATES) - {
     *("security_findings", "human_review", "protected_paths", "destructive", "false_positive")
@@ -65,6 +65,8 @@ def _is_covered(request: GateRequest, gates: Sequence[Gate]) -> bool:
 def apply_answers(review: Review, gates: Sequence[Gate]) -> Review:
     """Applies the answers to a review: accepted findings no longer block.
 
+    No answer stands for the word that a credential in the history is revoked.
+
     :param gates: of this run.
     """
     approved = {(gate.name, gate.request.subject): gate for gate in gates if gate.state is GateState.approved}
@@ -81,9 +83,8 @@ def apply_answers(review: Review, gates: Sequence[Gate]) -> Review:
         review.risk,
         review.layers,
         review.not_looked_at,
-        review.in_history,
-        review.unread,
-        review.base_that_holds,
+        unread=review.unread,
+        held_for=review.base_that_holds,
     )
     decision = verdict.decision
     base = _summarise_rest(review) if accepted and decision is Decision.approve else verdict.reasons
@@ -98,6 +99,11 @@ def apply_answers(review: Review, gates: Sequence[Gate]) -> Review:
     ]
     if decision is Decision.unread and not review.unread.paths and (reasons or others):
         decision = Decision.approve  # of a head whose logic only a person looked at
+    exposed = explain_exposed(review.in_history)
+    if decision is Decision.request_changes:
+        base = (*base, *exposed)
+    elif exposed:
+        decision, base = Decision.require_human, (*exposed, *base)
     return review.model_copy(
         update={
             "decision": decision,
@@ -248,7 +254,8 @@ def _request_security(review: Review, configuration: Configuration) -> list[Gate
 
 
 def _request_human(review: Review, configuration: Configuration, gates: Sequence[Gate]) -> list[GateRequest]:
-    base = apply_answers(review, [gate for gate in gates if gate.name != "human_review"])
+    rest = review.model_copy(update={"in_history": ()})  # an approval says nothing of what has to be revoked
+    base = apply_answers(rest, [gate for gate in gates if gate.name != "human_review"])
     if base.decision is not Decision.require_human:
         return []
     reasons = [reason for reason in base.reasons if not reason.code.startswith("gate.")]

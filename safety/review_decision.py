@@ -33,6 +33,9 @@ UNREAD = "source.unread"
 UNTHOUGHT = "logic.unread"
 """The reason that names source of which linters are the only readers."""
 
+EXPOSED = "credential.history"
+"""The reason that names credentials of earlier heads: only the word that they are revoked ends it."""
+
 _NAMED = 20  # unread paths shown
 
 
@@ -61,7 +64,7 @@ def decide(
     :param held_for: the base branch, where a check that passes would pass for its own changes elsewhere, too.
     """
     changes = _find_blocking(findings)
-    human = (*_find_held(held_for), *_find_exposed(in_history), *_find_human(risk, layers, not_looked_at))
+    human = (*_find_held(held_for), *explain_exposed(in_history), *_find_human(risk, layers, not_looked_at))
     nobody = (*_find_unread(unread, findings, layers, not_looked_at), *_find_unthought(unread, findings))
     if changes:
         return ReviewDecision(Decision.request_changes, (*changes, *human, *nobody))
@@ -106,7 +109,7 @@ def _find_held(base: str) -> tuple[Reason, ...]:
     return (Reason(code="base.shared", text=text),)
 
 
-def _find_exposed(in_history: Sequence[Finding]) -> tuple[Reason, ...]:
+def explain_exposed(in_history: Sequence[Finding]) -> tuple[Reason, ...]:
     """Deleting a credential does not undo its exposure."""
     if not in_history:
         return ()
@@ -117,7 +120,7 @@ def _find_exposed(in_history: Sequence[Finding]) -> tuple[Reason, ...]:
         else f"{number} credentials were in earlier commits and are in the history: revoke them"
     )
     children = tuple(Reason(code=each.rule, text=f"{each.rule}, was in {each.where}") for each in in_history)
-    return (Reason(code="credential.history", text=text, value=number, threshold=1, children=children),)
+    return (Reason(code=EXPOSED, text=text, value=number, threshold=1, children=children),)
 
 
 def _find_human(risk: Risk, layers: Sequence[LayerReport], not_looked_at: Sequence[SkippedFile]) -> tuple[Reason, ...]:

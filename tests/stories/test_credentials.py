@@ -9,6 +9,7 @@ from tests.world.automation import APP
 from tests.world.credentials import KEY, LEAKING
 
 OTHER = "AKIA" + "M3XW8ERT5YUI2OPB"
+WAS_IT = "A credential is in the history: was it revoked?"
 SETTLED = "security_findings: Void: there is nothing left to decide"
 
 
@@ -32,13 +33,13 @@ async def test_deleted_credential_is_revoked_by_a_person(story: Story) -> None:
     head = await alice.push(repository, "feature", {"app.py": APP + "\nVALUE = 1\n"})
     await story.settle()
     check = story.check(repository, head)
-    assert (check.conclusion, check.title) == ("action_required", "Needs a human review")
+    assert (check.conclusion, check.title) == ("action_required", WAS_IT)
     summary = check.summary or ""
     assert "A credential was in an earlier commit and is in the history: revoke it" in summary
     assert "Once it is revoked: `/forge dismiss F-" in summary
     assert KEY not in summary
     assert not comment.thread.resolved
-    assert story.gates(pull) == ["human_review"]
+    assert (story.gates(pull), story.gate_outcomes(pull)) == ([], [SETTLED])  # no approval stands for that word
 
     await alice.reply(comment, "/forge dismiss revoked")
     await story.settle()
@@ -47,16 +48,15 @@ async def test_deleted_credential_is_revoked_by_a_person(story: Story) -> None:
     await carol.reply(comment, "/forge dismiss revoked")
     await story.settle()
     check = story.check(repository, head)
-    assert (check.conclusion, check.title) == ("success", "No findings")
+    assert (check.conclusion, check.title) == ("neutral", UNTHOUGHT)
     assert "### Dismissed" in (check.summary or "")
     assert comment.thread.resolved
-    assert story.gates(pull) == []
     [run, _] = await story.runs()
     assert run.state == "completed"
 
     head = await alice.push(repository, "feature", {"README.md": "# More\n"})
     await story.settle()
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
 
     [name] = re.findall(r"F-[A-Z2-7]{6}", comment.body)
     await carol.comment(pull, f"/forge undismiss {name}")
@@ -64,6 +64,25 @@ async def test_deleted_credential_is_revoked_by_a_person(story: Story) -> None:
     assert len(story.answers(pull)) == 1
     assert len(story.thread_answers(pull, comment)) == 2
     assert story.check(repository, head).conclusion == "action_required"
+
+
+async def test_an_approval_is_no_word_on_what_has_to_be_revoked(story: Story) -> None:
+    """A large change asks for a review, too; whoever approves that says nothing of the credential."""
+    repository, alice, carol, pull, _ = await _open_reviewed(story, LEAKING)
+    story.github.grant(repository, carol, "maintain")
+    large = {f"auth/login_{n}.py": "".join(f"VALUE_{i} = {i} + {n}\n" for i in range(200)) for n in range(8)}
+    head = await alice.push(repository, "feature", {"app.py": APP, **large, "Dockerfile": "FROM python:3.12\n"})
+    await story.settle()
+    assert story.gates(pull) == ["human_review"]
+    await carol.comment(pull, "/forge approve")
+    await story.settle()
+    check = story.check(repository, head)
+    assert (check.conclusion, check.title) == ("action_required", WAS_IT)
+    [name] = re.findall(r"/forge dismiss (F-[A-Z2-7]{6}) revoked", check.summary or "")
+    await carol.comment(pull, f"/forge dismiss {name} revoked")
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+    story.pass_over(pull)
 
 
 async def test_another_credential_excuses_nothing(story: Story) -> None:
@@ -95,9 +114,8 @@ async def test_a_credential_that_moves_is_asked_about_once(story: Story) -> None
     assert (story.check(repository, head).summary or "").count("Once it is revoked") == 1
     await carol.reply(second, "/forge dismiss revoked")
     await story.settle()
-    assert story.check(repository, head).conclusion == "success"
-    assert story.gates(pull) == []
-    assert story.gate_outcomes(pull) == [SETTLED, SETTLED.replace("security_findings", "human_review")]
+    assert story.check(repository, head).conclusion == "neutral"
+    assert story.gate_outcomes(pull) == [SETTLED]
     assert [first.thread.resolved, second.thread.resolved] == [True, True]
     assert len(story.thread_answers(pull, second)) == 1
 
@@ -151,8 +169,7 @@ async def test_leaving_all_files_out_covers_no_credential(story: Story) -> None:
     await story.settle()
     check = story.check(repository, head)
     assert (check.conclusion, "### In the history" in (check.summary or "")) == ("action_required", True)
-    assert story.gates(pull) == ["human_review"]
-    assert story.gate_outcomes(pull) == [SETTLED]
+    assert (story.gates(pull), story.gate_outcomes(pull)) == ([], [SETTLED])
 
 
 async def test_a_credential_that_came_and_went_in_one_push(story: Story) -> None:
@@ -164,8 +181,7 @@ async def test_a_credential_that_came_and_went_in_one_push(story: Story) -> None
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
     check = story.check(repository, head)
-    assert check.conclusion == "action_required"
-    assert story.gates(pull) == ["human_review"]
+    assert (check.conclusion, check.title) == ("action_required", WAS_IT)
     assert KEY not in (check.summary or "")
     [name] = re.findall(r"/forge dismiss (F-[A-Z2-7]{6}) revoked", check.summary or "")
 
@@ -175,8 +191,7 @@ async def test_a_credential_that_came_and_went_in_one_push(story: Story) -> None
     await carol.comment(pull, f"/forge dismiss {name} revoked")
     await story.settle()
     assert len(story.answers(pull)) == 1
-    assert story.gates(pull) == []
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
 
 
 async def test_commits_without_credentials_are_nothing_to_say(story: Story) -> None:
