@@ -271,7 +271,7 @@ def name_outcome(review: Review) -> str:
     if review.decision is Decision.require_human:
         return _human_title(review)
     found = _count(len(review.findings), "finding")
-    if any(reason.code == "gate.approved" for reason in review.reasons):
+    if review.decision is Decision.approve and any(reason.code == "gate.approved" for reason in review.reasons):
         return f"Approved by a person, with {found}" if review.findings else _BY_PERSON
     if review.unread.paths:
         nobody = f"nobody read {_count(len(review.unread.paths), 'file')}"
@@ -338,11 +338,12 @@ def _next(review: Review, *, has_server: bool) -> str:
         return todo
     if review.decision is Decision.require_human:
         return "have a person with write access review this change."
+    if review.decision is Decision.approve and "gate.approved" in codes:
+        accepted = ", and keep to the conditions. The accepted findings are listed below." if review.findings else "."
+        return f"merge when you are ready{accepted}"
     if review.unread.paths or review.unread.logic:
         which = "the files named above" if review.unread.paths else "the change"
         return f"have a person read {which} before you merge.{_tell_tests(review, has_server=has_server)}"
-    if "gate.approved" in codes and review.findings:
-        return "merge when you are ready, and keep to the conditions. The accepted findings are listed below."
     return "nothing. Merge when you are ready." if not review.findings else "read the findings; none of them blocks."
 
 
