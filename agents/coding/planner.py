@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from pydantic import BaseModel, ConfigDict
 
 from agents.coding.baseline import render_baseline
+from agents.conventions.choice import render_conventions, render_elsewhere
 from agents.loop.loop import Agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
 from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
 from agents.review.model.questions import flatten_markdown, frame_data
+from domain.review.conventions import NO_CONVENTIONS, Conventions
 from domain.runs.baseline import Baseline
 from domain.runs.contracts import CONTRACTS
 from domain.runs.plan import Plan, Planned, find_mistakes
@@ -97,14 +99,20 @@ def build_agent(snapshot: Snapshot, never_send: Sequence[str], redact: Redact) -
 
 
 def build_assignment(
-    task: PlanningTask, redact: Redact, baseline: Baseline | None = None, *, says_words: bool = True
+    task: PlanningTask,
+    redact: Redact,
+    baseline: Baseline | None = None,
+    conventions: Conventions = NO_CONVENTIONS,
+    *,
+    says_words: bool = True,
 ) -> Assignment:
     """The planner's assignment. Its key must never change, because journals hold it.
 
     :param baseline: how the repository's commands end before any change, if that is known.
+    :param conventions: what the repository wrote down about how it wants code to be written.
     :param says_words: whether the model may see what tests print.
     """
-    content = build_content(task, redact, baseline, says_words=says_words)
+    content = build_content(task, redact, baseline, conventions, says_words=says_words)
     return Assignment(key="plan", instructions=load_instructions(), content=content)
 
 
@@ -114,18 +122,26 @@ def load_instructions() -> str:
 
 
 def build_content(
-    task: PlanningTask, redact: Redact, baseline: Baseline | None = None, *, says_words: bool = True
+    task: PlanningTask,
+    redact: Redact,
+    baseline: Baseline | None = None,
+    conventions: Conventions = NO_CONVENTIONS,
+    *,
+    says_words: bool = True,
 ) -> str:
     """The content that varies, all of it framed as data.
 
     :param redact: removes credentials from a text.
     :param baseline: how the repository's commands end before any change, if that is known.
+    :param conventions: what the repository wrote down about how it wants code to be written.
     :param says_words: whether the model may see what tests print.
     """
     data = [
         *_render_issue(task, redact),
         *_render_repository(task, redact),
         *render_baseline(baseline, redact, says_words=says_words),
+        *render_conventions(conventions),
+        *render_elsewhere(conventions),
         *_render_comments("comments", task.comments, redact),
     ]
     if task.earlier is not None:

@@ -8,6 +8,17 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from domain.config.values import BotName, CommandLine, Globs, LinterName, Section
 from domain.review.review import IfUnread
 
+CONVENTIONS = (
+    "**/AGENTS.md",
+    "**/CLAUDE.md",
+    ".github/copilot-instructions.md",
+    ".github/instructions/**/*.instructions.md",
+    "**/.cursor/rules/**/*.mdc",
+    ".cursorrules",
+    "{,.github/,docs/}CONTRIBUTING.md",
+)
+"""Where repositories usually write down how they want code to be written."""
+
 
 class Forks(StrEnum):
     """How Forge treats a pull request from a fork before a person's ok for its head."""
@@ -106,6 +117,13 @@ class ReviewSettings(Section):
         "fixes or merges it unasked.",
     )
     never_send: Globs = Field(default=(), description="Files whose content Forge never sends to a model provider.")
+    instructions: Globs = Field(
+        default=CONVENTIONS,
+        description="Files that say how code is written here ([conventions.md](conventions.md)), read from the default "
+        "branch. Planner and implementer follow them; a review quotes what an added line breaks, as a warning at most. "
+        "They loosen nothing, and agents change none of them unasked. The nearest to the changed files come first, "
+        "then in this order. `[]`: none is read.",
+    )
     dry_run: bool = Field(default=False, description="Show everything in the check run and post no comments.")
     bots: tuple[BotName, ...] = Field(
         default=("dependabot",),

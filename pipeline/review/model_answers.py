@@ -11,6 +11,7 @@ from agents.review.layers import CheckedChange
 from agents.review.model import (
     QuestionPlan,
     build_second_look,
+    extract_broken,
     extract_findings,
     read_earlier_verdicts,
 )
@@ -62,9 +63,11 @@ def assess_answers(
     versions: Mapping[str, FileVersions],
     lessons: Sequence[Memory],
     never_send: Sequence[str],
+    on_conventions: ModelAnswer | None = None,
 ) -> AssessedAnswers:
     """Find the candidates, what the second look is asked about them.
 
+    :param on_conventions: the answer about the conventions of the repository.
     :param never_send: glob patterns of files whose content must not be sent to a model.
     """
     found = [*checked.findings, *prepared.carried]
@@ -75,6 +78,8 @@ def assess_answers(
         for finding in extract_findings(answer, question, change, versions, found, redact=redact_outgoing)
         if checked.takes_claims or not finding.rule.startswith(RULE)
     ]
+    said, conventions = [*found, *raw], prepared.plan.conventions
+    raw += extract_broken(on_conventions, conventions, change, versions, said, redact=redact_outgoing)
     lines = {path: (version.head or b"").decode(errors="replace").split("\n") for path, version in versions.items()}
     candidates = tuple(
         _attach_memories(place_on_diff(redact_finding(each), change), lessons) for each in add_fingerprints(raw, lines)

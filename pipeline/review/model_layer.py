@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from agents.llm.ask import ModelAnswer, Question, choose_after
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.review.layers import CheckedChange, ModelPart, skip_model
-from agents.review.model import Report, Verdicts, keep_confirmed
+from agents.review.model import ConventionQuestion, ConventionReport, Report, Verdicts, keep_confirmed
 from domain.config.review import ReadMode
 from domain.gates import digest
 from domain.review.findings import Finding
@@ -64,7 +64,9 @@ class ModelLayer:
         for question in prepared.plan.questions:
             going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
             answers.append(await self._ask(calls, question, Report, going_on, can_spare=can_spare))
-        assessed = await self._journal.step("weigh answers", self._questions.assess, checked, prepared, answers)
+        on_conventions = await self._ask_about_conventions(calls, prepared.plan.conventions, model, answers)
+        assess = self._questions.assess
+        assessed = await self._journal.step("weigh answers", assess, checked, prepared, answers, on_conventions)
         kept, unchecked = assessed.candidates, list[Finding]()
         if assessed.second is not None:
             going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
@@ -73,7 +75,21 @@ class ModelLayer:
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
         kept = weigh_claims(kept)
-        return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked)
+        return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked, on_conventions)
+
+    async def _ask_about_conventions(
+        self,
+        calls: BudgetedCalls,
+        question: ConventionQuestion | None,
+        model: LanguageModel,
+        answers: Sequence[ModelAnswer],
+    ) -> ModelAnswer | None:
+        """Whether the change keeps the conventions of the repository. It stops no review, so nobody is asked for it."""
+        if question is None:
+            return None
+        going_on = choose_after(model, answers)
+        name = _compute_digest(question, ConventionReport, going_on)
+        return await calls.ask_outside_run(name, question, ConventionReport, going_on)
 
     def _can_spare(self, answers: Sequence[ModelAnswer]) -> bool:
         """Whether the review goes on without further answers if the money runs out: it has the most important ones.

@@ -3,10 +3,13 @@
 import asyncio
 from dataclasses import dataclass
 
+from agents.conventions.choice import NOTHING_WRITTEN
+from agents.conventions.reading import read_conventions
 from agents.llm.ask import ModelAnswer, ask, choose_after
 from agents.llm.models import LanguageModel, Models, ModelTier, Unusable
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.model import (
+    ConventionReport,
     Intent,
     Report,
     Verdicts,
@@ -38,6 +41,7 @@ class SingleReading:
 
     :param models: None if none is to be asked.
     :param title: what its author calls it.
+    :param conventions_at: the commit whose conventions it is held against; None for none.
     :param lacks_ok: a stranger's head that nobody looked at, or asked to be reviewed.
     """
 
@@ -46,6 +50,7 @@ class SingleReading:
     origin: CodeOrigin
     configuration: Configuration
     toolbox: Toolbox
+    conventions_at: str | None
     lacks_ok: bool = False
 
     async def read(self, checked: CheckedChange, change: Change, code: Objects) -> ModelPart:
@@ -62,8 +67,13 @@ class SingleReading:
         answers: list[ModelAnswer] = []
         for question in prepared.plan.questions:
             answers.append(await ask(question, Report, choose_after(model, answers), budget))
+        on_conventions, asked = None, prepared.plan.conventions
+        if asked is not None:
+            on_conventions = await ask(asked, ConventionReport, choose_after(model, answers), budget)
         never_send = self.configuration.review.never_send
-        assessed = await asyncio.to_thread(assess_answers, checked, prepared, answers, change, versions, (), never_send)
+        assessed = await asyncio.to_thread(
+            assess_answers, checked, prepared, answers, change, versions, (), never_send, on_conventions
+        )
         assessed = await drop_unfit_suggestions(assessed, versions, self.toolbox, self.origin)
         kept, unchecked = assessed.candidates, list[Finding]()
         if assessed.second is not None:
@@ -72,7 +82,7 @@ class SingleReading:
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
         kept = weigh_claims(kept)
-        return build_model_part(prepared, answers, kept, (), model, unchecked)
+        return build_model_part(prepared, answers, kept, (), model, unchecked, on_conventions)
 
     def _choose(self) -> LanguageModel | str:
         """The model, or why none is asked."""
@@ -93,6 +103,9 @@ class SingleReading:
         head = HeadCode(checked.head_sha, fetch, self.origin, review.never_send)
         around = await find_surroundings(head, self.toolbox, change, versions, checked.findings)
         riskiest = list_riskiest(change.files, checked.findings, self.configuration.paths.sensitive)
+        written, paths = NOTHING_WRITTEN, [file.path for file in change.files]
+        if self.conventions_at is not None:
+            written = await read_conventions(code, self.conventions_at, paths, review, redact_outgoing)
         plan = await asyncio.to_thread(
             lambda: build_questions(
                 change,
@@ -105,6 +118,7 @@ class SingleReading:
                 outlines=around.outlines,
                 related=around.related,
                 riskiest=riskiest,
+                written=written,
             )
         )
         return PreparedQuestions(plan=plan)
