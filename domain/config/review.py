@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from domain.config.values import BotName, CommandLine, Globs, LinterName, Section
+from domain.review.effort import Effort
 from domain.review.review import IfUnread
 
 CONVENTIONS = (
@@ -107,6 +108,14 @@ class ReviewSettings(Section):
         "people for more money where it must; without a model every change of source asks for a person. `never`: "
         "no code is sent to a model, so linters and security checks are all there is. `true` means `auto`, `false` "
         "means `never`.",
+    )
+    effort: Effort = Field(
+        default=Effort.standard,
+        description="How thoroughly a model reads. `low`: the fast model, one question of 12,000 tokens, a second look "
+        "only at what would block, of the rest only what it is sure of; no conventions. `standard`: the fast "
+        "model, up to seven questions, a second look at everything. `deep`: the strong model, questions twice as large "
+        "with several times the code around the change. `/forge review EFFORT` chooses for one review. What does not "
+        "fit is named, and a person is asked; budgets hold for each.",
     )
     unread: IfUnread = Field(
         default=IfUnread.neutral,

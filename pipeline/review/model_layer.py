@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from agents.llm.ask import ModelAnswer, Question, choose_after
-from agents.llm.models import LanguageModel, ModelTier, Unusable
+from agents.llm.models import LanguageModel, Unusable
+from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.model import ConventionQuestion, ConventionReport, Report, Verdicts, keep_confirmed
 from domain.config.review import ReadMode
@@ -42,7 +43,7 @@ class ModelLayer:
         may_read = self._configuration.review.may_ask_model
         if not checked.wants_a_model(self._configuration) and not (earlier and may_read):
             return skip_model(checked, self._configuration, None)
-        model = self._context.services.models.choose(ModelTier.fast)
+        model = EFFORTS[self._configuration.review.effort].choose_model(self._context.services.models)
         missing = model if isinstance(model, Unusable) else None
         if missing is None and await self._journal.step("is it a stranger's", self._waits_for_ok):
             missing = _NEEDS_OK
@@ -74,8 +75,9 @@ class ModelLayer:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept = weigh_claims(kept)
-        return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked, on_conventions)
+        kept = weigh_claims((*assessed.settled, *kept))
+        effort = self._configuration.review.effort
+        return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked, on_conventions, effort)
 
     async def _ask_about_conventions(
         self,

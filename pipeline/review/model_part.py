@@ -10,6 +10,7 @@ from agents.review.model import QuestionPlan, ReviewQuestion, judge_issue, summa
 from agents.review.model.rules import CONVENTION
 from domain.review.changes import SkippedFile
 from domain.review.conventions import HeldConventions
+from domain.review.effort import Effort
 from domain.review.findings import Finding, Layer
 from domain.review.review import LayerReport, ToolRun
 from domain.text.redaction import redact_outgoing
@@ -32,6 +33,7 @@ def build_model_part(
     model: LanguageModel,
     unchecked: Sequence[Finding] = (),
     on_conventions: ModelAnswer | None = None,
+    effort: Effort = Effort.standard,
 ) -> ModelPart:
     """The contribution of layer 3 (pure).
 
@@ -47,7 +49,8 @@ def build_model_part(
     ]
     not_read = [*prepared.plan.not_read, *_list_unread(prepared, answers), *doubtful]
     read = _list_read_paths(prepared, answers)
-    notices = dict.fromkeys(filter(None, (model.notice, *(answer.notice for answer in answers))))
+    told = "" if effort is Effort.standard else f"Read with effort {effort.value}."
+    notices = dict.fromkeys(filter(None, (told, model.notice, *(answer.notice for answer in answers))))
     asked = [*answers, *([] if on_conventions is None else [on_conventions.model_copy(update={"problem": None})])]
     report = LayerReport(
         layer=Layer.model, tools=_describe_models(prepared, asked, model), note=" ".join(notices) or None

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from agents.conventions.choice import NOTHING_WRITTEN, WrittenConventions
-from agents.conventions.reading import read_conventions
 from agents.llm.ask import ModelAnswer
+from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, apply_path_filters
 from agents.review.model import (
     EarlierFinding,
@@ -26,6 +25,7 @@ from memory.learned import recall
 from memory.runs import checkpoints
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
+from pipeline.review.conventions import load_conventions
 from pipeline.review.intent import load_intent
 from pipeline.review.model_answers import AssessedAnswers, PreparedQuestions, assess_answers, drop_unfit_suggestions
 from pipeline.review.surroundings import load_surroundings
@@ -78,7 +78,7 @@ class ModelQuestions:
         if since is None:  # else only a part is read, which cannot tell whether all of it does what an issue asks
             intent = await load_intent(self._services.host, self._run.repository, self._settings.pull_request)
         riskiest = list_riskiest(asked_about.files, checked.findings, self._configuration.paths.sensitive)
-        written = await self._read_conventions(asked_about)
+        written = await load_conventions(self._services, self._run, self._settings, asked_about)
         plan = await asyncio.to_thread(
             lambda: build_questions(
                 asked_about,
@@ -88,6 +88,7 @@ class ModelQuestions:
                 earlier=shown,
                 never_send=self._configuration.review.never_send,
                 redact=redact_outgoing,
+                size=EFFORTS[self._configuration.review.effort].limits,
                 outlines=around.outlines,
                 related=around.related,
                 riskiest=riskiest,
@@ -117,25 +118,12 @@ class ModelQuestions:
         """
         change, versions = await self._load_code(checked)
         lessons = await recall.list_recalled(self._services.database, self._run.id, Phase.review.value)
-        never_send = self._configuration.review.never_send
+        effort = EFFORTS[self._configuration.review.effort]
         assessed = await asyncio.to_thread(
-            assess_answers, checked, prepared, answers, change, versions, lessons, never_send, on_conventions
+            assess_answers, checked, prepared, answers, change, versions, lessons, effort, on_conventions
         )
         from_fork = self._settings.pull_request.is_from_fork(self._run.repository.id)
         return await drop_unfit_suggestions(assessed, versions, self._services.toolbox, find_origin(from_fork))
-
-    async def _read_conventions(self, change: Change) -> WrittenConventions:
-        """What the default branch holds, whatever the pull request is for: what it changes there counts once merged."""
-        mirror, pull_request = await fetch_mirror(self._services, self._run), self._settings.pull_request
-        try:
-            is_default = pull_request.base_ref == pull_request.default_branch
-            commit = self._run.base_sha if is_default else await mirror.fetch_default()
-        except CodeAccessError as error:
-            return WrittenConventions(problem=f"The repository's conventions could not be read: {error}")
-        if commit is None:
-            return NOTHING_WRITTEN
-        paths = [file.path for file in change.files]
-        return await read_conventions(mirror, commit, paths, self._configuration.review, redact_outgoing)
 
     async def _load_code(self, checked: CheckedChange) -> tuple[Change, dict[str, FileVersions]]:
         mirror = await fetch_mirror(self._services, self._run)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from agents.conventions.choice import NOTHING_WRITTEN
 from agents.conventions.reading import read_conventions
 from agents.llm.ask import ModelAnswer, ask, choose_after
-from agents.llm.models import LanguageModel, Models, ModelTier, Unusable
+from agents.llm.models import LanguageModel, Models, Unusable
+from agents.review.effort import EFFORTS, ReadingEffort
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.model import (
     ConventionReport,
@@ -70,9 +71,8 @@ class SingleReading:
         on_conventions, asked = None, prepared.plan.conventions
         if asked is not None:
             on_conventions = await ask(asked, ConventionReport, choose_after(model, answers), budget)
-        never_send = self.configuration.review.never_send
         assessed = await asyncio.to_thread(
-            assess_answers, checked, prepared, answers, change, versions, (), never_send, on_conventions
+            assess_answers, checked, prepared, answers, change, versions, (), self._effort, on_conventions
         )
         assessed = await drop_unfit_suggestions(assessed, versions, self.toolbox, self.origin)
         kept, unchecked = assessed.candidates, list[Finding]()
@@ -81,14 +81,19 @@ class SingleReading:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept = weigh_claims(kept)
-        return build_model_part(prepared, answers, kept, (), model, unchecked, on_conventions)
+        kept = weigh_claims((*assessed.settled, *kept))
+        effort = self.configuration.review.effort
+        return build_model_part(prepared, answers, kept, (), model, unchecked, on_conventions, effort)
+
+    @property
+    def _effort(self) -> ReadingEffort:
+        return EFFORTS[self.configuration.review.effort]
 
     def _choose(self) -> LanguageModel | str:
         """The model, or why none is asked."""
         if self.models is None:
             return _UNASKED
-        model = self.models.choose(ModelTier.fast)
+        model = self._effort.choose_model(self.models)
         if isinstance(model, Unusable):  # whoever reads this can set one up
             return f"{model.reason} {model.advice}"
         return _NEEDS_OK if self.lacks_ok else model
@@ -104,7 +109,7 @@ class SingleReading:
         around = await find_surroundings(head, self.toolbox, change, versions, checked.findings)
         riskiest = list_riskiest(change.files, checked.findings, self.configuration.paths.sensitive)
         written, paths = NOTHING_WRITTEN, [file.path for file in change.files]
-        if self.conventions_at is not None:
+        if self.conventions_at is not None and self._effort.holds_conventions:
             written = await read_conventions(code, self.conventions_at, paths, review, redact_outgoing)
         plan = await asyncio.to_thread(
             lambda: build_questions(
@@ -115,6 +120,7 @@ class SingleReading:
                 earlier=[],
                 never_send=review.never_send,
                 redact=redact_outgoing,
+                size=self._effort.limits,
                 outlines=around.outlines,
                 related=around.related,
                 riskiest=riskiest,

@@ -11,7 +11,7 @@ from agents.review.model.questions import (
     ReviewQuestion,
     build_questions,
 )
-from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed
+from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed, keep_sure
 
 __all__ = [
     "ConventionQuestion",
@@ -30,6 +30,7 @@ __all__ = [
     "find_current_line",
     "judge_issue",
     "keep_confirmed",
+    "keep_sure",
     "narrow_change",
     "read_earlier_verdicts",
     "summarise_change",

@@ -103,13 +103,18 @@ def keep_confirmed(candidates: Sequence[F], answer: ModelAnswer, question: Quest
     :param question: what was asked: the line that proves or refutes a candidate stands in its code.
     """
     if answer.value is None or question is None:
-        return tuple(_leave_unproven(each) for each in candidates if each.confidence >= SURE_ENOUGH)
+        return keep_sure(candidates)
     asks_for_proof = question.instructions.startswith(load_prompt("second_look"))  # an earlier version asked for none
     shown = ShownCode.of(question.content)
     said = {verdict.number: verdict for verdict in Verdicts.model_validate(answer.value).verdicts}
     pairs = [(finding, said.get(number)) for number, finding in enumerate(candidates, 1)]
     kept = [_weigh(*pair, shown, asks_for_proof=asks_for_proof) for pair in pairs]
     return tuple(finding for finding in kept if finding is not None)
+
+
+def keep_sure(candidates: Sequence[F]) -> tuple[F, ...]:
+    """Those of the candidates that count although nothing looked at them a second time."""
+    return tuple(_leave_unproven(each) for each in candidates if each.confidence >= SURE_ENOUGH)
 
 
 def _list_instructions(candidates: Sequence[RawFinding]) -> Iterator[str]:
