@@ -14,6 +14,7 @@ from agents.review.model import (
     build_questions,
     find_current_line,
     narrow_change,
+    show_cells,
 )
 from domain.errors import CodeAccessError
 from domain.review.changes import Change, FileChange, FileVersions
@@ -128,7 +129,7 @@ class ModelQuestions:
     async def _load_code(self, checked: CheckedChange) -> tuple[Change, dict[str, FileVersions]]:
         mirror = await fetch_mirror(self._services, self._run)
         change = apply_path_filters(await mirror.change(checked.merge_base, self._run.head_sha), self._configuration)
-        return change, await mirror.versions(change.files)
+        return show_cells(change, await mirror.versions(change.files))
 
     async def _load_earlier_code(
         self, changed: Sequence[Finding], previous: Review | None, since: Change | None

@@ -16,6 +16,7 @@ from agents.review.model import (
     Verdicts,
     build_questions,
     keep_confirmed,
+    show_cells,
 )
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
@@ -62,7 +63,7 @@ class SingleReading:
         model = self._choose()
         if isinstance(model, str) or not checked.wants_a_model(self.configuration):
             return skip_model(checked, self.configuration, model if isinstance(model, str) else None)
-        versions = await code.versions(change.files)
+        change, versions = show_cells(change, await code.versions(change.files))
         prepared = await self._prepare(checked, change, versions, code)
         budget = SingleBudget(self.configuration)
         answers: list[ModelAnswer] = []

@@ -3,6 +3,7 @@
 from agents.review.model.answers import Report, extract_findings, judge_issue, read_earlier_verdicts, summarise_change
 from agents.review.model.conventions import ConventionReport, extract_broken
 from agents.review.model.file_selection import ReadingLimits, find_current_line, narrow_change
+from agents.review.model.notebooks import show_cells
 from agents.review.model.questions import (
     ConventionQuestion,
     EarlierFinding,
@@ -33,5 +34,6 @@ __all__ = [
     "keep_sure",
     "narrow_change",
     "read_earlier_verdicts",
+    "show_cells",
     "summarise_change",
 ]

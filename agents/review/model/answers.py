@@ -7,6 +7,7 @@ from typing import Annotated, Any, Protocol, cast
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
 
 from agents.llm.ask import ModelAnswer
+from agents.review.model.notebooks import is_notebook
 from agents.review.model.questions import EarlierFinding, ReviewQuestion, strip_hidden
 from agents.review.model.rendering import LONGEST_LINE, make_legible
 from agents.review.model.rules import RULES, RuleName, cap_by_rule
@@ -238,6 +239,8 @@ def _fix(claim: Claim, file: FileChange, head: Sequence[str], line: int, redact:
     end = line + max(0, claim.end_line - claim.line)
     new = (claim.replacement or "").replace("\r\n", "\n").rstrip("\n")
     old = "\n".join(head[line - 1 : end])
+    if is_notebook(claim.path):  # the model saw the cells, and GitHub would replace JSON
+        return None
     if not new.strip() or new.count("\n") >= _LONGEST_FIX or not file.can_be_commented(line, end):
         return None
     foreign = set(_ADDRESS.findall(new)) - set(_ADDRESS.findall(old))
