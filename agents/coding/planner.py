@@ -64,6 +64,8 @@ class PlanningTask(BaseModel):
     :param earlier: the plan that this one replaces.
     :param replies: comments by people after that plan.
     :param contracts: names of all contracts.
+    :param conventions: what the repository wrote down about how it wants code to be written; None in a run that began
+        under a version which did not read that.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -77,6 +79,7 @@ class PlanningTask(BaseModel):
     earlier: Plan | None = None
     replies: tuple[AuthoredText, ...] = ()
     contracts: tuple[str, ...] = tuple(CONTRACTS)
+    conventions: Conventions | None = None
 
     @property
     def request(self) -> str:
@@ -99,20 +102,14 @@ def build_agent(snapshot: Snapshot, never_send: Sequence[str], redact: Redact) -
 
 
 def build_assignment(
-    task: PlanningTask,
-    redact: Redact,
-    baseline: Baseline | None = None,
-    conventions: Conventions = NO_CONVENTIONS,
-    *,
-    says_words: bool = True,
+    task: PlanningTask, redact: Redact, baseline: Baseline | None = None, *, says_words: bool = True
 ) -> Assignment:
     """The planner's assignment. Its key must never change, because journals hold it.
 
     :param baseline: how the repository's commands end before any change, if that is known.
-    :param conventions: what the repository wrote down about how it wants code to be written.
     :param says_words: whether the model may see what tests print.
     """
-    content = build_content(task, redact, baseline, conventions, says_words=says_words)
+    content = build_content(task, redact, baseline, says_words=says_words)
     return Assignment(key="plan", instructions=load_instructions(), content=content)
 
 
@@ -122,26 +119,20 @@ def load_instructions() -> str:
 
 
 def build_content(
-    task: PlanningTask,
-    redact: Redact,
-    baseline: Baseline | None = None,
-    conventions: Conventions = NO_CONVENTIONS,
-    *,
-    says_words: bool = True,
+    task: PlanningTask, redact: Redact, baseline: Baseline | None = None, *, says_words: bool = True
 ) -> str:
     """The content that varies, all of it framed as data.
 
     :param redact: removes credentials from a text.
     :param baseline: how the repository's commands end before any change, if that is known.
-    :param conventions: what the repository wrote down about how it wants code to be written.
     :param says_words: whether the model may see what tests print.
     """
     data = [
         *_render_issue(task, redact),
         *_render_repository(task, redact),
         *render_baseline(baseline, redact, says_words=says_words),
-        *render_conventions(conventions),
-        *render_elsewhere(conventions),
+        *render_conventions(task.conventions or NO_CONVENTIONS),
+        *render_elsewhere(task.conventions or NO_CONVENTIONS),
         *_render_comments("comments", task.comments, redact),
     ]
     if task.earlier is not None:

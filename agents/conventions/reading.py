@@ -5,10 +5,10 @@ from collections.abc import Collection, Sequence
 from agents.conventions.choice import NOTHING_WRITTEN, WrittenConventions
 from agents.conventions.texts import find_home, parse
 from domain.config.review import ReviewSettings
-from domain.errors import CodeAccessError
 from domain.globs import matches
 from domain.review.changes import SkippedFile
 from domain.text.redaction import Redact
+from workspace.git import TooLarge
 from workspace.objects import Objects
 
 _MOST_FILES = 100
@@ -26,6 +26,7 @@ async def read_conventions(
     :param commit: of the default branch, so that a change of them counts once it is merged.
     :param paths: files that they may be about, beside the whole repository.
     :param redact: removes credentials from a text.
+    :raises CodeAccessError: the commit cannot be read.
     """
     if not review.instructions:
         return NOTHING_WRITTEN
@@ -34,8 +35,8 @@ async def read_conventions(
         near = _sort([path for path in named if _may_cover(path, paths)], review)
         sendable = [path for path in near if not matches(path, review.never_send)]
         contents = await code.read(commit, sendable[:_MOST_FILES])
-    except CodeAccessError as error:
-        return WrittenConventions(problem=f"The repository's conventions could not be read: {error}")
+    except TooLarge:
+        return WrittenConventions(problem="The repository has too many files to look for conventions.")
     parsed = {path: parse(path, content, redact) for path, content in contents.items()}
     texts = {path: text for path, text in parsed.items() if text is not None}
     reasons = dict.fromkeys(near, _NOT_SENT)

@@ -7,18 +7,14 @@ from agents.conventions.reading import read_conventions
 from domain.config.configuration import Configuration
 from domain.review.conventions import Conventions
 from domain.text.redaction import redact_outgoing
-from pipeline.durable.steps import run_outside_journal
 from pipeline.run_context import RunContext
 
 
 async def load_conventions(context: RunContext, configuration: Configuration, paths: Collection[str]) -> Conventions:
-    """Those for some files, as the default branch had them when the run was admitted.
-
-    They are the same each time, so they need no step.
+    """Those for some files, as the default branch had them when the run was admitted; the same each time.
 
     :param paths: the files; none: only what is about the whole repository.
     """
-    mirror = await run_outside_journal(context.fetch_mirror)
-    review = configuration.review
+    mirror, review = await context.fetch_mirror(), configuration.review
     written = await read_conventions(mirror, context.run.base_sha, paths, review, redact_outgoing)
     return choose(written, paths)

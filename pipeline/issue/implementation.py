@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 
 from agents.coding.implementer import DoneTask, ImplementationTask, TriedFix
 from agents.llm.models import ModelTier, Unusable
+from domain.review.conventions import NO_CONVENTIONS, Conventions
 from domain.runs.next_step import SendBack
 from domain.runs.plan import TaskId, sort_tasks
 from domain.runs.run import Phase
 from domain.runs.task_result import Worked
 from messages import pull_request as pull_request_texts
+from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.attempts import Attempts
 from pipeline.issue.built_change import BuiltChange, FinishedTask
 from pipeline.issue.coding.work_item import WorkItem
@@ -81,8 +83,15 @@ class Implementation:
             protected=(*planned.configuration.off_limits_to_agents, *granted.refused),
             granted=granted.paths,
             baseline=planned.baseline,
-            conventions=await load_conventions(self.context, planned.configuration, paths),
+            conventions=await self._load_conventions(paths),
         )
+
+    async def _load_conventions(self, paths: Sequence[str]) -> Conventions:
+        """Those for some files; none where the planner had none, whose run began under a version before."""
+        planned = self.commits.planned
+        if planned.input.task.conventions is None:
+            return NO_CONVENTIONS
+        return await run_outside_journal(load_conventions, self.context, planned.configuration, paths)
 
 
 def _list_tried(send_backs: Sequence[SendBack], fixes: Sequence[Worked]) -> tuple[TriedFix, ...]:

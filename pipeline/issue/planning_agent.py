@@ -8,7 +8,6 @@ from domain.runs.plan import Planned
 from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing
 from pipeline.durable.steps import run_outside_journal
-from pipeline.issue.conventions import load_conventions
 from pipeline.issue.issue_input import IssueRunInput, load_snapshot
 from pipeline.model_calls.agent_journal import AgentSteps
 from pipeline.model_calls.budgeted import BudgetedCalls
@@ -25,8 +24,7 @@ async def run_planner(
     snapshot = await run_outside_journal(load_snapshot, context)
     never_send = issue.configuration.review.never_send
     agent = build_agent(snapshot, never_send, redact_outgoing)
-    conventions = await load_conventions(context, issue.configuration, ())
-    assignment = build_assignment(issue.task, redact_outgoing, baseline, conventions, says_words=not never_send)
+    assignment = build_assignment(issue.task, redact_outgoing, baseline, says_words=not never_send)
     topic = RecallTopic(f"{issue.task.title}\n{issue.task.issue.text}")
     task = GuardedTask("plan ", TaskKind.research)
     calls = BudgetedCalls(context, Phase.planning, issue.configuration, topic, task)

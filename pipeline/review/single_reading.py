@@ -3,8 +3,6 @@
 import asyncio
 from dataclasses import dataclass
 
-from agents.conventions.choice import NOTHING_WRITTEN
-from agents.conventions.reading import read_conventions
 from agents.llm.ask import ModelAnswer, ask, choose_after
 from agents.llm.models import LanguageModel, Models, Unusable
 from agents.review.effort import EFFORTS, ReadingEffort
@@ -24,6 +22,7 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
 from domain.text.redaction import redact_outgoing
 from pipeline.model_calls.single_budget import SingleBudget
+from pipeline.review.conventions import read_at
 from pipeline.review.model_answers import PreparedQuestions, assess_answers, drop_unfit_suggestions, weigh_claims
 from pipeline.review.model_part import build_model_part
 from pipeline.review.surroundings import HeadCode, find_surroundings
@@ -109,9 +108,7 @@ class SingleReading:
         head = HeadCode(checked.head_sha, fetch, self.origin, review.never_send)
         around = await find_surroundings(head, self.toolbox, change, versions, checked.findings)
         riskiest = list_riskiest(change.files, checked.findings, self.configuration.paths.sensitive)
-        written, paths = NOTHING_WRITTEN, [file.path for file in change.files]
-        if self.conventions_at is not None and self._effort.holds_conventions:
-            written = await read_conventions(code, self.conventions_at, paths, review, redact_outgoing)
+        written = await read_at(code, self.conventions_at, change, review)
         plan = await asyncio.to_thread(
             lambda: build_questions(
                 change,
