@@ -80,7 +80,7 @@ class Implementation:
             plan=planned.plan.plan,
             task=task,
             done=tuple(DoneTask(id=each.task.id, summary=each.worked.summary) for each in built.finished),
-            protected=(*planned.configuration.off_limits_to_agents, *granted.refused),
+            protected=(*granted.refused, *planned.configuration.off_limits_to_agents),
             granted=granted.paths,
             baseline=planned.baseline,
             conventions=await self._load_conventions(paths),
