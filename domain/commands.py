@@ -11,6 +11,7 @@ from domain.deployments.deployment import Wish
 from domain.gates import Choice
 from domain.github.conversation import CommentRef
 from domain.github.seen import EventSnapshot
+from domain.review.effort import Effort
 from domain.runs.run import RepositoryRef, Trigger
 from domain.slash.commands import SlashCommand
 from domain.slash.mistakes import SlashMistake
@@ -47,6 +48,7 @@ class ReviewPullRequest(Command):
     :param seen: the pull request as the event showed it; None without an event.
     :param pushed_at: when ``sender`` pushed that head; None if the event is not a push.
     :param before_sha: the head before; empty if that is not known.
+    :param effort: that a person asked for; None for the configuration's.
     """
 
     kind: Literal["review_pull_request"] = "review_pull_request"
@@ -59,6 +61,7 @@ class ReviewPullRequest(Command):
     seen: EventSnapshot | None = None
     pushed_at: datetime | None = None
     before_sha: str = ""
+    effort: Effort | None = Field(default=None, exclude_if=lambda effort: effort is None)
 
 
 class ReviewCheckedHead(Command):

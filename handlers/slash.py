@@ -102,7 +102,7 @@ def _value(name: str, text: str) -> object:
         return " ".join(strip_invisible(text).split())
     if name in _NAMES:
         return text.upper()
-    if name == "mode":
+    if name in ("mode", "effort"):
         return text.lower()
     if name == "paths":
         return tuple(next(filter(None, found.groups())) for found in _PATH.finditer(text))

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from domain.money import LimitUse, Usage, format_usd
+from domain.review.effort import EffortCost
 from domain.review.findings import Finding, Severity
 from domain.review.review import Review
 from domain.runs.run import ReasonCode, Run, RunState
@@ -327,10 +328,25 @@ def which_finding(verb: Verb) -> str:
     return f"This is not the thread of a finding. Name the finding: {inline_code('/forge ' + VERBS[verb].usage)}."
 
 
-def confirm_review(head_sha: str, full: bool = False, is_ok: bool = False) -> str:
-    """The receipt for ``review``."""
+def confirm_review(head_sha: str, full: bool = False, is_ok: bool = False, cost: EffortCost | None = None) -> str:
+    """The receipt for ``review``.
+
+    :param cost: of the effort that was asked for.
+    """
     text = f"Reviewing {inline_code(head_sha[:7])}{' from scratch' if full else ''}; the check shows the progress."
-    return text + (" This also allows checks of this head, and only of this one." if is_ok else "")
+    allowed = " This also allows checks of this head, and only of this one." if is_ok else ""
+    return text + (f" {_tell_cost(cost)}" if cost is not None else "") + allowed
+
+
+def _tell_cost(cost: EffortCost) -> str:
+    """Before it is spent: which model reads, what the last time took, and where it ends."""
+    if not cost.model:
+        return f"Effort {inline_code(cost.effort.value)} changes nothing: no model can be asked."
+    used = f"{cost.last_tokens:,} tokens and {format_usd(cost.last_cost)} with {inline_code(cost.last_model)}"
+    last = f" The last review here took {used};" if cost.last_model else ""
+    end = f" this one takes {format_usd(cost.most)} at most (`budgets.phase.review`), and its check says what it took."
+    told = f"Effort {inline_code(cost.effort.value)}: {inline_code(cost.model)} reads it."
+    return told + last + (end if last else end.replace(" this", " This", 1))
 
 
 def confirm_test(head_sha: str, is_ok: bool = False) -> str:

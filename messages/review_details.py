@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from domain.money import format_usd
 from domain.review.changes import SkippedFile
+from domain.review.conventions import HeldConventions, ShownFile
 from domain.review.findings import Finding, Layer
 from domain.review.review import LayerReport, Review, ToolRun
 from domain.text.escaping import escape, inline_code, inline_path
@@ -21,6 +22,7 @@ def render_details(review: Review) -> str:
         render_risk(review),
         _layers(review),
         _not_looked_at(review),
+        _list_conventions(review.conventions),
         _footer(review),
     ]
     told = "\n\n".join(part for part in parts if part)
@@ -108,6 +110,20 @@ def _list_skipped(title: str, entries: Sequence[SkippedFile]) -> str:
     rows = [f"- {inline_code(entry.path)}: {escape(entry.reason)}" for entry in entries[:30]]
     left = len(entries) - len(rows)
     return "\n".join([f"### {title}", "", *rows, *([f"- and {left} more"] if left > 0 else [])])
+
+
+def _list_conventions(held: HeldConventions) -> str:
+    """Which conventions of the repository the change was held against; nothing where it has none."""
+    rows = [f"- {inline_code(each.path)}{_tell_cut(each)}" for each in held.files]
+    rows += [f"- {inline_code(each.path)}: not read, {escape(each.reason)}" for each in held.left_out[:30]]
+    if not rows and not held.problem:
+        return ""
+    intro = "The repository's own, as its default branch has them. What breaks one is a warning at most."
+    return "\n".join(["### Conventions", "", " ".join(filter(None, (intro, escape(held.problem)))), "", *rows])
+
+
+def _tell_cut(file: ShownFile) -> str:
+    return f": the first {file.shown:,} of {file.shown + file.cut:,} lines, for want of room" if file.cut else ""
 
 
 def _footer(review: Review) -> str:

@@ -81,7 +81,7 @@ def list_grantable(plan: Plan, configuration: Configuration) -> tuple[str, ...]:
 
     Never git's own files, nor files that agents may not read.
     """
-    protected = _fold((*PROTECTED, *configuration.paths.protected))
+    protected = _fold((*PROTECTED, *configuration.off_limits_to_agents))
     never = _fold((*STEERS_GIT, *configuration.review.never_send))
     named = [path for path in plan.files if is_lock(path) or covers_path(protected, fold_path(path))]
     return tuple(path for path in named if not covers_path(never, fold_path(path)))[:MOST_GRANTED]

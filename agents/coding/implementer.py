@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from agents.coding.baseline import render_baseline
 from agents.coding.recovery import RecoveryTask, load_recovery_instructions, render_recovery
+from agents.conventions.choice import render_conventions, render_elsewhere
 from agents.loop.loop import Agent
 from agents.loop.tools.checks import CheckDraft, make_check_tools
 from agents.loop.tools.edits import make_edit_tools
@@ -17,6 +18,7 @@ from agents.loop.tools.tool import Tool
 from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
 from agents.review.model.questions import frame_data
+from domain.review.conventions import NO_CONVENTIONS, Conventions
 from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, Task, TaskId, Words
 from domain.runs.task_result import RequiredFix, Worked, find_mistakes
@@ -65,6 +67,7 @@ class ImplementationTask(BaseModel):
     :param tried: the fixes before this one, in order.
     :param baseline: how the repository's commands end before any change, if that is known.
     :param recovery: how to recover from giving up in disguise, if it was.
+    :param conventions: what the repository wrote down about how it wants these files to be written.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -78,6 +81,7 @@ class ImplementationTask(BaseModel):
     tried: tuple[TriedFix, ...] = ()
     baseline: Baseline | None = None
     recovery: RecoveryTask | None = None
+    conventions: Conventions = NO_CONVENTIONS
 
     @model_validator(mode="after")
     def _check_task(self) -> Self:
@@ -156,6 +160,8 @@ def build_content(task: ImplementationTask, redact: Redact, *, says_words: bool 
         *_render_other_tasks(task),
         *_render_areas(task),
         *render_baseline(task.baseline, redact, says_words=says_words),
+        *render_conventions(task.conventions),
+        *render_elsewhere(task.conventions),
         *_render_to_fix(task.to_fix, redact),
         *render_recovery(task.recovery, redact),
         *_render_tried(task.tried, redact),

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from pydantic import BaseModel, ConfigDict
 
 from agents.coding.baseline import render_baseline
+from agents.conventions.choice import render_conventions, render_elsewhere
 from agents.loop.loop import Agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
 from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
 from agents.review.model.questions import flatten_markdown, frame_data
+from domain.review.conventions import NO_CONVENTIONS, Conventions
 from domain.runs.baseline import Baseline
 from domain.runs.contracts import CONTRACTS
 from domain.runs.plan import Plan, Planned, find_mistakes
@@ -62,6 +64,8 @@ class PlanningTask(BaseModel):
     :param earlier: the plan that this one replaces.
     :param replies: comments by people after that plan.
     :param contracts: names of all contracts.
+    :param conventions: what the repository wrote down about how it wants code to be written; None in a run that began
+        under a version which did not read that.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -75,6 +79,7 @@ class PlanningTask(BaseModel):
     earlier: Plan | None = None
     replies: tuple[AuthoredText, ...] = ()
     contracts: tuple[str, ...] = tuple(CONTRACTS)
+    conventions: Conventions | None = None
 
     @property
     def request(self) -> str:
@@ -126,6 +131,8 @@ def build_content(
         *_render_issue(task, redact),
         *_render_repository(task, redact),
         *render_baseline(baseline, redact, says_words=says_words),
+        *render_conventions(task.conventions or NO_CONVENTIONS),
+        *render_elsewhere(task.conventions or NO_CONVENTIONS),
         *_render_comments("comments", task.comments, redact),
     ]
     if task.earlier is not None:

@@ -6,6 +6,7 @@ from agents.llm.models import NOT_SET_UP, Unusable
 from domain.config.configuration import Configuration
 from domain.config.review import ReadMode
 from domain.review.changes import Change, SkippedFile, TouchedFile
+from domain.review.conventions import NOTHING_HELD, HeldConventions
 from domain.review.findings import Finding, Layer
 from domain.review.review import IfUnread, IssueAnswer, LayerReport, Risk
 from safety.eligibility import is_included
@@ -75,6 +76,7 @@ class ModelPart(BaseModel):
     :param read: paths whose new code it read in full, at this head or an earlier one.
     :param gone: names of its own earlier findings that it calls gone.
     :param summary: what the change does, in lines.
+    :param conventions: of the repository, that the change was held against.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -86,6 +88,7 @@ class ModelPart(BaseModel):
     gone: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
     issue: IssueAnswer | None = None
+    conventions: HeldConventions = NOTHING_HELD
 
 
 def skip_model(checked: CheckedChange, configuration: Configuration, missing: str | Unusable | None) -> ModelPart:

@@ -147,6 +147,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
         changed=checked.paths,
         summary=model.summary,
         issue=model.issue,
+        conventions=model.conventions,
         sandbox=checked.sandbox,
         risk=risk,
         decision=verdict.decision,

@@ -138,7 +138,8 @@ class _Examination:
         from pipeline.review.single_reading import SingleReading  # slow to import: only who asks a model waits for it
 
         models, own = load_environment().models, find_origin(from_fork=False, trusted=True)
-        reading = SingleReading(models, self.code.title, own, self.loaded.configuration, self.toolbox)
+        base = self.code.merge_base_sha
+        reading = SingleReading(models, self.code.title, own, self.loaded.configuration, self.toolbox, base)
         return await reading.read(self.checked, self.change, self.code)
 
 

@@ -49,7 +49,8 @@ def markdown() -> str:
         *_list_rows(row for row in TABLE if not row.asks),
         "",
         f"Lock files of package managers and migrations ({more}) are kept from agents as well;",
-        "a plan that names one is of high risk, too.",
+        "a plan that names one is of high risk, too. So are the files that `review.instructions` names",
+        "([conventions.md](conventions.md)), because agents follow them; a plan may name these at any risk.",
     ]
     return "\n".join(parts) + "\n"
 

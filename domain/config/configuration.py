@@ -176,6 +176,11 @@ class Configuration(Section):
     )
 
     @property
+    def off_limits_to_agents(self) -> tuple[str, ...]:
+        """Globs of files that agents change only where a person lets them: what is protected, and what they follow."""
+        return (*self.paths.protected, *self.review.instructions)
+
+    @property
     def commands_of_agents(self) -> AllowedCommands:
         """What an agent may run in interactive mode."""
         own = self.commands

@@ -6,7 +6,19 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from domain.config.values import BotName, CommandLine, Globs, LinterName, Section
+from domain.review.effort import Effort
 from domain.review.review import IfUnread
+
+CONVENTIONS = (
+    "**/AGENTS.md",
+    "**/CLAUDE.md",
+    ".github/copilot-instructions.md",
+    ".github/instructions/**/*.instructions.md",
+    "**/.cursor/rules/**/*.mdc",
+    ".cursorrules",
+    "{,.github/,docs/}CONTRIBUTING.md",
+)
+"""Where repositories usually write down how they want code to be written."""
 
 
 class Forks(StrEnum):
@@ -97,6 +109,14 @@ class ReviewSettings(Section):
         "no code is sent to a model, so linters and security checks are all there is. `true` means `auto`, `false` "
         "means `never`.",
     )
+    effort: Effort = Field(
+        default=Effort.standard,
+        description="How thoroughly a model reads. `low`: the fast model, one question of 12,000 tokens, a second look "
+        "only at what would block, of the rest only what it is sure of; no conventions. `standard`: the fast "
+        "model, up to seven questions, a second look at everything. `deep`: the strong model, questions twice as large "
+        "with several times the code around the change. `/forge review EFFORT` chooses for one review. What does not "
+        "fit is named, and a person is asked; budgets hold for each.",
+    )
     unread: IfUnread = Field(
         default=IfUnread.neutral,
         description="The result where nothing blocks, but linters alone read what may change what the program does, or "
@@ -106,6 +126,13 @@ class ReviewSettings(Section):
         "fixes or merges it unasked.",
     )
     never_send: Globs = Field(default=(), description="Files whose content Forge never sends to a model provider.")
+    instructions: Globs = Field(
+        default=CONVENTIONS,
+        description="Files that say how code is written here ([conventions.md](conventions.md)), read from the default "
+        "branch. Planner and implementer follow them; a review quotes what an added line breaks, as a warning at most. "
+        "They loosen nothing, and agents change none of them unasked. The nearest to the changed files come first, "
+        "then in this order. `[]`: none is read.",
+    )
     dry_run: bool = Field(default=False, description="Show everything in the check run and post no comments.")
     bots: tuple[BotName, ...] = Field(
         default=("dependabot",),

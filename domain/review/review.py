@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict
 
 from domain.review.changes import SkippedFile
+from domain.review.conventions import NOTHING_HELD, HeldConventions
 from domain.review.findings import Finding, Layer
 from domain.review.suppression import SuppressedFinding, UnsecondedFinding
 from domain.runs.earlier_tests import EarlierTests
@@ -180,6 +181,7 @@ class Review(BaseModel):
     changed: tuple[str, ...] = ()  # every changed path, also unread ones
     summary: tuple[str, ...] = ()  # what the change does, as a model tells it: at most three lines
     issue: IssueAnswer | None = None
+    conventions: HeldConventions = NOTHING_HELD  # of the repository, that a model held it against
     sandbox: str = ""  # where the tools ran
     risk: Risk
     decision: Decision

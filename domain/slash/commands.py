@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from domain.review.effort import Effort
 from domain.runs.run import ExecutionMode
 from domain.slash.verbs import VERBS, Verb
 
@@ -57,8 +58,16 @@ class Retry(_SlashCommand):
 
 
 class AskReview(_SlashCommand):
+    """``effort`` is None for the configuration's; it is left out then, so that the version before reads it."""
+
     verb: Literal[Verb.review] = Verb.review
     full: bool = False
+    effort: Effort | None = Field(default=None, exclude_if=lambda effort: effort is None)
+
+    @property
+    def is_from_scratch(self) -> bool:
+        """Whether what was read before is read again."""
+        return self.full or self.effort is not None
 
 
 class AboutFinding(_SlashCommand):

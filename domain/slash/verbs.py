@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import get_args
 
 from domain.gates import STANDARD_GATES
+from domain.review.effort import Effort
 from domain.runs.run import ExecutionMode
 
 
@@ -163,7 +164,12 @@ VERBS: Mapping[Verb, VerbRow] = {
         "level [N]", "the automation level, from 0 to 4", RequiredRole("read", to_set="admin"), "(?P<level>[0-4])?"
     ),
     Verb.why: VerbRow("why F-ID", "what led to a finding, and what dismissals make of it", _READ, "{finding}"),
-    Verb.review: VerbRow("review [full]", "review this head; `full`: from scratch", _RUNS_CODE, "(?i:(?P<full>full)?)"),
+    Verb.review: VerbRow(
+        "review [full or EFFORT]",
+        "review this head; `full`: from scratch; the same with an effort of its own: `low`, `standard`, `deep`",
+        _RUNS_CODE,
+        f"(?i:(?:(?P<full>full)|(?P<effort>{'|'.join(Effort)}))?)",
+    ),
     Verb.test: VerbRow("test", "run the tests of this head", _RUNS_CODE),
     Verb.explain: VerbRow("explain F-ID", "a finding in more words", _TRIAGE, "{finding}"),
     Verb.ask: VerbRow(

@@ -24,6 +24,9 @@ from safety.loop_detection import Iteration, LoopStep
 ISSUE = "what was asked for"
 """The key of the issue's text as the run began with it: an edit while the run waits for its turn changes nothing."""
 
+EFFORT = "how thoroughly it is read"
+"""The key of the effort that a person asked for."""
+
 TASK = "what the planner is told"
 """The key of the planner's task."""
 

@@ -97,6 +97,7 @@ async def admit_review(
             base_ref=look.pull_request.base_ref,
             check_name=await _choose_check_name(services, command.repository, look.pull_request),
             title=look.pull_request.title,
+            kept=None if command.effort is None else (model_answers.EFFORT, {"effort": command.effort.value}),
         )
         admission = await runs.admit(database, candidate, look.fence, services.clock.now())
         if not admission.stale:

@@ -91,7 +91,7 @@ class DraftCommits:
             role="implementer",
             allowed=plan.allowed_areas,
             forbidden=(*plan.forbidden_areas, *configuration.review.never_send),
-            protected=configuration.paths.protected,
+            protected=configuration.off_limits_to_agents,
             rules=configuration.paths.rules,
             contracts=await self.locks.load_locks(),
             granted=frozenset(self.granted.paths),

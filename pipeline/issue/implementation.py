@@ -5,14 +5,17 @@ from dataclasses import dataclass, replace
 
 from agents.coding.implementer import DoneTask, ImplementationTask, TriedFix
 from agents.llm.models import ModelTier, Unusable
+from domain.review.conventions import NO_CONVENTIONS, Conventions
 from domain.runs.next_step import SendBack
 from domain.runs.plan import TaskId, sort_tasks
 from domain.runs.run import Phase
 from domain.runs.task_result import Worked
 from messages import pull_request as pull_request_texts
+from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.attempts import Attempts
 from pipeline.issue.built_change import BuiltChange, FinishedTask
 from pipeline.issue.coding.work_item import WorkItem
+from pipeline.issue.conventions import load_conventions
 from pipeline.issue.draft_commits import DraftCommits
 from pipeline.issue.run_end import RunEnd, end_without_model
 from pipeline.run_context import RunContext
@@ -35,7 +38,7 @@ class Implementation:
         built = BuiltChange(self.context.run.base_sha)
         for task in sort_tasks(self.commits.planned.plan.plan):
             message = pull_request_texts.render_commit_message(task, self.context.run.id)
-            work = self._build_task(task.id, built)
+            work = await self._build_task(task.id, built, task.files)
             item = WorkItem(f"implement {task.id}", work, message, built=built.whole)
             built, worked = await self._add_commit(built, item)
             if worked is None:
@@ -49,7 +52,9 @@ class Implementation:
         :param earlier: the send-backs before, each of which ``built`` has a fix for.
         """
         tried = _list_tried(earlier, built.fixes) if sent_back.recalls else ()
-        task = self._build_task(None, built).model_copy(update={"to_fix": sent_back.to_fix, "tried": tried})
+        paths = [each.path for each in sent_back.to_fix if each.path]
+        task = await self._build_task(None, built, paths)
+        task = task.model_copy(update={"to_fix": sent_back.to_fix, "tried": tried})
         message = pull_request_texts.render_fix_message(sent_back, self.context.run.id)
         kind = TaskKind.tests if sent_back.phase is Phase.testing else TaskKind.implementation
         item = WorkItem(f"mend {len(built.fixes) + 1}", task, message, kind, built=built.whole)
@@ -68,16 +73,25 @@ class Implementation:
             return replace(built, ended=carried), None
         return await self.commits.commit(built, base, carried.draft, item.message), carried.worked
 
-    def _build_task(self, task: TaskId | None, built: BuiltChange) -> ImplementationTask:
+    async def _build_task(self, task: TaskId | None, built: BuiltChange, paths: Sequence[str]) -> ImplementationTask:
+        """:param paths: files that it is about, as far as they are known."""
         planned, granted = self.commits.planned, self.commits.granted
         return ImplementationTask(
             plan=planned.plan.plan,
             task=task,
             done=tuple(DoneTask(id=each.task.id, summary=each.worked.summary) for each in built.finished),
-            protected=(*planned.configuration.paths.protected, *granted.refused),
+            protected=(*granted.refused, *planned.configuration.off_limits_to_agents),
             granted=granted.paths,
             baseline=planned.baseline,
+            conventions=await self._load_conventions(paths),
         )
+
+    async def _load_conventions(self, paths: Sequence[str]) -> Conventions:
+        """Those for some files; none where the planner had none, whose run began under a version before."""
+        planned = self.commits.planned
+        if planned.input.task.conventions is None:
+            return NO_CONVENTIONS
+        return await run_outside_journal(load_conventions, self.context, planned.configuration, paths)
 
 
 def _list_tried(send_backs: Sequence[SendBack], fixes: Sequence[Worked]) -> tuple[TriedFix, ...]:

@@ -15,6 +15,7 @@ from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import checkpoints, outbox, runs
 from memory.runs.checkpoints import PastPlan
+from pipeline.issue.conventions import load_conventions
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import load_start_configuration
 from workspace.snapshot import Snapshot
@@ -100,6 +101,7 @@ async def _build_task(
         comments=tuple(text for each, text in texts if since is None or each.created_at <= since),
         default_branch=(await host.default_branch(run.repository)).name,
         entries=_list_top_level(await load_snapshot(context), configuration.review.never_send),
+        conventions=await load_conventions(context, configuration, ()),
         earlier=None if earlier is None else earlier.plan.plan,
         replies=tuple(text for each, text in texts if since is not None and each.created_at > since),
     )

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from agents import reflection
 from agents.answers import answerer, fixer, reply_reader
+from agents.review.model.questions import CONVENTIONS_KEY
 from domain.config.configuration import Configuration
 from domain.gates import BUDGET_GATES, Gate, GateDecision, GateState
 from domain.money import Refusal
@@ -20,7 +21,7 @@ from safety import breakers, guards
 from safety.guards import GuardLimits, TaskKind
 from safety.loop_detection import LoopStep
 
-_SIDE_KEYS = (reflection.KEY, reply_reader.KEY, fixer.KEY, answerer.KEY)
+_SIDE_KEYS = (reflection.KEY, reply_reader.KEY, fixer.KEY, answerer.KEY, CONVENTIONS_KEY)
 """Prefixes of the keys of calls beside a run."""
 
 

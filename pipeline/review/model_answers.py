@@ -7,11 +7,14 @@ from pydantic import BaseModel
 from agents.llm.ask import ModelAnswer, Question
 from agents.llm.context import PromptContext
 from agents.review.checks.fingerprints import add_fingerprints
+from agents.review.effort import ReadingEffort
 from agents.review.layers import CheckedChange
 from agents.review.model import (
     QuestionPlan,
     build_second_look,
+    extract_broken,
     extract_findings,
+    keep_sure,
     read_earlier_verdicts,
 )
 from agents.review.syntax import drop_unfit
@@ -46,10 +49,11 @@ class AssessedAnswers(BaseModel):
     """What the answers say before the second look.
 
     :param gone: names of earlier findings that the model calls gone.
-    :param search: the question where checks stand that rules call lost.
+    :param settled: candidates that count without a second look.
     """
 
     candidates: tuple[Finding, ...]
+    settled: tuple[Finding, ...] = ()
     second: Question | None
     gone: tuple[str, ...]
 
@@ -61,11 +65,13 @@ def assess_answers(
     change: Change,
     versions: Mapping[str, FileVersions],
     lessons: Sequence[Memory],
-    never_send: Sequence[str],
+    effort: ReadingEffort,
+    on_conventions: ModelAnswer | None = None,
 ) -> AssessedAnswers:
     """Find the candidates, what the second look is asked about them.
 
-    :param never_send: glob patterns of files whose content must not be sent to a model.
+    :param on_conventions: the answer about the conventions of the repository.
+    :param effort: says which of them get a second look; of the others those count that the model is sure of.
     """
     found = [*checked.findings, *prepared.carried]
     pairs = list(zip(prepared.plan.questions, answers, strict=True))
@@ -75,10 +81,12 @@ def assess_answers(
         for finding in extract_findings(answer, question, change, versions, found, redact=redact_outgoing)
         if checked.takes_claims or not finding.rule.startswith(RULE)
     ]
+    said, conventions = [*found, *raw], prepared.plan.conventions
+    raw += extract_broken(on_conventions, conventions, change, versions, said, redact=redact_outgoing)
     lines = {path: (version.head or b"").decode(errors="replace").split("\n") for path, version in versions.items()}
-    candidates = tuple(
-        _attach_memories(place_on_diff(redact_finding(each), change), lessons) for each in add_fingerprints(raw, lines)
-    )
+    known = add_fingerprints(raw, lines)
+    placed = [_attach_memories(place_on_diff(redact_finding(each), change), lessons) for each in known]
+    candidates, others = effort.split(placed)
     second = build_second_look(
         candidates,
         change,
@@ -94,7 +102,7 @@ def assess_answers(
         for name, is_gone in read_earlier_verdicts(answer, question).items()
         if is_gone
     ]
-    return AssessedAnswers(candidates=candidates, second=second, gone=tuple(gone))
+    return AssessedAnswers(candidates=tuple(candidates), settled=keep_sure(others), second=second, gone=tuple(gone))
 
 
 async def drop_unfit_suggestions(
@@ -102,7 +110,8 @@ async def drop_unfit_suggestions(
 ) -> AssessedAnswers:
     """The answers; candidates whose suggestion would destroy something have none any more."""
     candidates = await drop_unfit(assessed.candidates, versions, toolbox, origin)
-    return assessed.model_copy(update={"candidates": candidates})
+    settled = await drop_unfit(assessed.settled, versions, toolbox, origin)
+    return assessed.model_copy(update={"candidates": candidates, "settled": settled})
 
 
 def weigh_claims(kept: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from agents.llm.ask import ModelAnswer, Question, choose_after
-from agents.llm.models import LanguageModel, ModelTier, Unusable
+from agents.llm.models import LanguageModel, Unusable
+from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, ModelPart, skip_model
-from agents.review.model import Report, Verdicts, keep_confirmed
+from agents.review.model import ConventionQuestion, ConventionReport, Report, Verdicts, keep_confirmed
 from domain.config.review import ReadMode
 from domain.gates import digest
 from domain.review.findings import Finding
@@ -42,7 +43,7 @@ class ModelLayer:
         may_read = self._configuration.review.may_ask_model
         if not checked.wants_a_model(self._configuration) and not (earlier and may_read):
             return skip_model(checked, self._configuration, None)
-        model = self._context.services.models.choose(ModelTier.fast)
+        model = EFFORTS[self._configuration.review.effort].choose_model(self._context.services.models)
         missing = model if isinstance(model, Unusable) else None
         if missing is None and await self._journal.step("is it a stranger's", self._waits_for_ok):
             missing = _NEEDS_OK
@@ -64,7 +65,9 @@ class ModelLayer:
         for question in prepared.plan.questions:
             going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
             answers.append(await self._ask(calls, question, Report, going_on, can_spare=can_spare))
-        assessed = await self._journal.step("weigh answers", self._questions.assess, checked, prepared, answers)
+        on_conventions = await self._ask_about_conventions(calls, prepared.plan.conventions, model, answers)
+        assess = self._questions.assess
+        assessed = await self._journal.step("weigh answers", assess, checked, prepared, answers, on_conventions)
         kept, unchecked = assessed.candidates, list[Finding]()
         if assessed.second is not None:
             going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
@@ -72,8 +75,23 @@ class ModelLayer:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept = weigh_claims(kept)
-        return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked)
+        kept = weigh_claims((*assessed.settled, *kept))
+        effort = self._configuration.review.effort
+        return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked, on_conventions, effort)
+
+    async def _ask_about_conventions(
+        self,
+        calls: BudgetedCalls,
+        question: ConventionQuestion | None,
+        model: LanguageModel,
+        answers: Sequence[ModelAnswer],
+    ) -> ModelAnswer | None:
+        """Whether the change keeps the conventions of the repository. It stops no review, so nobody is asked for it."""
+        if question is None:
+            return None
+        going_on = choose_after(model, answers)
+        name = _compute_digest(question, ConventionReport, going_on)
+        return await calls.ask_outside_run(name, question, ConventionReport, going_on)
 
     def _can_spare(self, answers: Sequence[ModelAnswer]) -> bool:
         """Whether the review goes on without further answers if the money runs out: it has the most important ones.

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from agents.llm.ask import ModelAnswer
 from agents.llm.models import LanguageModel
 from agents.review.layers import ModelPart
-from agents.review.model import ReviewQuestion, judge_issue, summarise_change
+from agents.review.model import QuestionPlan, ReviewQuestion, judge_issue, summarise_change
+from agents.review.model.rules import CONVENTION
 from domain.review.changes import SkippedFile
+from domain.review.conventions import HeldConventions
+from domain.review.effort import Effort
 from domain.review.findings import Finding, Layer
 from domain.review.review import LayerReport, ToolRun
 from domain.text.redaction import redact_outgoing
@@ -29,22 +32,28 @@ def build_model_part(
     gone: Sequence[str],
     model: LanguageModel,
     unchecked: Sequence[Finding] = (),
+    on_conventions: ModelAnswer | None = None,
+    effort: Effort = Effort.standard,
 ) -> ModelPart:
     """The contribution of layer 3 (pure).
 
     :param kept: findings that the second look confirmed.
     :param gone: names of earlier findings that the model calls gone.
-    :param unchecked: remarks that no second look could check; their files count as unread, so that it is made up for.
+    :param unchecked: remarks that no second look could check; the files of claimed defects count as unread, so that it
+        is made up for.
+    :param on_conventions: the answer about the conventions of the repository; that there is none is no failure.
     """
-    remarks = Counter(each.path for each in unchecked)
+    remarks = Counter(each.path for each in unchecked if each.rule != CONVENTION)
     doubtful = [
         SkippedFile(path=path, reason=_UNCHECKED.format(count), matters=True) for path, count in sorted(remarks.items())
     ]
     not_read = [*prepared.plan.not_read, *_list_unread(prepared, answers), *doubtful]
     read = _list_read_paths(prepared, answers)
-    notices = dict.fromkeys(filter(None, (model.notice, *(answer.notice for answer in answers))))
+    told = "" if effort is Effort.standard else f"Read with effort {effort.value}."
+    notices = dict.fromkeys(filter(None, (told, model.notice, *(answer.notice for answer in answers))))
+    asked = [*answers, *([] if on_conventions is None else [on_conventions.model_copy(update={"problem": None})])]
     report = LayerReport(
-        layer=Layer.model, tools=_describe_models(prepared, answers, model), note=" ".join(notices) or None
+        layer=Layer.model, tools=_describe_models(prepared, asked, model), note=" ".join(notices) or None
     )
     if not answers:
         report = LayerReport(layer=Layer.model, note="There is nothing new for a model to read.")
@@ -55,9 +64,17 @@ def build_model_part(
         not_read=tuple(each.model_copy(update={"by_model": True}) for each in not_read),
         read=tuple(path for path in read if path not in remarks),
         gone=tuple(gone),
+        conventions=_describe_conventions(prepared.plan, on_conventions),
         issue=judge_issue(answers, prepared.plan.issue, redact_outgoing),
         summary=prepared.summary or summarise_change(answers[: len(prepared.plan.questions)], redact_outgoing),
     )
+
+
+def _describe_conventions(plan: QuestionPlan, answer: ModelAnswer | None) -> HeldConventions:
+    """What the change was held against."""
+    if answer is None or answer.problem is None:
+        return plan.held
+    return plan.held.model_copy(update={"problem": f"The change was not held against them: {answer.problem}"})
 
 
 def _describe_models(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from agents.llm.ask import ModelAnswer
+from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, apply_path_filters
 from agents.review.model import (
     EarlierFinding,
@@ -13,6 +14,7 @@ from agents.review.model import (
     build_questions,
     find_current_line,
     narrow_change,
+    show_cells,
 )
 from domain.errors import CodeAccessError
 from domain.review.changes import Change, FileChange, FileVersions
@@ -24,6 +26,7 @@ from memory.learned import recall
 from memory.runs import checkpoints
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
+from pipeline.review.conventions import load_conventions
 from pipeline.review.intent import load_intent
 from pipeline.review.model_answers import AssessedAnswers, PreparedQuestions, assess_answers, drop_unfit_suggestions
 from pipeline.review.surroundings import load_surroundings
@@ -76,6 +79,7 @@ class ModelQuestions:
         if since is None:  # else only a part is read, which cannot tell whether all of it does what an issue asks
             intent = await load_intent(self._services.host, self._run.repository, self._settings.pull_request)
         riskiest = list_riskiest(asked_about.files, checked.findings, self._configuration.paths.sensitive)
+        written = await load_conventions(self._services, self._run, self._settings, asked_about)
         plan = await asyncio.to_thread(
             lambda: build_questions(
                 asked_about,
@@ -85,9 +89,11 @@ class ModelQuestions:
                 earlier=shown,
                 never_send=self._configuration.review.never_send,
                 redact=redact_outgoing,
+                size=EFFORTS[self._configuration.review.effort].limits,
                 outlines=around.outlines,
                 related=around.related,
                 riskiest=riskiest,
+                written=written,
             )
         )
         asked = {path for question in plan.questions for path in question.lines}
@@ -101,14 +107,21 @@ class ModelQuestions:
         )
 
     async def assess(
-        self, checked: CheckedChange, prepared: PreparedQuestions, answers: Sequence[ModelAnswer]
+        self,
+        checked: CheckedChange,
+        prepared: PreparedQuestions,
+        answers: Sequence[ModelAnswer],
+        on_conventions: ModelAnswer | None = None,
     ) -> AssessedAnswers:
-        """The findings in the answers, and the question of the second look at them."""
+        """The findings in the answers, and the question of the second look at them.
+
+        :param on_conventions: the answer about the conventions of the repository.
+        """
         change, versions = await self._load_code(checked)
         lessons = await recall.list_recalled(self._services.database, self._run.id, Phase.review.value)
-        never_send = self._configuration.review.never_send
+        effort = EFFORTS[self._configuration.review.effort]
         assessed = await asyncio.to_thread(
-            assess_answers, checked, prepared, answers, change, versions, lessons, never_send
+            assess_answers, checked, prepared, answers, change, versions, lessons, effort, on_conventions
         )
         from_fork = self._settings.pull_request.is_from_fork(self._run.repository.id)
         return await drop_unfit_suggestions(assessed, versions, self._services.toolbox, find_origin(from_fork))
@@ -116,7 +129,7 @@ class ModelQuestions:
     async def _load_code(self, checked: CheckedChange) -> tuple[Change, dict[str, FileVersions]]:
         mirror = await fetch_mirror(self._services, self._run)
         change = apply_path_filters(await mirror.change(checked.merge_base, self._run.head_sha), self._configuration)
-        return change, await mirror.versions(change.files)
+        return show_cells(change, await mirror.versions(change.files))
 
     async def _load_earlier_code(
         self, changed: Sequence[Finding], previous: Review | None, since: Change | None

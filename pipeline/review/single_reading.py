@@ -4,14 +4,17 @@ import asyncio
 from dataclasses import dataclass
 
 from agents.llm.ask import ModelAnswer, ask, choose_after
-from agents.llm.models import LanguageModel, Models, ModelTier, Unusable
+from agents.llm.models import LanguageModel, Models, Unusable
+from agents.review.effort import EFFORTS, ReadingEffort
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.model import (
+    ConventionReport,
     Intent,
     Report,
     Verdicts,
     build_questions,
     keep_confirmed,
+    show_cells,
 )
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
@@ -19,6 +22,7 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
 from domain.text.redaction import redact_outgoing
 from pipeline.model_calls.single_budget import SingleBudget
+from pipeline.review.conventions import read_at
 from pipeline.review.model_answers import PreparedQuestions, assess_answers, drop_unfit_suggestions, weigh_claims
 from pipeline.review.model_part import build_model_part
 from pipeline.review.surroundings import HeadCode, find_surroundings
@@ -38,6 +42,7 @@ class SingleReading:
 
     :param models: None if none is to be asked.
     :param title: what its author calls it.
+    :param conventions_at: the commit whose conventions it is held against; None for none.
     :param lacks_ok: a stranger's head that nobody looked at, or asked to be reviewed.
     """
 
@@ -46,6 +51,7 @@ class SingleReading:
     origin: CodeOrigin
     configuration: Configuration
     toolbox: Toolbox
+    conventions_at: str | None
     lacks_ok: bool = False
 
     async def read(self, checked: CheckedChange, change: Change, code: Objects) -> ModelPart:
@@ -56,14 +62,18 @@ class SingleReading:
         model = self._choose()
         if isinstance(model, str) or not checked.wants_a_model(self.configuration):
             return skip_model(checked, self.configuration, model if isinstance(model, str) else None)
-        versions = await code.versions(change.files)
+        change, versions = show_cells(change, await code.versions(change.files))
         prepared = await self._prepare(checked, change, versions, code)
         budget = SingleBudget(self.configuration)
         answers: list[ModelAnswer] = []
         for question in prepared.plan.questions:
             answers.append(await ask(question, Report, choose_after(model, answers), budget))
-        never_send = self.configuration.review.never_send
-        assessed = await asyncio.to_thread(assess_answers, checked, prepared, answers, change, versions, (), never_send)
+        on_conventions, asked = None, prepared.plan.conventions
+        if asked is not None:
+            on_conventions = await ask(asked, ConventionReport, choose_after(model, answers), budget)
+        assessed = await asyncio.to_thread(
+            assess_answers, checked, prepared, answers, change, versions, (), self._effort, on_conventions
+        )
         assessed = await drop_unfit_suggestions(assessed, versions, self.toolbox, self.origin)
         kept, unchecked = assessed.candidates, list[Finding]()
         if assessed.second is not None:
@@ -71,14 +81,19 @@ class SingleReading:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept = weigh_claims(kept)
-        return build_model_part(prepared, answers, kept, (), model, unchecked)
+        kept = weigh_claims((*assessed.settled, *kept))
+        effort = self.configuration.review.effort
+        return build_model_part(prepared, answers, kept, (), model, unchecked, on_conventions, effort)
+
+    @property
+    def _effort(self) -> ReadingEffort:
+        return EFFORTS[self.configuration.review.effort]
 
     def _choose(self) -> LanguageModel | str:
         """The model, or why none is asked."""
         if self.models is None:
             return _UNASKED
-        model = self.models.choose(ModelTier.fast)
+        model = self._effort.choose_model(self.models)
         if isinstance(model, Unusable):  # whoever reads this can set one up
             return f"{model.reason} {model.advice}"
         return _NEEDS_OK if self.lacks_ok else model
@@ -93,6 +108,7 @@ class SingleReading:
         head = HeadCode(checked.head_sha, fetch, self.origin, review.never_send)
         around = await find_surroundings(head, self.toolbox, change, versions, checked.findings)
         riskiest = list_riskiest(change.files, checked.findings, self.configuration.paths.sensitive)
+        written = await read_at(code, self.conventions_at, change, review)
         plan = await asyncio.to_thread(
             lambda: build_questions(
                 change,
@@ -102,9 +118,11 @@ class SingleReading:
                 earlier=[],
                 never_send=review.never_send,
                 redact=redact_outgoing,
+                size=self._effort.limits,
                 outlines=around.outlines,
                 related=around.related,
                 riskiest=riskiest,
+                written=written,
             )
         )
         return PreparedQuestions(plan=plan)

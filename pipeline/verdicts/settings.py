@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from domain.config.configuration import Configuration
 from domain.config.presets import apply_ceilings, tighten
 from domain.github.pull_requests import PullRequest
+from domain.review.effort import Effort
 from domain.runs.run import ExecutionMode, Run, Trigger
 from memory.budgets import model_answers
 from memory.db.engine import Database
@@ -75,12 +76,21 @@ async def load_settings(services: Services, run: Run) -> RunSettings:
     pull_request = await services.host.pull_request(run.repository, run.number)
     is_own = await is_own_pull_request(services, run, pull_request)
     return RunSettings(
-        configuration=loaded.configuration,
+        configuration=await _apply_effort(services.database, run, loaded.configuration),
         problem=" ".join(each for each in (loaded.problem, unread) if each) or None,
         pull_request=pull_request,
         is_own=is_own,
         not_reviewed=await _find_exclusion(services, run, pull_request, loaded.configuration, is_own=is_own),
     )
+
+
+async def _apply_effort(database: Database, run: Run, configuration: Configuration) -> Configuration:
+    """The configuration with the effort that a person asked for in this run."""
+    asked = await model_answers.find(database, run, model_answers.EFFORT)
+    if asked is None:
+        return configuration
+    review = configuration.review.model_copy(update={"effort": Effort(asked["effort"])})
+    return configuration.model_copy(update={"review": review})
 
 
 async def _find_exclusion(

@@ -54,7 +54,7 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge diff [F-ID or GATE]` | read | what Forge changed here: its commits and their diff; of findings: their files before and after |
 | `/forge level [N]` | read; to set it: admin | the automation level, from 0 to 4 |
 | `/forge why F-ID` | read | what led to a finding, and what dismissals make of it |
-| `/forge review [full]` | triage; on a fork: write | review this head; `full`: from scratch |
+| `/forge review [full or EFFORT]` | triage; on a fork: write | review this head; `full`: from scratch; the same with an effort of its own: `low`, `standard`, `deep` |
 | `/forge test` | triage; on a fork: write | run the tests of this head |
 | `/forge explain F-ID` | triage | a finding in more words |
 | `/forge ask QUESTION` | write | answer a question from the code: of this head, in an issue of the default branch |
@@ -527,7 +527,7 @@ async def test_unknown_verbs_and_environments(story: Story) -> None:
             """\
 **`/forge reveiw`**
 
-`/forge reveiw` is not a command. Did you mean `/forge review [full]`?
+`/forge reveiw` is not a command. Did you mean `/forge review [full or EFFORT]`?
 
 **`/forge deploy staging`**
 

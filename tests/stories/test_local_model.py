@@ -42,6 +42,24 @@ async def test_a_local_change_is_asked_about_as_on_github(desk: Desk, capsys: py
     assert "Add totals" in json.dumps(of_here)
 
 
+async def test_conventions_are_those_of_before_the_change(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    await desk.ann.push(desk.shelf, "main", {"AGENTS.md": "Money is never a float.\n"})
+    mine = {_PAY: PAY, "AGENTS.md": "Floats are fine.\n"}
+    await desk.ann.push(desk.shelf, "topic", mine, "Add totals", base="main")
+    pull = await desk.ann.open_pull_request(desk.shelf, "topic", title="Add totals")
+    nothing = report_value({"findings": []})
+    provider = Provider([nothing] * 4)
+    async with serve_provider(provider) as address:
+        os.environ.update({"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": address})
+        await desk.review(pull, token=desk.github.personal_token(desk.bob), ask_model=True)
+        await _review(await _clone(desk, "topic"), LocalOptions("origin/main", ask_model=True))
+    assert len(provider.asked) == 4
+    for question in (json.dumps(provider.asked[1]), json.dumps(provider.asked[3])):
+        assert "1 Money is never a float." in question
+        assert "1 Floats are fine." not in question
+    assert "Approved" in capsys.readouterr().out
+
+
 async def test_a_change_that_is_not_committed_is_read_after_it_is_corrected(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Protocol, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
 
 from agents.llm.ask import ModelAnswer
+from agents.review.model.notebooks import is_notebook
 from agents.review.model.questions import EarlierFinding, ReviewQuestion, strip_hidden
 from agents.review.model.rendering import LONGEST_LINE, make_legible
 from agents.review.model.rules import RULES, RuleName, cap_by_rule
@@ -27,6 +28,29 @@ _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
 _NUMBERED = re.compile(r"^\d+[+> ]")
 
 
+class Claim(Protocol):
+    """What a model claims of a line of the change, whatever it holds that against."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def end_line(self) -> int: ...
+    @property
+    def quote(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def confidence(self) -> float: ...
+    @property
+    def replacement(self) -> str | None: ...
+
+
+Confidence = Annotated[float, Field(ge=0, le=1), WithJsonSchema({"type": "number"})]
+Replacement = Annotated[str | None, WithJsonSchema({"type": "string"})]
+
+
 class ReportedFinding(BaseModel):
     """One finding as the model states it.
 
@@ -41,8 +65,8 @@ class ReportedFinding(BaseModel):
     quote: str
     message: str
     severity: Severity
-    confidence: Annotated[float, Field(ge=0, le=1), WithJsonSchema({"type": "number"})]
-    replacement: Annotated[str | None, WithJsonSchema({"type": "string"})] = None
+    confidence: Confidence
+    replacement: Replacement = None
 
 
 class EarlierVerdict(BaseModel):
@@ -52,24 +76,24 @@ class EarlierVerdict(BaseModel):
     gone: bool
 
 
-_CLAIM = TypeAdapter(ReportedFinding)
+def keep_valid(kind: type[BaseModel]) -> BeforeValidator:
+    """Keeps the valid claims of a list; a list without any counts as a mistake of the model."""
+    claim = TypeAdapter(kind)
 
+    def is_claim(item: Any) -> bool:
+        try:
+            claim.validate_python(item)
+        except ValidationError:
+            return False
+        return True
 
-def _keep_valid(value: Any) -> Any:
-    """The valid claims; a list without any counts as a mistake of the model."""
-    if not isinstance(value, list):
-        return value
-    items = cast(list[Any], value)
-    kept = [item for item in items if _is_claim(item)]
-    return kept or items
+    def keep(value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        items = cast(list[Any], value)
+        return [item for item in items if is_claim(item)] or items
 
-
-def _is_claim(item: Any) -> bool:
-    try:
-        _CLAIM.validate_python(item)
-    except ValidationError:
-        return False
-    return True
+    return BeforeValidator(keep)
 
 
 class Report(BaseModel):
@@ -81,7 +105,7 @@ class Report(BaseModel):
 
     summary: str = ""
     issue: str = ""
-    findings: Annotated[list[ReportedFinding], BeforeValidator(_keep_valid)]
+    findings: Annotated[list[ReportedFinding], keep_valid(ReportedFinding)]
     earlier: list[EarlierVerdict] = []
 
 
@@ -101,11 +125,16 @@ def extract_findings(
     if answer.value is None:
         return ()
     claims = Report.model_validate(answer.value).findings
-    placed = [_finding(claim, question, change, versions, redact) for claim in claims]
+    lines = question.lines
+    lines = question.lines
+    placed = [
+        place_claim(each, each.rule, cap_by_rule(each.rule, each.severity), lines, change, versions, redact)
+        for each in claims
+    ]
     known = [*found, *map(_earlier_to_finding, question.earlier)]
     kept: list[RawFinding] = []
     for finding in sorted((finding for finding in placed if finding is not None), key=lambda each: each.sort_key):
-        if not any(_repeats(finding, other) for other in (*known, *kept)):
+        if not any(repeats(finding, other) for other in (*known, *kept)):
             kept.append(finding)
     return tuple(kept[:MAX_FINDINGS])
 
@@ -113,7 +142,7 @@ def extract_findings(
 def summarise_change(answers: Sequence[ModelAnswer], redact: Redact) -> tuple[str, ...]:
     """What the change does, in at most three lines: one for each part that the model read, none twice."""
     reports = [Report.model_validate(answer.value) for answer in answers if answer.value is not None]
-    lines = (_shorten(redact(_clean_message(report.summary))) for report in reports)
+    lines = (_shorten(redact(clean_message(report.summary))) for report in reports)
     return tuple(dict.fromkeys(line for line in lines if line))[:_MOST_SUMMARIES]
 
 
@@ -124,7 +153,7 @@ def judge_issue(answers: Sequence[ModelAnswer], number: int | None, redact: Reda
     """
     if number is None or not answers or answers[0].value is None:
         return None
-    told = _shorten(redact(_clean_message(Report.model_validate(answers[0].value).issue)))
+    told = _shorten(redact(clean_message(Report.model_validate(answers[0].value).issue)))
     return IssueAnswer(number=number, told=told) if told else None
 
 
@@ -138,27 +167,32 @@ def read_earlier_verdicts(answer: ModelAnswer, question: ReviewQuestion) -> dict
     return {item.id: said.get(item.id, False) for item in question.earlier}
 
 
-def _finding(
-    claim: ReportedFinding,
-    question: ReviewQuestion,
+def place_claim(
+    claim: Claim,
+    rule: str,
+    severity: Severity,
+    lines: Mapping[str, Sequence[int]],
     change: Change,
     versions: Mapping[str, FileVersions],
     redact: Redact,
 ) -> RawFinding | None:
-    """The claim as a finding; None if it is not valid."""
+    """The claim as a finding; None if it is not valid.
+
+    :param lines: path → head lines that a finding may name.
+    """
     file, version = change.file(claim.path), versions.get(claim.path)
-    message = redact(_clean_message(claim.message))
+    message = redact(clean_message(claim.message))
     if file is None or version is None or version.head is None or claim.confidence < LEAST_SURE or not message:
         return None
     head = version.head.decode(errors="replace").split("\n")
-    line = find_anchor(claim, head, question.lines.get(claim.path, ()))
+    line = find_anchor(claim, head, lines.get(claim.path, ()))
     if line is None:
         return None
     end = _end(file, line, line + max(0, claim.end_line - claim.line))
     return RawFinding(
-        rule=claim.rule,
-        category=RULES[claim.rule].category,
-        severity=cap_by_rule(claim.rule, claim.severity),
+        rule=rule,
+        category=RULES[rule].category,
+        severity=severity,
         confidence=claim.confidence,
         path=claim.path,
         line=line,
@@ -169,7 +203,7 @@ def _finding(
     )
 
 
-def find_anchor(claim: ReportedFinding, head: Sequence[str], lines: Sequence[int]) -> int | None:
+def find_anchor(claim: Claim, head: Sequence[str], lines: Sequence[int]) -> int | None:
     """The head line of a claim: the line it names if that holds the quote, else the only line nearby that does.
 
     :param lines: the lines that the model was shown as part of the diff.
@@ -200,11 +234,13 @@ def _end(file: FileChange, line: int, end: int) -> int:
     return end
 
 
-def _fix(claim: ReportedFinding, file: FileChange, head: Sequence[str], line: int, redact: Redact) -> Fix | None:
+def _fix(claim: Claim, file: FileChange, head: Sequence[str], line: int, redact: Redact) -> Fix | None:
     """The replacement, if it fits exactly what it replaces and adds nothing suspicious."""
     end = line + max(0, claim.end_line - claim.line)
     new = (claim.replacement or "").replace("\r\n", "\n").rstrip("\n")
     old = "\n".join(head[line - 1 : end])
+    if is_notebook(claim.path):  # the model saw the cells, and GitHub would replace JSON
+        return None
     if not new.strip() or new.count("\n") >= _LONGEST_FIX or not file.can_be_commented(line, end):
         return None
     foreign = set(_ADDRESS.findall(new)) - set(_ADDRESS.findall(old))
@@ -214,13 +250,13 @@ def _fix(claim: ReportedFinding, file: FileChange, head: Sequence[str], line: in
     return fix if is_fit(fix, head) else None
 
 
-def _clean_message(message: str) -> str:
+def clean_message(message: str) -> str:
     """The message as short plain prose, without markup or addresses that a reader might follow."""
     text = _ADDRESS.sub("(address left out)", strip_hidden(message[:4000]))
     return text if len(text) <= 500 else text[:499].rsplit(" ", 1)[0] + "…"
 
 
-def _repeats(finding: RawFinding, other: RawFinding) -> bool:
+def repeats(finding: RawFinding, other: RawFinding) -> bool:
     """Whether two findings are about the same lines and the same topic."""
     if finding.path != other.path or finding.line is None or other.line is None:
         return False

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import BaseModel, ConfigDict
 
+from agents.conventions.choice import NOTHING_WRITTEN, WrittenConventions, choose, render_conventions
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
 from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
@@ -14,13 +15,18 @@ from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import RenderedFile, clean_name, excerpt, render_safely
 from domain.globs import matches
 from domain.review.changes import Change, FileVersions, SkippedFile
+from domain.review.conventions import NOTHING_HELD, ConventionFile, HeldConventions, ShownFile
 from domain.review.findings import RawFinding
 from domain.review.outline import Outline
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
 
+CONVENTIONS_KEY = "conventions of the repository"
+"""The key of the question about them, which no guard of the phase counts."""
+
 _MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that the model does not repeat them
 _LONGEST_ISSUE = 1_500  # characters of an issue
+_TOO_MUCH = "The change is too large for one question: {} more files were not held against them."
 _AROUND = 5  # lines around an earlier finding
 _COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,1000}>")
@@ -76,6 +82,19 @@ class ReviewQuestion(Question):
     earlier: tuple[EarlierFinding, ...] = ()
 
 
+class ConventionQuestion(Question):
+    """Asks whether a change keeps the conventions of the repository.
+
+    It is a question of its own. The one about defects holds no convention, so none can talk the model out of a defect.
+
+    :param lines: path → head lines that a finding may name.
+    :param conventions: what it shows; a finding quotes a sentence of it.
+    """
+
+    lines: dict[str, tuple[int, ...]]
+    conventions: tuple[ConventionFile, ...]
+
+
 class QuestionPlan(BaseModel):
     """All questions about a change, and the files that none covers. Can be stored as JSON.
 
@@ -84,6 +103,8 @@ class QuestionPlan(BaseModel):
     :param issue: the number of the issue that a question asks about; None if none does.
     :param moved: path → other files that show removed lines of it, because these moved there.
     :param related: code of other files that the questions show.
+    :param conventions: the question about them; None if there are none for this change.
+    :param held: what that question shows.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -94,6 +115,8 @@ class QuestionPlan(BaseModel):
     outlines: dict[str, Outline] = {}
     moved: dict[str, tuple[str, ...]] = {}
     related: tuple[RelatedCode, ...] = ()
+    conventions: ConventionQuestion | None = None
+    held: HeldConventions = NOTHING_HELD
 
 
 def build_questions(
@@ -109,6 +132,7 @@ def build_questions(
     outlines: Mapping[str, Outline] | None = None,
     related: Sequence[RelatedCode] = (),
     riskiest: Collection[str] = (),
+    written: WrittenConventions = NOTHING_WRITTEN,
 ) -> QuestionPlan:
     """The questions about a change: one if it is small.
 
@@ -122,6 +146,7 @@ def build_questions(
     :param outlines: path → what surrounds the changed lines of this file.
     :param related: code of other files that the change touches by name, the most telling first.
     :param riskiest: paths to ask about before all others.
+    :param written: the conventions of the repository. What is shown first is held against them.
     """
     withheld = find_withheld_lines(found)
     reading = select_files(
@@ -143,6 +168,7 @@ def build_questions(
         shown.build_question(f"model review {number} of {len(groups)}", group, earlier, intent)
         for number, (group, earlier) in enumerate(zip(groups, again, strict=True), 1)
     )
+    conventions, held = _build_convention_question(reading.groups, written)
     moved = {path: tuple(sorted(others)) for path, others in sorted(reading.moved.items())}
     return QuestionPlan(
         questions=asked,
@@ -151,7 +177,39 @@ def build_questions(
         outlines=dict(outlines or {}),
         moved=moved,
         related=tuple(replace(each, lines=tuple(map(redact, each.lines))) for each in related),
+        conventions=conventions,
+        held=held,
     )
+
+
+def _build_convention_question(
+    groups: Sequence[Sequence[RenderedFile]], written: WrittenConventions
+) -> tuple[ConventionQuestion | None, HeldConventions]:
+    """The question about the files that are shown first, which are the riskiest, and what it shows."""
+    group = groups[0] if groups else ()
+    chosen = choose(written, [shown.path for shown in group])
+    shown = tuple(ShownFile(path=each.path, shown=len(each.lines), cut=each.cut) for each in chosen.files)
+    held = HeldConventions(files=shown, left_out=chosen.left_out, problem=written.problem)
+    if not group or not chosen.files:
+        return None, held
+    others = {shown.path for more in groups[1:] for shown in more}
+    question = ConventionQuestion(
+        key=CONVENTIONS_KEY,
+        instructions=load_prompt("conventions"),
+        content=frame_data("\n".join([*render_conventions(chosen), *(shown.text for shown in group)])),
+        max_output_tokens=2_000,
+        lines=_list_lines(group),
+        conventions=chosen.files,
+    )
+    return question, held.model_copy(update={"problem": _TOO_MUCH.format(len(others)) if others else ""})
+
+
+def _list_lines(group: Sequence[RenderedFile]) -> dict[str, tuple[int, ...]]:
+    """Path → head lines that a finding may name."""
+    lines: dict[str, tuple[int, ...]] = {}
+    for shown in group:
+        lines[shown.path] = (*lines.get(shown.path, ()), *shown.lines)
+    return lines
 
 
 def frame_data(content: str) -> str:
@@ -200,14 +258,11 @@ class _Shown:
             *_list_reported([finding for finding in self.found if finding.path in paths], redact),
             *map(self._render_earlier, earlier),
         ]
-        lines: dict[str, tuple[int, ...]] = {}
-        for shown in group:
-            lines[shown.path] = (*lines.get(shown.path, ()), *shown.lines)
         return ReviewQuestion(
             key=key,
             instructions=load_prompt("review"),
             content=frame_data("\n".join(parts)),
-            lines=lines,
+            lines=_list_lines(group),
             cut=tuple(sorted({shown.path for shown in group if not shown.is_whole})),
             earlier=tuple(earlier),
         )

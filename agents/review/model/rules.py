@@ -25,6 +25,9 @@ RuleName = Literal[
 ]
 
 
+CONVENTION = "model/convention"
+"""The rule of a finding that a convention of the repository led to; what looks for defects never reports it."""
+
 UNSURE = 0.75
 """The confidence of a candidate that is neither proven nor refuted; below what requests changes."""
 
@@ -37,6 +40,7 @@ class ModelRule:
     :param is_grave: whether one that the second look proves is an error, whatever the first look called it: small
         models call a race a warning.
     :param is_proven_outside: whether only a line that the change leaves alone proves one, such as a caller's.
+    :param needs_proof: whether one that the second look cannot prove is dropped.
     :param unproven: the confidence of one that the second look can neither prove nor refute.
     """
 
@@ -44,6 +48,7 @@ class ModelRule:
     highest: Severity
     is_grave: bool = False
     is_proven_outside: bool = False
+    needs_proof: bool = False
     unproven: float = UNSURE
 
 
@@ -64,8 +69,10 @@ RULES: dict[str, ModelRule] = {
     "model/missing-test": ModelRule(Category.tests, Severity.info),
     # People are asked about what is certain, so what is not proven has to stay below that.
     AvoidanceKind.failure_hidden.rule: ModelRule(Category.avoidance, Severity.warning, unproven=CERTAIN - 0.1),
+    # No convention blocks: what breaks one is a remark, whatever the convention says of that.
+    CONVENTION: ModelRule(Category.style, Severity.warning, needs_proof=True),
 }
-assert set(RULES) == set(get_args(RuleName))
+assert set(RULES) == {*get_args(RuleName), CONVENTION}
 
 SURE = 0.8  # an error requests changes, so it needs more confidence than a remark
 

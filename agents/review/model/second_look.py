@@ -1,6 +1,6 @@
 """The second look: a sceptical question about the candidates alone, so that people see only confirmed findings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, model_validator
@@ -12,7 +12,7 @@ from agents.review.model.evidence import CANDIDATES, ShownCode
 from agents.review.model.questions import find_withheld_lines, frame_data
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import LONGEST_FUNCTION, clean_name, excerpt, find_enclosing, render_safely
-from agents.review.model.rules import RULES, SURE, UNSURE, cap_by_confidence, raise_if_grave
+from agents.review.model.rules import CONVENTION, RULES, SURE, UNSURE, cap_by_confidence, raise_if_grave
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from domain.review.outline import NO_OUTLINE, Outline
@@ -89,7 +89,7 @@ def build_second_look(
     content = "\n".join([*shown, *elsewhere, CANDIDATES, *asked])
     return Question(
         key="model second look",
-        instructions=load_prompt("second_look"),
+        instructions="\n\n".join(_list_instructions(candidates)),
         content=frame_data(content),
         max_output_tokens=500 + 200 * len(candidates),
     )
@@ -103,13 +103,24 @@ def keep_confirmed(candidates: Sequence[F], answer: ModelAnswer, question: Quest
     :param question: what was asked: the line that proves or refutes a candidate stands in its code.
     """
     if answer.value is None or question is None:
-        return tuple(_leave_unproven(each) for each in candidates if each.confidence >= SURE_ENOUGH)
-    asks_for_proof = question.instructions == load_prompt("second_look")  # an earlier version asked for none
+        return keep_sure(candidates)
+    asks_for_proof = question.instructions.startswith(load_prompt("second_look"))  # an earlier version asked for none
     shown = ShownCode.of(question.content)
     said = {verdict.number: verdict for verdict in Verdicts.model_validate(answer.value).verdicts}
     pairs = [(finding, said.get(number)) for number, finding in enumerate(candidates, 1)]
     kept = [_weigh(*pair, shown, asks_for_proof=asks_for_proof) for pair in pairs]
     return tuple(finding for finding in kept if finding is not None)
+
+
+def keep_sure(candidates: Sequence[F]) -> tuple[F, ...]:
+    """Those of the candidates that count although nothing looked at them a second time."""
+    return tuple(_leave_unproven(each) for each in candidates if each.confidence >= SURE_ENOUGH)
+
+
+def _list_instructions(candidates: Sequence[RawFinding]) -> Iterator[str]:
+    yield load_prompt("second_look")
+    if any(finding.rule == CONVENTION for finding in candidates):
+        yield load_prompt("second_look_conventions")
 
 
 def _weigh(finding: F, verdict: CandidateVerdict | None, shown: ShownCode, *, asks_for_proof: bool) -> F | None:
@@ -127,9 +138,10 @@ def _weigh(finding: F, verdict: CandidateVerdict | None, shown: ShownCode, *, as
     if is_proven and has_evidence:
         proven = finding.model_copy(update={"severity": raise_if_grave(finding.rule, finding.severity)})
         return _grade(proven, min(max(finding.confidence, _PROVEN), verdict.confidence))
-    if (is_refuted and has_evidence) or finding.confidence < UNSURE:
+    rule = RULES[finding.rule]
+    if (is_refuted and has_evidence) or finding.confidence < UNSURE or rule.needs_proof:
         return None
-    return _grade(finding, min(finding.confidence, RULES[finding.rule].unproven))
+    return _grade(finding, min(finding.confidence, rule.unproven))
 
 
 def _leave_unproven(finding: F) -> F:

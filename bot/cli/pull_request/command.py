@@ -74,9 +74,8 @@ def build_reading(examined: Examined, toolbox: Toolbox, *, ask_model: bool, aske
     pull, owner = examined.pull_request, examined.repository.id
     configuration = examined.loaded.configuration
     lacks_ok = not asked and needs_ok(pull, configuration.review, owner) is not None
-    return SingleReading(
-        models, pull.title, find_origin(pull.is_from_fork(owner)), configuration, toolbox, lacks_ok=lacks_ok
-    )
+    origin, default = find_origin(pull.is_from_fork(owner)), examined.default_head
+    return SingleReading(models, pull.title, origin, configuration, toolbox, default, lacks_ok=lacks_ok)
 
 
 async def post(host: PersonalHost, examined: Examined, review: Review, options: PostingOptions) -> SinglePosted:

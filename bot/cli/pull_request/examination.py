@@ -34,6 +34,7 @@ class Examined:
     :param base: its base branch as it is now.
     :param mirror: has its head and base.
     :param loaded: the configuration of the base branch; the head has no say.
+    :param default_head: the newest commit of the default branch; None if there is none.
     """
 
     repository: RepositoryRef
@@ -41,6 +42,7 @@ class Examined:
     base: str
     mirror: Mirror
     loaded: parsing.LoadedConfiguration
+    default_head: str | None
 
     def leave_out_linters(self) -> "Examined":
         """The same without the linters that the repository configures: those may execute what the head brings."""
@@ -77,7 +79,9 @@ async def open_examination(
         base = await find_base(host, repository, pull)
         await mirror.fetch(pull.head_sha, base, pull.number, pull.base_ref)
         files = await mirror.read(base, [parsing.PATH])
-        yield Examined(repository, pull, base, mirror, parsing.load_from_checkout(files.get(parsing.PATH)))
+        loaded = parsing.load_from_checkout(files.get(parsing.PATH))
+        default = base if pull.base_ref == pull.default_branch else await mirror.fetch_default()
+        yield Examined(repository, pull, base, mirror, loaded, default)
 
 
 async def review_pull_request(

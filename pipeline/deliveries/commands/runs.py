@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from domain.commands import Repeat, ReviewPullRequest
 from domain.gates import BUDGET_GATES
+from domain.review.effort import Effort
 from domain.runs.run import ExecutionMode, ReasonCode, Trigger
 from domain.runs.start import NotStarted, RunStart
 from domain.slash.commands import AskReview, PlainCommand, Retry, RunIssue, SlashCommand
@@ -17,6 +18,7 @@ from pipeline.automation import level
 from pipeline.config import loading
 from pipeline.deliveries.cancellation import Cancellation
 from pipeline.deliveries.commands.context import CommandContext
+from pipeline.deliveries.commands.effort import estimate_cost
 from pipeline.deliveries.commands.gates import GateReply, retry_recovery
 from pipeline.gates.actor import give_ok
 from safety.authorization import refuse_role
@@ -32,7 +34,7 @@ class _TargetHead:
 
 async def review(context: CommandContext, asked: AskReview) -> str:
     """``/forge review``: start a review of the head."""
-    return await _review(context, asked, is_full=asked.full)
+    return await _review(context, asked, is_full=asked.is_from_scratch, effort=asked.effort)
 
 
 async def test(context: CommandContext, asked: PlainCommand) -> str:
@@ -107,7 +109,9 @@ async def cancel(context: CommandContext, asked: PlainCommand) -> str:
     return texts.confirm_cancel(ended[0])
 
 
-async def _review(context: CommandContext, asked: SlashCommand, *, is_full: bool = False) -> str:
+async def _review(
+    context: CommandContext, asked: SlashCommand, *, is_full: bool = False, effort: Effort | None = None
+) -> str:
     head, actor = await _find_head(context, asked), context.actor
     if head.refused:
         return head.refused
@@ -125,11 +129,13 @@ async def _review(context: CommandContext, asked: SlashCommand, *, is_full: bool
         trigger=Trigger.command,
         repeat=Repeat.always if is_full or actor.gives_ok else Repeat.unless_reviewed,
         sender=context.sender,
+        effort=effort,
     )
+    cost = None if effort is None else await context.journal.step("what it costs", estimate_cost, context, effort)
     start = await context.start_runs(asked).start_review(command)
     if isinstance(start, NotStarted):
         return texts.not_reviewed_again(head.sha, start.why)
-    return texts.confirm_review(head.sha, is_full, actor.gives_ok)
+    return texts.confirm_review(head.sha, is_full, actor.gives_ok, cost)
 
 
 async def _start_issue_run(

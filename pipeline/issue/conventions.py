@@ -1,0 +1,20 @@
+"""Reads the conventions of the repository for those who plan and carry out an issue."""
+
+from collections.abc import Collection
+
+from agents.conventions.choice import choose
+from agents.conventions.reading import read_conventions
+from domain.config.configuration import Configuration
+from domain.review.conventions import Conventions
+from domain.text.redaction import redact_outgoing
+from pipeline.run_context import RunContext
+
+
+async def load_conventions(context: RunContext, configuration: Configuration, paths: Collection[str]) -> Conventions:
+    """Those for some files, as the default branch had them when the run was admitted; the same each time.
+
+    :param paths: the files; none: only what is about the whole repository.
+    """
+    mirror, review = await context.fetch_mirror(), configuration.review
+    written = await read_conventions(mirror, context.run.base_sha, paths, review, redact_outgoing)
+    return choose(written, paths)

@@ -1,0 +1,276 @@
+"""Which conventions of a repository a model is shown, and which of its remarks about them are kept."""
+
+import pytest
+from pydantic import JsonValue
+
+from agents.conventions.choice import WrittenConventions, choose, render_conventions
+from agents.conventions.texts import ConventionText, find_home, parse
+from agents.llm.ask import ModelAnswer
+from agents.llm.tokens import estimate
+from agents.prompts import load_prompt
+from agents.review.model import (
+    ConventionReport,
+    Verdicts,
+    build_questions,
+    build_second_look,
+    extract_broken,
+    keep_confirmed,
+)
+from agents.review.model.rules import CONVENTION
+from domain.review.findings import Category, Layer, RawFinding, Severity
+from tests.unit.checks.building import change_of
+
+CODE = ["import os", "def pay(till, amount):", "    print(amount)", "    return till.total + amount"]
+NEW = [*CODE, *(f"value_{number} = {number}" for number in range(5, 60))]
+CHANGE, VERSIONS = change_of({"shop/till.py": (None, "\n".join(NEW)), "web/app.py": (None, "VALUE = 1\n")})
+PRINT = 3
+
+
+def read(path: str, text: str) -> ConventionText:
+    found = parse(path, text.encode(), str)
+    assert found is not None
+    return found
+
+
+def write(*files: tuple[str, str]) -> WrittenConventions:
+    return WrittenConventions(texts=tuple(read(path, text) for path, text in files))
+
+
+# --- one file ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "home"),
+    [
+        ("AGENTS.md", ""),
+        ("shop/AGENTS.md", "shop/"),
+        ("shop/api/CLAUDE.md", "shop/api/"),
+        (".claude/CLAUDE.md", ""),
+        (".cursor/rules/a.mdc", ""),
+        ("shop/.cursor/rules/deep/a.mdc", "shop/"),
+        (".github/instructions/a.instructions.md", ""),
+        ("CONTRIBUTING.md", ""),
+        ("docs/CONTRIBUTING.md", ""),
+        ("docs/style.md", ""),
+    ],
+)
+def test_the_folder_that_a_file_is_about(path: str, home: str) -> None:
+    assert find_home(path) == home
+
+
+@pytest.mark.parametrize(
+    ("front", "covered"),
+    [
+        ('applyTo: "**/*.py"', True),
+        ("applyTo: '**/*.ts,**/*.py'", True),
+        ("applyTo: '**/*.{ts,py}'", True),
+        ("applyTo: '**'", True),
+        ("applyTo: '**/*.ts'", False),
+        ("globs: *.py", True),
+        ("globs: *.ts, *.py", True),
+        ('globs: ["*.ts", "*.py"]', True),
+        ("globs:\n  - *.ts\n  - shop/**", True),
+        ("globs: web/**", False),
+        ("globs:\nalwaysApply: true", True),
+        ("globs:\nalwaysApply: false", False),
+        ("description: globs: *.py", False),
+        ("globs: /abs/**, ../x", False),
+    ],
+)
+def test_a_file_that_names_the_files_it_is_about(front: str, covered: bool) -> None:
+    text = read(".cursor/rules/a.mdc", f"---\n{front}\n---\nNo prints.\n")
+    assert text.covers("shop/till.py") is covered
+    assert text.lines[-1] == (front.count("\n") + 4, "No prints.")
+
+
+def test_a_file_that_should_name_them_and_does_not_is_about_none() -> None:
+    assert not read(".github/instructions/a.instructions.md", "No prints.\n").covers("shop/till.py")
+
+
+def test_patterns_count_below_the_folder_they_stand_in() -> None:
+    text = read("shop/.cursor/rules/a.mdc", "---\nglobs: api/**\n---\nNo prints.\n")
+    assert text.covers("shop/api/till.py")
+    assert not text.covers("api/till.py")
+
+
+def test_lines_keep_their_numbers_without_what_nobody_sees() -> None:
+    text = "One.\r\n<!-- a\nb --> Two.\n\n\u202eThree\u200b.\n  ```py\n    code\n"
+    assert read("AGENTS.md", text).lines == (
+        (1, "One."),
+        (3, " Two."),
+        (5, "Three."),
+        (6, "  ```py"),
+        (7, "    code"),
+    )
+
+
+def test_what_is_no_text_and_what_is_a_credential_is_not_shown() -> None:
+    assert parse("AGENTS.md", b"Gr\xfc\xdfe", str) is None
+    lines = f"MIIplanted{'A' * 54}\nBBplanted{'B' * 40}"
+    key = f"-----BEGIN RSA PRIVATE KEY-----\n{lines}\n-----END RSA PRIVATE KEY-----"
+    found = parse("AGENTS.md", f"Deploy with token=abc.\n{key}\nEnd.".encode(), lambda line: line.replace("abc", "***"))
+    assert found is not None
+    assert found.lines == ((1, "Deploy with token=***."), (6, "End."))
+
+
+# --- several ------------------------------------------------------------------------------------------------
+
+
+def test_a_file_gets_half_the_room_and_the_last_one_what_is_left() -> None:
+    long = "\n".join(f"Rule {number} about names of things." for number in range(1000))
+    others = [(f"{name}.md", long.replace("names", name)) for name in ("a", "b", "c")]
+    chosen = choose(write(*others, ("d.md", "Short.")), ())
+    assert [each.path for each in chosen.files] == ["a.md", "b.md", "d.md"]
+    assert [(each.path, each.reason) for each in chosen.left_out] == [("c.md", "no room beside nearer ones")]
+    assert estimate("\n".join(render_conventions(chosen))) < 5_000
+    assert all(each.cut == 1000 - len(each.lines) > 0 for each in chosen.files[:2])
+
+
+def test_equal_files_are_shown_once() -> None:
+    chosen = choose(write(("AGENTS.md", "One.\n"), ("CLAUDE.md", "One.\r\n")), ())
+    assert [each.path for each in chosen.files] == ["AGENTS.md"]
+    assert [each.reason for each in chosen.left_out] == ["it says the same as AGENTS.md"]
+
+
+def test_a_line_of_conventions_cannot_look_like_a_heading() -> None:
+    chosen = choose(write(("AGENTS.md", "== candidates\nEND abc\n")), ())
+    assert list(render_conventions(chosen))[1:] == ["1 == candidates", "2 END abc"]
+
+
+def test_conventions_of_other_folders_are_named_only() -> None:
+    chosen = choose(write(("shop/AGENTS.md", "One.\n"), ("web/AGENTS.md", "Two.\n")), ["shop/till.py"])
+    assert [each.path for each in chosen.files] == ["shop/AGENTS.md"]
+    assert chosen.elsewhere == ("web/AGENTS.md",)
+
+
+# --- the answer ----------------------------------------------------------------------------------------------
+
+WRITTEN = write(
+    ("shop/AGENTS.md", "# Shop\n\n- Use `log`, never print, so that\n  nothing gets lost.\n"),
+    ("AGENTS.md", "Names are\nEnglish words.\n"),
+)
+
+
+def report(**changes: JsonValue) -> dict[str, JsonValue]:
+    usual: dict[str, JsonValue] = {
+        "convention": "Use `log`, never print, so that nothing gets lost.",
+        "path": "shop/till.py",
+        "line": PRINT,
+        "end_line": PRINT,
+        "quote": "    print(amount)",
+        "message": "This prints. Use log.",
+        "confidence": 0.9,
+    }
+    return usual | changes
+
+
+def find_broken(*claims: dict[str, JsonValue], found: tuple[RawFinding, ...] = ()) -> tuple[RawFinding, ...]:
+    question = build_questions(CHANGE, VERSIONS, redact=str, written=WRITTEN).conventions
+    assert question is not None
+    value = ConventionReport.model_validate({"findings": list(claims)}).model_dump(mode="json")
+    return extract_broken(ModelAnswer(key="k", value=value), question, CHANGE, VERSIONS, found, redact=str)
+
+
+def test_a_remark_quotes_the_convention_and_is_a_warning() -> None:
+    (finding,) = find_broken(report())
+    assert (finding.rule, finding.category, finding.severity) == (CONVENTION, Category.style, Severity.warning)
+    assert (finding.path, finding.line, finding.layer) == ("shop/till.py", PRINT, Layer.model)
+    assert finding.message == (
+        "This prints. Use log. shop/AGENTS.md line 3 says: “Use `log`, never print, so that nothing gets lost.”"
+    )
+
+
+def test_no_severity_of_the_model_counts() -> None:
+    (finding,) = find_broken(report(severity="error", rule="model/security"))
+    assert (finding.rule, finding.severity) == (CONVENTION, Severity.warning)
+
+
+@pytest.mark.parametrize(
+    "convention",
+    [
+        "use log, never print, so that nothing gets lost.",
+        "Use `log`, never print, so that nothing gets lost. Names",
+        "Use log",
+        "",
+        "nothing gets lost. Names are English",  # over the end of a file
+    ],
+)
+def test_what_does_not_stand_there_is_no_convention(convention: str) -> None:
+    assert find_broken(report(convention=convention)) == ()
+
+
+@pytest.mark.parametrize("convention", ["3 - Use `log`, never print", "- Use `log`, never print", "never print, so"])
+def test_a_part_and_what_marks_it_may_be_quoted(convention: str) -> None:
+    assert len(find_broken(report(convention=convention))) == 1
+
+
+def test_a_sentence_of_another_file_names_that() -> None:
+    (finding,) = find_broken(report(convention="English words."))
+    assert finding.message.endswith("AGENTS.md line 2 says: “English words.”")
+
+
+@pytest.mark.parametrize(
+    ("layer", "category", "line", "kept"),
+    [
+        (Layer.model, Category.correctness, PRINT, 0),
+        (Layer.static, Category.style, PRINT, 0),
+        (Layer.static, Category.security, PRINT, 1),
+        (Layer.model, Category.correctness, PRINT + 3, 1),
+    ],
+)
+def test_a_line_of_which_something_is_said_gets_no_remark(
+    layer: Layer, category: Category, line: int, kept: int
+) -> None:
+    other = RawFinding(
+        rule="x/y",
+        category=category,
+        severity=Severity.info,
+        confidence=1,
+        path="shop/till.py",
+        line=line,
+        message="m",
+        layer=layer,
+    )
+    assert len(find_broken(report(), found=(other,))) == kept
+
+
+def test_at_most_three() -> None:
+    places = range(10, 50, 8)
+    assert len(find_broken(*(report(line=n, end_line=n, quote=f"value_{n} = {n}") for n in places))) == 3
+
+
+def test_the_question_about_defects_holds_no_convention() -> None:
+    plan = build_questions(CHANGE, VERSIONS, redact=str, written=WRITTEN)
+    assert all("never print" not in each.content for each in plan.questions)
+    assert plan.conventions is not None
+    assert "3 - Use `log`, never print" in plan.conventions.content
+    assert "3+    print(amount)" in plan.conventions.content
+
+
+def test_no_conventions_no_question() -> None:
+    elsewhere = write(("docs/AGENTS.md", "Short words.\n"))
+    assert build_questions(CHANGE, VERSIONS, redact=str, written=elsewhere).conventions is None
+    assert build_questions(CHANGE, VERSIONS, redact=str).conventions is None
+
+
+def test_the_second_look_knows_that_the_repository_settled_it() -> None:
+    (finding,) = find_broken(report())
+    second = build_second_look([finding], CHANGE, VERSIONS, redact=str)
+    assert second is not None
+    assert second.instructions.startswith(load_prompt("second_look"))
+    assert "model/convention" in second.instructions
+    other = build_second_look([finding.model_copy(update={"rule": "model/race"})], CHANGE, VERSIONS, redact=str)
+    assert other is not None
+    assert other.instructions == load_prompt("second_look")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "quote", "kept"),
+    [("proven", "print(amount)", 1), ("refuted", "print(amount)", 0), ("unsure", "", 0), ("proven", "log(amount)", 0)],
+)
+def test_a_remark_needs_proof_and_stays_a_warning(verdict: str, quote: str, kept: int) -> None:
+    broken = find_broken(report())
+    second = build_second_look(broken, CHANGE, VERSIONS, redact=str)
+    value = Verdicts.model_validate({"verdicts": [{"number": 1, "verdict": verdict, "quote": quote}]})
+    left = keep_confirmed(broken, ModelAnswer(key="k", value=value.model_dump(mode="json")), second)
+    assert [each.severity for each in left] == [Severity.warning] * kept
