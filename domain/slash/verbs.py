@@ -186,7 +186,11 @@ VERBS: Mapping[Verb, VerbRow] = {
         _TEXT,
     ),
     Verb.forget: VerbRow("forget M-ID", "make Forge forget it", _TEACHES, f"(?P<memory>M-{_ULID})", _JUDGES),
-    Verb.fix: VerbRow("fix F-ID", "propose a change that fixes a finding", arguments="{finding}"),
+    Verb.fix: VerbRow(
+        "fix F-ID or all",
+        "propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings",
+        arguments=rf"(?:(?P<everything>(?i:all)){_END}|{{finding}})",
+    ),
     Verb.run: VerbRow(
         "run [MODE]",
         "plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive`",
