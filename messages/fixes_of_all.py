@@ -17,7 +17,7 @@ _MOST_SHOWN = 40_000  # characters of a diff in a comment, which GitHub lets hav
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FixOutcome:
     """What became of one finding.
 
     :param why_not: why it is not fixed, in sentences; empty if it is.
@@ -41,7 +41,7 @@ def report_nothing_open(head_sha: str) -> str:
     return f"{inline_code(head_sha[:7])} has no open finding, so there is nothing to fix."
 
 
-def confirm(outcomes: Sequence[Outcome], number: int, branch: str, *, is_renewed: bool = False) -> str:
+def confirm(outcomes: Sequence[FixOutcome], number: int, branch: str, *, is_renewed: bool = False) -> str:
     """The answer where the change is a pull request into the one with the findings.
 
     :param is_renewed: the pull request was open with an earlier version of the change.
@@ -51,7 +51,7 @@ def confirm(outcomes: Sequence[Outcome], number: int, branch: str, *, is_renewed
     return "\n\n".join([f"{told}; merge it or close it.{_warn(outcomes)}", _render_table(outcomes)])
 
 
-def point_to_proposal(outcomes: Sequence[Outcome], number: int) -> str:
+def point_to_proposal(outcomes: Sequence[FixOutcome], number: int) -> str:
     """The answer where an open pull request has just this change."""
     return f"#{number} proposes these fixes already. Merge it or close it.\n\n{_render_table(outcomes)}"
 
@@ -64,7 +64,7 @@ def point_to_touched(number: int) -> str:
     )
 
 
-def show(outcomes: Sequence[Outcome], edits: Mapping[str, Sequence[LineEdit]], why: str) -> str:
+def show(outcomes: Sequence[FixOutcome], edits: Mapping[str, Sequence[LineEdit]], why: str) -> str:
     """The change as text, for whoever applies it by hand.
 
     :param edits: path → its changes.
@@ -79,12 +79,12 @@ def show(outcomes: Sequence[Outcome], edits: Mapping[str, Sequence[LineEdit]], w
     return "\n\n".join([head, _render_table(outcomes), *shown])
 
 
-def report_none(outcomes: Sequence[Outcome]) -> str:
+def report_none(outcomes: Sequence[FixOutcome]) -> str:
     """Where nothing can be fixed."""
     return f"Nothing is fixed of {_name_number(len(outcomes))}.\n\n{_render_table(outcomes)}"
 
 
-def report_unopened(outcomes: Sequence[Outcome], branch: str, why: str) -> str:
+def report_unopened(outcomes: Sequence[FixOutcome], branch: str, why: str) -> str:
     """For a branch from which GitHub takes no pull request."""
     told = (
         f"The fixes are on the branch {inline_code(branch)}, but GitHub took no pull request: {escape(why)} Open one "
@@ -93,7 +93,7 @@ def report_unopened(outcomes: Sequence[Outcome], branch: str, why: str) -> str:
     return f"{told}\n\n{_render_table(outcomes)}"
 
 
-def render_pull_request(outcomes: Sequence[Outcome], number: int, login: str) -> tuple[str, str]:
+def render_pull_request(outcomes: Sequence[FixOutcome], number: int, login: str) -> tuple[str, str]:
     """The title and the description."""
     fixed = [each.finding for each in outcomes if not each.why_not]
     who = f"{inline_code(login)} asked for it with `/forge fix all`.{_warn(outcomes)}"
@@ -101,7 +101,7 @@ def render_pull_request(outcomes: Sequence[Outcome], number: int, login: str) ->
     return title, "\n\n".join([f"Fixes {_count(outcomes)} in #{number}.", _render_table(outcomes), who])
 
 
-def render_commit_message(outcomes: Sequence[Outcome], run_id: str) -> str:
+def render_commit_message(outcomes: Sequence[FixOutcome], run_id: str) -> str:
     """The message of the commit, in which nothing of a model's text stands."""
     fixed = [each.finding for each in outcomes if not each.why_not]
     lines = "\n".join(f"{finding.id}: {name_place(finding)}" for finding in fixed)
@@ -123,12 +123,12 @@ def explain_too_many() -> str:
     return f"a model is asked for {MOST_WRITTEN} findings at once. Ask again when these are in."
 
 
-def _render_table(outcomes: Sequence[Outcome]) -> str:
+def _render_table(outcomes: Sequence[FixOutcome]) -> str:
     rows = [f"| **{each.finding.id}** | {inline_path(each.finding.where)} | {_describe(each)} |" for each in outcomes]
     return "\n".join(["| finding | where | |", "| --- | --- | --- |", *rows])
 
 
-def _describe(outcome: Outcome) -> str:
+def _describe(outcome: FixOutcome) -> str:
     if outcome.why_not:
         return f"not fixed: {outcome.why_not}"
     if outcome.is_known:
@@ -136,7 +136,7 @@ def _describe(outcome: Outcome) -> str:
     return f"fixed by a model: {escape(outcome.summary, _LONGEST)}" if outcome.summary else "fixed by a model"
 
 
-def _count(outcomes: Sequence[Outcome]) -> str:
+def _count(outcomes: Sequence[FixOutcome]) -> str:
     fixed = sum(not each.why_not for each in outcomes)
     whole = _name_number(len(outcomes))
     return whole if fixed == len(outcomes) else f"{fixed} of {whole}"
@@ -146,6 +146,6 @@ def _name_number(count: int, noun: str = "open finding") -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _warn(outcomes: Sequence[Outcome]) -> str:
+def _warn(outcomes: Sequence[FixOutcome]) -> str:
     written = any(not each.why_not and not each.is_known for each in outcomes)
     return " What a model wrote was not run: look at it before you take it." if written else ""

@@ -145,8 +145,8 @@ VERBS: Mapping[Verb, VerbRow] = {
     Verb.view: VerbRow("view [GATE]", "the last verdict with its reasons and open findings", _READ, _GATE, _READS),
     Verb.history: VerbRow(
         "history [F-ID or GATE]",
-        "every run here and how it ended, with those of the issue's pull request or the pull request's issue, and what "
-        "the newest one tried, turn by turn; of findings of giving up: what their detector found here before, and what "
+        "every run here and how it ended, with those of the issue's pull request or the pull request's issue; what the "
+        "newest one tried, turn by turn. Of findings of giving up: what their detector found here before, and what "
         "became of it",
         _READ,
         _LOOKED_AT,

@@ -109,6 +109,24 @@ async def show_outcome(services: Services, gate: Gate) -> None:
         log.info("gate.outcome_put_off", gate=gate.id, error=str(error))
 
 
+async def show_decision(services: Services, gate: Gate) -> bool:
+    """Show in the gate's comment how it was decided; whether people see it there. May be repeated.
+
+    :raises RateLimited: GitHub takes it later.
+    """
+    run = await runs.get(services.database, gate.run_id)
+    if run is None or gate.is_waiting:
+        return False
+    spent = (await reservations.sum_run(services.database, run.id)).amount
+    try:
+        return await gate_checks.show_decision(services, run, gate, spent)
+    except RateLimited:
+        raise
+    except (CodeHostError, Superseded) as error:
+        log.info("gate.decision_not_shown", gate=gate.id, error=str(error))
+        return False
+
+
 class GatePart(StrEnum):
     """What one write closes of a gate."""
 

@@ -272,7 +272,7 @@ async def test_in_a_locked_conversation_the_pull_request_says_it(story: Story) -
     await settle_looks(story)
     assert story.answers(pull) == []
     made = find_own(story, pull)
-    assert "fixed as suggested" in made.body
+    assert "fixed as suggested" in (made.body or "")
     assert read(repository, made.head_sha, "app.py") == APP
     story.pass_over(made)
 

@@ -45,7 +45,7 @@ async def test_the_time_runs_out_and_the_named_people_are_told_once(story: Story
     )
     await scene.comment(scene.alice, "/forge review full")
     assert story.gates(scene.pull) == ["protected_paths"]
-    assert "is approved" in await scene.comment(scene.carol, "/forge approve")
+    assert "Approved by" in await scene.comment(scene.carol, "/forge approve")
     assert scene.conclusion == "success"
     assert story.gate_outcomes(scene.pull) == snapshot(
         ["protected_paths: Nobody answered in time, which counts as a rejection", "protected_paths: Approved by carol"]

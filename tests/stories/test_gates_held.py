@@ -54,7 +54,6 @@ async def test_dismissing_what_blocks_asks_what_was_not_asked(story: Story) -> N
     assert first_lines(story.answers(pull)) == snapshot(
         [
             "**F-ZOE5CC** is dismissed: fine here. Forge does not raise it again here, nor w…",
-            "`protected_paths` (G-ID) is approved; the run continues.",
         ]
     )
     assert story.check(repository, head).conclusion == "success"
@@ -84,7 +83,7 @@ async def test_what_was_asked_in_vain_is_asked_again(story: Story) -> None:
     story.clock.move(seconds=2)
     await carol.comment(pull, "/forge approve")
     await story.settle()
-    assert "is approved" in story.answers(pull)[-1].body
+    assert "protected_paths: Approved by carol" in story.gate_outcomes(pull)
     assert story.check(repository, head).conclusion == "success"
 
 

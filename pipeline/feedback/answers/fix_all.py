@@ -7,7 +7,7 @@ from domain.review.findings import Finding
 from domain.review.line_edits import LineEdit
 from messages import fixes as one_texts
 from messages import fixes_of_all as texts
-from messages.fixes_of_all import MOST_WRITTEN, Outcome
+from messages.fixes_of_all import MOST_WRITTEN, FixOutcome
 from pipeline.feedback.answers.finding import NotFixed, OpenFindings, Unfixed, find_obstacle, load_open_findings
 from pipeline.feedback.answers.fix_branch import BranchFix, FixBranch
 from pipeline.feedback.answers.fix_branch import find_obstacle as find_branch_obstacle
@@ -33,7 +33,7 @@ class JoinedFixes:
     taken: dict[str, list[tuple[Finding, Sequence[LineEdit]]]] = field(
         default_factory=dict[str, list[tuple[Finding, Sequence[LineEdit]]]]
     )
-    outcomes: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
+    outcomes: dict[str, FixOutcome] = field(default_factory=dict[str, FixOutcome])
     written: int = 0
 
     def list_edits(self, path: str) -> list[LineEdit]:
@@ -48,11 +48,11 @@ class JoinedFixes:
     def take(self, finding: Finding, fix: ValidFix, edits: Sequence[LineEdit]) -> None:
         """:param edits: those of the fix that are not taken already."""
         self.taken.setdefault(finding.path, []).append((finding, edits))
-        outcome = Outcome(finding, is_known=fix.is_known, summary=fix.summary)
+        outcome = FixOutcome(finding, is_known=fix.is_known, summary=fix.summary)
         self.outcomes[finding.fingerprint] = outcome
 
     def leave(self, finding: Finding, why: str) -> None:
-        self.outcomes[finding.fingerprint] = Outcome(finding, why_not=why)
+        self.outcomes[finding.fingerprint] = FixOutcome(finding, why_not=why)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class FixAllAnswer:
     async def _propose(
         self,
         known: OpenFindings,
-        outcomes: Sequence[Outcome],
+        outcomes: Sequence[FixOutcome],
         edits: dict[str, list[LineEdit]],
         proposal: OpenProposal | None,
     ) -> str:
