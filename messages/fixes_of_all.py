@@ -13,7 +13,8 @@ MOST_WRITTEN = 10
 """For how many findings a model is asked at once."""
 
 _LONGEST = 300  # characters of what a model says
-_MOST_SHOWN = 40_000  # characters of a diff in a comment, which GitHub lets have 65,536
+_MOST_ROWS = 100
+_MOST_SHOWN = 30_000  # characters of a diff in a comment, which GitHub lets have 65,536
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,14 @@ def explain_too_many() -> str:
 
 
 def _render_table(outcomes: Sequence[FixOutcome]) -> str:
-    rows = [f"| **{each.finding.id}** | {inline_path(each.finding.where)} | {_describe(each)} |" for each in outcomes]
-    return "\n".join(["| finding | where | |", "| --- | --- | --- |", *rows])
+    rows = [
+        f"| **{each.finding.id}** | {inline_path(each.finding.where)} | {_describe(each)} |"
+        for each in outcomes[:_MOST_ROWS]
+    ]
+    table = "\n".join(["| finding | where | |", "| --- | --- | --- |", *rows])
+    left = outcomes[_MOST_ROWS:]
+    fixed = sum(not each.why_not for each in left)
+    return f"{table}\n\nand {len(left)} more, of which {fixed} are fixed" if left else table
 
 
 def _describe(outcome: FixOutcome) -> str:

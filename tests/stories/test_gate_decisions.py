@@ -17,6 +17,7 @@ pytestmark = [
 
 SESSION = {"auth/session.py": "VALUE = 1\n" * 20}
 OWN = 'gates: {large_change: {phase: review, when: "review.lines_changed > 3", prompt: "Is this worth it?"}}\n'
+TWO = f"{OWN}review: {{unread: approve}}\n"
 
 
 async def test_a_button_approves(story: Story) -> None:
@@ -79,12 +80,12 @@ async def test_a_rejection_has_a_reason(story: Story) -> None:
 
 
 async def test_several_gates_are_named_one_by_one(story: Story) -> None:
-    scene = await open_scene(story, {**CHANGED, **SESSION})
-    assert story.gates(scene.pull) == ["human_review", "protected_paths"]
+    scene = await open_scene(story, {**CHANGED, **SESSION}, TWO)
+    assert story.gates(scene.pull) == ["protected_paths", "large_change"]
     assert scene.summary.count("is waiting for a person") >= 2
 
     answer = await scene.comment(scene.carol, "/forge approve")
-    assert "2 gates are waiting here: `human_review` (G-" in answer
+    assert "2 gates are waiting here: `protected_paths` (G-" in answer
     assert "Name the one you mean." in answer
 
     answer = await scene.comment(scene.carol, "/forge approve protected_paths")
@@ -97,22 +98,22 @@ async def test_several_gates_are_named_one_by_one(story: Story) -> None:
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
     assert "watch the error rate" in scene.summary
     assert sorted(story.gate_outcomes(scene.pull)) == [
-        "human_review: Approved by carol, with a note",
+        "large_change: Approved by carol, with a note",
         "protected_paths: Approved by carol",
     ]
 
 
 async def test_one_rejection_ends_what_the_others_ask(story: Story) -> None:
-    scene = await open_scene(story, {**CHANGED, **SESSION})
-    await scene.comment(scene.carol, "/forge reject human_review not like this")
-    assert sorted(story.gate_outcomes(scene.pull)) == ["human_review: Rejected by carol", f"protected_paths: {VOID}"]
+    scene = await open_scene(story, {**CHANGED, **SESSION}, TWO)
+    await scene.comment(scene.carol, "/forge reject large_change not like this")
+    assert sorted(story.gate_outcomes(scene.pull)) == ["large_change: Rejected by carol", f"protected_paths: {VOID}"]
     assert scene.gate("protected_paths").conclusion == "cancelled"
     assert (await scene.run()).reason == "gate_rejected"
 
 
 async def test_two_commands_in_one_comment(story: Story) -> None:
-    scene = await open_scene(story, {**CHANGED, **SESSION})
-    answer = await scene.comment(scene.carol, "/forge approve human_review\n/forge approve protected_paths")
+    scene = await open_scene(story, {**CHANGED, **SESSION}, TWO)
+    answer = await scene.comment(scene.carol, "/forge approve large_change\n/forge approve protected_paths")
     assert answer.count("Approved by carol") == 2
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
     assert story.gates(scene.pull) == []
@@ -128,14 +129,13 @@ async def test_a_gate_of_the_repository_itself(story: Story) -> None:
     refused = await scene.comment(scene.alice, "/forge approve")
     assert "cannot be decided by the author of the change" in refused
     answer = await scene.comment(scene.carol, "/forge reject large_change split it")
-    assert "`large_change`" in answer
-    assert "Rejected by carol" in answer
+    assert answer.startswith("**large_change: Rejected by carol**")
     assert "carol rejected large_change: split it" in scene.summary
 
 
 async def test_a_small_change_is_not_asked_about(story: Story) -> None:
     scene = await open_scene(story, {"app.py": "VALUE = 1\n"}, OWN)
-    assert (story.gates(scene.pull), scene.conclusion) == ([], "success")
+    assert (story.gates(scene.pull), scene.conclusion) == ([], "neutral")
 
 
 async def test_a_critical_security_finding_stops_at_its_gate(story: Story) -> None:
