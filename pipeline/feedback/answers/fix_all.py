@@ -96,7 +96,7 @@ class FixAllAnswer:
         if obstacle is not None:
             return joined.leave(finding, obstacle.why)
         if finding.fix is None:
-            other = joined.find_overlap(finding.path, *finding.comment_lines)
+            other = None if finding.line is None else joined.find_overlap(finding.path, *finding.comment_lines)
             if other is not None:
                 return joined.leave(finding, texts.explain_overlap(other))
             if joined.written >= MOST_WRITTEN:
