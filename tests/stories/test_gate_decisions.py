@@ -151,6 +151,17 @@ async def test_a_critical_security_finding_stops_at_its_gate(story: Story) -> No
     assert "revoke the key today" in scene.summary
 
 
+async def test_a_decision_is_told_in_words_where_the_question_is_gone(story: Story) -> None:
+    scene = await open_scene(story)
+    [question] = story.questions(scene.pull)
+    await scene.carol.delete_comment(question)
+    await story.settle()
+    answer = await scene.comment(scene.carol, "/forge approve")
+    assert answer.startswith("`protected_paths` (G-")
+    assert "is approved. The run continues." in answer
+    assert (scene.conclusion, story.questions(scene.pull)) == ("success", [])
+
+
 async def test_passing_it_on(story: Story) -> None:
     scene = await open_scene(story)
     erin = scene.add_user("erin", "maintain")
