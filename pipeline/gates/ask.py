@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import structlog
 
-from domain.errors import CodeHostError, Halted, RateLimited, Superseded
+from domain.errors import CodeHostError, Forbidden, Halted, RateLimited, Superseded, Unprocessable
 from domain.gates import Gate, GateRequest, GateState
 from domain.github.importance import Importance, use_importance
 from domain.runs.run import RepositoryRef, Run, Trigger
@@ -112,7 +112,7 @@ async def show_outcome(services: Services, gate: Gate) -> None:
 async def show_decision(services: Services, gate: Gate) -> bool:
     """Show in the gate's comment how it was decided; whether people see it there. May be repeated.
 
-    :raises RateLimited: GitHub takes it later.
+    :raises CodeHostError: GitHub may take it later.
     """
     run = await runs.get(services.database, gate.run_id)
     if run is None or gate.is_waiting:
@@ -120,9 +120,7 @@ async def show_decision(services: Services, gate: Gate) -> bool:
     spent = (await reservations.sum_run(services.database, run.id)).amount
     try:
         return await gate_checks.show_decision(services, run, gate, spent)
-    except RateLimited:
-        raise
-    except (CodeHostError, Superseded) as error:
+    except (Forbidden, Unprocessable, Superseded) as error:  # such as in a locked conversation
         log.info("gate.decision_not_shown", gate=gate.id, error=str(error))
         return False
 
