@@ -82,8 +82,8 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge missed description` | write | report a critical bug Forge did not see |
 | `/forge rollback C-ID [PATH …] or ENV` | write; production: maintain | take an agent's work back to a checkpoint, all of it or only these files; or an environment to what ran there before |
 | `/forge deploy ENV [hold, go-on or cancel]` | write; production: maintain | deploy what was merged, on an issue the default branch; or hold what is being deployed, let it go on, end it |
-| `/forge pause` | admin | stop everything in this repository now |
-| `/forge unpause` | admin | let Forge work again |\
+| `/forge pause [here]` | admin; here: write | stop everything in this repository now; `here`: leave this place alone |
+| `/forge unpause [here]` | admin; here: write | let Forge work again |\
 """
         ]
     )
