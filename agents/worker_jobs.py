@@ -113,7 +113,6 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "cobertura": testing.read_cobertura,
     "selection": testing.select_tests,
     "tests": tests.find_all,
-    "parses": validity.is_parsed,
     "broken by": validity.find_broken,
 }
 

@@ -106,7 +106,7 @@ def _value(name: str, text: str) -> object:
         return text.lower()
     if name == "paths":
         return tuple(next(filter(None, found.groups())) for found in _PATH.finditer(text))
-    return True if name in ("full", "here") else text
+    return True if name in ("full", "here", "everything") else text
 
 
 def _diagnose(verb: Verb, rest: str, in_thread: bool) -> Problem:

@@ -43,10 +43,16 @@ def show_fix(finding: Finding, edits: Sequence[LineEdit], why: str, summary: str
 
     :param why: why it is only text, as a clause.
     """
-    lines = list(chain.from_iterable(map(_show_edit, edits)))
-    block = code_block("\n".join([f"--- {finding.path}", f"+++ {finding.path}", *lines]), "diff")
     head = _introduce(finding, summary, is_known)
-    return "\n\n".join([head, block, f"Only shown here, because {escape(why)}. {_advise(is_known)}"])
+    return "\n\n".join(
+        [head, render_diff(finding.path, edits), f"Only shown here, because {escape(why)}. {_advise(is_known)}"]
+    )
+
+
+def render_diff(path: str, edits: Sequence[LineEdit]) -> str:
+    """The changes of one file as a block."""
+    lines = list(chain.from_iterable(map(_show_edit, edits)))
+    return code_block("\n".join([f"--- {path}", f"+++ {path}", *lines]), "diff")
 
 
 def confirm_pull_request(finding: Finding, number: int, branch: str, summary: str) -> str:
@@ -103,24 +109,52 @@ def render_pull_request(finding: Finding, number: int, summary: str, login: str)
 
 def render_commit_message(finding: Finding, run_id: str) -> str:
     """The message of the commit, in which nothing of a model's text stands."""
+    return f"Fix {finding.id}\n\n{name_place(finding)}\n\n{RUN_TRAILER}: {run_id}\n"
+
+
+def name_place(finding: Finding) -> str:
+    """The rule and the file of a finding, as plain words of a commit message."""
     rule, path = (_PLAIN.sub(" ", text)[:200] for text in (finding.rule, finding.path))
-    return f"Fix {finding.id}\n\n{rule} in {path}\n\n{RUN_TRAILER}: {run_id}\n"
+    return f"{rule} in {path}"
 
 
-def report_refusal(finding: Finding, why: str) -> str:
-    """For a finding for which the model writes no change."""
-    return f"No fix of **{finding.id}**: the model declined. {escape(why, _LONGEST)} {_disagree(finding)}"
+def report_unfixed(finding: Finding, why: str, advice: str) -> str:
+    """The answer where there is no fix.
+
+    :param why: one of the explanations below.
+    """
+    return f"No fix of **{finding.id}**: {why} {advice}".rstrip()
 
 
-def report_unfit(finding: Finding, mistakes: Sequence[str]) -> str:
-    """For a change that cannot be made, also not after the model was told why."""
-    said = " ".join(mistakes[:_MOST_MISTAKES])
-    return f"No fix of **{finding.id}**: the change that was written cannot be made. {escape(said)} {_BY_HAND}"
+def explain_refusal(why: str) -> str:
+    """Why there is no fix: the model writes no change for it."""
+    return f"the model declined. {escape(why, _LONGEST)}"
 
 
-def report_no_model(finding: Finding, why: str) -> str:
-    """Where no model can be asked, or gives no answer."""
-    return f"No fix of **{finding.id}**: no model wrote one. {escape(why)} {_BY_HAND}"
+def explain_unfit(mistakes: Sequence[str]) -> str:
+    """Why there is no fix: the change cannot be made, also not after the model was told why.
+
+    :param mistakes: in sentences of Forge's own.
+    """
+    return f"the change that was written cannot be made. {' '.join(mistakes[:_MOST_MISTAKES])}"
+
+
+def explain_no_model(why: str) -> str:
+    """Why there is no fix: no model can be asked, or it gives no answer."""
+    return f"no model wrote one. {escape(why)}"
+
+
+def advise_by_hand(then: str = "") -> str:
+    """What to do where a model's change would have helped.
+
+    :param then: what lets a model write it, in sentences.
+    """
+    return f"{escape(then)} {_BY_HAND}".lstrip()
+
+
+def advise_to_disagree(finding: Finding) -> str:
+    """What to do where a model sees nothing to fix."""
+    return f"If the finding is wrong: `/forge dismiss {finding.id} reason`."
 
 
 def report_gone(name: str, head_sha: str) -> str:
@@ -132,20 +166,9 @@ def report_gone(name: str, head_sha: str) -> str:
     )
 
 
-def refuse_credential(finding: Finding) -> str:
-    """For a credential, which no change of the code revokes."""
-    return (
-        f"No fix of **{finding.id}**: a credential that was pushed stays in the history. Revoke it where it was "
-        "issued, then remove the line."
-    )
-
-
-def refuse_path(finding: Finding, why: str) -> str:
-    """For a file that may not be changed or shown.
-
-    :param why: as a clause, already neutral.
-    """
-    return f"No fix of **{finding.id}**: {why}. Fix it by hand."
+def explain_credential() -> str:
+    """Why there is no fix: no change of the code revokes a credential."""
+    return "a credential that was pushed stays in the history. Revoke it where it was issued, then remove the line."
 
 
 def report_unread_head(verb: Verb, head_sha: str) -> str:
@@ -187,10 +210,6 @@ def _introduce(finding: Finding, summary: str, is_known: bool) -> str:
 
 def _advise(is_known: bool) -> str:
     return "" if is_known else "A model wrote it and it was not run: look at it before you take it."
-
-
-def _disagree(finding: Finding) -> str:
-    return f"If the finding is wrong: `/forge dismiss {finding.id} reason`."
 
 
 def _name_lines(edit: LineEdit) -> str:

@@ -3,35 +3,20 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from domain.gates import Choice, Gate, GateState
-from domain.money import NO_EXTENSION, BudgetExtension
-from domain.runs.recovery import MOST_ATTEMPTS
+from domain.gates import Gate, GateState
+from domain.money import BudgetExtension
 from domain.text.escaping import escape, inline_code
 from messages.commands import explain_doubt
-from messages.gates import ENDS, explain_refusal, render_title
+from messages.gates import ENDS, describe_approval, explain_refusal, render_title
 from safety.authorization import CommandRefusal, RefusalCode
 
 
 def confirm_decision(gate: Gate) -> str:
-    """The receipt of a decision."""
+    """The receipt of a decision where its question cannot show it."""
     if gate.state is GateState.rejected:
         return f"{_gate_label(gate)} is rejected. {explain_refusal(gate) or ENDS}"
-    slice_ = NO_EXTENSION if gate.decision is None else gate.decision.grants
-    granted = f" The run may use {slice_.label} more." if slice_.label else ""
-    kept = " The conditions apply." if gate.request.has_follower else " Your words are kept; no agent follows them."
-    on = kept if gate.conditions else _describe_choice(gate)
     waived = " Nobody else has the role, so the rule about authors was waived." if _is_waived(gate) else ""
-    return f"{_gate_label(gate)} is approved; the run continues.{granted}{on}{waived}"
-
-
-def _describe_choice(gate: Gate) -> str:
-    match gate.decision and gate.decision.choice:
-        case Choice.retry:
-            return f" The agent tries up to {MOST_ATTEMPTS} times more."
-        case Choice.other_agent:
-            return " Another agent tries it."
-        case _:
-            return ""
+    return f"{_gate_label(gate)} is approved. {describe_approval(gate)}{waived}"
 
 
 def report_too_late(gate: Gate) -> str:

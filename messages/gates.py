@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from domain.gates import BUDGET_GATES, Choice, Gate, GateRequest, GateState
 from domain.money import format_usd
+from domain.runs.recovery import MOST_ATTEMPTS
 from domain.runs.run import Phase
 from domain.text.escaping import escape, inline_code
 from messages.review import CheckText, render_reasons
@@ -49,6 +50,11 @@ _SAID = {
     Choice.other_agent: "Given to another agent by",
 }
 """What a decision says that is more than an approval or a rejection."""
+
+_EFFECTS = {
+    Choice.retry: f"The agent tries up to {MOST_ATTEMPTS} times more.",
+    Choice.other_agent: "Another agent tries it.",
+}
 
 
 def render_check(gate: Gate, spent: int, note: str = "", looked: datetime | None = None) -> CheckText:
@@ -138,13 +144,12 @@ def _question_details(gate: Gate) -> list[str]:
 
 
 def _answer(gate: Gate) -> str:
+    """When it was decided, in which words, and what follows; who decided what is in the title above."""
     decision = gate.decision
-    said = f"**{escape(render_title(gate), 200)}**"
     if decision is None:
-        return f"{said}."
-    took = (
-        f"{said}, on {_when(decision.at)}, {_span((decision.at - gate.asked_at).total_seconds())} after it was asked."
-    )
+        return _consequence(gate)
+    after = _span((decision.at - gate.asked_at).total_seconds())
+    took = f"Decided on {_when(decision.at)}, {after} after it was asked."
     words = _words(gate)
     waived = "Nobody else has the role, so the rule about authors was waived." if decision.waived else ""
     return "\n\n".join(part for part in (took, words and f"> {words}", waived, _consequence(gate)) if part)
@@ -180,7 +185,17 @@ def _consequence(gate: Gate) -> str:
         case GateState.expired:
             return f"{ENDS} {_retry_command(gate)} asks again."
         case _:
-            return ""
+            return describe_approval(gate)
+
+
+def describe_approval(gate: Gate) -> str:
+    """What follows from an approval, in sentences."""
+    decision = gate.decision
+    granted = decision.grants.label if decision is not None else ""
+    kept = "The conditions apply." if gate.request.has_follower else "These words are kept; no agent follows them."
+    choice = _EFFECTS.get(decision.choice, "") if decision is not None and decision.choice is not None else ""
+    more = [f"It may use {granted} more." if granted else "", kept if gate.conditions else choice]
+    return " ".join(["The run continues.", *filter(None, more)])
 
 
 def _why_void(gate: Gate) -> str:

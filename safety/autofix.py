@@ -1,16 +1,15 @@
 """Decides which findings Forge may fix automatically, and applies the fixes."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from domain.review.findings import Finding, Layer
+from safety.line_edits import drop_gap
 from safety.protected_files import decides_about_runs
 
 _SIMPLE = (
     *("I", "W", "E1", "E2", "E3", "Q", "COM", "D2"),  # formatting
     *("F401", "F541", "UP", "PIE79"),  # lint whose safe fix does not change behaviour
 )
-_EMPTY_LINES = re.compile(r"\A([ \t]*\r?\n)+")
 MOST_FINDINGS = 50
 MOST_FILES = 20
 
@@ -82,12 +81,7 @@ def _fix_file(content: bytes, findings: Sequence[Finding]) -> tuple[bytes, list[
         new = [line + ending for line in fix.replacement.split("\n")] if fix.replacement else []
         lines[fix.start_line - 1 : fix.end_line] = new
         done.append(finding)
-    return _drop_gap("\n".join(lines), content[:1].isspace()).encode("utf-8"), done[::-1]
-
-
-def _drop_gap(text: str, began_empty: bool) -> str:
-    """The text without the empty lines with which it begins because what stood above them is gone."""
-    return text if began_empty else _EMPTY_LINES.sub("", text)
+    return drop_gap("\n".join(lines), content[:1].isspace()).encode("utf-8"), done[::-1]
 
 
 def _place(finding: Finding) -> tuple[str, int, int]:

@@ -1,5 +1,6 @@
-"""Decides whether a model's small change of one file may be offered, and applies it."""
+"""Decides whether a model's small change of one file may be offered, and applies changes of lines."""
 
+import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
@@ -10,6 +11,7 @@ from domain.text.redaction import holds_secret
 MOST_EDITS = 5
 MOST_LINES = 60  # removed and added together
 _LONGEST_LINE = 1_000
+_EMPTY_LINES = re.compile(r"\A([ \t]*\r?\n)+")
 
 
 def find_mistakes(content: bytes, edits: Sequence[LineEdit]) -> list[str]:
@@ -37,7 +39,17 @@ def apply_edits(content: bytes, edits: Collection[LineEdit]) -> bytes:
     for edit in sorted(edits, key=lambda each: each.start_line, reverse=True):
         ending = "\r" if lines[edit.start_line - 1].endswith("\r") else ""
         lines[edit.start_line - 1 : edit.end_line] = [f"{line}{ending}" for line in split_lines(edit.after)]
-    return "\n".join(lines).encode()
+    return drop_gap("\n".join(lines), content[:1].isspace()).encode()
+
+
+def drop_gap(text: str, began_empty: bool) -> str:
+    """The text without the empty lines with which it begins because what stood above them is gone."""
+    return text if began_empty else _EMPTY_LINES.sub("", text)
+
+
+def overlaps(edits: Collection[LineEdit], first: int, last: int) -> bool:
+    """Whether one of these changes is about one of these lines."""
+    return any(edit.start_line <= last and first <= edit.end_line for edit in edits)
 
 
 def read_lines(content: bytes) -> list[str] | None:

@@ -1,7 +1,6 @@
-"""Says whether a file can be parsed, as a job of the warm workers."""
+"""Says which changes break a file that could be parsed, as a job of the warm workers."""
 
 import ast
-import base64
 import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -13,19 +12,6 @@ from ast_grep_py import SgRoot
 from pydantic import JsonValue
 
 from agents.syntax.languages import find_language
-
-
-def is_parsed(request: Any) -> JsonValue:
-    """Whether a file has no error of syntax; None for a language that is not known.
-
-    :param request: ``path`` and ``content``, in base64.
-    """
-    try:
-        text = base64.b64decode(request["content"]).decode()
-    except ValueError:
-        return False
-    ways = list(_list_parsers(request["path"]))
-    return any(parse(text) for parse in ways) if ways else None
 
 
 def find_broken(request: Any) -> JsonValue:
@@ -71,4 +57,4 @@ _STRICT: Mapping[str, Callable[[str], object]] = {
 def prepare() -> None:
     """Load what is loaded late."""
     for path, text in (("a.py", "a = 1"), ("a.json", "1"), ("a.toml", "a = 1"), ("a.js", "a(")):
-        is_parsed({"path": path, "content": base64.b64encode(text.encode()).decode()})
+        find_broken({"path": path, "before": text, "after": [text]})

@@ -123,7 +123,8 @@ async def play_gate(stage: DemoDriver, cast: Cast, settings: Settings) -> Promis
 
     stage.step("A maintainer accepts the risk in the browser, with a note")
     await stage.write(cast.maintainer.login, pull, f"/forge approve {name} with: {project.GATE_CONDITION}")
-    receipt = await stage.wait_for_reply(lambda: [each for each in github.comments(pull) if "is approved" in each.body])
+    approved = f"Approved by {cast.maintainer.login}"
+    outcome = await stage.wait_for_reply(lambda: [each for each in github.comments(pull) if approved in each.body])
     verdict = await stage.wait_for_check(repository, head, "success")
     stage.show_check(verdict)
 
@@ -132,7 +133,7 @@ async def play_gate(stage: DemoDriver, cast: Cast, settings: Settings) -> Promis
     return {
         "The gate waited for a person.": waited,
         "The author was refused at the gate.": "needs the role maintain" in refusal,
-        "The maintainer's approval was recorded.": "Your words are kept" in receipt,
+        "The question says who approved it, and what follows.": "These words are kept" in outcome,
         "The run continued after the gate.": verdict.conclusion == "success",
         "The note is in the summary.": project.GATE_CONDITION in (verdict.summary or ""),
         "The audit shows who approved it, and with which note.": cast.maintainer.login in told

@@ -16,6 +16,7 @@ generated from the code; `/forge help` shows the same table.
 - **Permissions** are checked with GitHub when the command arrives (read < triage < write < maintain < admin). Accounts
   are compared by their number, so a login that was registered again has no rights.
 - Every command is acknowledged with 👀 and gets **one answer** per comment, including refusals and typing mistakes.
+  A decision at a gate gets 👍 instead: the comment that asked shows it.
 - In a **reply to a finding** its id may be left out: `/forge dismiss we want this here`.
 - A **question needs no command** where it is clear that Forge is asked: in a review thread right below its comment, or
   in a comment that quotes what Forge wrote or mentions it. Forge answers those with the role write as `/forge ask`

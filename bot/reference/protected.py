@@ -25,9 +25,9 @@ and spaces at its end. `**` stands for any folders, `*` for anything within one,
 
 ## These ask everybody
 
-A pull request that changes one asks the gate `protected_paths` of a maintainer who is not its author, because by the
-time somebody else reads it, it has run with secrets or has moved a right. The gate holds the merge; what a CI starts by
-itself on a push only that CI can hold, as its settings for pull requests of strangers do.
+Where a pull request changes one, `protected_paths` asks a maintainer who is not its author: by the time somebody else
+reads it, it has run with secrets or has moved a right. The gate holds the merge; what a CI starts by itself on a push
+only that CI can hold, as its settings for pull requests of strangers do.
 """
 _KEPT = """\
 ## These are kept from agents only

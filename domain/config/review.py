@@ -65,9 +65,9 @@ class Linter(Section):
     )
     paths: Globs = Field(
         default=("**",),
-        description="The files it is given. It counts as a reader only of those whose suffix or name a pattern ends "
-        "in, as `**/*.js` or `**/Dockerfile`, that it does not say it leaves out, and only where none of them may be "
-        "its configuration.",
+        description="The files it is given. It counts as a reader of those whose suffix or name a pattern ends in, as "
+        "`**/*.js` or `**/Dockerfile`, and that it does not say it leaves out; of none where one may be its "
+        "configuration.",
     )
     files: Globs = Field(
         default=(),

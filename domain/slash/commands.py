@@ -73,8 +73,16 @@ class AskReview(_SlashCommand):
 class AboutFinding(_SlashCommand):
     """``finding`` is None in a reply in the finding's own thread; so it is in all that follow."""
 
-    verb: Literal[Verb.why, Verb.explain, Verb.fix, Verb.undismiss]
+    verb: Literal[Verb.why, Verb.explain, Verb.undismiss]
     finding: str | None = None
+
+
+class AskFix(_SlashCommand):
+    """``everything`` stands for all open findings; it is left out where false, so that the version before reads it."""
+
+    verb: Literal[Verb.fix] = Verb.fix
+    finding: str | None = None
+    everything: bool = Field(default=False, exclude_if=lambda everything: not everything)
 
 
 class Dismiss(_SlashCommand):
@@ -189,6 +197,7 @@ SlashCommand = Annotated[
     | Retry
     | AskReview
     | AboutFinding
+    | AskFix
     | Dismiss
     | Judge
     | Whitelist

@@ -146,8 +146,8 @@ VERBS: Mapping[Verb, VerbRow] = {
     Verb.view: VerbRow("view [GATE]", "the last verdict with its reasons and open findings", _READ, _GATE, _READS),
     Verb.history: VerbRow(
         "history [F-ID or GATE]",
-        "every run here and how it ended, with those of the issue's pull request or the pull request's issue, and what "
-        "the newest one tried, turn by turn; of findings of giving up: what their detector found here before, and what "
+        "every run here and how it ended, with those of the issue's pull request or the pull request's issue; what the "
+        "newest one tried, turn by turn. Of findings of giving up: what their detector found here before, and what "
         "became of it",
         _READ,
         _LOOKED_AT,
@@ -192,7 +192,11 @@ VERBS: Mapping[Verb, VerbRow] = {
         _TEXT,
     ),
     Verb.forget: VerbRow("forget M-ID", "make Forge forget it", _TEACHES, f"(?P<memory>M-{_ULID})", _JUDGES),
-    Verb.fix: VerbRow("fix F-ID", "propose a change that fixes a finding", arguments="{finding}"),
+    Verb.fix: VerbRow(
+        "fix F-ID or all",
+        "propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings",
+        arguments=rf"(?:(?P<everything>(?i:all)){_END}|{{finding}})",
+    ),
     Verb.run: VerbRow(
         "run [MODE]",
         "plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive`",

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import structlog
 
-from domain.errors import CodeHostError, Halted, RateLimited, Superseded
+from domain.errors import CodeHostError, Forbidden, Halted, RateLimited, Superseded, Unprocessable
 from domain.gates import Gate, GateRequest, GateState
 from domain.github.importance import Importance, use_importance
 from domain.runs.run import RepositoryRef, Run, Trigger
@@ -107,6 +107,22 @@ async def show_outcome(services: Services, gate: Gate) -> None:
         await gate_checks.show_outcome(services, run, gate, spent)
     except (CodeHostError, Halted, Superseded) as error:
         log.info("gate.outcome_put_off", gate=gate.id, error=str(error))
+
+
+async def show_decision(services: Services, gate: Gate) -> bool:
+    """Show in the gate's comment how it was decided; whether people see it there. May be repeated.
+
+    :raises CodeHostError: GitHub may take it later.
+    """
+    run = await runs.get(services.database, gate.run_id)
+    if run is None or gate.is_waiting:
+        return False
+    spent = (await reservations.sum_run(services.database, run.id)).amount
+    try:
+        return await gate_checks.show_decision(services, run, gate, spent)
+    except (Forbidden, Unprocessable, Superseded) as error:  # such as in a locked conversation
+        log.info("gate.decision_not_shown", gate=gate.id, error=str(error))
+        return False
 
 
 class GatePart(StrEnum):

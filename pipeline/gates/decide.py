@@ -82,10 +82,12 @@ class GateDecisionReply:
     """Forge's reply to an answer.
 
     :param refused: why they may not decide; None if they may, or if nobody asked GitHub.
+    :param decided: the id of the gate that this answer decided, whose comment says the same; empty for any other.
     """
 
     text: str
     refused: CommandRefusal | None = None
+    decided: str = ""
 
 
 async def decide_gate(services: Services, guid: str, gate: Gate, answer: GateAnswer) -> GateDecisionReply:
@@ -95,7 +97,7 @@ async def decide_gate(services: Services, guid: str, gate: Gate, answer: GateAns
     """
     if gate.decision is not None and gate.decision.cause == guid:  # by an execution of this that died
         await show_outcome(services, gate)
-        return GateDecisionReply(gate_answers.confirm_decision(gate))
+        return GateDecisionReply(gate_answers.confirm_decision(gate), decided=gate.id)
     stale = find_stale_reason(gate, answer, await find_shown_at(services, gate)) if gate.is_waiting else None
     if stale is not None:
         return GateDecisionReply(stale)
@@ -111,7 +113,7 @@ async def decide_gate(services: Services, guid: str, gate: Gate, answer: GateAns
     decided = await gates.decide(services.database, gate.id, state, decision)
     if decided.counted:
         await show_outcome(services, decided.gate)
-        return GateDecisionReply(gate_answers.confirm_decision(decided.gate))
+        return GateDecisionReply(gate_answers.confirm_decision(decided.gate), decided=gate.id)
     return GateDecisionReply(gate_answers.report_too_late(decided.gate))
 
 

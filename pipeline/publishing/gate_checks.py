@@ -61,6 +61,26 @@ async def show_outcome(services: Services, run: Run, gate: Gate, spent: int) -> 
         await _show_check(services, run, gate, spent)
 
 
+async def show_decision(services: Services, run: Run, gate: Gate, spent: int) -> bool:
+    """Show in a gate's comment how it was decided; false if it has none, or a person deleted it.
+
+    :raises Superseded: if another run owns the pull request.
+    """
+    known = gate.comment_id
+    if known is None:
+        return False
+
+    async def edit() -> int:
+        await services.host.edit_comment(gate.repository, known, _render(services, gate, spent))
+        return known
+
+    try:
+        await write_once(services, run, f"gate {gate.id} {gate.state}", "comment", edit)
+    except NotFound:
+        return False
+    return True
+
+
 async def close_comment(services: Services, gate: Gate, spent: int) -> None:
     """Show in a gate's comment that it is void, although its run no longer owns the pull request."""
     if gate.comment_id is not None:

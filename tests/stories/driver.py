@@ -128,6 +128,10 @@ class Story:
         closed = self._own_comments(pull, lambda body: _GATE in body and not body.startswith(_ASKS))
         return [each.body.removeprefix("**").partition("**")[0] for each in closed]
 
+    def decisions(self, pull: Issue) -> list[str]:
+        """The whole comments of the gates that are decided or void; they count as looked at now."""
+        return [each.body for each in self.questions(pull) if not each.body.startswith(_ASKS)]
+
     def pass_over(self, pull: Issue) -> None:
         """Count everything Forge posted here as looked at, where another story looks at it."""
         self._own_comments(pull, lambda _: True)

@@ -50,12 +50,13 @@ class GateScene:
         return self.told.check(self.repository, self.head).summary or ""
 
     async def comment(self, who: User, words: str) -> str:
-        """Somebody comments; what Forge answers, or nothing."""
-        before = {each.id for each in self.told.answers(self.pull)}
+        """Somebody comments; what Forge answers, and what is decided by it; or nothing."""
+        before, decided = {each.id for each in self.told.answers(self.pull)}, self.told.decisions(self.pull)
         self.told.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
         await who.comment(self.pull, words)
         await self.told.settle()
-        return "\n".join(each.body for each in self.told.answers(self.pull) if each.id not in before)
+        said = [each.body for each in self.told.answers(self.pull) if each.id not in before]
+        return "\n".join([*said, *(text for text in self.told.decisions(self.pull) if text not in decided)])
 
     async def press(self, who: User, button: str, name: str) -> None:
         """Somebody presses a button of a gate's check."""

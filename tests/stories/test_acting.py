@@ -110,7 +110,7 @@ async def test_protected_paths_are_never_touched(story: Story) -> None:
     story.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve")
     await settle_looks(story)
-    assert first_lines(story.answers(pull)) == snapshot(["`protected_paths` (G-ID) is approved; the run continues."])
+    assert story.gate_outcomes(pull) == ["protected_paths: Approved by carol"]
     assert story.check(repository, head).conclusion == "success"
     assert (pull.head_sha, pull.state) == (head, "open")
     assert await list_actions(story) == []
@@ -479,9 +479,7 @@ async def test_what_fell_with_its_verdict_is_given_again_with_the_next(story: St
     story.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve look")
     await settle_looks(story)
-    assert first_lines(story.answers(pull)) == snapshot(
-        ["Reviewing `SHA` from scratch; the check shows the progress.", "`look` (G-ID) is approved; the run continues."]
-    )
+    assert first_lines(story.answers(pull)) == snapshot(["Reviewing `SHA` from scratch; the check shows the progress."])
     assert len(approvals(story, pull)) == 1
 
 

@@ -50,7 +50,7 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge status` | read | what Forge is doing here and what it waits for |
 | `/forge cost` | read | what was spent here, and what is left |
 | `/forge view [GATE]` | read | the last verdict with its reasons and open findings |
-| `/forge history [F-ID or GATE]` | read | every run here and how it ended, with those of the issue's pull request or the pull request's issue, and what the newest one tried, turn by turn; of findings of giving up: what their detector found here before, and what became of it |
+| `/forge history [F-ID or GATE]` | read | every run here and how it ended, with those of the issue's pull request or the pull request's issue; what the newest one tried, turn by turn. Of findings of giving up: what their detector found here before, and what became of it |
 | `/forge diff [F-ID or GATE]` | read | what Forge changed here: its commits and their diff; of findings: their files before and after |
 | `/forge level [N]` | read; to set it: admin | the automation level, from 0 to 4 |
 | `/forge why F-ID` | read | what led to a finding, and what dismissals make of it |
@@ -62,7 +62,7 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge undismiss F-ID` | write | take a dismissal back |
 | `/forge remember text or M-ID` | write, not the author unless alone | teach Forge something, or keep what it proposes |
 | `/forge forget M-ID` | write, not the author unless alone | make Forge forget it |
-| `/forge fix F-ID` | write | propose a change that fixes a finding |
+| `/forge fix F-ID or all` | write | propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings |
 | `/forge run [MODE]` | write | plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive` |
 | `/forge plan` | write | plan this issue, nothing more |
 | `/forge retry [recovery]` | write | run the failed phase again; at the gate `recovery`: let the agent try anew |
@@ -82,8 +82,8 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge missed description` | write | report a critical bug Forge did not see |
 | `/forge rollback C-ID [PATH …] or ENV` | write; production: maintain | take an agent's work back to a checkpoint, all of it or only these files; or an environment to what ran there before |
 | `/forge deploy ENV [hold, go-on or cancel]` | write; production: maintain | deploy what was merged, on an issue the default branch; or hold what is being deployed, let it go on, end it |
-| `/forge pause` | admin | stop everything in this repository now |
-| `/forge unpause` | admin | let Forge work again |\
+| `/forge pause [here]` | admin; here: write | stop everything in this repository now; `here`: leave this place alone |
+| `/forge unpause [here]` | admin; here: write | let Forge work again |\
 """
         ]
     )

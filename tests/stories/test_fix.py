@@ -8,29 +8,23 @@ from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.automation import APP, at_level, open_pull_request, settle_looks
-from tests.world.model_findings import LINE, PAY, edit_lines, find_division, open_reviewed, write_fix
+from tests.world.model_findings import (
+    ASKED,
+    LINE,
+    ONE_LINE,
+    PAY,
+    RIGHT,
+    TWO_PLACES,
+    WRONG,
+    edit_lines,
+    find_division,
+    find_own,
+    open_reviewed,
+    write_fix,
+)
 from tests.world.obedient import OBEYS, list_acting
 
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
-WRONG = "    return sum(prices) / len(prices)"
-RIGHT = "    return sum(prices) / len(prices) if prices else 0.0"
-ASKED = "== finding"
-
-
-ONE_LINE = write_fix(edit_lines(LINE, WRONG, RIGHT))
-TWO_PLACES = write_fix(
-    edit_lines(1, "VALUE_0 = 0", "VALUE_0 = 0\nNONE = 0.0"), edit_lines(LINE, WRONG, RIGHT.replace("0.0", "NONE"))
-)
-
-
-def own(story: Story, pull: PullRequest) -> PullRequest:
-    """The one pull request that Forge opened."""
-    [made] = [
-        each
-        for each in pull.repository.issues.values()
-        if isinstance(each, PullRequest) and each.user is story.github.app.bot
-    ]
-    return made
 
 
 async def test_a_fix_that_is_known_is_offered_in_the_thread(story: Story) -> None:
@@ -92,7 +86,7 @@ async def test_what_fits_no_suggestion_becomes_a_pull_request_into_theirs(
     model.when(ASKED, TWO_PLACES)
     await carol.reply(comment, "/forge fix")
     await story_with_model.settle()
-    made = own(story_with_model, pull)
+    made = find_own(story_with_model, pull)
     [reply] = story_with_model.thread_answers(pull, comment)
     assert f"so #{made.number} proposes it for `feature`" in reply.body
     assert (made.base_ref, made.head_ref) == ("feature", f"forge/fix-{pull.number}-{name.lower()}")
@@ -103,7 +97,7 @@ async def test_what_fits_no_suggestion_becomes_a_pull_request_into_theirs(
     await carol.reply(comment, "/forge fix")
     await story_with_model.settle()
     assert "Forge made 1 commit here" in story_with_model.answers(made)[-1].body
-    assert own(story_with_model, pull) is made  # asked again, it is the same one
+    assert find_own(story_with_model, pull) is made  # asked again, it is the same one
     again = story_with_model.thread_answers(pull, comment)[-1]
     assert again.body.startswith(f"#{made.number} proposes a fix of **{name}** already")
     assert len([call for call in model.calls if ASKED in call.content]) == 1
@@ -117,7 +111,7 @@ async def test_after_a_newer_review_the_same_pull_request_gets_the_fix(
     model.when(ASKED, TWO_PLACES)
     await carol.reply(comment, "/forge fix")
     await story_with_model.settle()
-    made = own(story_with_model, pull)
+    made = find_own(story_with_model, pull)
     first = made.head_sha
 
     await alice.push(repository, "feature", {"README.md": "# Store\n"})
@@ -134,7 +128,7 @@ async def test_after_a_newer_review_the_same_pull_request_gets_the_fix(
     await story_with_model.settle()
     said = story_with_model.thread_answers(pull, comment)[-1].body
     assert f"#{made.number} proposed one for the file as it was before; it has this one now" in said
-    assert own(story_with_model, pull) is made
+    assert find_own(story_with_model, pull) is made
     fixed = repository.git.read(made.head_sha, "billing/pay.py") or b""
     assert b"SEVEN = 7" in fixed
     assert b"NONE = 0.0" in fixed
@@ -214,7 +208,7 @@ async def test_who_may_not_and_what_is_wrong(story_with_model: Story, model: Scr
         await story_with_model.settle()
     told = [each.body for each in story_with_model.thread_answers(pull, comment)]
     assert "needs the role write" in told[0]
-    assert "is not valid. Usage: `/forge fix F-ID`" in told[1]
+    assert "is not valid. Usage: `/forge fix F-ID or all`" in told[1]
     assert "There is no finding `F-AAAAAA`" in told[2]
     assert len(model.calls) == before
 

@@ -17,6 +17,7 @@ pytestmark = [
 
 SESSION = {"auth/session.py": "VALUE = 1\n" * 20}
 OWN = 'gates: {large_change: {phase: review, when: "review.lines_changed > 3", prompt: "Is this worth it?"}}\n'
+TWO = f"{OWN}review: {{unread: approve}}\n"
 
 
 async def test_a_button_approves(story: Story) -> None:
@@ -63,7 +64,8 @@ async def test_a_button_of_who_may_not_says_so_and_stays(story: Story) -> None:
 async def test_a_rejection_has_a_reason(story: Story) -> None:
     scene = await open_scene(story)
     answer = await scene.comment(scene.carol, "/forge reject protected_paths we deploy from another pipeline")
-    assert "is rejected. The run ends here." in answer
+    assert "Rejected by carol" in answer
+    assert "The run ends here." in answer
     assert scene.conclusion == "failure"
     assert "we deploy from another pipeline" in scene.summary
     run = await scene.run()
@@ -78,41 +80,41 @@ async def test_a_rejection_has_a_reason(story: Story) -> None:
 
 
 async def test_several_gates_are_named_one_by_one(story: Story) -> None:
-    scene = await open_scene(story, {**CHANGED, **SESSION})
-    assert story.gates(scene.pull) == ["human_review", "protected_paths"]
+    scene = await open_scene(story, {**CHANGED, **SESSION}, TWO)
+    assert story.gates(scene.pull) == ["protected_paths", "large_change"]
     assert scene.summary.count("is waiting for a person") >= 2
 
     answer = await scene.comment(scene.carol, "/forge approve")
-    assert "2 gates are waiting here: `human_review` (G-" in answer
+    assert "2 gates are waiting here: `protected_paths` (G-" in answer
     assert "Name the one you mean." in answer
 
     answer = await scene.comment(scene.carol, "/forge approve protected_paths")
-    assert "is approved" in answer
+    assert "Approved by" in answer
     assert (scene.conclusion, (await scene.run()).state) == ("action_required", "waiting")
 
     [left] = [gate for gate in await scene.list_gates() if gate.is_waiting]
     answer = await scene.comment(scene.carol, f"/forge approve {left.short_id} with: watch the error rate")
-    assert "is approved" in answer
+    assert "Approved by" in answer
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
     assert "watch the error rate" in scene.summary
     assert sorted(story.gate_outcomes(scene.pull)) == [
-        "human_review: Approved by carol, with a note",
+        "large_change: Approved by carol, with a note",
         "protected_paths: Approved by carol",
     ]
 
 
 async def test_one_rejection_ends_what_the_others_ask(story: Story) -> None:
-    scene = await open_scene(story, {**CHANGED, **SESSION})
-    await scene.comment(scene.carol, "/forge reject human_review not like this")
-    assert sorted(story.gate_outcomes(scene.pull)) == ["human_review: Rejected by carol", f"protected_paths: {VOID}"]
+    scene = await open_scene(story, {**CHANGED, **SESSION}, TWO)
+    await scene.comment(scene.carol, "/forge reject large_change not like this")
+    assert sorted(story.gate_outcomes(scene.pull)) == ["large_change: Rejected by carol", f"protected_paths: {VOID}"]
     assert scene.gate("protected_paths").conclusion == "cancelled"
     assert (await scene.run()).reason == "gate_rejected"
 
 
 async def test_two_commands_in_one_comment(story: Story) -> None:
-    scene = await open_scene(story, {**CHANGED, **SESSION})
-    answer = await scene.comment(scene.carol, "/forge approve human_review\n/forge approve protected_paths")
-    assert answer.count("is approved") == 2
+    scene = await open_scene(story, {**CHANGED, **SESSION}, TWO)
+    answer = await scene.comment(scene.carol, "/forge approve large_change\n/forge approve protected_paths")
+    assert answer.count("Approved by carol") == 2
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
     assert story.gates(scene.pull) == []
     assert len(story.gate_outcomes(scene.pull)) == 2
@@ -127,14 +129,13 @@ async def test_a_gate_of_the_repository_itself(story: Story) -> None:
     refused = await scene.comment(scene.alice, "/forge approve")
     assert "cannot be decided by the author of the change" in refused
     answer = await scene.comment(scene.carol, "/forge reject large_change split it")
-    assert "`large_change`" in answer
-    assert "is rejected" in answer
+    assert answer.startswith("**large_change: Rejected by carol**")
     assert "carol rejected large_change: split it" in scene.summary
 
 
 async def test_a_small_change_is_not_asked_about(story: Story) -> None:
     scene = await open_scene(story, {"app.py": "VALUE = 1\n"}, OWN)
-    assert (story.gates(scene.pull), scene.conclusion) == ([], "success")
+    assert (story.gates(scene.pull), scene.conclusion) == ([], "neutral")
 
 
 async def test_a_critical_security_finding_stops_at_its_gate(story: Story) -> None:
@@ -145,9 +146,20 @@ async def test_a_critical_security_finding_stops_at_its_gate(story: Story) -> No
     dave = scene.add_user("dave", "write")
     assert "needs the role maintain; `dave` has write" in await scene.comment(dave, "/forge approve")
     answer = await scene.comment(scene.carol, "/forge approve with: revoke the key today")
-    assert "Your words are kept; no agent follows them." in answer
+    assert "These words are kept; no agent follows them." in answer
     assert (story.gates(scene.pull), scene.conclusion) == ([], "success")
     assert "revoke the key today" in scene.summary
+
+
+async def test_a_decision_is_told_in_words_where_the_question_is_gone(story: Story) -> None:
+    scene = await open_scene(story)
+    [question] = story.questions(scene.pull)
+    await scene.carol.delete_comment(question)
+    await story.settle()
+    answer = await scene.comment(scene.carol, "/forge approve")
+    assert answer.startswith("`protected_paths` (G-")
+    assert "is approved. The run continues." in answer
+    assert (scene.conclusion, story.questions(scene.pull)) == ("success", [])
 
 
 async def test_passing_it_on(story: Story) -> None:
@@ -161,7 +173,7 @@ async def test_passing_it_on(story: Story) -> None:
     assert story.gates(scene.pull) == ["protected_paths"]
     await scene.comment(scene.carol, "/forge delegate @dave")
     assert "needs the role maintain; `dave` has write" in await scene.comment(dave, "/forge approve")
-    assert "is approved" in await scene.comment(erin, "/forge approve")
+    assert "Approved by" in await scene.comment(erin, "/forge approve")
     assert len(await scene.events(EventType.gate_delegated)) == 2
 
 
@@ -172,7 +184,7 @@ async def test_what_cannot_be_decided_says_what_is_possible(story: Story) -> Non
     assert "There is no gate `production_deploy` here. Waiting: `protected_paths` (G-" in answer
     answer = await scene.comment(scene.carol, "/forge approve G-ABCDEF")
     assert "There is no gate `G-ABCDEF` here." in answer
-    assert "is approved" in await scene.comment(scene.carol, "/forge approve")
+    assert "Approved by" in await scene.comment(scene.carol, "/forge approve")
 
     for again in ("/forge approve protected_paths", "/forge reject protected_paths I changed my mind"):
         answer = await scene.comment(scene.carol, again)

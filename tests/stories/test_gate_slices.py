@@ -44,7 +44,7 @@ async def test_another_slice_lets_it_go_on_where_it_stopped(
     assert "`/forge continue" in question.body
 
     answer = await scene.comment(scene.alice, "/forge continue 5it")
-    assert "The run may use 5 calls more." in answer
+    assert "The run continues. It may use 5 calls more." in answer
     assert story_with_model.gate_outcomes(scene.pull) == ["guard: Approved by alice"]
     assert len(model.calls) == 2
     assert len({call.content for call in model.calls}) == 2  # nothing was asked and paid for twice
@@ -105,7 +105,7 @@ async def test_nothing_unfinished_is_approved_by_itself(story_with_model: Story,
     assert len(model.calls) == 1
     assert story_with_model.gates(scene.pull) == ["human_review"]
     assert scene.conclusion == "action_required"
-    assert "is approved" in await scene.comment(scene.carol, "/forge approve")
+    assert "Approved by" in await scene.comment(scene.carol, "/forge approve")
     assert (scene.conclusion, (await scene.run()).state) == ("success", "completed")
     assert story_with_model.gate_outcomes(scene.pull) == ["guard: Rejected by alice", "human_review: Approved by carol"]
 

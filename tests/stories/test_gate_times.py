@@ -10,7 +10,8 @@ from tests.world.replies import bodies
 
 pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
 
-NAMED = 'gates: {protected_paths: {timeout: 3h, escalate: ["@dora", "@octo-org/owners"]}}\n'
+NAMED = 'gates:\n  protected_paths: {timeout: 3h, escalate: ["@dora", "@octo-org/owners"]}\n'
+LOOK = "look: {phase: review, when: 'review.files_changed > 1', prompt: Is it meant}\n"
 OVER = "protected_paths: Nobody answered in time, which counts as a rejection"
 
 
@@ -45,7 +46,7 @@ async def test_the_time_runs_out_and_the_named_people_are_told_once(story: Story
     )
     await scene.comment(scene.alice, "/forge review full")
     assert story.gates(scene.pull) == ["protected_paths"]
-    assert "is approved" in await scene.comment(scene.carol, "/forge approve")
+    assert "Approved by" in await scene.comment(scene.carol, "/forge approve")
     assert scene.conclusion == "success"
     assert story.gate_outcomes(scene.pull) == snapshot(
         ["protected_paths: Nobody answered in time, which counts as a rejection", "protected_paths: Approved by carol"]
@@ -84,14 +85,14 @@ async def test_an_approval_that_was_written_in_time_and_heard_too_late(story: St
 async def test_two_gates_of_which_one_runs_out(story: Story) -> None:
     """One that nobody answered ends the run, and what else it asked."""
     scene = await open_scene(
-        story, {".github/workflows/ci.yml": "a: b\n", "auth/session.py": "VALUE = 1\n" * 20}, NAMED
+        story, {".github/workflows/ci.yml": "a: b\n", "auth/session.py": "VALUE = 1\n" * 20}, f"{NAMED}  {LOOK}"
     )
-    assert story.gates(scene.pull) == ["human_review", "protected_paths"]
+    assert story.gates(scene.pull) == ["protected_paths", "look"]
     story.clock.move(hours=4)
     await story.settle()
     assert OVER in story.gate_outcomes(scene.pull)
     assert len(story.gate_outcomes(scene.pull)) == 2
-    assert scene.gate("human_review").conclusion == "cancelled"
+    assert scene.gate("look").conclusion == "cancelled"
     run = await scene.run()
     assert (run.state, run.reason) == ("failed", "gate_timeout")
     assert len(story.answers(scene.pull)) == 1

@@ -39,7 +39,7 @@ async def test_protected_path_waits_for_a_maintainer(story: Story) -> None:
     story.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve with: tell operations first")
     await story.settle()
-    assert "Your words are kept; no agent follows them." in find_comment(story, pull, "is approved").body
+    assert "These words are kept; no agent follows them." in find_comment(story, pull, "Approved by carol").body
     assert gate(story, repository, head, "protected_paths").conclusion == "success"
     review = story.check(repository, head)
     assert review.conclusion == "success"
@@ -74,7 +74,7 @@ async def test_a_budget_pauses_and_another_slice_lets_it_go_on(tmp_path: Path) -
         story.clock.move(seconds=5)
         await alice.comment(pull, "/forge continue 50usd")
         await story.settle()
-        assert "may use 50.00 USD more" in find_comment(story, pull, "is approved").body
+        assert "may use 50.00 USD more" in find_comment(story, pull, "Approved by alice").body
         assert len(dear.calls) > before
         assert len({call.content for call in dear.calls}) == len(dear.calls)  # nothing was asked and paid for twice
         assert story.check(repository, head).conclusion == "failure"

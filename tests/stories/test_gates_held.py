@@ -14,7 +14,7 @@ from tests.stories.driver import Story
 from tests.stories.gate_scenes import CI, WORKFLOW
 from tests.world.replies import first_lines
 
-SHELL = "import subprocess\n\n\ndef run(command: str) -> None:\n    subprocess.call(command, shell=True)\n"
+SHELL = 'import subprocess\n\n\ndef run(command: str) -> None:\n    subprocess.call(f"ls {command}", shell=True)\n'
 BOTH = {CI: WORKFLOW.replace("make", "make test"), "run.py": SHELL}
 
 
@@ -40,7 +40,7 @@ async def test_dismissing_what_blocks_asks_what_was_not_asked(story: Story) -> N
     await dave.comment(pull, "\n".join(f"/forge dismiss {name} fine here" for name in names))
     await story.settle()
     assert first_lines(story.answers(pull)) == snapshot(
-        ["**F-ZOE5CC** is dismissed: fine here. Forge does not raise it again here, nor w…"]
+        ["**F-NUDH4A** is dismissed: fine here. Forge does not raise it again here, nor w…"]
     )
     assert story.gates(pull) == ["protected_paths"]
     assert story.check(repository, head).conclusion == "action_required"
@@ -53,8 +53,7 @@ async def test_dismissing_what_blocks_asks_what_was_not_asked(story: Story) -> N
     await story.settle()
     assert first_lines(story.answers(pull)) == snapshot(
         [
-            "**F-ZOE5CC** is dismissed: fine here. Forge does not raise it again here, nor w…",
-            "`protected_paths` (G-ID) is approved; the run continues.",
+            "**F-NUDH4A** is dismissed: fine here. Forge does not raise it again here, nor w…",
         ]
     )
     assert story.check(repository, head).conclusion == "success"
@@ -84,7 +83,7 @@ async def test_what_was_asked_in_vain_is_asked_again(story: Story) -> None:
     story.clock.move(seconds=2)
     await carol.comment(pull, "/forge approve")
     await story.settle()
-    assert "is approved" in story.answers(pull)[-1].body
+    assert "protected_paths: Approved by carol" in story.gate_outcomes(pull)
     assert story.check(repository, head).conclusion == "success"
 
 

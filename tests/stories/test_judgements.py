@@ -66,12 +66,13 @@ class Scene:
         return name
 
     async def say(self, who: User, words: str) -> str:
-        """Somebody comments; what Forge answers."""
-        before = {each.id for each in self.story.answers(self.pull)}
+        """Somebody comments; what Forge answers, and what is decided by it."""
+        before, decided = {each.id for each in self.story.answers(self.pull)}, self.story.decisions(self.pull)
         self.story.clock.move(seconds=2)
         await who.comment(self.pull, words)
         await self.story.settle()
-        return "\n".join(each.body for each in self.story.answers(self.pull) if each.id not in before)
+        said = [each.body for each in self.story.answers(self.pull) if each.id not in before]
+        return "\n".join([*said, *(text for text in self.story.decisions(self.pull) if text not in decided)])
 
     async def propose(self, name: str, changed: Mapping[str, str | None]) -> "Scene":
         """Another pull request of alice in the same repository."""
@@ -171,7 +172,7 @@ async def test_what_was_approved_stays_approved_where_a_part_of_it_is_disputed(s
     [question] = story.questions(scene.pull)
     assert "your words are kept with the decision, and no agent follows them" in question.body
     said = await scene.say(scene.carol, "/forge approve destructive with: they are tested elsewhere")
-    assert "Your words are kept; no agent follows them." in said
+    assert "These words are kept; no agent follows them." in said
     assert (scene.conclusion, scene.gates) == ("success", [])
     await scene.say(scene.alice, f"/forge legitimate {second} it is tested elsewhere")
     assert "destructive" not in scene.gates  # nobody is asked about the first one again

@@ -159,7 +159,9 @@ async def test_an_answer_at_low_risk_is_no_approval(story: Story) -> None:
     """But the run of a pull request that was merged counts."""
     gate = "gates: {look: {phase: review, when: 'review.files_changed > 0', prompt: Is it meant}}\n"
     repository, alice, carol, pull, _ = await open_reviewed(story, forge_yml=gate)
-    assert "is approved" in (await answer(story, carol, pull, "/forge approve look")).body
+    await carol.comment(pull, "/forge approve look")
+    await story.settle()
+    assert story.gate_outcomes(pull) == ["look: Approved by carol"]
     facts = await automation_level.load_facts(story.forge.services.database, repository.id)
     assert (list(facts.decisions), [run.merged for run in facts.runs]) == ([], [False])
     await alice.merge(pull)

@@ -78,9 +78,7 @@ async def test_the_audit_tells_the_story_of_a_gate(story: Story, capsys: pytest.
     story.clock.move(seconds=90)
     await carol.comment(pull, "/forge approve with: tell operations first")
     await story.settle()
-    assert first_lines(story.answers(pull)) == snapshot(
-        ["`protected_paths` (G-ID) is approved; the run continues. Your words are kept; n…"]
-    )
+    assert story.answers(pull) == []
     assert first_lines(story.questions(pull)) == snapshot(
         ["**protected_paths: Approved by carol, with a note** · G-ID · head `SHA`"]
     )

@@ -84,7 +84,7 @@ async def test_a_gate_stands_on_the_pull_request_too(story_with_model: Story, mo
     assert "of_testing: Approved by alice" in story_with_model.gate_outcomes(asked.issue)
     assert first_lines(story_with_model.comments(pull)) == snapshot([])
     assert first_lines(story_with_model.answers(asked.issue)) == snapshot(
-        ["**Forge opened a pull request for this issue**", "`of_planning` (G-ID) is approved; the run continues."]
+        ["**Forge opened a pull request for this issue**"]
     )
 
 
@@ -95,7 +95,7 @@ async def test_an_answer_below_the_pull_request_counts(story_with_model: Story, 
     story_with_model.clock.move(seconds=2)
     await asked.alice.comment(pull, f"/forge approve of_testing {pull.head_sha[:7]}")
     await story_with_model.settle()
-    assert "is approved; the run continues." in story_with_model.answers(pull)[-1].body
+    assert "is approved. The run continues." in story_with_model.answers(pull)[-1].body
     assert not pull.draft
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by alice"]

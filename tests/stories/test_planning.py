@@ -50,7 +50,7 @@ async def test_a_risky_plan_waits_for_a_person(mode: str, story_with_model: Stor
     bob = story_with_model.github.user("bob")
     assert "needs the role" in await asked.comment(bob, "/forge approve")
     answer = await asked.comment(asked.alice, "/forge approve with: keep prices as integers")
-    assert "is approved" in answer
+    assert "Approved by" in answer
     assert story_with_model.gate_outcomes(asked.issue) == ["architecture_approval: Approved by alice, with conditions"]
     assert story_with_model.gates(asked.issue) == ["help_needed"]  # the agent left it undone
     await asked.comment(asked.alice, "/forge reject help_needed then not")

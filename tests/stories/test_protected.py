@@ -83,7 +83,7 @@ async def test_without_them_the_rest_is_done(story_with_model: Story, model: Scr
         await story_with_model.settle()
     else:
         said = await asked.comment(carol, answer)
-        assert "is rejected. The run continues without changing these files." in said
+        assert "The run continues without changing these files." in said
     told = [call.content for call in model.calls if TASK in call.content]
     assert f"Protected:\n- {LOCK}\n" in told[0]
     assert "It is protected: agents do not change" in told[1]

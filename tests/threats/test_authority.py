@@ -222,7 +222,7 @@ async def test_t_p14_who_pushed_to_a_change_does_not_approve_it(story: Story) ->
     await scene.press(mia, "approve", "protected_paths")
     assert scene.gate("protected_paths").conclusion == "action_required"
     assert scene.conclusion == "action_required"
-    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert "Approved by" in await scene.comment(scene.carol, APPROVE)
     assert scene.conclusion == "success"
 
 
@@ -234,7 +234,7 @@ async def test_t_p14_what_somebody_else_accepted_is_nobodys_own_any_more(story: 
     story.clock.move(seconds=5)
     await scene.push({CI: WORKFLOW.replace("make", "make check")})
     assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
-    assert "is approved" in await scene.comment(mia, APPROVE)
+    assert "Approved by" in await scene.comment(mia, APPROVE)
     assert story.gate_outcomes(scene.pull)
 
 
@@ -247,7 +247,7 @@ async def test_t_p14_where_all_who_may_wrote_it_it_takes_two(story: Story) -> No
         answer = await scene.comment(who, APPROVE)
         assert "takes two people, because everybody with the role maintain wrote part of the change" in answer
     assert scene.conclusion == "action_required"
-    assert "is approved" in await scene.comment(scene.alice, APPROVE)
+    assert "Approved by" in await scene.comment(scene.alice, APPROVE)
     assert story.gate_outcomes(scene.pull) == ["protected_paths: Approved by mia and alice"]
 
 
@@ -269,7 +269,7 @@ async def test_t_p14_who_pushed_before_another_one_opened_it_does_not_approve_it
     assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
     await scene.press(scene.alice, "approve", "protected_paths")
     assert scene.conclusion == "action_required"
-    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert "Approved by" in await scene.comment(scene.carol, APPROVE)
     assert story.gate_outcomes(scene.pull)
 
 
@@ -282,7 +282,7 @@ async def test_t_p14_who_pushed_while_it_was_closed_does_not_approve_it(story: S
     await scene.alice.reopen(scene.pull)
     await story.settle()
     assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
-    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert "Approved by" in await scene.comment(scene.carol, APPROVE)
     assert story.gate_outcomes(scene.pull)
 
 
@@ -294,7 +294,7 @@ async def test_t_p14_the_button_update_branch_makes_nobody_an_author(story: Stor
     scene.head = await scene.carol.update_branch(scene.pull)
     await story.settle()
     assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
-    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert "Approved by" in await scene.comment(scene.carol, APPROVE)
     assert story.gate_outcomes(scene.pull)
 
 
@@ -316,7 +316,7 @@ async def test_t_p14_what_an_app_pushed_takes_two_people(story: Story) -> None:
     assert "takes two people, because an App pushed part of the change" in answer
     assert "takes two people" in await scene.comment(mia, APPROVE)
     assert scene.conclusion == "action_required"
-    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert "Approved by" in await scene.comment(scene.carol, APPROVE)
     assert story.gate_outcomes(scene.pull)
     assert scene.conclusion == "success"
 
@@ -325,7 +325,7 @@ async def test_t_p14_who_is_alone_with_the_role_decides_on_what_an_app_pushed_by
     """It may be theirs, as nobody knows who made the App push it, and nobody else is left."""
     scene = await open_scene(story, {"note.md": "A note.\n"})
     await push_as_app(scene, "github-actions", CHANGED)
-    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert "Approved by" in await scene.comment(scene.carol, APPROVE)
     [gate] = [each for each in await scene.list_gates() if each.decision is not None]
     assert gate.decision is not None
     assert gate.decision.waived
@@ -355,7 +355,7 @@ async def test_t_p14_a_listed_bot_takes_one_person_and_a_workflow_two(story: Sto
     if slug == "github-actions":
         assert "takes two people, because an App pushed part of the change" in answer
         answer = await scene.comment(carol, APPROVE)
-    assert "is approved" in answer
+    assert "Approved by" in answer
     assert story.gate_outcomes(pull)
 
 
@@ -377,7 +377,7 @@ async def test_t_p14_a_rebase_by_a_third_changes_no_author(story: Story, times: 
     for number in range(times):
         await rewrite(story, scene, scene.carol, Commit(f"Note {number}", NOTE), Commit("Change", CHANGED))
     assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
-    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert "Approved by" in await scene.comment(scene.carol, APPROVE)
     assert scene.conclusion == "success"
 
 
@@ -385,7 +385,7 @@ async def test_t_p14_a_rebase_by_its_author_changes_no_author(story: Story) -> N
     scene, mia = await open_with_foreign_push(story)
     await rewrite(story, scene, mia, Commit("Note", NOTE), Commit("Change", CHANGED))
     assert "cannot be decided by the author of the change" in await scene.comment(mia, APPROVE)
-    assert "is approved" in await scene.comment(scene.carol, APPROVE)
+    assert "Approved by" in await scene.comment(scene.carol, APPROVE)
 
 
 async def test_t_p14_a_squash_is_everybodys_that_it_replaces(story: Story) -> None:
@@ -395,7 +395,7 @@ async def test_t_p14_a_squash_is_everybodys_that_it_replaces(story: Story) -> No
     await rewrite(story, scene, scene.carol, Commit("All", {**NOTE, **CHANGED, "more.md": "More.\n"}))
     for who in (mia, scene.carol):
         assert "cannot be decided by the author of the change" in await scene.comment(who, APPROVE)
-    assert "is approved" in await scene.comment(dave, APPROVE)
+    assert "Approved by" in await scene.comment(dave, APPROVE)
 
 
 async def test_t_p14_a_rebase_brings_in_nothing_on_the_way(story: Story) -> None:
@@ -410,7 +410,7 @@ async def test_t_p14_a_rebase_brings_in_nothing_on_the_way(story: Story) -> None
     await story.settle()
     for who in (mia, scene.carol):
         assert "cannot be decided by the author of the change" in await scene.comment(who, APPROVE)
-    assert "is approved" in await scene.comment(dave, APPROVE)
+    assert "Approved by" in await scene.comment(dave, APPROVE)
 
 
 @pytest.mark.parametrize("is_listed", [True, False], ids=["listed", "unlisted"])
@@ -434,7 +434,7 @@ async def test_t_p14_where_no_push_was_heard_of_github_is_asked(story: Story, is
         assert "cannot be decided by the author of the change" in answer
     else:
         assert "takes two people, because GitHub does not say who pushed part of the change" in answer
-        assert "is approved" in await scene.comment(scene.carol, APPROVE)
+        assert "Approved by" in await scene.comment(scene.carol, APPROVE)
         assert story.gate_outcomes(scene.pull)
 
 

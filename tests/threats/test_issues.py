@@ -512,7 +512,6 @@ async def test_history_that_was_taken_back_is_not_published_again(
     assert first_lines(story_with_model.answers(issue)) == snapshot(
         [
             "**Forge could not finish its work on this issue**",
-            "`architecture_approval` (G-ID) is approved; the run continues.",
         ]
     )
     assert first_lines(story_with_model.questions(issue)) == snapshot(

@@ -68,12 +68,15 @@ class IssueScene:
     issue: Issue
 
     async def comment(self, who: User, words: str) -> str:
-        """Somebody comments; everything Forge says then."""
-        before = {each.id for each in self._own_comments()}
+        """Somebody comments; everything Forge says then, and what is decided by it."""
+        before, decided = {each.id for each in self._own_comments()}, self.told.decisions(self.issue)
         self.told.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
         await who.comment(self.issue, words)
         await self.told.settle()
-        return "\n\n".join(each.body for each in self._own_comments() if each.id not in before)
+        said = [each.body for each in self._own_comments() if each.id not in before]
+        return "\n\n".join(
+            [*said, *(text for text in self.told.decisions(self.issue) if text not in {*decided, *said})]
+        )
 
     @property
     def status(self) -> str:

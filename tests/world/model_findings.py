@@ -1,4 +1,4 @@
-"""Code that divides by zero, the finding that the model reports, and a pull request with both."""
+"""Code that divides by zero, what a model reports and writes about it, and a pull request with both."""
 
 from pydantic import JsonValue
 
@@ -53,6 +53,24 @@ def edit_lines(first: int, before: str, after: str) -> dict[str, JsonValue]:
     """
     last = first + before.count("\n")
     return {"start_line": first, "end_line": last, "before": before, "after": after}
+
+
+WRONG = "    return sum(prices) / len(prices)"
+RIGHT = "    return sum(prices) / len(prices) if prices else 0.0"
+ASKED = "== finding"
+"""What a model is shown that is asked for a fix."""
+
+ONE_LINE = write_fix(edit_lines(LINE, WRONG, RIGHT))
+TWO_PLACES = write_fix(
+    edit_lines(1, "VALUE_0 = 0", "VALUE_0 = 0\nNONE = 0.0"), edit_lines(LINE, WRONG, RIGHT.replace("0.0", "NONE"))
+)
+
+
+def find_own(story: Story, pull: PullRequest) -> PullRequest:
+    """The one pull request that Forge opened here."""
+    issues = pull.repository.issues.values()
+    [made] = [each for each in issues if isinstance(each, PullRequest) and each.user is story.github.app.bot]
+    return made
 
 
 SAYS_NO: dict[str, JsonValue] = {"meaning": "disagreement", "has_reason": True, "confidence": 0.95}

@@ -1,6 +1,6 @@
 """Executes ``fix`` and ``ask``: checks what can be checked at once, and queues what takes a model."""
 
-from domain.slash.commands import AboutFinding, TextCommand
+from domain.slash.commands import AskFix, TextCommand
 from messages import commands as texts
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
@@ -8,8 +8,8 @@ from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.feedback.answers.target import QueuedAnswer, find_run
 
 
-async def fix(context: CommandContext, asked: AboutFinding) -> str:
-    """``/forge fix``: propose a change that fixes a finding."""
+async def fix(context: CommandContext, asked: AskFix) -> str:
+    """``/forge fix``: propose a change that fixes a finding, or all that can be fixed."""
     if not context.comment.is_pull_request:
         return texts.only_on_pull_requests(asked.verb)
     queued = await context.step_with_permission(asked.verb, asked, _prepare_fix, context, asked)
@@ -22,23 +22,23 @@ async def ask(context: CommandContext, asked: TextCommand) -> str:
     return await _enqueue(context, asked, queued)
 
 
-async def _enqueue(context: CommandContext, asked: AboutFinding | TextCommand, queued: QueuedAnswer) -> str:
+async def _enqueue(context: CommandContext, asked: AskFix | TextCommand, queued: QueuedAnswer) -> str:
     if queued.run_id is None:
         return queued.refused
     await _build_request(context, asked).enqueue(queued.run_id, context.guid)
     return texts.NO_ANSWER
 
 
-async def _prepare_fix(context: CommandContext, asked: AboutFinding) -> QueuedAnswer:
-    if not await find_meant(context, asked.finding):
+async def _prepare_fix(context: CommandContext, asked: AskFix) -> QueuedAnswer:
+    if not asked.everything and not await find_meant(context, asked.finding):
         return QueuedAnswer(refused=await answer_no_finding(context, asked))
     return await _find_run(context, asked)
 
 
-async def _find_run(context: CommandContext, asked: AboutFinding | TextCommand) -> QueuedAnswer:
+async def _find_run(context: CommandContext, asked: AskFix | TextCommand) -> QueuedAnswer:
     key = _build_request(context, asked).make_key(context.guid)
     return await find_run(context.services, context.comment, context.actor, asked.verb, key)
 
 
-def _build_request(context: CommandContext, asked: AboutFinding | TextCommand) -> AnswerRequest:
+def _build_request(context: CommandContext, asked: AskFix | TextCommand) -> AnswerRequest:
     return AnswerRequest(comment=context.comment, asked=asked, index=context.comment.asked.index(asked))

@@ -22,7 +22,7 @@ from messages import commands as texts
 from messages import deliveries as delivery_texts
 from messages.commands import Answer
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.deliveries.commands.gates import GateReply
+from pipeline.deliveries.commands.gates import GateReply, show_decision_here
 from pipeline.deliveries.commands.handlers import HANDLERS
 from pipeline.deliveries.commands.quota import receive_comment, turn_away
 from pipeline.deliveries.context import DeliveryContext
@@ -56,15 +56,15 @@ class CommandExecutor:
         away = await journal.step("react", receive_comment, self._context)
         if away is not None:
             return await turn_away(self._context, away)
-        answers = [Answer(texts.name_command(asked), await self._try_execute(asked)) for asked in comment.asked]
+        replies = [(asked, await self._try_execute(asked)) for asked in comment.asked]
 
         async def reply() -> str | None:
-            return await journal.step("reply", self._reply, answers)
+            return await journal.step("reply", self._reply, replies)
 
         unanswered = await follow_up(self._context, comment.repository, comment.number, self._effects, reply)
-        return delivery_texts.describe_answers(len(answers), unanswered)
+        return delivery_texts.describe_answers(len(replies), unanswered)
 
-    async def _try_execute(self, asked: SlashCommand | SlashMistake) -> str:
+    async def _try_execute(self, asked: SlashCommand | SlashMistake) -> str | GateReply:
         """Execute one line, and answer it also if it failed: the next lines are executed all the same."""
         if isinstance(asked, SlashMistake):
             return texts.explain_mistake(asked)
@@ -83,13 +83,13 @@ class CommandExecutor:
             log.exception("command.unexpected", guid=self._context.guid)
             return texts.report_failure(OWN_MISTAKE)
 
-    async def _execute(self, asked: SlashCommand) -> str:
+    async def _execute(self, asked: SlashCommand) -> str | GateReply:
         row = VERBS[asked.verb]
         if not is_available(asked):
             return texts.not_available(asked.verb)
         self._effects |= row.effects - {Effect.judges_findings}
         if Effect.answers_gate in row.effects:
-            return self._read_reply(await HANDLERS[asked.verb](self._context, asked))
+            return self._note_effects(await HANDLERS[asked.verb](self._context, asked))
         context = await self._context.ask_for_actor(asked)
         if context is None:
             return texts.cannot_ask(self._comment.sender.login)
@@ -98,16 +98,16 @@ class CommandExecutor:
             await context.journal.step("note the refusal", context.record_refusal, refused)
             return texts.refuse(refused, self._comment.sender.login)
         self._effects |= row.effects
-        return self._read_reply(await HANDLERS[asked.verb](context, asked))
+        return self._note_effects(await HANDLERS[asked.verb](context, asked))
 
-    def _read_reply(self, reply: str | GateReply) -> str:
-        if isinstance(reply, str):
-            return reply
-        self._effects |= VERBS[Verb.approve].effects if reply.answers else set()
-        return reply.text
+    def _note_effects(self, reply: str | GateReply) -> str | GateReply:
+        if isinstance(reply, GateReply) and reply.answers:
+            self._effects |= VERBS[Verb.approve].effects
+        return reply
 
-    async def _reply(self, answers: Sequence[Answer]) -> str | None:
+    async def _reply(self, replies: Sequence[tuple[SlashCommand | SlashMistake, str | GateReply]]) -> str | None:
         """Answer; why GitHub takes no answer, such as in a locked conversation. The commands are executed anyway."""
+        answers = [Answer(texts.name_command(asked), await self._find_words(reply)) for asked, reply in replies]
         shown = [answer for answer in answers if answer.text != texts.NO_ANSWER]
         try:
             if shown:
@@ -116,3 +116,10 @@ class CommandExecutor:
             log.warning("command.unanswered", guid=self._context.guid, number=self._comment.number, error=str(error))
             return error.message
         return None
+
+    async def _find_words(self, reply: str | GateReply) -> str:
+        """The words of a reply; none where the comment of a gate shows its decision, and a reaction says so."""
+        if isinstance(reply, str):
+            return reply
+        is_shown = bool(reply.decided) and await show_decision_here(self._context, reply.decided)
+        return texts.NO_ANSWER if is_shown else reply.text

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from domain.review.avoidance import RULE
 from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
-from domain.slash.commands import AboutFinding, Dismiss, Judge, LookBack, Whitelist
+from domain.slash.commands import AboutFinding, AskFix, Dismiss, Judge, LookBack, Whitelist
 from domain.slash.verbs import Verb
 from memory.findings import dismissals, findings
 from memory.runs import checkpoints
@@ -116,7 +116,7 @@ async def find_meant(context: CommandContext, name: str | None) -> Remark:
 
 
 async def answer_no_finding(
-    context: CommandContext, asked: Dismiss | AboutFinding | Judge | Whitelist | LookBack
+    context: CommandContext, asked: Dismiss | AboutFinding | AskFix | Judge | Whitelist | LookBack
 ) -> str:
     if asked.finding is None:
         return texts.which_finding(asked.verb)

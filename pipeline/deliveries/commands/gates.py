@@ -1,15 +1,19 @@
 """Executes the commands at a gate: ``approve``, ``reject``, ``delegate``, ``continue`` and ``accept``."""
 
+from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel, model_validator
 
+from domain.errors import CodeHostError
 from domain.gates import BUDGET_GATES, Choice, Gate
+from domain.github.conversation import Reaction
 from domain.money import BudgetExtension, to_micro
 from domain.slash.commands import Approve, Continue, Delegate, Judge, PlainCommand, Reject, SlashCommand
 from domain.slash.verbs import Verb
 from memory.budgets import grants
 from memory.findings import findings
+from memory.gates import gates
 from memory.runs import runs
 from messages import automation as automation_texts
 from messages import commands as texts
@@ -19,7 +23,7 @@ from pipeline.automation import level
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.judgements import judge_in_step
 from pipeline.deliveries.commands.other_agent import find_lacking_agent
-from pipeline.gates.ask import list_gates
+from pipeline.gates.ask import list_gates, show_decision
 from pipeline.gates.decide import (
     GateAnswer,
     GateDecisionReply,
@@ -29,6 +33,7 @@ from pipeline.gates.decide import (
     find_shown_at,
     find_stale_reason,
 )
+from pipeline.publishing import comments
 from safety.authorization import authorise
 
 
@@ -36,10 +41,12 @@ class GateReply(BaseModel):
     """The reply to a command at a gate.
 
     :param answers: whether it answered a gate, although the verb often means something else.
+    :param decided: the id of the gate that it decided; then the text is only for where the gate's comment is not seen.
     """
 
     text: str
     answers: bool = False
+    decided: str = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -54,7 +61,8 @@ async def answer_gate(context: CommandContext, asked: SlashCommand) -> GateReply
 
 
 async def _answer(context: CommandContext, asked: SlashCommand) -> GateReply:
-    return GateReply(text=(await _find_answer(context, asked)).text)
+    reply = await _find_answer(context, asked)
+    return GateReply(text=reply.text, decided=reply.decided)
 
 
 async def _find_answer(context: CommandContext, asked: SlashCommand) -> GateDecisionReply:
@@ -81,6 +89,19 @@ async def _find_answer(context: CommandContext, asked: SlashCommand) -> GateDeci
             return await _accept(context)
 
 
+async def show_decision_here(context: CommandContext, gate_id: str) -> bool:
+    """Show a decision in the comment of its gate, if that is here, and react to the command; whether it is shown.
+
+    May be repeated.
+    """
+    gate = await gates.get(context.services.database, gate_id)
+    if gate is None or gate.number != context.number or not await show_decision(context.services, gate):
+        return False
+    with suppress(CodeHostError):  # such as where whoever wrote it deleted the command
+        await comments.react(context.services, context.repository, context.comment.comment, Reaction.done)
+    return True
+
+
 async def retry_recovery(context: CommandContext) -> GateReply | None:
     """``/forge retry`` at the gate ``recovery``: as many attempts again; None if that does not wait here."""
     gate = await _find_recovery(context)
@@ -88,7 +109,7 @@ async def retry_recovery(context: CommandContext) -> GateReply | None:
         return None
     answer = GateAnswer(context.sender, Choice.retry, written_at=context.comment.written_at)
     reply = await decide_gate(context.services, context.guid, gate, answer)
-    return GateReply(text=reply.text, answers=True)
+    return GateReply(text=reply.text, answers=True, decided=reply.decided)
 
 
 async def _delegate_to_agent(context: CommandContext, asked: Delegate) -> GateDecisionReply:

@@ -1,16 +1,16 @@
-"""Proposes a change as a pull request into the pull request whose finding it fixes; it is reviewed like any other."""
+"""Proposes changes as a pull request into the pull request whose findings they fix; it is reviewed like any other."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel
 
+from domain.github.pull_requests import PullRequest
 from domain.review.line_edits import LineEdit
 from domain.text.redaction import redact_outgoing
 from memory.runs import runs
-from messages import fixes as texts
 from messages.pushes import explain_refused_push
-from pipeline.feedback.answers.finding import FixableFinding
+from pipeline.automation.level import find_opening_obstacle
 from pipeline.feedback.answers.fix_proposal import OpenProposal, list_branches, name_push
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import pull_requests
@@ -20,6 +20,23 @@ from pipeline.run_context import RunContext
 from safety.line_edits import apply_edits
 from workspace.mirror import Mirror
 from workspace.push_result import BranchMoved, Pushed, PushRejected
+
+
+@dataclass(frozen=True)
+class BranchFix:
+    """What a branch is made of.
+
+    :param key: see :func:`pipeline.feedback.answers.fix_proposal.list_branches`.
+    :param edits: path → its changes.
+    :param message: of the commit.
+    :param title, body: of the pull request.
+    """
+
+    key: str
+    edits: Mapping[str, Sequence[LineEdit]]
+    message: str
+    title: str
+    body: str
 
 
 class PushedFix(BaseModel):
@@ -42,33 +59,59 @@ class OpenedFix(BaseModel):
     why: str = ""
 
 
+class ProposedFix(BaseModel):
+    """Where the change is.
+
+    :param branch: empty if it was not pushed.
+    :param number: of the pull request; None if there is none.
+    :param why: why it was not pushed or opened.
+    """
+
+    branch: str = ""
+    number: int | None = None
+    why: str = ""
+
+
+async def find_obstacle(context: RunContext, into: PullRequest) -> str:
+    """Why Forge may open no pull request with a fix, as a clause; empty if it may.
+
+    :param into: the pull request whose head is fixed.
+    """
+    services, run = context.services, context.run
+    if into.is_from_fork(run.repository.id):
+        return "Forge does not write to forks"
+    return await find_opening_obstacle(services, run.repository) or ""
+
+
 @dataclass(frozen=True)
 class FixBranch:
     """The branch and the pull request of one fix. The same fix has the same commit, so every step may be repeated.
 
+    :param into: the pull request whose head is fixed.
     :param proposal: the open pull request that gets this fix instead of an earlier one.
     """
 
     context: RunContext
     request: AnswerRequest
-    known: FixableFinding
-    edits: Sequence[LineEdit]
-    summary: str
+    into: PullRequest
+    fix: BranchFix
     proposal: OpenProposal | None = None
 
-    async def propose(self) -> str:
-        """Push the commit and open the pull request, or renew the one that is open; the answer."""
-        finding = self.known.finding
+    async def propose(self) -> ProposedFix:
+        """Push the commit and open the pull request, or renew the one that is open."""
         pushed = await self.context.journal.step("push the fix", self._push)
         if not pushed.branch:
-            return texts.show_fix(finding, self.edits, pushed.why, self.summary)
+            return ProposedFix(why=pushed.why)
         if self.proposal is not None:
             await self.context.journal.step("describe the pull request", self._describe, self.proposal)
-            return texts.confirm_renewal(finding, self.proposal.number, self.summary)
+            return ProposedFix(branch=pushed.branch, number=self.proposal.number)
         opened = await self.context.journal.step("open the pull request", self._open, pushed.branch)
-        if opened.number is None:
-            return texts.report_unopened(finding, pushed.branch, opened.why)
-        return texts.confirm_pull_request(finding, opened.number, self.known.pull_request.head_ref, self.summary)
+        return ProposedFix(branch=pushed.branch, number=opened.number, why=opened.why)
+
+    async def is_proposed(self, proposal: OpenProposal) -> bool:
+        """Whether an open pull request has just this change."""
+        mirror = await self.context.fetch_mirror()
+        return await mirror.tree_of(await self._commit(mirror)) == await mirror.tree_of(proposal.head_sha)
 
     async def _push(self) -> PushedFix:
         services = self.context.services
@@ -78,7 +121,7 @@ class FixBranch:
         sha = await self._commit(mirror)
         if self.proposal is not None:
             return await self._renew(mirror, sha, self.proposal)
-        names = list(list_branches(self.context.run, self.known.finding))
+        names = list(list_branches(self.context.run, self.fix.key))
         for name in names:
             result = await self._push_to(mirror, sha, name)
             if isinstance(result, Pushed):
@@ -97,14 +140,13 @@ class FixBranch:
         return PushedFix(why=f"the branch of #{proposal.number} changed meanwhile")
 
     async def _commit(self, mirror: Mirror) -> str:
-        services, run, path = self.context.services, self.context.run, self.known.finding.path
-        content = (await mirror.read(run.head_sha, [path]))[path]
-        message = redact_outgoing(texts.render_commit_message(self.known.finding, run.id))
+        services, run, edits = self.context.services, self.context.run, self.fix.edits
+        contents = await mirror.read(run.head_sha, list(edits))
+        changed = {path: apply_edits(contents[path], each) for path, each in edits.items()}
         signature = await services.host.signature(run.repository)
         at = await runs.get_started_at(services.database, run.id) or self.context.now()
-        changed = {path: apply_edits(content, self.edits)}
         earlier = None if self.proposal is None else self.proposal.head_sha
-        return await mirror.commit(run.head_sha, changed, message, signature, at, earlier)
+        return await mirror.commit(run.head_sha, changed, redact_outgoing(self.fix.message), signature, at, earlier)
 
     async def _push_to(
         self, mirror: Mirror, sha: str, branch: str, expected: str | None = None
@@ -127,18 +169,12 @@ class FixBranch:
 
     async def _describe(self, proposal: OpenProposal) -> None:
         services, repository = self.context.services, self.context.run.repository
-        await pull_requests.describe(services, repository, proposal.number, *self._render())
+        await pull_requests.describe(services, repository, proposal.number, self.fix.title, self.fix.body)
 
     async def _open(self, branch: str) -> OpenedFix:
-        services, run = self.context.services, self.context.run
-        base = self.known.pull_request.head_ref
-        title, body = self._render()
+        services, run, fix = self.context.services, self.context.run, self.fix
         try:
-            return OpenedFix(number=await pull_requests.open_fix_once(services, run, branch, base, title, body))
+            opened = await pull_requests.open_fix_once(services, run, branch, self.into.head_ref, fix.title, fix.body)
         except NotOpened as error:
             return OpenedFix(why=error.message)
-
-    def _render(self) -> tuple[str, str]:
-        """The title and the description."""
-        login = self.request.comment.sender.login
-        return texts.render_pull_request(self.known.finding, self.context.run.number, self.summary, login)
+        return OpenedFix(number=opened)

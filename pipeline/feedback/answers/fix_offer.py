@@ -11,26 +11,15 @@ from domain.github.pull_requests import InlineComment
 from domain.review.line_edits import LineEdit, widen
 from domain.text.escaping import suggestion_block
 from messages import fixes as texts
-from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import load_change
 from pipeline.feedback.answers.finding import FixableFinding
-from pipeline.feedback.answers.fix_branch import FixBranch
+from pipeline.feedback.answers.fix_branch import BranchFix, FixBranch, find_obstacle
 from pipeline.feedback.answers.fix_proposal import OpenProposal
+from pipeline.feedback.answers.fix_writer import ValidFix
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.publishing import comments, reviews
 from pipeline.run_context import RunContext
 from safety.line_edits import read_lines
-
-
-class ValidFix(BaseModel):
-    """A change of the finding's file in which nothing is wrong; in journals.
-
-    :param is_known: it is the finding's own fix and not a model's.
-    """
-
-    edits: tuple[LineEdit, ...]
-    summary: str = ""
-    is_known: bool = False
 
 
 class OfferKind(StrEnum):
@@ -84,9 +73,7 @@ class FixOffer:
                     return texts.confirm_suggestion(finding, offer.edit, *told)
                 return texts.show_fix(finding, self.fix.edits, "GitHub took no comment on these lines", *told)
             case OfferKind.branch:
-                how = (self.fix.edits, self.fix.summary, self.proposal)
-                branch = FixBranch(self.context, self.request, self.known, *how)
-                return await branch.propose()
+                return await self._propose()
             case _:
                 return texts.show_fix(finding, self.fix.edits, offer.why, *told)
 
@@ -96,8 +83,10 @@ class FixOffer:
         suggested = None if self.proposal else await self._choose_suggestion(await self._read_lines())
         if suggested is not None:
             return suggested
-        why = await self._find_obstacle()
-        return Offer(kind=OfferKind.as_text, why=why) if why else Offer(kind=OfferKind.branch)
+        why = await find_obstacle(self.context, self.known.pull_request)
+        if why:
+            return Offer(kind=OfferKind.as_text, why=f"it does not fit one suggestion, and {why}")
+        return Offer(kind=OfferKind.branch)
 
     async def _choose_suggestion(self, lines: Sequence[str]) -> Offer | None:
         """A suggestion of one edit: in the thread if that stands around its lines, else on its own lines."""
@@ -113,13 +102,28 @@ class FixOffer:
         fits = file is not None and file.can_be_commented(edit.start_line, edit.end_line)
         return Offer(kind=OfferKind.on_lines, edit=edit) if fits and suggestion_block(edit.after) else None
 
-    async def _find_obstacle(self) -> str:
-        """Why Forge may open no pull request for it; empty if it may."""
-        services, run = self.context.services, self.context.run
-        if self.known.pull_request.is_from_fork(run.repository.id):
-            return "it does not fit one suggestion, and Forge does not write to forks"
-        obstacle = await find_opening_obstacle(services, run.repository)
-        return f"it does not fit one suggestion, and {obstacle}" if obstacle else ""
+    async def _propose(self) -> str:
+        """Push the commit and open the pull request, or renew the one that is open; the answer."""
+        finding, pull, summary = self.known.finding, self.known.pull_request, self.fix.summary
+        title, body = texts.render_pull_request(
+            finding, self.context.run.number, summary, self.request.comment.sender.login
+        )
+        fix = BranchFix(
+            key=self.known.key,
+            edits={finding.path: self.fix.edits},
+            message=texts.render_commit_message(finding, self.context.run.id),
+            title=title,
+            body=body,
+        )
+        branch = FixBranch(self.context, self.request, pull, fix, self.proposal)
+        proposed = await branch.propose()
+        if not proposed.branch:
+            return texts.show_fix(finding, self.fix.edits, proposed.why, summary)
+        if proposed.number is None:
+            return texts.report_unopened(finding, proposed.branch, proposed.why)
+        if self.proposal is not None:
+            return texts.confirm_renewal(finding, proposed.number, summary)
+        return texts.confirm_pull_request(finding, proposed.number, pull.head_ref, summary)
 
     async def _read_lines(self) -> Sequence[str]:
         mirror, path = await self.context.fetch_mirror(), self.known.finding.path

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from domain.commands import WrittenComment
-from domain.slash.commands import AboutFinding, TextCommand
+from domain.slash.commands import AskFix, TextCommand
 from messages.commands import Answer, name_command
 from pipeline.context import Services
 from pipeline.durable.queues import enqueue
@@ -37,7 +37,7 @@ class AnswerRequest(BaseModel):
     """
 
     comment: WrittenComment
-    asked: Annotated[AboutFinding | TextCommand, Field(discriminator="verb")]
+    asked: Annotated[AskFix | TextCommand, Field(discriminator="verb")]
     index: int
     replied_to: RepliedTo | None = None
 

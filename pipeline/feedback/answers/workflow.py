@@ -6,13 +6,14 @@ from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
 from domain.github.conversation import CommentKind
 from domain.runs.run import Run
-from domain.slash.commands import AboutFinding, TextCommand
+from domain.slash.commands import AskFix, TextCommand
 from domain.text.quotes import REVIEWER
 from messages import code_answers
 from messages import fixes as texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.feedback.answers.fix import FixAnswer
+from pipeline.feedback.answers.fix_all import FixAllAnswer
 from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
 from pipeline.feedback.answers.remark import RemarkReader
 from pipeline.feedback.answers.request import AnswerRequest
@@ -41,7 +42,9 @@ async def _find_answer(context: RunContext, request: AnswerRequest, guid: str) -
     match request.asked:
         case TextCommand():
             return await _answer_question(context, request, guid, request.asked.text)
-        case AboutFinding():
+        case AskFix(everything=True):
+            return await FixAllAnswer(context, request).find_answer()
+        case AskFix():
             return await FixAnswer(context, request, guid, request.asked).find_answer()
 
 

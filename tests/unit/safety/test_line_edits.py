@@ -3,7 +3,7 @@
 import pytest
 
 from domain.review.line_edits import LineEdit, widen
-from safety.line_edits import apply_edits, find_mistakes
+from safety.line_edits import apply_edits, find_mistakes, overlaps
 
 FILE = b"one\r\ntwo\r\nthree\r\nfour\r\n"
 
@@ -16,6 +16,16 @@ def test_edits_keep_line_ends_and_each_others_lines() -> None:
     edits = [edit(1, "one", "zero\none"), edit(3, "three\nfour", "")]
     assert find_mistakes(FILE, edits) == []
     assert apply_edits(FILE, edits) == b"zero\r\none\r\ntwo\r\n"
+
+
+def test_what_stood_above_a_file_leaves_no_gap() -> None:
+    assert apply_edits(b"import os\r\n\r\nx = 1\r\n", [edit(1, "import os", "")]) == b"x = 1\r\n"
+    assert apply_edits(b"\nimport os\n\nx = 1\n", [edit(2, "import os", "")]) == b"\n\nx = 1\n"
+
+
+@pytest.mark.parametrize(("first", "last", "holds"), [(1, 1, False), (1, 2, True), (3, 9, True), (4, 9, False)])
+def test_changes_of_the_same_lines(first: int, last: int, holds: bool) -> None:
+    assert overlaps([edit(2, "two\nthree", "x")], first, last) is holds
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,392 @@
+"""Whole pages, as an author reads them: whoever changes a sentence sees here what it stands beside."""
+
+from inline_snapshot import snapshot
+
+from agents.llm.scripted import ScriptedModel
+from simulator import User
+from simulator.state import PullRequest
+from tests.stories.driver import Story
+from tests.world.model_findings import PAY, claim
+from tests.world.pages import show_page
+
+SHOP = {"README.md": "# Shop\n", "shop/__init__.py": "", "deploy/service.yml": "replicas: 2\n"}
+FETCH = '''\
+"""Looks after parcels."""
+
+import os
+import subprocess
+
+
+def track(parcel: str) -> bytes:
+    """Where a parcel is."""
+    return subprocess.check_output(f"carrier {parcel}", shell=True)
+'''
+
+
+async def _propose(story: Story, change: dict[str, str], settings: str = "{}") -> tuple[User, User, PullRequest]:
+    """A pull request of alice's; carol maintains."""
+    repository, alice = story.repository({**SHOP, ".github/forge.yml": f"{settings}\n"})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "maintain")
+    await alice.push(repository, "feature", change, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title="Track parcels", body="As asked in the shop.")
+    await story.settle()
+    return alice, carol, pull
+
+
+async def test_a_page_without_a_model(story: Story) -> None:
+    _, _, pull = await _propose(story, {"shop/parcels.py": FETCH})
+    story.pass_over(pull)
+    assert show_page(story.github, pull) == snapshot("""\
+# Track parcels · #1 · alice · open
+
+As asked in the shop.
+
+----- forge[bot] reviewed · commented -----
+**Changes requested: 1 finding to fix.** Risk medium.
+
+----- shop/parcels.py:9 · forge[bot] -----
+🔴 **Error** · security
+
+The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
+
+<details><summary>For your coding agent</summary>
+
+```
+`shop/parcels.py:9`: The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
+Mend the cause, keep all other behaviour, and add a test that fails without the mend if there can be one.
+```
+
+</details>
+
+<sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Reply `/forge dismiss` and why</sub>
+
+----- shop/parcels.py:3 · forge[bot] -----
+🟡 **Warning** · correctness
+
+`os` imported but unused. Remove the import, or use it; if it is there for others to import, list it in `__all__`.
+
+```suggestion
+```
+
+<sub>F-APAUPJ · [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) · Not a problem? Reply `/forge dismiss` and why</sub>
+
+===== Forge / review: failure · Changes requested: 1 finding to fix [Review again] =====
+- 1 finding of severity error or above
+  - error: ruff/S602 in shop/parcels.py:9
+- Nobody read the logic of shop/parcels.py
+
+**Next:** fix the findings marked error or critical, and push. Forge does not repeat earlier findings.
+
+### Findings
+
+| | where | what | rule |
+| --- | --- | --- | --- |
+| 🔴 error | `shop/parcels.py:9` 💬 | The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True. <sub>F-ZLWOFJ</sub> | [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) |
+| 🟡 warning | `shop/parcels.py:3` 💬 | `os` imported but unused. Remove the import, or use it; if it is there for others to import, list it in `__all__`. <sub>F-APAUPJ</sub> | [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) |
+
+<details><summary>Risk medium · what ran · N s</summary>
+
+### Risk: medium (32 of 100)
+
+| points | why |
+| --- | --- |
+| +25 | May change what the program does: shop/parcels.py |
+| +6 | 1 finding of severity error |
+| +1 | 1 finding of severity warning |
+
+### What ran
+
+| check | tool | files | time | |
+| --- | --- | --- | --- | --- |
+| static analysis | `ruff` | 1 | N s | done |
+| static analysis | `avoidance` | 1 | N s | done |
+| security | `ruff` | 1 | N s | done |
+| security | `detect-secrets` | 1 | N s | done |
+| security | `ast-grep` | 1 | N s | done |
+| model | | | | Not read by a model: anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set. |
+
+Tools ran in PLACE.
+
+<sub>1 file, +9 −0 · SHA…SHA</sub>
+
+</details>\
+""")
+
+
+async def test_a_page_with_a_model(story_with_model: Story, model: ScriptedModel) -> None:
+    model.when("len(prices)", {"summary": "Adds the total of an order.", "findings": [claim(severity="warning")]})
+    model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    _, _, pull = await _propose(story_with_model, {"billing/pay.py": PAY, "shop/parcels.py": FETCH})
+    story_with_model.pass_over(pull)
+    assert show_page(story_with_model.github, pull) == snapshot("""\
+# Track parcels · #1 · alice · open
+
+As asked in the shop.
+
+----- forge[bot] reviewed · commented -----
+**Changes requested: 1 finding to fix.** Risk medium.
+
+**What it does:** Adds the total of an order.
+
+----- shop/parcels.py:9 · forge[bot] -----
+🔴 **Error** · security
+
+The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
+
+<details><summary>For your coding agent</summary>
+
+```
+`shop/parcels.py:9`: The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
+Mend the cause, keep all other behaviour, and add a test that fails without the mend if there can be one.
+```
+
+</details>
+
+<sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Reply `/forge dismiss` and why</sub>
+
+----- shop/parcels.py:3 · forge[bot] -----
+🟡 **Warning** · correctness
+
+`os` imported but unused. Remove the import, or use it; if it is there for others to import, list it in `__all__`.
+
+```suggestion
+```
+
+<sub>F-APAUPJ · [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) · Not a problem? Reply `/forge dismiss` and why</sub>
+
+----- billing/pay.py:124 · forge[bot] -----
+🟡 **Warning** · correctness
+
+An empty list divides by zero. Return 0 for it, or refuse it.
+
+<details><summary>For your coding agent</summary>
+
+```
+`billing/pay.py:124`: An empty list divides by zero. Return 0 for it, or refuse it.
+Mend the cause, keep all other behaviour, and add a test that fails without the mend if there can be one.
+```
+
+</details>
+
+<sub>F-OZQFDT · `model/logic-error` · Not a problem? Reply `/forge dismiss` and why</sub>
+
+===== Forge / review: failure · Changes requested: 1 finding to fix [Review again] =====
+- 1 finding of severity error or above
+  - error: ruff/S602 in shop/parcels.py:9
+
+**Next:** fix the findings marked error or critical, and push. Forge does not repeat earlier findings.
+
+**What it does:** Adds the total of an order.
+
+### Findings
+
+| | where | what | rule |
+| --- | --- | --- | --- |
+| 🔴 error | `shop/parcels.py:9` 💬 | The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True. <sub>F-ZLWOFJ</sub> | [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) |
+| 🟡 warning | `shop/parcels.py:3` 💬 | `os` imported but unused. Remove the import, or use it; if it is there for others to import, list it in `__all__`. <sub>F-APAUPJ</sub> | [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) |
+| 🟡 warning | `billing/pay.py:124` 💬 | An empty list divides by zero. Return 0 for it, or refuse it. <sub>F-OZQFDT</sub> | `model/logic-error` |
+
+<details><summary>Risk medium · what ran · N s</summary>
+
+### Risk: medium (47 of 100)
+
+| points | why |
+| --- | --- |
+| +25 | May change what the program does: billing/pay.py, shop/parcels.py |
+| +10 | Touches authentication, permissions, cryptography or payments: billing/pay.py |
+| +6 | 1 finding of severity error |
+| +4 | 133 changed lines that may matter |
+| +2 | 2 findings of severity warning |
+
+### What ran
+
+| check | tool | files | time | |
+| --- | --- | --- | --- | --- |
+| static analysis | `ruff` | 2 | N s | done |
+| static analysis | `avoidance` | 2 | N s | done |
+| security | `ruff` | 2 | N s | done |
+| security | `detect-secrets` | 2 | N s | done |
+| security | `ast-grep` | 2 | N s | done |
+| model | `scripted` | 2 | N s | done |
+
+Tools ran in PLACE.
+
+<sub>2 files, +133 −0 · SHA…SHA · N tokens, 0.00 USD</sub>
+
+</details>\
+""")
+
+
+async def test_a_page_with_a_gate_that_waits_and_is_answered(story: Story) -> None:
+    settings = "paths: {protected: [deploy/**]}"
+    alice, carol, pull = await _propose(story, {"deploy/service.yml": "replicas: 3\n"}, settings)
+    assert story.gates(pull) == ["protected_paths"]
+    assert show_page(story.github, pull) == snapshot("""\
+# Track parcels · #1 · alice · open
+
+As asked in the shop.
+
+----- forge[bot] commented -----
+**Forge asks: protected_paths** · G-ID · head `SHA`
+
+This changes protected files, which control what runs and who may do what. Approve if that is intended.
+
+- 1 protected path changed
+  - deploy/service.yml
+
+| answer | what it does |
+| --- | --- |
+| `/forge approve protected_paths` | the run continues |
+| `/forge approve protected_paths with: note` | the run continues; your words are kept with the decision, and no agent follows them |
+| `/forge reject protected_paths reason` | the run ends, and the check fails |
+| `/forge delegate protected_paths @account` | asks someone else with permission to decide |
+
+**Who decides:** anyone with the role maintain or above, but not the author of the change. **Until:** TIME; then it counts as rejected. A push voids it.
+
+<sub>Spent by this run so far: 0.00 USD.</sub>
+
+===== Forge / review: action_required · Needs a human review [Review again] =====
+- protected_paths is waiting for a person with the role maintain
+- Nothing was found by 3 tools; 1 file of source was read by no linter of its language and by no model
+  - deploy/service.yml
+
+**Next:** someone with permission decides at the gate below, with its buttons or a comment.
+
+### Gates
+
+| gate | state | conditions or reason |
+| --- | --- | --- |
+| `protected_paths` | Waiting until TIME for a person with the role maintain |  |
+
+<details><summary>Risk medium · what ran · N s</summary>
+
+### Risk: medium (26 of 100)
+
+| points | why |
+| --- | --- |
+| +25 | May change what the program does: deploy/service.yml |
+| +1 | Touches the build or deployment of the software: deploy/service.yml |
+
+### What ran
+
+| check | tool | files | time | |
+| --- | --- | --- | --- | --- |
+| static analysis | `syntax` | 1 | N s | done |
+| static analysis | `avoidance` | 1 | N s | done |
+| security | `detect-secrets` | 1 | N s | done |
+| model | | | | Not read by a model: anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set. |
+
+Tools ran in PLACE.
+
+<sub>1 file, +1 −1 · SHA…SHA</sub>
+
+</details>
+
+===== Forge / gate: protected_paths: action_required · Waiting until TIME for a person with the role maintain [Approve] [Reject] [View] =====
+This changes protected files, which control what runs and who may do what. Approve if that is intended.
+
+- 1 protected path changed
+  - deploy/service.yml
+
+| answer | what it does |
+| --- | --- |
+| `/forge approve protected_paths` | the run continues |
+| `/forge approve protected_paths with: note` | the run continues; your words are kept with the decision, and no agent follows them |
+| `/forge reject protected_paths reason` | the run ends, and the check fails |
+| `/forge delegate protected_paths @account` | asks someone else with permission to decide |
+
+**Who decides:** anyone with the role maintain or above, but not the author of the change. **Until:** TIME; then it counts as rejected. A push voids it.
+
+<sub>Spent by this run so far: 0.00 USD.</sub>\
+""")
+
+    story.clock.move(minutes=20)
+    await alice.comment(pull, "/forge approve")
+    await story.settle()
+    await carol.comment(pull, "Thank you.\n\n/forge approve with: watch the memory")
+    await story.settle()
+    assert show_page(story.github, pull) == snapshot("""\
+# Track parcels · #1 · alice · open
+
+As asked in the shop.
+
+----- forge[bot] commented -----
+**protected_paths: Approved by carol, with a note** · G-ID · head `SHA`
+
+Decided on TIME, 20 minutes after it was asked.
+
+> watch the memory
+
+The run continues. These words are kept; no agent follows them.
+
+This changes protected files, which control what runs and who may do what. Approve if that is intended.
+
+- 1 protected path changed
+  - deploy/service.yml
+
+<sub>Spent by this run so far: 0.00 USD.</sub>
+
+----- alice commented · 👀 -----
+/forge approve
+
+----- forge[bot] commented -----
+Refused: `protected_paths` (G-ID) needs the role maintain; `alice` has write. It is still waiting.
+
+----- carol commented · 👀 👍 -----
+Thank you.
+
+/forge approve with: watch the memory
+
+===== Forge / review: neutral · Approved by a person: no other findings [Review again] =====
+- carol approved protected_paths, on conditions: watch the memory
+- Nothing was found by 3 tools; 1 file of source was read by no linter of its language and by no model
+  - deploy/service.yml
+
+**Next:** have a person read the files named above before you merge. Forge ran no test: `/forge test` runs them.
+
+### Gates
+
+| gate | state | conditions or reason |
+| --- | --- | --- |
+| `protected_paths` | Approved by carol, with a note | watch the memory |
+
+<details><summary>Risk medium · what ran · N s</summary>
+
+### Risk: medium (26 of 100)
+
+| points | why |
+| --- | --- |
+| +25 | May change what the program does: deploy/service.yml |
+| +1 | Touches the build or deployment of the software: deploy/service.yml |
+
+### What ran
+
+| check | tool | files | time | |
+| --- | --- | --- | --- | --- |
+| static analysis | `syntax` | 1 | N s | done |
+| static analysis | `avoidance` | 1 | N s | done |
+| security | `detect-secrets` | 1 | N s | done |
+| model | | | | Not read by a model: anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set. |
+
+Tools ran in PLACE.
+
+<sub>1 file, +1 −1 · SHA…SHA</sub>
+
+</details>
+
+===== Forge / gate: protected_paths: success · Approved by carol, with a note =====
+Decided on TIME, 20 minutes after it was asked.
+
+> watch the memory
+
+The run continues. These words are kept; no agent follows them.
+
+This changes protected files, which control what runs and who may do what. Approve if that is intended.
+
+- 1 protected path changed
+  - deploy/service.yml
+
+<sub>Spent by this run so far: 0.00 USD.</sub>\
+""")
+    story.pass_over(pull)
