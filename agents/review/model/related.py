@@ -1,28 +1,28 @@
-"""Selects code of unchanged files that a change touches by name: callers, definitions, tests and settings."""
+"""Selects code of unchanged files that a change concerns: callers of what changed, heirs, what it calls, and tests."""
 
-import itertools
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from agents.llm.tokens import estimate
 from agents.review.model.rendering import WITHHELD, Line, clean_name, render_safely
-from agents.review.model.source_lines import is_import
-from domain.paths import is_source, is_test
-from domain.review.outline import Outline
+from agents.syntax.languages import find_language
+from agents.syntax.symbols.changes import CONSTRUCTORS, ChangedDefinition, ChangedFile, is_telling, list_changed
+from agents.syntax.symbols.modules import Modules, find_family
+from agents.syntax.symbols.places import Place, Role
+from agents.syntax.symbols.resolver import Resolver
+from agents.syntax.symbols.source import Source
+from agents.review.checks.paths import is_test_or_document
 from domain.text.credential_shapes import find_key_lines
 from domain.text.redaction import Redact
 
-_DEFINES = r"\b(def|class|func|function|fn|const|let|var|type|interface|struct|enum|trait|module|record|static|final)\s"
-_INHERITS = re.compile(r"\b(class|interface|struct|trait|impl|extends|implements|module)\b")
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _MOST_TOKENS = 900
-_MOST_PLACES, _MOST_OF_ONE = 8, 2
-_MOST_IN_FILE = 6  # places of one name
-_TOO_COMMON = 25  # files with a name that says nothing about this change
-_OF_DEFINITION, _BEFORE_USE, _AFTER_USE = 14, 2, 3  # lines shown
+_MOST_PLACES, _MOST_OF_ONE = 8, 3
+_OF_DEFINITION, _OF_HEIR, _BEFORE_USE, _AFTER_USE = 14, 6, 3, 4  # lines shown
+_SHORT = 12  # lines of a function that is shown whole around a use
 _LONGEST_LINE = 400  # characters; a longer line is no source that people wrote
+_MOST_FILES = 120  # in which users of one definition are looked for
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class RelatedCode:
     """A few lines of an unchanged file.
 
     :param of: the changed file that they explain.
-    :param why: what they have to do with it, as ``defines load``.
+    :param why: what they have to do with it, as ``calls load, which changed``.
     :param start: the number of the first line.
     """
 
@@ -40,41 +40,62 @@ class RelatedCode:
     start: int
     lines: tuple[str, ...]
 
+    @classmethod
+    def from_json(cls, value: Any) -> "RelatedCode":
+        """What a worker answered."""
+        return cls(**{**value, "lines": tuple(value["lines"])})
+
 
 @dataclass(frozen=True)
-class _Place:
-    name: str
+class Surrounding:
+    """The code around a change.
+
+    :param texts: unchanged path → text of the files that may matter, the nearest first.
+    :param paths: all source files of the head.
+    :param manifests: path → text of what names packages.
+    """
+
+    texts: Mapping[str, str]
+    paths: Sequence[str]
+    manifests: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A place to show."""
+
+    of: str
+    why: str
     path: str
+    start: int
+    end: int
     line: int
-    is_definition: bool
-    is_heir: bool = False
+    about: str
 
 
 def find_related(
-    outlines: Mapping[str, Outline], files: Mapping[str, bytes], *, most: int = _MOST_TOKENS
+    changed: Sequence[ChangedFile], around: Surrounding, *, most: int = _MOST_TOKENS
 ) -> tuple[RelatedCode, ...]:
-    """The related code, the most telling first: users of what changed, then what changed lines call, then tests.
+    """The related code, the most telling first: callers of what changed, heirs, what changed lines call, then tests.
 
-    :param outlines: changed path → its outline.
-    :param files: unchanged path → its content at head.
     :param most: tokens of all of it together.
     """
-    texts = {path: _withhold_keys(content.decode(errors="replace").split("\n")) for path, content in files.items()}
-    wanted = {name for each in outlines.values() for name in (*each.defined, *each.classes, *each.mentioned)}
-    places = _find_places(wanted, texts)
+    search = _Search(changed, around)
+    lines = {path: _withhold_keys(text.split("\n")) for path, text in around.texts.items()}
     kept: list[RelatedCode] = []
     taken: Counter[str] = Counter()
-    seen: set[tuple[str, str]] = set()
-    for of, place in _rank(outlines, places):
-        related = _build_excerpt(of, place, texts[place.path])
-        cost = sum(estimate(line[:_LONGEST_LINE]) + 2 for line in related.lines) + 12
-        is_shown = any(each.path == related.path and abs(each.start - related.start) < 8 for each in kept)
-        is_seen = place.is_definition and (place.name, place.path) in seen
-        if is_shown or is_seen or taken[place.name] >= _MOST_OF_ONE or cost > most or len(kept) >= _MOST_PLACES:
+    shown: set[tuple[str, int]] = set()
+    for found in search.list_ranked():
+        numbers = {(found.path, number) for number in range(found.start, found.end + 1)}
+        if taken[found.about] >= _MOST_OF_ONE or (found.path, found.line) in shown:
             continue
-        kept.append(related)
-        taken[place.name] += 1
-        seen.add((place.name, place.path))
+        text = tuple(lines[found.path][found.start - 1 : found.end])
+        cost = sum(estimate(line[:_LONGEST_LINE]) + 2 for line in text) + 12
+        if cost > most or len(kept) >= _MOST_PLACES:
+            continue
+        kept.append(RelatedCode(found.of, found.path, found.why, found.start, text))
+        taken[found.about] += 1
+        shown |= numbers
         most -= cost
     return tuple(kept)
 
@@ -94,70 +115,182 @@ def _withhold_keys(lines: Sequence[str]) -> list[str]:
     return [WITHHELD if number in hidden else line for number, line in enumerate(lines, 1)]
 
 
-def _find_places(names: Collection[str], texts: Mapping[str, Sequence[str]]) -> dict[str, list[_Place]]:
-    """Name → where it stands in these files; without names that stand in many."""
-    places: dict[str, list[_Place]] = {}
-    for path, lines in texts.items():
-        for name in _list_names(names, "\n".join(lines)):
-            places.setdefault(name, []).extend(itertools.islice(_list_places(name, path, lines), _MOST_IN_FILE))
-    return {name: found for name, found in places.items() if len({each.path for each in found}) <= _TOO_COMMON}
+class _Search:
+    """Looks for the places around one change."""
+
+    def __init__(self, changed: Sequence[ChangedFile], around: Surrounding) -> None:
+        self._changed, self._texts = changed, around.texts
+        both = {file.path: file.head for file in changed if file.head is not None}
+        gone = {file.old_path: file.base for file in changed if file.base is not None and file.old_path not in both}
+        paths = {*around.paths, *both, *gone}
+        self._resolver = Resolver({**gone, **both, **around.texts}, Modules(paths, around.manifests))
+        self._resolver.sources.update({file.old_path: file.before for file in changed if file.old_path in gone})
+
+    def list_ranked(self) -> Iterator[_Found]:
+        """All places, the most telling first."""
+        users = list(self._list_all_users())
+        yield from (each for each in users if not is_test_or_document(each.path))
+        yield from self._list_heirs()
+        yield from self._list_called()
+        yield from (each for each in users if is_test_or_document(each.path))
+
+    def _list_all_users(self) -> Iterator[_Found]:
+        """The users of each changed definition in turn."""
+        rows = [
+            [*self._list_users(file, definition)]
+            for file in self._changed
+            if not is_test_or_document(file.path)
+            for definition in list_changed(file)
+            if not definition.is_new or file.base is None
+        ]
+        for index in range(max(map(len, rows), default=0)):
+            yield from (row[index] for row in rows if index < len(row))
+
+    def _list_users(self, file: ChangedFile, definition: ChangedDefinition) -> Iterator[_Found]:
+        place = definition.place
+        targets = {self._resolver.identify(each) for each in self._list_equals(file, definition)}
+        for path, names in self._list_holders(file, definition):
+            source = self._resolver.open(path)
+            seen: set[tuple[int, int] | int] = set()
+            for use in [each for name in names for each in source.find(name)] if source else ():
+                around = use.within or use.line
+                if use.role is not Role.use or around in seen:
+                    continue
+                if self._means(source, use, targets) or self._is_alone(source, use, place):
+                    seen.add(around)
+                    yield _show_use(file.path, use, definition)
+
+    def _list_equals(self, file: ChangedFile, definition: ChangedDefinition) -> list[Place]:
+        """A definition and those that it overrides: who calls these may call it."""
+        place = definition.place
+        if definition.is_constructor:
+            source = file.before if definition.is_gone else file.after
+            found = [each for each in source.find_definitions(place.owner) if each.is_class] if source else []
+            return found or [place]
+        return [place, *(base for _, base in self._list_overridden(file, definition))]
+
+    def _list_overridden(self, file: ChangedFile, definition: ChangedDefinition) -> Iterator[tuple[Place, Place]]:
+        """The classes that the class of a method builds on, with the method that it overrides."""
+        place = definition.place
+        source = file.before if definition.is_gone else file.after
+        if not place.owner or place.is_class or source is None:
+            return
+        for owner in source.find_definitions(place.owner):
+            for base in self._resolver.list_bases(owner) if owner.is_class else ():
+                found = self._resolver.find_members(base, place.name) if isinstance(base, Place) else None
+                if isinstance(base, Place) and isinstance(found, Place) and found.key != place.key:
+                    yield base, found
+
+    def _list_holders(self, file: ChangedFile, definition: ChangedDefinition) -> Iterator[tuple[str, list[str]]]:
+        """Files that may use a definition, and what they may call it."""
+        place, family = definition.place, find_family(file.language)
+        name = place.owner if definition.is_constructor else place.name
+        found = 0
+        for path, text in self._texts.items():
+            if name not in text or find_family(find_language(path) or "") != family:
+                continue
+            source = self._resolver.open(path)
+            aliases = [each.local for each in source.imports if each.name == name] if source else []
+            is_default = source is not None and file.after is not None and file.after.default == name
+            if is_default and source is not None:
+                aliases += [each.local for each in source.imports if each.name in {"default", ""}]
+            yield path, list(dict.fromkeys([name, *aliases]))
+            found += 1
+            if found >= _MOST_FILES:
+                return
+
+    def _means(self, source: Source | None, use: Place, targets: set[tuple[str, str, str]]) -> bool:
+        meaning = None if source is None else self._resolver.resolve(source, use)
+        return isinstance(meaning, Place) and self._resolver.identify(meaning) in targets
+
+    def _is_alone(self, source: Source | None, use: Place, place: Place) -> bool:
+        """Whether a method is called on something unknown, and no other of its name is defined anywhere."""
+        if source is None or not use.receiver or not use.is_called or not place.owner or place.is_class:
+            return False
+        if not is_telling(place.name) or self._resolver.resolve(source, use) is not None:
+            return False
+        named = self._resolver.list_named(place.name, find_family(source.language))
+        return len({each.key for each in named}) <= 1
+
+    def _list_heirs(self) -> Iterator[_Found]:
+        for file in self._changed:
+            for definition in list_changed(file):
+                yield from self._list_heirs_of(file, definition)
+
+    def _list_heirs_of(self, file: ChangedFile, definition: ChangedDefinition) -> Iterator[_Found]:
+        place = definition.place
+        owner = place.name if place.is_class else place.owner
+        source = file.before if definition.is_gone else file.after
+        if not owner or source is None or definition.is_constructor:
+            return
+        classes = {self._resolver.identify(each) for each in source.find_definitions(owner) if each.is_class}
+        for path, text in self._texts.items():
+            other = self._resolver.open(path) if owner in text else None
+            for heir in other.find(owner) if other else ():
+                if heir.role is Role.heir and self._means(other, heir, classes):
+                    yield from self._show_heir(file, definition, other, heir)
+
+    def _show_heir(
+        self, file: ChangedFile, definition: ChangedDefinition, source: Source | None, heir: Place
+    ) -> Iterator[_Found]:
+        place = definition.place
+        if source is None:
+            return
+        if not place.is_class:
+            for own in source.find_definitions(place.name):
+                if own.owner == heir.owner:
+                    yield _show_definition(file.path, f"overrides {definition.label}, which changed", own)
+            return
+        if definition.has_new_head or definition.is_gone:
+            why = f"{heir.owner} builds on {place.name}, which changed"
+            yield _Found(file.path, why, heir.path, heir.line, heir.line + _OF_HEIR, heir.line, place.name)
+
+    def _list_called(self) -> Iterator[_Found]:
+        seen: set[tuple[str, str, str]] = set()
+        for file in self._changed:
+            for definition in list_changed(file):
+                for base, found in self._list_overridden(file, definition):
+                    if found.path in self._texts and found.key not in seen:
+                        seen.add(found.key)
+                        why = f"defines {base.name}.{found.name}, which {definition.label} overrides"
+                        yield _show_definition(file.path, why, found)
+        for file in sorted(self._changed, key=lambda each: is_test_or_document(each.path)):
+            for source, call in file.list_calls():
+                found = self._find_called(source, call)
+                if found is not None and found.path in self._texts and found.key not in seen:
+                    seen.add(found.key)
+                    yield _show_definition(file.path, _tell_call(file, source, call, found), found)
+
+    def _find_called(self, source: Source, call: Place) -> Place | None:
+        meaning = self._resolver.resolve(source, call)
+        if meaning is None and call.receiver and is_telling(call.name):
+            named = self._resolver.list_named(call.name, find_family(source.language))
+            meaning = named[0] if len(named) == 1 and named[0].owner else None
+        if not isinstance(meaning, Place):
+            return None
+        if meaning.is_class:
+            names = [*CONSTRUCTORS, meaning.name]
+            made = (self._resolver.find_members(meaning, name) for name in names)
+            return next((each for each in made if isinstance(each, Place)), meaning)
+        return meaning
 
 
-def _list_names(names: Collection[str], text: str) -> list[str]:
-    """Those of some names that a text holds."""
-    words = set(_WORD.findall(text))
-    return [name for name in names if name in words or (not name.isidentifier() and name in text)]
+def _tell_call(file: ChangedFile, source: Source, call: Place, found: Place) -> str:
+    name = f"{found.owner}.{found.name}" if found.owner and not found.is_class else found.name
+    by = f"line {call.line} calls" if source is file.after else "a removed line called"
+    return f"defines {name}, which {by}"
 
 
-def _list_places(name: str, path: str, lines: Sequence[str]) -> Iterator[_Place]:
-    whole = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-    for number, line in enumerate(lines, 1):
-        found = whole.search(line) if name in line and len(line) <= _LONGEST_LINE else None
-        if found is not None and not is_import(line):
-            yield _read_place(found, path, number, line)
+def _show_definition(of: str, why: str, found: Place) -> _Found:
+    end = min(found.end, found.start + _OF_DEFINITION)
+    return _Found(of, why, found.path, found.start, end, found.line, f"{found.path}:{found.name}")
 
 
-def _read_place(found: re.Match[str], path: str, number: int, line: str) -> _Place:
-    before, after = line[: found.start()], line[found.end() :]
-    is_heir = _INHERITS.search(before) is not None and bool(re.search(r"[(:<]\s*$|extends|implements|for\s*$", before))
-    is_declared = bool(before.strip()) and after.startswith("(") and not _calls(before, after)
-    is_definition = not is_heir and (re.search(_DEFINES, before) is not None or is_declared)
-    return _Place(found[0], path, number, is_definition, is_heir)
-
-
-def _calls(before: str, after: str) -> bool:
-    """Whether a name before an opening parenthesis is called and not declared, as in Java or C without a keyword."""
-    return after.rstrip().endswith(";") or "return" in before or any(sign in before for sign in "=.(,[{:")
-
-
-def _rank(outlines: Mapping[str, Outline], places: Mapping[str, Sequence[_Place]]) -> Iterator[tuple[str, _Place]]:
-    users = [pair for of, outline in outlines.items() for pair in _list_of(of, outline.defined, places)]
-    called = [pair for of, outline in outlines.items() for pair in _list_of(of, outline.mentioned, places)]
-    uses = [pair for pair in users if not pair[1].is_definition]
-    heirs = [pair for of, outline in outlines.items() for pair in _list_of(of, outline.classes, places)]
-    yield from (pair for pair in heirs if pair[1].is_heir)
-    yield from _interleave(
-        [pair for pair in uses if not is_test(pair[1].path)],
-        [pair for pair in called if pair[1].is_definition or not is_source(pair[1].path)],
-    )
-    yield from (pair for pair in uses if is_test(pair[1].path))
-
-
-def _list_of(of: str, names: Iterable[str], places: Mapping[str, Sequence[_Place]]) -> Iterator[tuple[str, _Place]]:
-    return ((of, place) for name in names for place in places.get(name, ()))
-
-
-def _interleave(*sequences: Sequence[tuple[str, _Place]]) -> Iterator[tuple[str, _Place]]:
-    for index in range(max(map(len, sequences))):
-        yield from (sequence[index] for sequence in sequences if index < len(sequence))
-
-
-def _build_excerpt(of: str, place: _Place, lines: Sequence[str]) -> RelatedCode:
-    if place.is_heir:
-        start, end, why = place.line, place.line + _OF_DEFINITION, f"builds on {place.name}"
-    elif place.is_definition:
-        start, end, why = place.line, place.line + _OF_DEFINITION, f"defines {place.name}"
-    else:
-        start, end, why = place.line - _BEFORE_USE, place.line + _AFTER_USE, f"uses {place.name}"
-    start = max(1, start)
-    return RelatedCode(of, place.path, why, start, tuple(lines[start - 1 : end]))
+def _show_use(of: str, use: Place, definition: ChangedDefinition) -> _Found:
+    verb = "calls" if use.is_called else "uses"
+    verb = f"tests with {definition.label}, which" if is_test_or_document(use.path) else f"{verb} {definition.label}, which"
+    first, last = use.within or (1, use.line + _AFTER_USE)
+    if last - first >= _SHORT:
+        first, last = max(first, use.line - _BEFORE_USE), min(last, use.line + _AFTER_USE)
+    is_gone = "is gone" if definition.is_gone else "changed"
+    return _Found(of, f"{verb} {is_gone}", use.path, max(1, first), last, use.line, definition.label)

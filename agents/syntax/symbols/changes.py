@@ -1,0 +1,220 @@
+"""Finds the definitions that a change touches, and the calls on its lines."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from agents.syntax.symbols.grammars import GRAMMARS
+from agents.syntax.symbols.places import Place, Role
+from agents.syntax.symbols.source import Source
+from agents.syntax.symbols.types import list_bases, read_type
+
+_COMMENT = re.compile(r"\s*(?:#(?!\[|include|define)|//|/?\*|--|<!--|$)")
+_MOST_DEFINITIONS, _MOST_CALLS = 40, 60
+CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "__construct", "initialize"})
+"""Members that run when somebody calls their class; in Java and C# they have its name."""
+
+
+@dataclass(frozen=True)
+class ChangedFile:
+    """A changed file with both versions.
+
+    :param old_path: its path before.
+    :param base: its text before; None for a new file.
+    :param head: its text after; None if it is gone.
+    :param added: lines of head that the change adds, from 1.
+    :param removed: lines of the base that it removes.
+    """
+
+    path: str
+    old_path: str
+    language: str
+    base: str | None
+    head: str | None
+    added: Sequence[int]
+    removed: Sequence[int]
+
+    @cached_property
+    def before(self) -> Source | None:
+        """The version before, with its tree."""
+        return _open(self.old_path, self.language, self.base)
+
+    @cached_property
+    def after(self) -> Source | None:
+        """The version after, with its tree."""
+        return _open(self.path, self.language, self.head)
+
+    def list_calls(self) -> Iterator[tuple[Source, Place]]:
+        """The calls on added lines, then those on removed ones, each once."""
+        seen: set[tuple[str, str]] = set()
+        for source, lines in ((self.after, self.added), (self.before, self.removed)):
+            if source is None:
+                continue
+            for place in source.list_places(_list_code(source.text, lines)):
+                if place.role is Role.use and place.is_called and (place.receiver, place.name) not in seen:
+                    seen.add((place.receiver, place.name))
+                    yield source, place
+                if len(seen) >= _MOST_CALLS:
+                    return
+
+
+@dataclass(frozen=True)
+class ChangedDefinition:
+    """A definition that a change touches.
+
+    :param place: where it is; before the change if it is gone.
+    :param is_gone: it is no longer there.
+    :param is_new: it was not there before.
+    :param has_new_head: its first lines changed, which callers see.
+    """
+
+    place: Place
+    is_gone: bool
+    is_new: bool
+    has_new_head: bool
+
+    @property
+    def is_constructor(self) -> bool:
+        """Whether it runs when somebody calls its class."""
+        place = self.place
+        is_named_so = place.name == place.owner and not place.is_class
+        return bool(place.owner) and (place.name in CONSTRUCTORS or is_named_so)
+
+    @property
+    def label(self) -> str:
+        """Its name with its class."""
+        place = self.place
+        return f"{place.owner}.{place.name}" if place.owner and not place.is_class else place.name
+
+
+def list_changed(file: ChangedFile) -> list[ChangedDefinition]:
+    """The definitions that a change of a file touches; those that callers see first."""
+    after = [] if file.after is None else [*file.after.list_definitions()]
+    before = [] if file.before is None else [*file.before.list_definitions()]
+    touched = {each.key[1:] for each in _list_touched(file.after, after, file.added)}
+    touched |= {each.key[1:] for each in _list_touched(file.before, before, file.removed)}
+    now, then = {each.key[1:]: each for each in reversed(after)}, {each.key[1:]: each for each in reversed(before)}
+    found = [_compare(now.get(key), then.get(key)) for key in touched]
+    ranked = sorted(found, key=lambda each: (not each.is_gone, not each.has_new_head, each.place.start))
+    return ranked[:_MOST_DEFINITIONS]
+
+
+def _compare(now: Place | None, then: Place | None) -> ChangedDefinition:
+    place = now or then
+    if place is None:
+        raise ValueError("It is in neither version.")
+    heads = {_read_head(each) for each in (now, then) if each is not None}
+    return ChangedDefinition(place, now is None, then is None, has_new_head=len(heads) > 1)
+
+
+def _read_head(place: Place) -> str:
+    """A definition up to the end of its parameters; of a value all of it."""
+    text = place.declaration
+    if "(" not in text:
+        return text.split("{", 1)[0] if place.is_class else text
+    level = 0
+    for index, char in enumerate(text):
+        level += (char == "(") - (char == ")")
+        if char == ")" and level == 0:
+            return text[: index + 1] + re.split(r"[{\n]", text[index + 1 :], maxsplit=1)[0]
+    return text
+
+
+def _list_touched(source: Source | None, definitions: Sequence[Place], lines: Sequence[int]) -> Iterator[Place]:
+    """The definitions on some lines: of a class only if a line is in none of its members."""
+    if source is None:
+        return
+    code = _list_code(source.text, lines)
+    members = [each for each in definitions if not each.is_class]
+    inside = {line for line in code if any(each.start <= line <= each.end for each in members)}
+    for each in definitions:
+        own = [line for line in code if each.start <= line <= each.end]
+        if (own and not each.is_class) or any(line not in inside for line in own):
+            yield each
+
+
+def _list_code(text: str, lines: Sequence[int]) -> list[int]:
+    """Those of some lines that are more than a comment."""
+    all_ = text.split("\n")
+    return [line for line in lines if line <= len(all_) and not _COMMENT.match(all_[line - 1])]
+
+
+def list_wanted(files: Collection[ChangedFile]) -> list[tuple[str, ...]]:
+    """What to look for in the text of other files: each is some words that must all be there."""
+    found: dict[tuple[str, ...], None] = {}
+    for file in files:
+        for definition in list_changed(file):
+            for words in _list_words(file, definition):
+                found[words] = None
+        for source, place in file.list_calls():
+            found[_describe_call(source, place)] = None
+        found |= dict.fromkeys(_list_bases(file))
+    return [words for words in found if all(words)]
+
+
+def _list_words(file: ChangedFile, definition: ChangedDefinition) -> Iterator[tuple[str, ...]]:
+    place = definition.place
+    if not place.owner or place.is_class:
+        yield (place.name,)
+        return
+    yield (place.owner,) if definition.is_constructor else (place.name, place.owner)
+    if is_telling(place.name):
+        yield (place.name,)
+    source = file.after or file.before
+    for base in () if source is None else _find_bases(source, place.owner):
+        yield place.name, base
+
+
+def _list_bases(file: ChangedFile) -> Iterator[tuple[str, ...]]:
+    owners = {each.place.owner for each in list_changed(file)} | {place.owner for _, place in file.list_calls()}
+    for owner in owners - {""}:
+        yield from ((base,) for base in _find_bases(file.after or file.before, owner))
+
+
+def _find_bases(source: Source | None, owner: str) -> list[str]:
+    if source is None:
+        return []
+    found = next((each for each in source.find_definitions(owner) if each.is_class), None)
+    if found is None:
+        return []
+    text = source.text if source.language == "rust" else source.read_class(found)
+    return [re.split(r"\W+", base)[-1] for base in list_bases(source.language, owner, text)]
+
+
+def _describe_call(source: Source, place: Place) -> tuple[str, ...]:
+    """The name that is called, with its imported name and the type of its receiver where these are plain."""
+    taken = next((each for each in source.imports if each.local == place.name and each.name), None)
+    if not place.receiver:
+        name = place.name if taken is None or taken.name == "default" else taken.name
+        return (name,)
+    last = re.split(r"[^\w]+", re.sub(r"\(.*", "", place.receiver).removesuffix(".new"))[-1]
+    for each in source.find(last):
+        if spelled := read_type(source.language, last, each.declaration):
+            return (place.name, re.split(r"\W+", spelled)[-1])
+    return (place.name,)
+
+
+_LIBRARY_METHODS = """
+    tostring toarray tolist getname getvalue getid gettype getkey setname setvalue foreach indexof startswith endswith
+    has_key to_s to_str to_string to_json to_dict to_list to_a is_empty isempty isnull is_null get_name get_value get_id
+    add_argument set_up setup tear_down assert_equal hashcode equals compareto setattribute getattribute get_or_create
+    addeventlistener removeeventlistener queryselector appendchild setstate getelementbyid unwrap_or as_str as_ref
+    order_by group_by first_or_create save_changes savechanges write_text read_text is_valid isvalid get_queryset
+"""
+_WELL_KNOWN = frozenset(_LIBRARY_METHODS.split())
+_TWO_WORDS = re.compile(r"[a-z0-9]_+[a-zA-Z0-9]|[a-z0-9][A-Z]")
+
+
+def is_telling(name: str) -> bool:
+    """Whether a method's name is long enough to be no other's by chance: two words, and none that libraries have."""
+    return _TWO_WORDS.search(name.strip("_")) is not None and name.lower() not in _WELL_KNOWN
+
+
+def _open(path: str, language: str, text: str | None) -> Source | None:
+    if text is None or language not in GRAMMARS:
+        return None
+    try:
+        return Source(path, language, text)
+    except ValueError:
+        return None
