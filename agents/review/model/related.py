@@ -3,9 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from agents.llm.tokens import estimate
+from agents.review.checks.paths import is_test_or_document
 from agents.review.model.rendering import WITHHELD, Line, clean_name, render_safely
 from agents.syntax.languages import find_language
 from agents.syntax.symbols.changes import CONSTRUCTORS, ChangedDefinition, ChangedFile, is_telling, list_changed
@@ -13,7 +16,7 @@ from agents.syntax.symbols.modules import Modules, find_family
 from agents.syntax.symbols.places import Place, Role
 from agents.syntax.symbols.resolver import Resolver
 from agents.syntax.symbols.source import Source
-from agents.review.checks.paths import is_test_or_document
+from domain.paths import namesake
 from domain.text.credential_shapes import find_key_lines
 from domain.text.redaction import Redact
 
@@ -22,7 +25,11 @@ _MOST_PLACES, _MOST_OF_ONE = 8, 3
 _OF_DEFINITION, _OF_HEIR, _BEFORE_USE, _AFTER_USE = 14, 6, 3, 4  # lines shown
 _SHORT = 12  # lines of a function that is shown whole around a use
 _LONGEST_LINE = 400  # characters; a longer line is no source that people wrote
-_MOST_FILES = 120  # in which users of one definition are looked for
+_MOST_FILES, _MOST_USERS = 120, 12  # in which users of one definition are looked for; that are looked for
+_FEW_USERS = 5  # of a definition, so that each tells something about its change
+_LONG = 100  # lines of a function of which callers say nothing about a few lines
+_MOST_TESTS = 2
+_USUAL_HERE, _USUAL_EVERYWHERE = 3, 25  # other calls in the file, and other files that call, so that all know it
 
 
 @dataclass(frozen=True)
@@ -128,37 +135,51 @@ class _Search:
 
     def list_ranked(self) -> Iterator[_Found]:
         """All places, the most telling first."""
-        users = list(self._list_all_users())
-        yield from (each for each in users if not is_test_or_document(each.path))
+        yield from self._list_users(in_tests=False)
         yield from self._list_heirs()
         yield from self._list_called()
-        yield from (each for each in users if is_test_or_document(each.path))
+        yield from islice(self._list_users(in_tests=True), _MOST_TESTS)
 
-    def _list_all_users(self) -> Iterator[_Found]:
-        """The users of each changed definition in turn."""
-        rows = [
-            [*self._list_users(file, definition)]
+    @cached_property
+    def _users(self) -> list[tuple[ChangedFile, ChangedDefinition, list[Place]]]:
+        """The users of each changed definition, as far as they tell something about its change."""
+        found = [
+            (file, each, self._find_users(file, each))
             for file in self._changed
             if not is_test_or_document(file.path)
-            for definition in list_changed(file)
-            if not definition.is_new or file.base is None
+            for each in list_changed(file)
+            if not each.is_new or file.base is None
+        ]
+        return [(file, definition, users) for file, definition, users in found if users]
+
+    def _list_users(self, *, in_tests: bool) -> Iterator[_Found]:
+        """The users of each changed definition in turn."""
+        rows = [
+            [
+                _show_use(file.path, user, definition)
+                for user in _choose_users(file, definition, users, in_tests=in_tests)
+            ]
+            for file, definition, users in self._users
         ]
         for index in range(max(map(len, rows), default=0)):
             yield from (row[index] for row in rows if index < len(row))
 
-    def _list_users(self, file: ChangedFile, definition: ChangedDefinition) -> Iterator[_Found]:
+    def _find_users(self, file: ChangedFile, definition: ChangedDefinition) -> list[Place]:
+        """The users of a definition, one in each function; of many the first."""
         place = definition.place
         targets = {self._resolver.identify(each) for each in self._list_equals(file, definition)}
+        found: dict[tuple[str, tuple[int, int] | int], Place] = {}
         for path, names in self._list_holders(file, definition):
             source = self._resolver.open(path)
-            seen: set[tuple[int, int] | int] = set()
             for use in [each for name in names for each in source.find(name)] if source else ():
-                around = use.within or use.line
-                if use.role is not Role.use or around in seen:
+                around = (path, use.within or use.line)
+                if use.role is not Role.use or around in found:
                     continue
                 if self._means(source, use, targets) or self._is_alone(source, use, place):
-                    seen.add(around)
-                    yield _show_use(file.path, use, definition)
+                    found[around] = use
+            if len(found) > _MOST_USERS:
+                break
+        return list(found.values())
 
     def _list_equals(self, file: ChangedFile, definition: ChangedDefinition) -> list[Place]:
         """A definition and those that it overrides: who calls these may call it."""
@@ -247,19 +268,35 @@ class _Search:
 
     def _list_called(self) -> Iterator[_Found]:
         seen: set[tuple[str, str, str]] = set()
+        for of, why, found in (*self._list_bases(), *self._list_callees()):
+            if found.path in self._texts and found.key not in seen:
+                seen.add(found.key)
+                yield _show_definition(of, why, found)
+
+    def _list_bases(self) -> Iterator[tuple[str, str, Place]]:
+        """What changed methods override, unless it is a mere name that stays as it was."""
         for file in self._changed:
             for definition in list_changed(file):
                 for base, found in self._list_overridden(file, definition):
-                    if found.path in self._texts and found.key not in seen:
-                        seen.add(found.key)
+                    if found.end > found.start or definition.has_new_head or definition.is_new:
                         why = f"defines {base.name}.{found.name}, which {definition.label} overrides"
-                        yield _show_definition(file.path, why, found)
-        for file in sorted(self._changed, key=lambda each: is_test_or_document(each.path)):
+                        yield file.path, why, found
+
+    def _list_callees(self) -> Iterator[tuple[str, str, Place]]:
+        """What changed lines call; of tests nothing, unless only tests changed."""
+        sources = [file for file in self._changed if not is_test_or_document(file.path)]
+        for file in sources or self._changed:
             for source, call in file.list_calls():
-                found = self._find_called(source, call)
-                if found is not None and found.path in self._texts and found.key not in seen:
-                    seen.add(found.key)
-                    yield _show_definition(file.path, _tell_call(file, source, call, found), found)
+                found = None if self._is_usual(source, call, file) else self._find_called(source, call)
+                if found is not None:
+                    yield file.path, _tell_call(file, source, call, found), found
+
+    def _is_usual(self, source: Source, call: Place, file: ChangedFile) -> bool:
+        """Whether the file, or the repository, calls it so often that it needs no explanation."""
+        lines = {*file.added, *file.removed}
+        others = [each for each in source.find(call.name) if each.is_called and each.line not in lines]
+        called = f"{call.name}("
+        return len(others) >= _USUAL_HERE or sum(called in text for text in self._texts.values()) > _USUAL_EVERYWHERE
 
     def _find_called(self, source: Source, call: Place) -> Place | None:
         meaning = self._resolver.resolve(source, call)
@@ -287,10 +324,36 @@ def _show_definition(of: str, why: str, found: Place) -> _Found:
 
 
 def _show_use(of: str, use: Place, definition: ChangedDefinition) -> _Found:
-    verb = "calls" if use.is_called else "uses"
-    verb = f"tests with {definition.label}, which" if is_test_or_document(use.path) else f"{verb} {definition.label}, which"
+    verb = "tests with" if is_test_or_document(use.path) else "calls" if use.is_called else "uses"
     first, last = use.within or (1, use.line + _AFTER_USE)
     if last - first >= _SHORT:
         first, last = max(first, use.line - _BEFORE_USE), min(last, use.line + _AFTER_USE)
-    is_gone = "is gone" if definition.is_gone else "changed"
-    return _Found(of, f"{verb} {is_gone}", use.path, max(1, first), last, use.line, definition.label)
+    why = f"{verb} {definition.label}, which {'is gone' if definition.is_gone else 'changed'}"
+    return _Found(of, why, use.path, max(1, first), last, use.line, definition.label)
+
+
+def _choose_users(
+    file: ChangedFile, definition: ChangedDefinition, users: Sequence[Place], *, in_tests: bool
+) -> list[Place]:
+    """The users to show of a changed definition.
+
+    Where its head stays, callers see only what it does. Then one of many tells nothing, nor does one that passes it on.
+    """
+    place = definition.place
+    is_seen = definition.is_gone or definition.has_new_head
+    if place.is_class and not definition.is_gone:
+        return []
+    if in_tests:
+        named = [each for each in users if namesake(each.path) == namesake(file.path)]
+        return (named or users if is_seen else named)[:1]
+    outside = [each for each in users if not is_test_or_document(each.path)]
+    if is_seen:
+        return _drop_alike(outside)[:_MOST_OF_ONE]
+    is_long = place.end - place.start > _LONG
+    called = [each for each in outside if each.is_called or not place.is_called]
+    return [] if is_long or len(users) > _FEW_USERS else _drop_alike(called)[:_MOST_OF_ONE]
+
+
+def _drop_alike(users: Sequence[Place]) -> list[Place]:
+    """The users without those that write the same."""
+    return list({"".join(each.declaration.split()): each for each in reversed(users)}.values())[::-1]

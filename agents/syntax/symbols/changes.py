@@ -11,6 +11,8 @@ from agents.syntax.symbols.source import Source
 from agents.syntax.symbols.types import list_bases, read_type
 
 _COMMENT = re.compile(r"\s*(?:#(?!\[|include|define)|//|/?\*|--|<!--|$)")
+_LITERAL = re.compile(r"""\"(?:[^"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`\n]*`""")
+_RUST_TESTS = re.compile(r"^\s*#\[cfg\(test\)\]\s*\n\s*(?:pub )?mod\b", re.MULTILINE)
 _MOST_DEFINITIONS, _MOST_CALLS = 40, 60
 CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "__construct", "initialize"})
 """Members that run when somebody calls their class; in Java and C# they have its name."""
@@ -45,18 +47,36 @@ class ChangedFile:
         """The version after, with its tree."""
         return _open(self.path, self.language, self.head)
 
+    @cached_property
+    def telling(self) -> tuple[list[int], list[int]]:
+        """The added and the removed lines that change more than a comment, a text or the layout."""
+        added, removed = _pick(self.head, self.added), _pick(self.base, self.removed)
+        return (
+            [line for line, text in added.items() if text not in removed.values()],
+            [line for line, text in removed.items() if text not in added.values()],
+        )
+
     def list_calls(self) -> Iterator[tuple[Source, Place]]:
-        """The calls on added lines, then those on removed ones, each once."""
+        """The calls on added lines, then those on removed ones that are nowhere in the file any more; each once."""
         seen: set[tuple[str, str]] = set()
-        for source, lines in ((self.after, self.added), (self.before, self.removed)):
-            if source is None:
-                continue
-            for place in source.list_places(_list_code(source.text, lines)):
-                if place.role is Role.use and place.is_called and (place.receiver, place.name) not in seen:
+        for source, lines in zip((self.after, self.before), self.telling, strict=True):
+            for place in source.list_places(lines) if source else ():
+                is_there = source is self.before and self.after is not None and self.after.find(place.name) != ()
+                is_call = place.role is Role.use and place.is_called and not is_there
+                if source and is_call and (place.receiver, place.name) not in seen and len(seen) < _MOST_CALLS:
                     seen.add((place.receiver, place.name))
                     yield source, place
-                if len(seen) >= _MOST_CALLS:
-                    return
+
+
+def _pick(text: str | None, lines: Sequence[int]) -> dict[int, str]:
+    """Those of some lines that are more than a comment, without layout and the texts in them."""
+    if text is None:
+        return {}
+    tests = _RUST_TESTS.search(text)
+    end = text.count("\n", 0, tests.start()) if tests else len(text)
+    all_ = text.split("\n")
+    code = [line for line in lines if line <= min(len(all_), end) and not _COMMENT.match(all_[line - 1])]
+    return {line: "".join(_LITERAL.sub("''", all_[line - 1]).split()) for line in code}
 
 
 @dataclass(frozen=True)
@@ -92,8 +112,9 @@ def list_changed(file: ChangedFile) -> list[ChangedDefinition]:
     """The definitions that a change of a file touches; those that callers see first."""
     after = [] if file.after is None else [*file.after.list_definitions()]
     before = [] if file.before is None else [*file.before.list_definitions()]
-    touched = {each.key[1:] for each in _list_touched(file.after, after, file.added)}
-    touched |= {each.key[1:] for each in _list_touched(file.before, before, file.removed)}
+    added, removed = file.telling
+    touched = {each.key[1:] for each in _list_touched(after, added)}
+    touched |= {each.key[1:] for each in _list_touched(before, removed)}
     now, then = {each.key[1:]: each for each in reversed(after)}, {each.key[1:]: each for each in reversed(before)}
     found = [_compare(now.get(key), then.get(key)) for key in touched]
     ranked = sorted(found, key=lambda each: (not each.is_gone, not each.has_new_head, each.place.start))
@@ -121,23 +142,14 @@ def _read_head(place: Place) -> str:
     return text
 
 
-def _list_touched(source: Source | None, definitions: Sequence[Place], lines: Sequence[int]) -> Iterator[Place]:
+def _list_touched(definitions: Sequence[Place], lines: Sequence[int]) -> Iterator[Place]:
     """The definitions on some lines: of a class only if a line is in none of its members."""
-    if source is None:
-        return
-    code = _list_code(source.text, lines)
     members = [each for each in definitions if not each.is_class]
-    inside = {line for line in code if any(each.start <= line <= each.end for each in members)}
+    inside = {line for line in lines if any(each.start <= line <= each.end for each in members)}
     for each in definitions:
-        own = [line for line in code if each.start <= line <= each.end]
+        own = [line for line in lines if each.start <= line <= each.end]
         if (own and not each.is_class) or any(line not in inside for line in own):
             yield each
-
-
-def _list_code(text: str, lines: Sequence[int]) -> list[int]:
-    """Those of some lines that are more than a comment."""
-    all_ = text.split("\n")
-    return [line for line in lines if line <= len(all_) and not _COMMENT.match(all_[line - 1])]
 
 
 def list_wanted(files: Collection[ChangedFile]) -> list[tuple[str, ...]]:

@@ -14,6 +14,7 @@ from agents.syntax.symbols.places import UNREADABLE, Place, Role
 from agents.syntax.trees import LARGEST, LONGEST_LINE
 
 _DEEPEST = 150  # levels above a name; code that people write has fewer
+_DEEPEST_IMPORT = 12  # levels of a nested import in Rust
 _MOST_PLACES = 120  # of one name in one file
 _LONGEST_DECLARATION = 400  # characters of one that are read
 _LONGEST_IMPORT = 8_000  # characters of one that are read
@@ -188,7 +189,7 @@ class Source:
         return self._classify_use(leaf)
 
     def _classify_use(self, leaf: SgNode) -> tuple[Role, SgNode]:
-        ancestors = [*_climb(leaf, 6)]
+        ancestors = [*_climb(leaf, _DEEPEST_IMPORT)]
         kinds = [node.kind() for node in ancestors]
         if "import_statement" in kinds or not (self._grammar.imports - _EXPORTS).isdisjoint(kinds):
             return Role.none, leaf
