@@ -1,5 +1,6 @@
 """Selects code of unchanged files that a change concerns: callers of what changed, heirs, what it calls, and tests."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,17 @@ from agents.llm.tokens import estimate
 from agents.review.checks.paths import is_test_or_document
 from agents.review.model.rendering import WITHHELD, Line, clean_name, render_safely
 from agents.syntax.languages import find_language
-from agents.syntax.symbols.changes import CONSTRUCTORS, ChangedDefinition, ChangedFile, is_telling, list_changed
+from agents.syntax.symbols.changes import (
+    CONSTRUCTORS,
+    ChangedDefinition,
+    ChangedFile,
+    is_telling,
+    is_well_known,
+    list_changed,
+)
 from agents.syntax.symbols.modules import Modules, find_family
 from agents.syntax.symbols.places import Place, Role
-from agents.syntax.symbols.resolver import Resolver
+from agents.syntax.symbols.resolver import SELF, SUPER, Resolver
 from agents.syntax.symbols.source import Source
 from domain.paths import namesake
 from domain.text.credential_shapes import find_key_lines
@@ -24,12 +32,15 @@ _MOST_TOKENS = 900
 _MOST_PLACES, _MOST_OF_ONE = 8, 3
 _OF_DEFINITION, _OF_HEIR, _BEFORE_USE, _AFTER_USE = 14, 6, 3, 4  # lines shown
 _SHORT = 12  # lines of a function that is shown whole around a use
+_PASSES_NOTHING = re.compile(r"[\w.]+ />")  # an element of JSX without properties
+_ACCESSOR = re.compile(r"\s*(?:return\b\s*)?(?:self|this)?[.@]?[\w.]+;?\s*$|\s*this\.\w+\s*=\s*\w+;\s*$")
 _LONGEST_LINE = 400  # characters; a longer line is no source that people wrote
-_MOST_FILES, _MOST_USERS = 120, 12  # in which users of one definition are looked for; that are looked for
+_MOST_FILES, _MOST_USERS = 120, 20  # in which users of one definition are looked for; that are looked for
 _FEW_USERS = 5  # of a definition, so that each tells something about its change
 _LONG = 100  # lines of a function of which callers say nothing about a few lines
-_MOST_TESTS = 2
-_USUAL_HERE, _USUAL_EVERYWHERE = 3, 25  # other calls in the file, and other files that call, so that all know it
+_MOST_TESTS, _MOST_BASES = 2, 2
+_SWEEPING = 6  # definitions whose bodies change, so that the change is about none of them
+_USUAL_HERE, _USUAL_EVERYWHERE = 3, 12  # other calls in the file, and other files that call, so that all know it
 
 
 @dataclass(frozen=True)
@@ -150,7 +161,8 @@ class _Search:
             for each in list_changed(file)
             if not each.is_new or file.base is None
         ]
-        return [(file, definition, users) for file, definition, users in found if users]
+        quiet = sum(not each.has_new_head and not each.is_gone for _, each, _ in found)
+        return [row for row in found if row[2] and (quiet <= _SWEEPING or row[1].has_new_head or row[1].is_gone)]
 
     def _list_users(self, *, in_tests: bool) -> Iterator[_Found]:
         """The users of each changed definition in turn."""
@@ -175,7 +187,7 @@ class _Search:
                 around = (path, use.within or use.line)
                 if use.role is not Role.use or around in found:
                     continue
-                if self._means(source, use, targets) or self._is_alone(source, use, place):
+                if self._reaches(source, use, targets, place) or self._is_alone(source, use, place):
                     found[around] = use
             if len(found) > _MOST_USERS:
                 break
@@ -194,7 +206,7 @@ class _Search:
         """The classes that the class of a method builds on, with the method that it overrides."""
         place = definition.place
         source = file.before if definition.is_gone else file.after
-        if not place.owner or place.is_class or source is None:
+        if not place.owner or place.is_class or source is None or is_well_known(place.name):
             return
         for owner in source.find_definitions(place.owner):
             for base in self._resolver.list_bases(owner) if owner.is_class else ():
@@ -207,7 +219,7 @@ class _Search:
         place, family = definition.place, find_family(file.language)
         name = place.owner if definition.is_constructor else place.name
         found = 0
-        for path, text in self._texts.items():
+        for path, text in sorted(self._texts.items(), key=lambda each: is_test_or_document(each[0])):
             if name not in text or find_family(find_language(path) or "") != family:
                 continue
             source = self._resolver.open(path)
@@ -219,6 +231,15 @@ class _Search:
             found += 1
             if found >= _MOST_FILES:
                 return
+
+    def _reaches(self, source: Source | None, use: Place, targets: set[tuple[str, str, str]], place: Place) -> bool:
+        """Whether a use means a definition, or what it overrides: that only on an object which may be of its class."""
+        meaning = None if source is None else self._resolver.resolve(source, use)
+        if not isinstance(meaning, Place) or self._resolver.identify(meaning) not in targets:
+            return False
+        is_itself = meaning.is_class or self._resolver.identify(meaning) == self._resolver.identify(place)
+        is_own = use.receiver in {"", *SELF}
+        return is_itself or (use.receiver not in SUPER and (not is_own or use.owner == meaning.owner))
 
     def _means(self, source: Source | None, use: Place, targets: set[tuple[str, str, str]]) -> bool:
         meaning = None if source is None else self._resolver.resolve(source, use)
@@ -268,7 +289,7 @@ class _Search:
 
     def _list_called(self) -> Iterator[_Found]:
         seen: set[tuple[str, str, str]] = set()
-        for of, why, found in (*self._list_bases(), *self._list_callees()):
+        for of, why, found in (*islice(self._list_bases(), _MOST_BASES), *self._list_callees()):
             if found.path in self._texts and found.key not in seen:
                 seen.add(found.key)
                 yield _show_definition(of, why, found)
@@ -288,7 +309,7 @@ class _Search:
         for file in sources or self._changed:
             for source, call in file.list_calls():
                 found = None if self._is_usual(source, call, file) else self._find_called(source, call)
-                if found is not None:
+                if found is not None and not self._is_trivial(found):
                     yield file.path, _tell_call(file, source, call, found), found
 
     def _is_usual(self, source: Source, call: Place, file: ChangedFile) -> bool:
@@ -297,6 +318,13 @@ class _Search:
         others = [each for each in source.find(call.name) if each.is_called and each.line not in lines]
         called = f"{call.name}("
         return len(others) >= _USUAL_HERE or sum(called in text for text in self._texts.values()) > _USUAL_EVERYWHERE
+
+    def _is_trivial(self, found: Place) -> bool:
+        """Whether it only gives or sets a field, or is a macro, whose name says as much."""
+        lines = self._texts.get(found.path, "").split("\n")[found.start - 1 : found.end]
+        body = [line for line in lines[1:] if line.strip() not in {"", "{", "}", "end"}]
+        is_accessor = not found.is_class and len(body) == 1 and _ACCESSOR.match(body[0]) is not None
+        return is_accessor or (found.name.isupper() and not found.is_class)
 
     def _find_called(self, source: Source, call: Place) -> Place | None:
         meaning = self._resolver.resolve(source, call)
@@ -341,17 +369,19 @@ def _choose_users(
     """
     place = definition.place
     is_seen = definition.is_gone or definition.has_new_head
-    if place.is_class and not definition.is_gone:
-        return []
     if in_tests:
         named = [each for each in users if namesake(each.path) == namesake(file.path)]
-        return (named or users if is_seen else named)[:1]
-    outside = [each for each in users if not is_test_or_document(each.path)]
-    if is_seen:
-        return _drop_alike(outside)[:_MOST_OF_ONE]
+        return [] if place.is_class else (named or users if is_seen else named)[:1]
+    outside = _drop_alike([each for each in users if not is_test_or_document(each.path)])
+    if not definition.is_gone and place.is_called:
+        outside = [each for each in outside if each.is_called]  # who only passes it on says nothing
+    if is_seen and not place.is_class:
+        return outside[:_MOST_OF_ONE]
     is_long = place.end - place.start > _LONG
-    called = [each for each in outside if each.is_called or not place.is_called]
-    return [] if is_long or len(users) > _FEW_USERS else _drop_alike(called)[:_MOST_OF_ONE]
+    telling = [each for each in outside if each.is_called or not place.is_class]
+    if (is_long and not place.is_class) or len(outside) > _FEW_USERS or not (is_seen or not place.is_class):
+        return []
+    return [each for each in telling if not _PASSES_NOTHING.match(each.declaration)][:_MOST_OF_ONE]
 
 
 def _drop_alike(users: Sequence[Place]) -> list[Place]:

@@ -1,7 +1,7 @@
 """Finds the definitions that a change touches, and the calls on its lines."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -156,16 +156,20 @@ def list_wanted(files: Collection[ChangedFile]) -> list[tuple[str, ...]]:
     """What to look for in the text of other files: each is some words that must all be there."""
     found: dict[tuple[str, ...], None] = {}
     for file in files:
+        owners: set[str] = set()
         for definition in list_changed(file):
-            for words in _list_words(file, definition):
-                found[words] = None
+            found |= dict.fromkeys(_list_words(file, definition))
+            owners.add(definition.place.owner)
         for source, place in file.list_calls():
-            found[_describe_call(source, place)] = None
-        found |= dict.fromkeys(_list_bases(file))
+            found |= dict.fromkeys(_describe_call(source, place))
+            owners.add(place.owner)
+        bases = {base for owner in owners for base in _find_bases(file.after or file.before, owner)}
+        found |= dict.fromkeys((words,) for base in sorted(bases) for words in _spell_class(file.language, base))
     return [words for words in found if all(words)]
 
 
 def _list_words(file: ChangedFile, definition: ChangedDefinition) -> Iterator[tuple[str, ...]]:
+    """The words of files that may use a definition."""
     place = definition.place
     if not place.owner or place.is_class:
         yield (place.name,)
@@ -173,41 +177,73 @@ def _list_words(file: ChangedFile, definition: ChangedDefinition) -> Iterator[tu
     yield (place.owner,) if definition.is_constructor else (place.name, place.owner)
     if is_telling(place.name):
         yield (place.name,)
-    source = file.after or file.before
-    for base in () if source is None else _find_bases(source, place.owner):
+    for base in _find_bases(file.after or file.before, place.owner):
         yield place.name, base
 
 
-def _list_bases(file: ChangedFile) -> Iterator[tuple[str, ...]]:
-    owners = {each.place.owner for each in list_changed(file)} | {place.owner for _, place in file.list_calls()}
-    for owner in owners - {""}:
-        yield from ((base,) for base in _find_bases(file.after or file.before, owner))
-
-
 def _find_bases(source: Source | None, owner: str) -> list[str]:
-    if source is None:
-        return []
-    found = next((each for each in source.find_definitions(owner) if each.is_class), None)
-    if found is None:
+    found = None if source is None else next((each for each in source.find_definitions(owner) if each.is_class), None)
+    if source is None or found is None:
         return []
     text = source.text if source.language == "rust" else source.read_class(found)
     return [re.split(r"\W+", base)[-1] for base in list_bases(source.language, owner, text)]
 
 
-def _describe_call(source: Source, place: Place) -> tuple[str, ...]:
-    """The name that is called, with its imported name and the type of its receiver where these are plain."""
-    taken = next((each for each in source.imports if each.local == place.name and each.name), None)
+def _describe_call(source: Source, place: Place) -> list[tuple[str, ...]]:
+    """The words of files that may define what is called, as far as it is plain what that is."""
+    taken = {each.local: each for each in source.imports}
+    name = place.name
     if not place.receiver:
-        name = place.name if taken is None or taken.name == "default" else taken.name
-        return (name,)
-    last = re.split(r"[^\w]+", re.sub(r"\(.*", "", place.receiver).removesuffix(".new"))[-1]
-    for each in source.find(last):
-        if spelled := read_type(source.language, last, each.declaration):
-            return (place.name, re.split(r"\W+", spelled)[-1])
-    return (place.name,)
+        is_renamed = name in taken and taken[name].name not in {"", "default"}
+        spelled = taken[name].name if is_renamed else name
+        return [
+            (words,) for words in (*_spell_function(source.language, spelled), *_spell_class(source.language, spelled))
+        ]
+    defining = _spell_function(source.language, name)
+    types = _list_types(source, place.receiver)
+    if types:
+        classes = [(words,) for type_ in types for words in _spell_class(source.language, type_)]
+        return [*((words, type_) for words in defining for type_ in types), *classes]
+    first = re.split(r"\W+", place.receiver.lstrip("$@\\"))[0]
+    is_plain = first in taken or first[:1].isupper() or first in {"self", "this", "super", "parent", "base", "cls"}
+    return [(words,) for words in defining] if is_plain or is_telling(name) else []
+
+
+def _list_types(source: Source, receiver: str) -> set[str]:
+    """The types that the file itself gives to the last name of a receiver."""
+    last = re.split(r"[^\w]+", re.sub(r"\(.*", "", receiver).removesuffix(".new"))[-1]
+    spelled = (read_type(source.language, last, each.declaration) for each in source.find(last))
+    return {re.split(r"\W+", each)[-1] for each in spelled if each}
+
+
+_FUNCTIONS: Mapping[str, tuple[str, ...]] = {
+    "python": ("def NAME",),
+    "ruby": ("def NAME", "def self.NAME"),
+    "go": ("func NAME", ") NAME("),
+    "rust": ("fn NAME", "macro_rules! NAME"),
+    "php": ("function NAME",),
+}
+_CLASSES: Mapping[str, tuple[str, ...]] = {
+    "python": ("class NAME",),
+    "ruby": ("class NAME", "module NAME"),
+    "go": ("NAME struct", "NAME interface"),
+    "rust": ("struct NAME", "enum NAME", "trait NAME"),
+}
+_ANY_CLASS = ("class NAME", "interface NAME", "trait NAME", "enum NAME", "struct NAME", "record NAME", "} NAME;")
+_ANY_FUNCTION = ("NAME(", "NAME (", "NAME =", "NAME:", "NAME<")
+
+
+def _spell_function(language: str, name: str) -> list[str]:
+    """The words that define a function in a language."""
+    return [each.replace("NAME", name) for each in _FUNCTIONS.get(language, _ANY_FUNCTION)]
+
+
+def _spell_class(language: str, name: str) -> list[str]:
+    return [each.replace("NAME", name) for each in _CLASSES.get(language, _ANY_CLASS)]
 
 
 _LIBRARY_METHODS = """
+    setid to_param
     tostring toarray tolist getname getvalue getid gettype getkey setname setvalue foreach indexof startswith endswith
     has_key to_s to_str to_string to_json to_dict to_list to_a is_empty isempty isnull is_null get_name get_value get_id
     add_argument set_up setup tear_down assert_equal hashcode equals compareto setattribute getattribute get_or_create
@@ -220,7 +256,12 @@ _TWO_WORDS = re.compile(r"[a-z0-9]_+[a-zA-Z0-9]|[a-z0-9][A-Z]")
 
 def is_telling(name: str) -> bool:
     """Whether a method's name is long enough to be no other's by chance: two words, and none that libraries have."""
-    return _TWO_WORDS.search(name.strip("_")) is not None and name.lower() not in _WELL_KNOWN
+    return _TWO_WORDS.search(name.strip("_")) is not None and not is_well_known(name)
+
+
+def is_well_known(name: str) -> bool:
+    """Whether methods of libraries have this name, too."""
+    return name.lower() in _WELL_KNOWN
 
 
 def _open(path: str, language: str, text: str | None) -> Source | None:

@@ -11,14 +11,16 @@ from agents.syntax.symbols.imports import EVERYTHING, Import
 from agents.syntax.symbols.modules import Modules, find_family
 from agents.syntax.symbols.places import UNREADABLE, Place, Role
 from agents.syntax.symbols.source import Source
-from agents.syntax.symbols.types import list_bases, read_type
+from agents.syntax.symbols.types import list_bases, read_maker, read_returned, read_type
 
 _DEEPEST = 5  # imports, receivers or classes that are followed one after the other
 _MOST_OPENED = 400  # files that are parsed
-_SELF = frozenset({"self", "this", "cls", "Self", "static", "@self", "$this", "self.class", "this.constructor"})
-_SUPER = frozenset({"super", "super()", "base", "parent"})
+SELF = frozenset({"self", "this", "cls", "Self", "static", "@self", "$this", "self.class", "this.constructor"})
+SUPER = frozenset({"super", "super()", "base", "parent"})
+"""Receivers that stand for the object or class itself, and for what it builds on."""
 _LINKS = re.compile(r"\?\.|\?->|->|::|&\.|!\.|\.|\\")
 _MADE = re.compile(r"(?:new\s+([\w.:\\]+)|([\w.:\\]+?)(\.new|::new)?)\(.*\)|([A-Z][\w:]*)\.new", re.DOTALL)
+_LAST_CALL = re.compile(r"(?:(.*?)\s*(?:\?\.|\?->|->|::|\.))?([\w$]+)\((?:[^()]|\([^()]*\))*\)", re.DOTALL)
 _IMPLICIT_SELF = frozenset({"java", "csharp", "cpp", "ruby"})
 _BY_FOLDER = frozenset({"go"})
 _GLOBAL = frozenset({"ruby", "c", "cpp", "php", "csharp"})
@@ -341,13 +343,16 @@ class Resolver:
         """What stands before a dot: a class, also for one of its objects, or a module."""
         if receiver == UNREADABLE or depth > _DEEPEST:
             return None
-        if receiver in _SELF or receiver in _SUPER:
+        if receiver in SELF or receiver in SUPER:
             return self._find_self(source, place, receiver)
         made = _MADE.fullmatch(receiver)
         if made is not None:
             spelled = next(each for each in (made[1], made[4], made[2]) if each)
             is_class = made[1] or made[3] or made[4] or _LINKS.split(spelled)[-1][:1].isupper()
-            return self.find_type(source, spelled) if is_class else None
+            if is_class:
+                return self.find_type(source, spelled)
+        if receiver.endswith(")"):
+            return self._find_returned(source, place, receiver)
         if "(" in receiver:
             return None
         parts = [part for part in _LINKS.split(receiver.replace("$", "")) if part]
@@ -355,7 +360,7 @@ class Resolver:
             return self._find_rust(source, receiver)
         if len(parts) == 1:
             return self._find_variable(source, place, parts[0])
-        if parts[0] in _SELF and len(parts) == 2:
+        if parts[0] in SELF and len(parts) == 2:
             return self._find_field(source, place, parts[1])
         whole = next((each for each in source.imports if each.local == receiver and not each.name), None)
         if whole is not None:
@@ -371,13 +376,47 @@ class Resolver:
                 return first
         return first
 
+    def _find_returned(self, source: Source, place: Place, receiver: str) -> Meaning:
+        """What a call gives back, if what is called says so."""
+        call = _LAST_CALL.fullmatch(receiver)
+        if call is None:
+            return None
+        return self._find_made(source, place, call[1] or "", call[2])
+
+    def _find_made(self, source: Source, place: Place, receiver: str, name: str) -> Meaning:
+        called = Place(
+            name,
+            source.path,
+            Role.use,
+            place.line,
+            place.line,
+            place.line,
+            receiver=receiver,
+            is_called=True,
+            owner=place.owner,
+            scope=place.scope,
+            within=place.within,
+        )
+        found = self.resolve(source, called)
+        if not isinstance(found, Place) or found.is_class:
+            return found
+        there = self.open(found.path)
+        spelled = read_returned(there.language, found.name, found.declaration) if there else ""
+        if there is None or not spelled:
+            return None
+        return (
+            self._find_own_class(there, found)
+            if spelled in {"Self", "self", "static"}
+            else self.find_type(there, spelled)
+        )
+
     def _find_rust(self, source: Source, spelled: str) -> "Meaning | _Module":
         module, _, name = spelled.rpartition("::")
         return self._follow(source, Import(name, module, name))
 
     def _find_self(self, source: Source, place: Place, receiver: str) -> Meaning:
         owner = self._find_own_class(source, place) if place.owner else None
-        if owner is None or receiver in _SELF:
+        if owner is None or receiver in SELF:
             return owner
         bases = self.list_bases(owner)
         return next((base for base in bases if isinstance(base, Place)), OUTSIDE if bases else None)
@@ -410,7 +449,7 @@ class Resolver:
         if each.owner != owner:
             return False
         is_promoted = re.match(r"(private|protected|public|readonly)\b", each.declaration) is not None
-        is_assigned = each.receiver in _SELF and re.match(r"[\w$]+\s*(:[^=\n]+)?=[^=]", each.declaration) is not None
+        is_assigned = each.receiver in SELF and re.match(r"[\w$]+\s*(:[^=\n]+)?=[^=]", each.declaration) is not None
         return each.role is Role.definition or is_promoted or is_assigned
 
     def _follow_declaration(self, source: Source, declared: Place) -> "Meaning | _Module":
@@ -418,8 +457,11 @@ class Resolver:
         spelled = read_type(source.language, declared.name, declared.declaration)
         if spelled:
             return self.find_type(source, spelled)
+        receiver, maker = read_maker(declared.name, declared.declaration)
+        if maker and maker != declared.name:
+            return self._find_made(source, declared, receiver, maker)
         passed = re.match(rf"{re.escape(declared.name)}\s*=\s*(\w+)\s*$", declared.declaration)
-        if passed is not None and declared.receiver in _SELF:
+        if passed is not None and declared.receiver in SELF:
             return self._find_variable(source, declared, passed[1])
         return None
 

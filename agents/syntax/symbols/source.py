@@ -69,10 +69,10 @@ class Source:
     def __init__(self, path: str, language: str, text: str) -> None:
         if len(text) > LARGEST or max(map(len, text.split("\n"))) > LONGEST_LINE:
             raise ValueError(path)
-        self.path, self.language, self.text = path, language, text
+        self.path, self.language, self.text = path, language, text.removeprefix("\ufeff")
         self._grammar: Grammar = GRAMMARS[language]
         self._names = [{"kind": kind} for kind in self._grammar.names]
-        self._root = SgRoot(text, language).root()
+        self._root = SgRoot(self.text, language).root()
         self._places: dict[str, tuple[Place, ...]] = {}
 
     @cached_property

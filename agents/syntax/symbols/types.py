@@ -40,6 +40,22 @@ _PATTERNS: Mapping[str, tuple[str, ...]] = {
     "c": _C,
     "cpp": _C,
 }
+_AFTER_ARROW = r"->\s*[\"']?&?(?:'\w+\s+)?(?:(?:mut|dyn|impl)\s+)*(?:(?:Option|Optional|Result|Arc|Rc|Box)[<\[]\s*&?)*(?:dyn\s+)?(TYPE)"
+_AFTER_COLON = r"\)\s*:\s*(?:Promise<|\?)?\s*(TYPE)"
+_BEFORE_NAME = r"(?:^|[\s*&])(TYPE)\s*(?:<[^()]*>)?[\s*&?\[\]]+(?:\w+::)*NAME\s*\("
+_RETURNS: Mapping[str, str] = {
+    "python": _AFTER_ARROW,
+    "rust": _AFTER_ARROW,
+    "typescript": _AFTER_COLON,
+    "tsx": _AFTER_COLON,
+    "php": _AFTER_COLON,
+    "go": r"\)\s*\(?\s*\*?(TYPE)\s*[,){]",
+    "java": _BEFORE_NAME,
+    "csharp": _BEFORE_NAME,
+    "c": _BEFORE_NAME,
+    "cpp": _BEFORE_NAME,
+}
+_MADE_BY = r"\bNAME\s*(?:,\s*\w+\s*)?(?::[^=\n]+)?:?=\s*(?:await\s+)?([\w$.:>\\-]+\()"
 _KEYWORDS = (
     "var let const auto val final static new return await yield else throw in of public private protected readonly "
     "async export typeof not and or if is case struct mut ref out this unsafe extern inline"
@@ -59,6 +75,24 @@ def read_type(language: str, name: str, declaration: str) -> str:
         if found is not None and found[1] not in _NO_TYPES:
             return _tidy(language, found[1])
     return ""
+
+
+def read_returned(language: str, name: str, declaration: str) -> str:
+    """The type of what a function gives back, as its head spells it; empty if it does not."""
+    if language not in _RETURNS:
+        return ""
+    head = re.split(r":\s*\n|\{\s*\n", declaration, maxsplit=1)[0] + "{"
+    found = re.search(_RETURNS[language].replace("NAME", re.escape(name)).replace("TYPE", _N), head)
+    return "" if found is None or found[1] in _NO_TYPES else found[1].rstrip(".:")
+
+
+def read_maker(name: str, declaration: str) -> tuple[str, str]:
+    """What is called to make a name, as its declaration spells it: the receiver and the function; empty if nothing."""
+    found = re.search(_MADE_BY.replace("NAME", re.escape(name.lstrip("$@"))), declaration)
+    if found is None:
+        return "", ""
+    receiver, called = re.fullmatch(r"(?:(.*?)(?:\.|->|::))?([\w$]+)\(", found[1], re.DOTALL) or ("", ""), found[1]
+    return (receiver[1] or "", receiver[2]) if not isinstance(receiver, tuple) else ("", called.rstrip("("))
 
 
 def _tidy(language: str, spelled: str) -> str:
