@@ -17,7 +17,7 @@ from agents.review.avoidance.detection import compare_versions
 from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
 from agents.review.checks.locks import comparison
-from agents.review.model.related import Surrounding, find_related
+from agents.review.model.related import find_related
 from agents.syntax import data, errors, pages, tests, validity
 from agents.syntax.hidden_text import find_hidden_text
 from agents.syntax.impact import find_impact
@@ -25,6 +25,7 @@ from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
 from agents.syntax.symbols.changes import ChangedFile, list_wanted
 from agents.syntax.symbols.grammars import GRAMMARS
+from agents.syntax.symbols.uses import Surrounding
 from agents.testing import parsers as testing
 from domain.paths import is_document
 

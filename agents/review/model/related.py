@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -11,19 +11,10 @@ from typing import Any
 from agents.llm.tokens import estimate
 from agents.review.checks.paths import is_test_or_document
 from agents.review.model.rendering import WITHHELD, Line, clean_name, render_safely
-from agents.syntax.languages import find_language
-from agents.syntax.symbols.changes import (
-    CONSTRUCTORS,
-    ChangedDefinition,
-    ChangedFile,
-    is_telling,
-    is_well_known,
-    list_changed,
-)
-from agents.syntax.symbols.modules import Modules, find_family
-from agents.syntax.symbols.places import Place, Role
-from agents.syntax.symbols.resolver import SELF, SUPER, Resolver
+from agents.syntax.symbols.changes import ChangedDefinition, ChangedFile
+from agents.syntax.symbols.places import Place
 from agents.syntax.symbols.source import Source
+from agents.syntax.symbols.uses import Surrounding, Uses
 from domain.paths import namesake
 from domain.text.credential_shapes import find_key_lines
 from domain.text.redaction import Redact
@@ -33,9 +24,8 @@ _MOST_PLACES, _MOST_OF_ONE = 8, 3
 _OF_DEFINITION, _OF_HEIR, _BEFORE_USE, _AFTER_USE = 14, 6, 3, 4  # lines shown
 _SHORT = 12  # lines of a function that is shown whole around a use
 _PASSES_NOTHING = re.compile(r"[\w.]+ />")  # an element of JSX without properties
-_ACCESSOR = re.compile(r"\s*(?:return\b\s*)?(?:self|this)?[.@]?[\w.]+;?\s*$|\s*this\.\w+\s*=\s*\w+;\s*$")
+_SHORT_BODY = 45  # characters of the only line of a function that says no more than its name
 _LONGEST_LINE = 400  # characters; a longer line is no source that people wrote
-_MOST_FILES, _MOST_USERS = 120, 20  # in which users of one definition are looked for; that are looked for
 _FEW_USERS = 5  # of a definition, so that each tells something about its change
 _LONG = 100  # lines of a function of which callers say nothing about a few lines
 _MOST_TESTS, _MOST_BASES = 2, 2
@@ -61,21 +51,7 @@ class RelatedCode:
     @classmethod
     def from_json(cls, value: Any) -> "RelatedCode":
         """What a worker answered."""
-        return cls(**{**value, "lines": tuple(value["lines"])})
-
-
-@dataclass(frozen=True)
-class Surrounding:
-    """The code around a change.
-
-    :param texts: unchanged path → text of the files that may matter, the nearest first.
-    :param paths: all source files of the head.
-    :param manifests: path → text of what names packages.
-    """
-
-    texts: Mapping[str, str]
-    paths: Sequence[str]
-    manifests: Mapping[str, str]
+        return cls(value["of"], value["path"], value["why"], value["start"], tuple(value["lines"]))
 
 
 @dataclass(frozen=True)
@@ -98,7 +74,8 @@ def find_related(
 
     :param most: tokens of all of it together.
     """
-    search = _Search(changed, around)
+    ranked = dict(sorted(around.texts.items(), key=lambda each: is_test_or_document(each[0])))
+    search = _Search(changed, replace(around, texts=ranked))
     lines = {path: _withhold_keys(text.split("\n")) for path, text in around.texts.items()}
     kept: list[RelatedCode] = []
     taken: Counter[str] = Counter()
@@ -138,11 +115,7 @@ class _Search:
 
     def __init__(self, changed: Sequence[ChangedFile], around: Surrounding) -> None:
         self._changed, self._texts = changed, around.texts
-        both = {file.path: file.head for file in changed if file.head is not None}
-        gone = {file.old_path: file.base for file in changed if file.base is not None and file.old_path not in both}
-        paths = {*around.paths, *both, *gone}
-        self._resolver = Resolver({**gone, **both, **around.texts}, Modules(paths, around.manifests))
-        self._resolver.sources.update({file.old_path: file.before for file in changed if file.old_path in gone})
+        self._uses = Uses(changed, around)
 
     def list_ranked(self) -> Iterator[_Found]:
         """All places, the most telling first."""
@@ -154,138 +127,35 @@ class _Search:
     @cached_property
     def _users(self) -> list[tuple[ChangedFile, ChangedDefinition, list[Place]]]:
         """The users of each changed definition, as far as they tell something about its change."""
-        found = [
-            (file, each, self._find_users(file, each))
+        old = [
+            (file, each)
             for file in self._changed
             if not is_test_or_document(file.path)
-            for each in list_changed(file)
+            for each in file.definitions
             if not each.is_new or file.base is None
         ]
-        quiet = sum(not each.has_new_head and not each.is_gone for _, each, _ in found)
-        return [row for row in found if row[2] and (quiet <= _SWEEPING or row[1].has_new_head or row[1].is_gone)]
+        is_sweeping = sum(not each.is_seen for _, each in old) > _SWEEPING
+        telling = [(file, each) for file, each in old if each.is_seen or not is_sweeping]
+        return [(file, each, self._uses.find_users(file, each)) for file, each in telling]
 
     def _list_users(self, *, in_tests: bool) -> Iterator[_Found]:
         """The users of each changed definition in turn."""
         rows = [
-            [
-                _show_use(file.path, user, definition)
-                for user in _choose_users(file, definition, users, in_tests=in_tests)
-            ]
+            [_show_use(file.path, user, definition) for user in _choose(file, definition, users, in_tests=in_tests)]
             for file, definition, users in self._users
         ]
         for index in range(max(map(len, rows), default=0)):
             yield from (row[index] for row in rows if index < len(row))
 
-    def _find_users(self, file: ChangedFile, definition: ChangedDefinition) -> list[Place]:
-        """The users of a definition, one in each function; of many the first."""
-        place = definition.place
-        targets = {self._resolver.identify(each) for each in self._list_equals(file, definition)}
-        found: dict[tuple[str, tuple[int, int] | int], Place] = {}
-        for path, names in self._list_holders(file, definition):
-            source = self._resolver.open(path)
-            for use in [each for name in names for each in source.find(name)] if source else ():
-                around = (path, use.within or use.line)
-                if use.role is not Role.use or around in found:
-                    continue
-                if self._reaches(source, use, targets, place) or self._is_alone(source, use, place):
-                    found[around] = use
-            if len(found) > _MOST_USERS:
-                break
-        return list(found.values())
-
-    def _list_equals(self, file: ChangedFile, definition: ChangedDefinition) -> list[Place]:
-        """A definition and those that it overrides: who calls these may call it."""
-        place = definition.place
-        if definition.is_constructor:
-            source = file.before if definition.is_gone else file.after
-            found = [each for each in source.find_definitions(place.owner) if each.is_class] if source else []
-            return found or [place]
-        return [place, *(base for _, base in self._list_overridden(file, definition))]
-
-    def _list_overridden(self, file: ChangedFile, definition: ChangedDefinition) -> Iterator[tuple[Place, Place]]:
-        """The classes that the class of a method builds on, with the method that it overrides."""
-        place = definition.place
-        source = file.before if definition.is_gone else file.after
-        if not place.owner or place.is_class or source is None or is_well_known(place.name):
-            return
-        for owner in source.find_definitions(place.owner):
-            for base in self._resolver.list_bases(owner) if owner.is_class else ():
-                found = self._resolver.find_members(base, place.name) if isinstance(base, Place) else None
-                if isinstance(base, Place) and isinstance(found, Place) and found.key != place.key:
-                    yield base, found
-
-    def _list_holders(self, file: ChangedFile, definition: ChangedDefinition) -> Iterator[tuple[str, list[str]]]:
-        """Files that may use a definition, and what they may call it."""
-        place, family = definition.place, find_family(file.language)
-        name = place.owner if definition.is_constructor else place.name
-        found = 0
-        for path, text in sorted(self._texts.items(), key=lambda each: is_test_or_document(each[0])):
-            if name not in text or find_family(find_language(path) or "") != family:
-                continue
-            source = self._resolver.open(path)
-            aliases = [each.local for each in source.imports if each.name == name] if source else []
-            is_default = source is not None and file.after is not None and file.after.default == name
-            if is_default and source is not None:
-                aliases += [each.local for each in source.imports if each.name in {"default", ""}]
-            yield path, list(dict.fromkeys([name, *aliases]))
-            found += 1
-            if found >= _MOST_FILES:
-                return
-
-    def _reaches(self, source: Source | None, use: Place, targets: set[tuple[str, str, str]], place: Place) -> bool:
-        """Whether a use means a definition, or what it overrides: that only on an object which may be of its class."""
-        meaning = None if source is None else self._resolver.resolve(source, use)
-        if not isinstance(meaning, Place) or self._resolver.identify(meaning) not in targets:
-            return False
-        is_itself = meaning.is_class or self._resolver.identify(meaning) == self._resolver.identify(place)
-        is_own = use.receiver in {"", *SELF}
-        return is_itself or (use.receiver not in SUPER and (not is_own or use.owner == meaning.owner))
-
-    def _means(self, source: Source | None, use: Place, targets: set[tuple[str, str, str]]) -> bool:
-        meaning = None if source is None else self._resolver.resolve(source, use)
-        return isinstance(meaning, Place) and self._resolver.identify(meaning) in targets
-
-    def _is_alone(self, source: Source | None, use: Place, place: Place) -> bool:
-        """Whether a method is called on something unknown, and no other of its name is defined anywhere."""
-        if source is None or not use.receiver or not use.is_called or not place.owner or place.is_class:
-            return False
-        if not is_telling(place.name) or self._resolver.resolve(source, use) is not None:
-            return False
-        named = self._resolver.list_named(place.name, find_family(source.language))
-        return len({each.key for each in named}) <= 1
-
     def _list_heirs(self) -> Iterator[_Found]:
         for file in self._changed:
-            for definition in list_changed(file):
-                yield from self._list_heirs_of(file, definition)
-
-    def _list_heirs_of(self, file: ChangedFile, definition: ChangedDefinition) -> Iterator[_Found]:
-        place = definition.place
-        owner = place.name if place.is_class else place.owner
-        source = file.before if definition.is_gone else file.after
-        if not owner or source is None or definition.is_constructor:
-            return
-        classes = {self._resolver.identify(each) for each in source.find_definitions(owner) if each.is_class}
-        for path, text in self._texts.items():
-            other = self._resolver.open(path) if owner in text else None
-            for heir in other.find(owner) if other else ():
-                if heir.role is Role.heir and self._means(other, heir, classes):
-                    yield from self._show_heir(file, definition, other, heir)
-
-    def _show_heir(
-        self, file: ChangedFile, definition: ChangedDefinition, source: Source | None, heir: Place
-    ) -> Iterator[_Found]:
-        place = definition.place
-        if source is None:
-            return
-        if not place.is_class:
-            for own in source.find_definitions(place.name):
-                if own.owner == heir.owner:
-                    yield _show_definition(file.path, f"overrides {definition.label}, which changed", own)
-            return
-        if definition.has_new_head or definition.is_gone:
-            why = f"{heir.owner} builds on {place.name}, which changed"
-            yield _Found(file.path, why, heir.path, heir.line, heir.line + _OF_HEIR, heir.line, place.name)
+            for definition in file.definitions:
+                for heir, own in self._uses.find_heirs(file, definition):
+                    if own is not None:
+                        yield _show_definition(file.path, f"overrides {definition.label}, which {definition.fate}", own)
+                    elif definition.place.is_class and definition.is_seen:
+                        why = f"{heir.owner} builds on {definition.label}, which {definition.fate}"
+                        yield _Found(file.path, why, heir.path, heir.line, heir.line + _OF_HEIR, heir.line, why)
 
     def _list_called(self) -> Iterator[_Found]:
         seen: set[tuple[str, str, str]] = set()
@@ -297,9 +167,9 @@ class _Search:
     def _list_bases(self) -> Iterator[tuple[str, str, Place]]:
         """What changed methods override, unless it is a mere name that stays as it was."""
         for file in self._changed:
-            for definition in list_changed(file):
-                for base, found in self._list_overridden(file, definition):
-                    if found.end > found.start or definition.has_new_head or definition.is_new:
+            for definition in file.definitions:
+                for base, found in self._uses.find_overridden(file, definition):
+                    if found.end > found.start or definition.is_seen or definition.is_new:
                         why = f"defines {base.name}.{found.name}, which {definition.label} overrides"
                         yield file.path, why, found
 
@@ -307,8 +177,8 @@ class _Search:
         """What changed lines call; of tests nothing, unless only tests changed."""
         sources = [file for file in self._changed if not is_test_or_document(file.path)]
         for file in sources or self._changed:
-            for source, call in file.list_calls():
-                found = None if self._is_usual(source, call, file) else self._find_called(source, call)
+            for source, call in file.calls:
+                found = None if self._is_usual(source, call, file) else self._uses.find_called(source, call)
                 if found is not None and not self._is_trivial(found):
                     yield file.path, _tell_call(file, source, call, found), found
 
@@ -323,21 +193,8 @@ class _Search:
         """Whether it only gives or sets a field, or is a macro, whose name says as much."""
         lines = self._texts.get(found.path, "").split("\n")[found.start - 1 : found.end]
         body = [line for line in lines[1:] if line.strip() not in {"", "{", "}", "end"}]
-        is_accessor = not found.is_class and len(body) == 1 and _ACCESSOR.match(body[0]) is not None
+        is_accessor = not found.is_class and len(body) == 1 and len(body[0].strip()) <= _SHORT_BODY
         return is_accessor or (found.name.isupper() and not found.is_class)
-
-    def _find_called(self, source: Source, call: Place) -> Place | None:
-        meaning = self._resolver.resolve(source, call)
-        if meaning is None and call.receiver and is_telling(call.name):
-            named = self._resolver.list_named(call.name, find_family(source.language))
-            meaning = named[0] if len(named) == 1 and named[0].owner else None
-        if not isinstance(meaning, Place):
-            return None
-        if meaning.is_class:
-            names = [*CONSTRUCTORS, meaning.name]
-            made = (self._resolver.find_members(meaning, name) for name in names)
-            return next((each for each in made if isinstance(each, Place)), meaning)
-        return meaning
 
 
 def _tell_call(file: ChangedFile, source: Source, call: Place, found: Place) -> str:
@@ -356,32 +213,31 @@ def _show_use(of: str, use: Place, definition: ChangedDefinition) -> _Found:
     first, last = use.within or (1, use.line + _AFTER_USE)
     if last - first >= _SHORT:
         first, last = max(first, use.line - _BEFORE_USE), min(last, use.line + _AFTER_USE)
-    why = f"{verb} {definition.label}, which {'is gone' if definition.is_gone else 'changed'}"
+    why = f"{verb} {definition.label}, which {definition.fate}"
     return _Found(of, why, use.path, max(1, first), last, use.line, definition.label)
 
 
-def _choose_users(
+def _choose(
     file: ChangedFile, definition: ChangedDefinition, users: Sequence[Place], *, in_tests: bool
-) -> list[Place]:
+) -> Sequence[Place]:
     """The users to show of a changed definition.
 
-    Where its head stays, callers see only what it does. Then one of many tells nothing, nor does one that passes it on.
+    Where its head stays, callers see only what it does. Then one of many tells nothing, nor does one that passes
+    nothing, or only names it.
     """
-    place = definition.place
-    is_seen = definition.is_gone or definition.has_new_head
+    place, is_gone = definition.place, definition.is_gone
     if in_tests:
         named = [each for each in users if namesake(each.path) == namesake(file.path)]
-        return [] if place.is_class else (named or users if is_seen else named)[:1]
+        return () if place.is_class and not is_gone else (named or (users if definition.is_seen else ()))[:1]
     outside = _drop_alike([each for each in users if not is_test_or_document(each.path)])
-    if not definition.is_gone and place.is_called:
-        outside = [each for each in outside if each.is_called]  # who only passes it on says nothing
-    if is_seen and not place.is_class:
+    if not is_gone and (place.is_called or place.is_class):
+        outside = [each for each in outside if each.is_called]
+    if is_gone or (definition.is_seen and not place.is_class):
         return outside[:_MOST_OF_ONE]
-    is_long = place.end - place.start > _LONG
-    telling = [each for each in outside if each.is_called or not place.is_class]
-    if (is_long and not place.is_class) or len(outside) > _FEW_USERS or not (is_seen or not place.is_class):
-        return []
-    return [each for each in telling if not _PASSES_NOTHING.match(each.declaration)][:_MOST_OF_ONE]
+    is_long = place.end - place.start > _LONG and not place.is_class
+    if is_long or len(outside) > _FEW_USERS or (place.is_class and not definition.is_seen):
+        return ()
+    return [each for each in outside if not _PASSES_NOTHING.match(each.declaration)][:_MOST_OF_ONE]
 
 
 def _drop_alike(users: Sequence[Place]) -> list[Place]:

@@ -56,8 +56,17 @@ class ChangedFile:
             [line for line, text in removed.items() if text not in added.values()],
         )
 
-    def list_calls(self) -> Iterator[tuple[Source, Place]]:
+    @cached_property
+    def definitions(self) -> "tuple[ChangedDefinition, ...]":
+        """The definitions that the change touches; those that callers see first."""
+        return tuple(_list_changed(self))
+
+    @cached_property
+    def calls(self) -> tuple[tuple[Source, Place], ...]:
         """The calls on added lines, then those on removed ones that are nowhere in the file any more; each once."""
+        return tuple(self._list_calls())
+
+    def _list_calls(self) -> Iterator[tuple[Source, Place]]:
         seen: set[tuple[str, str]] = set()
         for source, lines in zip((self.after, self.before), self.telling, strict=True):
             for place in source.list_places(lines) if source else ():
@@ -102,21 +111,33 @@ class ChangedDefinition:
         return bool(place.owner) and (place.name in CONSTRUCTORS or is_named_so)
 
     @property
+    def is_seen(self) -> bool:
+        """Whether callers see the change without calling it."""
+        return self.is_gone or self.has_new_head
+
+    @property
+    def fate(self) -> str:
+        """What became of it."""
+        return "is gone" if self.is_gone else "changed"
+
+    @property
     def label(self) -> str:
         """Its name with its class."""
         place = self.place
         return f"{place.owner}.{place.name}" if place.owner and not place.is_class else place.name
 
 
-def list_changed(file: ChangedFile) -> list[ChangedDefinition]:
-    """The definitions that a change of a file touches; those that callers see first."""
-    after = [] if file.after is None else [*file.after.list_definitions()]
-    before = [] if file.before is None else [*file.before.list_definitions()]
+def _list_changed(file: ChangedFile) -> list[ChangedDefinition]:
+    after = () if file.after is None else file.after.definitions
+    before = () if file.before is None else file.before.definitions
     added, removed = file.telling
     touched = {each.key[1:] for each in _list_touched(after, added)}
     touched |= {each.key[1:] for each in _list_touched(before, removed)}
     now, then = {each.key[1:]: each for each in reversed(after)}, {each.key[1:]: each for each in reversed(before)}
     found = [_compare(now.get(key), then.get(key)) for key in touched]
+    if file.old_path != file.path and file.before is not None and file.head is not None:
+        moved = [each for each in before if each.is_class or not each.owner]
+        found += [ChangedDefinition(each, is_gone=True, is_new=False, has_new_head=False) for each in moved]
     ranked = sorted(found, key=lambda each: (not each.is_gone, not each.has_new_head, each.place.start))
     return ranked[:_MOST_DEFINITIONS]
 
@@ -157,10 +178,10 @@ def list_wanted(files: Collection[ChangedFile]) -> list[tuple[str, ...]]:
     found: dict[tuple[str, ...], None] = {}
     for file in files:
         owners: set[str] = set()
-        for definition in list_changed(file):
+        for definition in file.definitions:
             found |= dict.fromkeys(_list_words(file, definition))
             owners.add(definition.place.owner)
-        for source, place in file.list_calls():
+        for source, place in file.calls:
             found |= dict.fromkeys(_describe_call(source, place))
             owners.add(place.owner)
         bases = {base for owner in owners for base in _find_bases(file.after or file.before, owner)}

@@ -4,9 +4,8 @@ import json
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
-
-from agents.syntax.languages import find_language
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
 
 MANIFESTS = frozenset({"go.mod", "package.json", "Cargo.toml"})
 """Files that say what others call the folder they lie in."""
@@ -192,17 +191,11 @@ def _read_manifests(manifests: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def _read_name(kind: str, text: str) -> str:
     if kind == "package.json":
         try:
-            found = json.loads(text)
+            found: Any = json.loads(text)
         except (ValueError, RecursionError):
             return ""
-        name = found.get("name") if isinstance(found, dict) else None
+        name: Any = cast(dict[str, Any], found).get("name") if isinstance(found, dict) else None
         return name if isinstance(name, str) else ""
     pattern = r"^module\s+(\S+)" if kind == "go.mod" else r"""^name\s*=\s*["']([\w-]+)["']"""
     found = re.search(pattern, text, re.MULTILINE)
     return found[1] if found else ""
-
-
-def is_followed(path: str, languages: Collection[str]) -> bool:
-    """Whether a file is of the same family as one of some languages."""
-    language = find_language(path)
-    return language is not None and find_family(language) in {find_family(each) for each in languages}

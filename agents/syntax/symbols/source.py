@@ -14,7 +14,6 @@ from agents.syntax.symbols.places import UNREADABLE, Place, Role
 from agents.syntax.trees import LARGEST, LONGEST_LINE
 
 _DEEPEST = 150  # levels above a name; code that people write has fewer
-_DEEPEST_IMPORT = 12  # levels of a nested import in Rust
 _MOST_PLACES = 120  # of one name in one file
 _LONGEST_DECLARATION = 400  # characters of one that are read
 _LONGEST_IMPORT = 8_000  # characters of one that are read
@@ -119,13 +118,35 @@ class Source:
             if leaf.range().start.line + 1 in wanted and (place := self._read(leaf)) is not None:
                 yield place
 
-    def list_definitions(self) -> Iterator[Place]:
+    @cached_property
+    def definitions(self) -> tuple[Place, ...]:
         """All that it defines for others to see."""
-        for leaf in self._find({"any": self._names}):
-            if self._classify(leaf)[0] is Role.definition:
-                place = self._read(leaf)
-                if place is not None and place.role is Role.definition:
-                    yield place
+        grammar = self._grammar
+        fields = {kind: (name,) for kind, name in (*grammar.classes.items(), *grammar.definitions.items())}
+        fields = {**fields, **grammar.values, **({"assignment_expression": ("left",)} if self._is_javascript else {})}
+        nodes = self._find({"any": [{"kind": kind} for kind in fields]})
+        leaves = (leaf for node in nodes for leaf in self._list_leaves(node, fields[node.kind()]))
+        places = [self._read(leaf) for leaf in leaves if self._classify(leaf)[0] is Role.definition]
+        return tuple(place for place in places if place is not None and place.role is Role.definition)
+
+    def _list_leaves(self, node: SgNode, fields: Sequence[str]) -> Iterator[SgNode]:
+        """The names in some fields of a node; if none are given, among its children."""
+        for child in [each for name in fields for each in node.field_children(name)] if fields else node.children():
+            if child.kind() in self._grammar.names:
+                yield child
+            else:
+                yield from child.find_all(cast(Any, {"rule": {"any": self._names}}))
+
+    @property
+    def _is_javascript(self) -> bool:
+        return self.language in _JAVASCRIPT
+
+    @cached_property
+    def _import_lines(self) -> frozenset[int]:
+        """The lines of statements that only import."""
+        kinds = [{"kind": kind} for kind in sorted(self._grammar.imports - _EXPORTS)]
+        spans = [node.range() for node in self._find({"any": kinds})] if kinds else []
+        return frozenset(line for span in spans for line in range(span.start.line, span.end.line + 1))
 
     def read_class(self, place: Place) -> str:
         """The text of a class that a place defines."""
@@ -189,16 +210,15 @@ class Source:
         return self._classify_use(leaf)
 
     def _classify_use(self, leaf: SgNode) -> tuple[Role, SgNode]:
-        ancestors = [*_climb(leaf, _DEEPEST_IMPORT)]
-        kinds = [node.kind() for node in ancestors]
-        if "import_statement" in kinds or not (self._grammar.imports - _EXPORTS).isdisjoint(kinds):
+        node = leaf.parent()
+        if node is None or leaf.range().start.line in self._import_lines:
             return Role.none, leaf
-        is_assigned = self.language in _JAVASCRIPT and kinds[:2] == ["member_expression", "assignment_expression"]
-        if is_assigned and ancestors[1].field("left") == ancestors[0]:
-            return self._classify_assigned(leaf, ancestors[1])
-        if self.language == "php" and kinds[:1] == ["variable_name"]:
-            return Role.none, leaf
-        return Role.use, leaf
+        kind = node.kind()
+        if kind == "member_expression" and self._is_javascript and (outer := node.parent()) is not None:
+            is_assigned = outer.kind() == "assignment_expression" and outer.field("left") == node
+            return self._classify_assigned(leaf, outer) if is_assigned else (Role.use, leaf)
+        is_variable = kind == "variable_name" and self.language == "php"
+        return (Role.none if is_variable or kind in _PASSES_ON else Role.use), leaf
 
     def _classify_assigned(self, leaf: SgNode, node: SgNode) -> tuple[Role, SgNode]:
         """Of ``exports.load = …`` and ``Till.prototype.load = …`` the last name defines something."""
@@ -212,7 +232,7 @@ class Source:
     def _classify_value(self, node: SgNode) -> tuple[Role, SgNode]:
         value = node.field("value")
         is_loaded = value is not None and re.match(r"(await )?(require|import)\b", value.text()) is not None
-        if self.language in _JAVASCRIPT and is_loaded:
+        if self._is_javascript and is_loaded:
             return Role.none, node
         if node.kind() == "pair" and (value is None or value.kind() not in self._grammar.functions):
             return Role.none, node
@@ -242,7 +262,7 @@ class Source:
                 around.is_heir = around.is_heir or is_trait or inner.kind() in _HEADS
             elif kind in _EMBEDDING and outer.field("name") is None and self.language in {"go", "php"}:
                 around.is_heir = True
-            elif kind == "object" and not around.owner and self.language in _JAVASCRIPT:
+            elif kind == "object" and not around.owner and self._is_javascript:
                 around.owner = _name_object(outer)
                 around.is_local = around.is_local or around.owner == UNREADABLE
             inner, outer = outer, outer.parent()
@@ -256,7 +276,7 @@ class Source:
         if self.language == "go" and node.kind() == "method_declaration":
             found = re.match(r"func\s*\(\s*(?:\w+\s+)?\*?\s*(\w+)", node.text()[:_LONGEST_DECLARATION])
             return "" if found is None else found[1]
-        if node.kind() == "assignment_expression" and self.language in _JAVASCRIPT:
+        if node.kind() == "assignment_expression" and self._is_javascript:
             return "" if receiver.endswith("exports") else receiver.removesuffix(".prototype").split(".")[-1]
         if node.kind() == "enumerator":
             return ""  # C knows it without its type
@@ -282,13 +302,14 @@ class Source:
 
 _EXPORTS = frozenset({"export_statement", "variable_declarator"})
 """Nodes that may import, but mostly do something else."""
+_PASSES_ON = frozenset({"export_specifier", "namespace_export"})
 _EMBEDDING = frozenset({"field_declaration", "type_elem", "use_declaration"})
 """Nodes that take all members of another type in."""
 
 
 def _read_receiver(before: str) -> str:
     """What stands before the dot before a name."""
-    if _IS_LINKED.search(before) is None:
+    if not before.rstrip(" \t\r\n$#").endswith((".", "::", "->", "\\")) or _IS_LINKED.search(before) is None:
         return ""
     chain = _CHAIN.search(before)
     return UNREADABLE if chain is None else " ".join(chain[1].split())
@@ -314,13 +335,6 @@ def _span(node: SgNode | None) -> tuple[int, int] | None:
         return None
     place = node.range()
     return place.start.line + 1, place.end.line + 1
-
-
-def _climb(leaf: SgNode, most: int) -> Iterator[SgNode]:
-    node = leaf.parent()
-    while node is not None and most:
-        yield node
-        node, most = node.parent(), most - 1
 
 
 def _holds(outer: SgNode, fields: Sequence[str], inner: SgNode) -> bool:

@@ -40,7 +40,10 @@ _PATTERNS: Mapping[str, tuple[str, ...]] = {
     "c": _C,
     "cpp": _C,
 }
-_AFTER_ARROW = r"->\s*[\"']?&?(?:'\w+\s+)?(?:(?:mut|dyn|impl)\s+)*(?:(?:Option|Optional|Result|Arc|Rc|Box)[<\[]\s*&?)*(?:dyn\s+)?(TYPE)"
+_AFTER_ARROW = (
+    r"->\s*[\"']?&?(?:'\w+\s+)?(?:(?:mut|dyn|impl)\s+)*"
+    r"(?:(?:Option|Optional|Result|Arc|Rc|Box)[<\[]\s*&?)*(?:dyn\s+)?(TYPE)"
+)
 _AFTER_COLON = r"\)\s*:\s*(?:Promise<|\?)?\s*(TYPE)"
 _BEFORE_NAME = r"(?:^|[\s*&])(TYPE)\s*(?:<[^()]*>)?[\s*&?\[\]]+(?:\w+::)*NAME\s*\("
 _RETURNS: Mapping[str, str] = {
@@ -91,8 +94,8 @@ def read_maker(name: str, declaration: str) -> tuple[str, str]:
     found = re.search(_MADE_BY.replace("NAME", re.escape(name.lstrip("$@"))), declaration)
     if found is None:
         return "", ""
-    receiver, called = re.fullmatch(r"(?:(.*?)(?:\.|->|::))?([\w$]+)\(", found[1], re.DOTALL) or ("", ""), found[1]
-    return (receiver[1] or "", receiver[2]) if not isinstance(receiver, tuple) else ("", called.rstrip("("))
+    parts = re.fullmatch(r"(?:(.*?)(?:\.|->|::))?([\w$]+)\(", found[1])
+    return ("", "") if parts is None else (parts[1] or "", parts[2])
 
 
 def _tidy(language: str, spelled: str) -> str:
