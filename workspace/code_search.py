@@ -50,7 +50,7 @@ async def search_near(
 
     :param tree: a commit or tree.
     :param changed: paths of the changed files.
-    :param wanted: each is some words that a file must all hold; one of them is enough.
+    :param wanted: each is some words that must all be in a file's path or text; one of them is enough.
     :param manifests: names of files that name packages.
     :raises CodeAccessError: the repository cannot be read.
     """
@@ -83,7 +83,8 @@ def _find_holders(contents: Mapping[str, bytes], wanted: Collection[Sequence[str
     found: dict[str, bytes] = {}
     room = _MOST_HELD
     for path, content in contents.items():
-        is_held = any(all(word in content for word in words) for words in sought)
+        name = path.encode()
+        is_held = any(all(word in content or word in name for word in words) for words in sought)
         if is_held and len(content) <= room and not says_generated(content):
             found[path] = content
             room -= len(content)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePosixPath
 
 from agents.syntax.symbols.grammars import GRAMMARS
 from agents.syntax.symbols.places import Place, Role
@@ -174,7 +175,7 @@ def _list_touched(definitions: Sequence[Place], lines: Sequence[int]) -> Iterato
 
 
 def list_wanted(files: Collection[ChangedFile]) -> list[tuple[str, ...]]:
-    """What to look for in the text of other files: each is some words that must all be there."""
+    """What to look for in other files: each is some words that must all be in a file's path or text."""
     found: dict[tuple[str, ...], None] = {}
     for file in files:
         owners: set[str] = set()
@@ -192,6 +193,9 @@ def list_wanted(files: Collection[ChangedFile]) -> list[tuple[str, ...]]:
 def _list_words(file: ChangedFile, definition: ChangedDefinition) -> Iterator[tuple[str, ...]]:
     """The words of files that may use a definition."""
     place = definition.place
+    source, stem = file.after or file.before, PurePosixPath(file.path).stem
+    if source is not None and source.default and source.default in {place.name, place.owner} and stem != "index":
+        yield (stem, *([] if source.default == place.name or definition.is_constructor else [place.name]))
     if not place.owner or place.is_class:
         yield (place.name,)
         return
@@ -217,7 +221,8 @@ def _describe_call(source: Source, place: Place) -> list[tuple[str, ...]]:
     if not place.receiver:
         is_renamed = name in taken and taken[name].name not in {"", "default"}
         spelled = taken[name].name if is_renamed else name
-        return [
+        passed_on = [(words, spelled) for words in _PASSING_ON.get(source.language, ())] if name in taken else []
+        return passed_on + [
             (words,) for words in (*_spell_function(source.language, spelled), *_spell_class(source.language, spelled))
         ]
     defining = _spell_function(source.language, name)
@@ -234,9 +239,18 @@ def _list_types(source: Source, receiver: str) -> set[str]:
     """The types that the file itself gives to the last name of a receiver."""
     last = re.split(r"[^\w]+", re.sub(r"\(.*", "", receiver).removesuffix(".new"))[-1]
     spelled = (read_type(source.language, last, each.declaration) for each in source.find(last))
-    return {re.split(r"\W+", each)[-1] for each in spelled if each}
+    types = {re.split(r"\W+", each)[-1] for each in spelled if each}
+    return {next((each.name for each in source.imports if each.local == type_ and each.name), type_) for type_ in types}
 
 
+_PASSING_ON: Mapping[str, tuple[str, ...]] = {
+    "python": ("__init__.py",),
+    "javascript": ("/index.",),
+    "typescript": ("/index.",),
+    "tsx": ("/index.",),
+    "rust": ("pub use",),
+}
+"""Words of files that pass on what they import."""
 _FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "python": ("def NAME",),
     "ruby": ("def NAME", "def self.NAME"),

@@ -17,6 +17,7 @@ _DEEPEST = 5  # imports or classes that are followed one after the other
 _MOST_OPENED = 400  # files that are parsed
 LINKS = re.compile(r"\?\.|\?->|->|::|&\.|!\.|\.|\\")
 """What stands between a receiver and its member."""
+_IS_FILE = re.compile(r"\bmod\s+\w+\s*;")  # a module of Rust that is a file of its own
 _BY_FOLDER = frozenset({"go"})
 _GLOBAL = frozenset({"ruby", "c", "cpp", "php", "csharp"})
 """Languages whose names are known across files without naming the file."""
@@ -156,6 +157,8 @@ class Names:
     def find_name(self, source: Source, name: str, depth: int = 0) -> "Meaning | Module":
         """What a name means at the top of a file."""
         own = source.find_top(name)
+        if own is not None and _IS_FILE.search(own.declaration) and source.language == "rust":
+            return Module(self._modules.find(source.path, "rust", f"self::{name}"))
         if own is not None:
             return own
         for each in source.imports:
@@ -236,6 +239,8 @@ class Names:
         below = self._find_submodule(source, taken)
         if not paths and not below:
             return OUTSIDE
+        if below and source.language == "rust":
+            return Module(below)
         found = self.find_in_paths(paths, taken.name, depth + 1)
         return found if found is not None or not below else Module(below)
 

@@ -146,7 +146,8 @@ class Source:
         """The lines of statements that only import."""
         kinds = [{"kind": kind} for kind in sorted(self._grammar.imports - _EXPORTS)]
         spans = [node.range() for node in self._find({"any": kinds})] if kinds else []
-        return frozenset(line for span in spans for line in range(span.start.line, span.end.line + 1))
+        ends = [span.end.line + (span.end.column > 0) for span in spans]
+        return frozenset(line for span, end in zip(spans, ends, strict=True) for line in range(span.start.line, end))
 
     def read_class(self, place: Place) -> str:
         """The text of a class that a place defines."""

@@ -67,10 +67,13 @@ class Uses:
 
     def find_users(self, file: ChangedFile, definition: ChangedDefinition) -> list[Place]:
         """The users of a definition, one in each function; of many the first."""
-        version, place = self._pick(definition), definition.place
+        version, place, own = self._pick(definition), definition.place, _open(file, definition)
+        if own is None:
+            return []
+        name = place.owner if definition.is_constructor else place.name
         targets = {version.names.identify(each) for each in self._list_equals(file, definition)}
         found: dict[tuple[str, tuple[int, int] | int], Place] = {}
-        for source, names in self._list_holders(file, definition):
+        for source, names in self._list_holders(version, file, own, name):
             for use in (each for name in names for each in source.find(name)):
                 around = (source.path, use.within or use.line)
                 if use.role is not Role.use or around in found:
@@ -89,13 +92,11 @@ class Uses:
         if not owner or source is None or definition.is_constructor:
             return
         classes = {version.names.identify(each) for each in source.find_definitions(owner) if each.is_class}
-        for path, text in self._texts.items():
-            other = version.names.open(path) if owner in text else None
-            for heir in other.find(owner) if other else ():
-                if other is None or heir.role is not Role.heir or version.means(other, heir, classes) is None:
-                    continue
-                own = () if place.is_class else other.find_definitions(place.name)
-                yield heir, next((each for each in own if each.owner == heir.owner), None)
+        for other, names in self._list_holders(version, file, source, owner):
+            for heir in (each for name in names for each in other.find(name) if each.role is Role.heir):
+                if version.means(other, heir, classes) is not None:
+                    own = () if place.is_class else other.find_definitions(place.name)
+                    yield heir, next((each for each in own if each.owner == heir.owner), None)
 
     def find_overridden(self, file: ChangedFile, definition: ChangedDefinition) -> Iterator[tuple[Place, Place]]:
         """The classes that the class of a method builds on, with the method that it overrides."""
@@ -133,15 +134,15 @@ class Uses:
             return found or [place]
         return [place, *(base for _, base in self.find_overridden(file, definition))]
 
-    def _list_holders(self, file: ChangedFile, definition: ChangedDefinition) -> Iterator[tuple[Source, list[str]]]:
-        """Files that may use a definition, and what they may call it."""
-        place, family = definition.place, find_family(file.language)
-        name = place.owner if definition.is_constructor else place.name
-        own = _open(file, definition)
-        names = {name, *({"default", ""} if own is not None and own.default == name else ())}
+    def _list_holders(
+        self, version: _Version, file: ChangedFile, own: Source, name: str
+    ) -> Iterator[tuple[Source, list[str]]]:
+        """Files that may use a name of a changed file, and what they may call it."""
+        family = find_family(file.language)
+        names = {name, *({"default", ""} if own.default == name != "" else ())}
         held = [path for path, text in self._texts.items() if name in text or len(names) > 1]
         for path in [path for path in held if find_family(find_language(path) or "") == family][:_MOST_FILES]:
-            source = self._pick(definition).names.open(path)
+            source = version.names.open(path)
             if source is not None:
                 yield source, [name, *(each.local for each in source.imports if each.name in names - {each.local})]
 
