@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
 from agents.llm.tokens import estimate
 from agents.review.checks.inputs import list_checked_files
@@ -14,14 +15,36 @@ from agents.review.model.related import RelatedCode
 from agents.review.model.rendering import WITHHELD
 from agents.review.model.source_lines import is_import
 from agents.review.syntax import build_outline_request, has_functions
-from agents.worker_jobs import outline
+from agents.syntax.languages import find_language
+from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name, parse
 from domain.paths import is_lock, is_source, is_test
 from domain.review.changes import Change, FileVersions
-from domain.review.outline import Outline
 from domain.text.credential_shapes import find_key_lines
 from workspace.file_selection import is_vendored
 from workspace.objects import Objects
 
+_CLASSES = frozenset(
+    {
+        *("class_definition", "class_declaration", "class", "interface_declaration", "struct_item", "enum_item"),
+        *("trait_item", "impl_item", "struct_specifier", "class_specifier", "type_declaration", "module"),
+        *("trait_declaration", "struct_declaration", "record_declaration", "enum_declaration", "namespace_definition"),
+    }
+)
+_FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "function", "lambda"})
+_GIVES_A_NAME = re.compile(
+    r"assign|declarator$|short_var|(const|var|static|field|property)_|^let_|^property|parameter$"
+)
+_ATTRIBUTES = frozenset({"attribute", "member_expression", "field_expression", "selector_expression", "field_access"})
+_CALLS = frozenset({"call", "call_expression", "method_invocation", "invocation_expression", "new_expression"}) | {
+    *("object_creation_expression", "function_call_expression", "member_call_expression", "scoped_call_expression"),
+    *("macro_invocation", "command"),
+}
+_STRINGS = re.compile(r"string|scalar")
+_KEY = re.compile(r"^[\"'`]([A-Za-z_][\w.-]{3,40})[\"'`]$")
+_USUAL_NAMES = "self this cls err error ctx context args kwargs value result data item name path key None True False"
+_USUAL = frozenset(_USUAL_NAMES.split())
+_SHORTEST = 3  # characters of a name that is looked for
+_MOST_NAMES = 30
 _DEFINES = r"\b(def|class|func|function|fn|const|let|var|type|interface|struct|enum|trait|module|record|static|final)\s"
 _INHERITS = re.compile(r"\b(class|interface|struct|trait|impl|extends|implements|module)\b")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
@@ -31,6 +54,20 @@ _MOST_IN_FILE = 6  # places of one name
 _TOO_COMMON = 25  # files with a name that says nothing about this change
 _OF_DEFINITION, _BEFORE_USE, _AFTER_USE = 14, 2, 3  # lines shown
 _LONGEST_LINE = 400  # characters; a longer line is no source that people wrote
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The names of a changed file.
+
+    :param defined: whose definition changed.
+    :param classes: of which a part changed.
+    :param mentioned: in added and removed lines.
+    """
+
+    defined: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    mentioned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,7 +96,7 @@ async def find_by_words(
 ) -> tuple[RelatedCode, ...]:
     """The related code of a change."""
     files = [file for file in list_checked_files(change, versions) if has_functions(file)]
-    outlines = {file.path: Outline.model_validate(outline(build_outline_request(file))) for file in files}
+    outlines = {file.path: _outline(build_outline_request(file)) for file in files}
     return _find_related(outlines, await _read_neighbours(objects, head, outlines.keys())) if outlines else ()
 
 
@@ -102,12 +139,12 @@ def _find_places(names: Collection[str], texts: Mapping[str, Sequence[str]]) -> 
     """Name → where it stands in these files; without names that stand in many."""
     places: dict[str, list[_Place]] = {}
     for path, lines in texts.items():
-        for name in _list_names(names, "\n".join(lines)):
+        for name in _keep_held(names, "\n".join(lines)):
             places.setdefault(name, []).extend(itertools.islice(_list_places(name, path, lines), _MOST_IN_FILE))
     return {name: found for name, found in places.items() if len({each.path for each in found}) <= _TOO_COMMON}
 
 
-def _list_names(names: Collection[str], text: str) -> list[str]:
+def _keep_held(names: Collection[str], text: str) -> list[str]:
     """Those of some names that a text holds."""
     words = set(_WORD.findall(text))
     return [name for name in names if name in words or (not name.isidentifier() and name in text)]
@@ -211,3 +248,82 @@ def _suffix(path: str) -> str:
 def _measure_distance(path: str, changed: Collection[str]) -> int:
     """The number of folders between a path and the nearest of some others."""
     return min(posixpath.relpath(path, posixpath.dirname(other) or ".").count("/") for other in changed)
+
+
+def _outline(request: Mapping[str, Any]) -> Outline:
+    language, base, head = find_language(request["path"]) or "", request["base"], request["head"]
+    after, before = parse(head, language), None if base is None else parse(base, language)
+    if after is None:
+        return Outline()
+    tree, new, old = after.tree, frozenset(request["added"]), frozenset(request["removed"])
+    gone = () if before is None else _list_defined(before.tree, old)
+    lapsed = () if before is None else _list_mentioned(before.tree, old)
+    defined = tuple(dict.fromkeys([*gone, *_list_defined(tree, new)]))
+    return Outline(
+        tuple(_filter(defined))[:_MOST_NAMES],
+        tuple(_filter(_list_classes(tree, new))),
+        tuple(dict.fromkeys(_filter([*_list_mentioned(tree, new), *lapsed])))[:_MOST_NAMES],
+    )
+
+
+def _filter(names: Collection[str]) -> list[str]:
+    return [name for name in names if len(name) >= _SHORTEST and name not in _USUAL and not name.startswith("__")]
+
+
+def _meets(node: SyntaxNode, lines: Collection[int]) -> bool:
+    return any(node.start <= line <= node.end for line in lines)
+
+
+def _find_defined(node: SyntaxNode) -> str | None:
+    """The name of a function or class, or nothing; of one that is a value: ``const f = () => 1``."""
+    is_value = node.kind == "variable_declarator" and any(child.kind in _FUNCTION_VALUES for child in node.children)
+    is_definition = (node.kind in FUNCTIONS or node.kind in _CLASSES) and len(node.children) > 1
+    return find_name(node) if is_value or is_definition else None
+
+
+def _list_defined(tree: SyntaxNode, lines: Collection[int]) -> Iterator[str]:
+    """The functions in which a line changed, the innermost first, classes whose heads did, and values others see."""
+    found = [(node, name) for node in tree.walk() if (name := _find_defined(node)) and _meets(node, lines)]
+    yield from (name for node, name in reversed(found) if node.kind not in _CLASSES or node.start in lines)
+    inside = [node for node, _ in found if node.kind not in _CLASSES]
+    yield from _list_given(tree, {line for line in lines if not any(_meets(node, (line,)) for node in inside)})
+    assigned = (node.children[0] for node in tree.walk() if node.start in lines and "assign" in node.kind)
+    yield from (_list_names(target)[-1] for target in assigned if target.kind in _ATTRIBUTES)
+
+
+def _list_classes(tree: SyntaxNode, lines: Collection[int]) -> list[str]:
+    around = (node for node in tree.walk() if node.kind in _CLASSES and _meets(node, lines))
+    return [name for node in around if (name := _find_defined(node))]
+
+
+def _list_given(tree: SyntaxNode, lines: Collection[int]) -> Iterator[str]:
+    """Names that changed lines assign or declare."""
+    for node in tree.walk():
+        if node.start in lines and node.children and _GIVES_A_NAME.search(node.kind):
+            parts = (names[-1] for child in node.children if (names := _list_names(child)))
+            yield from itertools.islice(parts, 1)
+
+
+def _list_names(node: SyntaxNode) -> list[str]:
+    return [each.text for each in node.walk() if _is_name(each)]
+
+
+def _is_name(node: SyntaxNode) -> bool:
+    return not node.children and node.kind.endswith(("identifier", "name", "constant"))
+
+
+def _list_mentioned(tree: SyntaxNode, lines: Collection[int]) -> Iterator[str]:
+    """Functions that some lines call, and words in their texts that look like keys."""
+    for node in tree.walk():
+        if node.start not in lines:
+            continue
+        if node.kind in _CALLS and node.children:
+            yield from _list_called(node)
+        elif _STRINGS.search(node.kind) and (key := _KEY.match(node.text)):
+            yield key[1]
+
+
+def _list_called(call: SyntaxNode) -> list[str]:
+    """The last name before the arguments."""
+    before = itertools.takewhile(lambda child: "argument" not in child.kind, call.children)
+    return [each.text for child in before for each in child.walk() if _is_name(each)][-1:]

@@ -19,7 +19,9 @@ PYTHON = {
     "shop/own.py": "def total(cart):\n    return 1\n\ndef pay(cart):\n    return total(cart)\n",
     "shop/library.py": "from numpy import total\n\ndef pay(cart):\n    return total(cart)\n",
     "shop/builtin.py": "def pay(cart):\n    return total(cart)\n",
-    "shop/words.py": "# total(cart)\nTEXT = 'total(cart)'\n\ndef pay(order):\n    return order.total(1) + sum(total=1)\n",
+    "shop/words.py": (
+        "# total(cart)\nTEXT = 'total(cart)'\n\ndef pay(order):\n    return order.total(1) + sum(total=1)\n"
+    ),
     "deploy.yml": "total: 1\n",
 }
 JAVASCRIPT = {
@@ -29,13 +31,17 @@ JAVASCRIPT = {
     "src/module.js": "const till = require('./till');\nfunction pay(cart) { return till.total(cart) + 1; }\n",
     "src/taken.js": "const { total: sum } = require('./till');\nfunction pay(cart) { return sum(cart) * 3; }\n",
     "web/passed_on.js": "import { total } from '../src';\nfunction pay(cart) { return total(cart, 3); }\n",
-    "src/local.js": "function pay(total, cart) { return total(cart); }\nconst f = (c) => { const total = c; return total(); };\n",
+    "src/local.js": (
+        "function pay(total, cart) { return total(cart); }\nconst f = (c) => { const total = c; return total(); };\n"
+    ),
     "src/library.js": "import { total } from 'lodash';\nfunction pay(cart) { return total(cart); }\n",
     "src/builtin.js": "function pay(cart) { return total(cart); }\n",
     "src/words.js": "function pay(order) { return order.total(1) + `total(${order})`; }\n",
 }
 TYPESCRIPT = {
-    "src/plain.ts": "import { total } from './till';\nexport function pay(cart: Cart): number { return total(cart, 2); }\n",
+    "src/plain.ts": (
+        "import { total } from './till';\nexport function pay(cart: Cart): number { return total(cart, 2); }\n"
+    ),
     "src/alias.tsx": "import { total as summed } from '@/till';\nexport const Pay = () => <b>{summed(cart)}</b>;\n",
     "src/module.ts": "import * as till from './till';\nexport function pay(cart: Cart) { return till.total(cart); }\n",
     "src/library.ts": "import { total } from '@other/till';\nexport function pay(cart: Cart) { return total(cart); }\n",
@@ -45,23 +51,35 @@ TYPESCRIPT = {
 GO = {
     "go.mod": "module example.org/shop\n\ngo 1.22\n",
     "till/same.go": "package till\n\nfunc Pay(cart Cart) int {\n\treturn Total(cart) + 1\n}\n",
-    "web/plain.go": 'package web\n\nimport "example.org/shop/till"\n\nfunc Pay(cart till.Cart) int {\n\treturn till.Total(cart)\n}\n',
-    "web/alias.go": 'package web\n\nimport t "example.org/shop/till"\n\nfunc Other(cart t.Cart) int {\n\treturn t.Total(cart) * 2\n}\n',
-    "web/library.go": 'package web\n\nimport "example.net/till"\n\nfunc Third(c int) int {\n\treturn till.Total(c)\n}\n',
+    "web/plain.go": (
+        'package web\n\nimport "example.org/shop/till"\n\n'
+        "func Pay(cart till.Cart) int {\n\treturn till.Total(cart)\n}\n"
+    ),
+    "web/alias.go": (
+        'package web\n\nimport t "example.org/shop/till"\n\n'
+        "func Other(cart t.Cart) int {\n\treturn t.Total(cart) * 2\n}\n"
+    ),
+    "web/library.go": (
+        'package web\n\nimport "example.net/till"\n\nfunc Third(c int) int {\n\treturn till.Total(c)\n}\n'
+    ),
     "web/local.go": "package web\n\nfunc Fourth(Total func(int) int) int {\n\treturn Total(1)\n}\n",
     "web/words.go": "package web\n\nfunc Fifth(o Order) int {\n\treturn o.Total(1)\n}\n",
 }
 JAVA = {
-    "src/main/java/shop/Same.java": "package shop;\nclass Same {\n  int pay(Cart c) {\n    return Till.total(c);\n  }\n}\n",
+    "src/main/java/shop/Same.java": (
+        "package shop;\nclass Same {\n  int pay(Cart c) {\n    return Till.total(c);\n  }\n}\n"
+    ),
     "src/main/java/web/Plain.java": (
         "package web;\nimport shop.Till;\nclass Plain {\n  private final Till till;\n"
         "  int pay(Cart c) {\n    return till.total(c) + 1;\n  }\n}\n"
     ),
     "src/main/java/web/Static.java": (
-        "package web;\nimport static shop.Till.total;\nclass Static {\n  int pay(Cart c) {\n    return total(c) * 2;\n  }\n}\n"
+        "package web;\nimport static shop.Till.total;\nclass Static {\n"
+        "  int pay(Cart c) {\n    return total(c) * 2;\n  }\n}\n"
     ),
     "src/main/java/web/Library.java": (
-        "package web;\nimport com.other.Till;\nclass Library {\n  int pay(Cart c) {\n    return Till.total(c);\n  }\n}\n"
+        "package web;\nimport com.other.Till;\nclass Library {\n"
+        "  int pay(Cart c) {\n    return Till.total(c);\n  }\n}\n"
     ),
     "src/main/java/web/Words.java": (
         "package web;\nclass Words {\n  int total(int a) { return a; }\n  int pay(Order total) {\n"
@@ -73,8 +91,12 @@ CSHARP = {
         "using Shop;\nnamespace Web;\nclass Plain {\n  private readonly Till _till;\n"
         "  int Pay(Cart c) {\n    return _till.Total(c);\n  }\n}\n"
     ),
-    "Shop/Near.cs": "namespace Shop.Near;\nclass Near {\n  int Pay(Cart c) {\n    return new Till().Total(c) + 1;\n  }\n}\n",
-    "Web/Unseen.cs": "using Other;\nnamespace Web;\nclass Unseen {\n  int Pay(Cart c) {\n    return Till.Total(c);\n  }\n}\n",
+    "Shop/Near.cs": (
+        "namespace Shop.Near;\nclass Near {\n  int Pay(Cart c) {\n    return new Till().Total(c) + 1;\n  }\n}\n"
+    ),
+    "Web/Unseen.cs": (
+        "using Other;\nnamespace Web;\nclass Unseen {\n  int Pay(Cart c) {\n    return Till.Total(c);\n  }\n}\n"
+    ),
     "Web/Words.cs": (
         "using Shop;\nnamespace Web;\nclass Words {\n  int Total(int a) { return a; }\n  int Pay(Order Till) {\n"
         "    return Total(1) + Till.Total(2);\n  }\n}\n"
@@ -90,7 +112,8 @@ PHP = {
         "  function pay(Box $b, $c) {\n    return $b->total($c) + 1;\n  }\n}\n"
     ),
     "src/Web/Library.php": (
-        "<?php\nnamespace Web;\nuse Other\\Till;\nclass Library {\n  function pay($c) {\n    return Till::total($c);\n  }\n}\n"
+        "<?php\nnamespace Web;\nuse Other\\Till;\nclass Library {\n"
+        "  function pay($c) {\n    return Till::total($c);\n  }\n}\n"
     ),
     "src/Web/Words.php": (
         "<?php\nnamespace Web;\nuse Shop\\Till;\nclass Words {\n  function total($a) { return $a; }\n"
@@ -99,18 +122,26 @@ PHP = {
 }
 RUBY = {
     "app/plain.rb": "class Plain\n  def pay(cart)\n    Till.new.total(cart)\n  end\nend\n",
-    "app/variable.rb": "class Variable\n  def pay(cart)\n    till = Shop::Till.new\n    till.total(cart) + 1\n  end\nend\n",
-    "app/words.rb": "class Words\n  def total(a)\n    a\n  end\n\n  def pay(order)\n    total(1) + order.total(2)\n  end\nend\n",
+    "app/variable.rb": (
+        "class Variable\n  def pay(cart)\n    till = Shop::Till.new\n    till.total(cart) + 1\n  end\nend\n"
+    ),
+    "app/words.rb": (
+        "class Words\n  def total(a)\n    a\n  end\n\n  def pay(order)\n    total(1) + order.total(2)\n  end\nend\n"
+    ),
     "app/local.rb": "class Local\n  def pay(till, total)\n    till = Other.new\n    till.total(total)\n  end\nend\n",
 }
 RUST = {
     "Cargo.toml": '[package]\nname = "the-shop"\n',
     "src/lib.rs": "pub mod till;\npub mod web;\npub use till::total;\n",
     "src/web/plain.rs": "use crate::till::total;\n\nfn pay(c: Cart) -> u8 {\n    total(c)\n}\n",
-    "src/web/alias.rs": "use crate::{till::{self as t, Cart}, web};\n\nfn pay(c: Cart) -> u8 {\n    t::total(c) + 1\n}\n",
+    "src/web/alias.rs": (
+        "use crate::{till::{self as t, Cart}, web};\n\nfn pay(c: Cart) -> u8 {\n    t::total(c) + 1\n}\n"
+    ),
     "tests/passed_on.rs": "use the_shop::total;\n\nfn pay(c: u8) -> u8 {\n    total(c) + 2\n}\n",
     "src/web/library.rs": "use other::till::total;\n\nfn pay(c: u8) -> u8 {\n    total(c)\n}\n",
-    "src/web/local.rs": "fn pay(total: fn(u8) -> u8) -> u8 {\n    total(1)\n}\n\nfn other(o: Order) -> u8 {\n    o.total(2)\n}\n",
+    "src/web/local.rs": (
+        "fn pay(total: fn(u8) -> u8) -> u8 {\n    total(1)\n}\n\nfn other(o: Order) -> u8 {\n    o.total(2)\n}\n"
+    ),
 }
 C = {
     "src/till.h": "int total(struct cart *c);\n",
@@ -168,7 +199,10 @@ METHODS = {
     "java": (
         "src/main/java/shop/Till.java",
         "package shop;\npublic class Till {\n  public static int total(Cart c) {\n    return c.sum;\n  }\n}\n",
-        "package shop;\npublic class Till {\n  public static int total(Cart c) throws Empty {\n    return c.sum;\n  }\n}\n",
+        (
+            "package shop;\npublic class Till {\n"
+            "  public static int total(Cart c) throws Empty {\n    return c.sum;\n  }\n}\n"
+        ),
         JAVA,
         {"src/main/java/shop/Same.java", "src/main/java/web/Plain.java", "src/main/java/web/Static.java"},
     ),
@@ -224,7 +258,9 @@ HEIRS = {
             "class Till:\n    def total(self):\n        return 1\n",
         ),
         {
-            "a/fast.py": "from a.till import Till as Base\n\nclass Fast(Base):\n    def total(self, cart):\n        return 2\n",
+            "a/fast.py": (
+                "from a.till import Till as Base\n\nclass Fast(Base):\n    def total(self, cart):\n        return 2\n"
+            ),
             "a/other.py": "from b import Till\n\nclass Other(Till):\n    def total(self, cart):\n        return 2\n",
         },
         "a/fast.py",
@@ -248,8 +284,14 @@ HEIRS = {
             "export interface Till {\n  total(): number;\n}\n",
         ),
         {
-            "a/fast.ts": "import { Till } from './till';\nclass Fast implements Till {\n  total(c: Cart): number {\n    return 2;\n  }\n}\n",
-            "a/other.ts": "interface Till { x: number }\nclass Other implements Till {\n  total(c: Cart) {\n    return 2;\n  }\n}\n",
+            "a/fast.ts": (
+                "import { Till } from './till';\nclass Fast implements Till {\n"
+                "  total(c: Cart): number {\n    return 2;\n  }\n}\n"
+            ),
+            "a/other.ts": (
+                "interface Till { x: number }\nclass Other implements Till {\n"
+                "  total(c: Cart) {\n    return 2;\n  }\n}\n"
+            ),
         },
         "a/fast.ts",
     ),
@@ -261,8 +303,14 @@ HEIRS = {
         ),
         {
             "go.mod": "module example.org/s\n",
-            "b/fast.go": 'package b\n\nimport "example.org/s/a"\n\ntype Fast struct {\n\t*a.Till\n}\n\nfunc (f *Fast) Total(c a.Cart) int {\n\treturn 2\n}\n',
-            "b/other.go": "package b\n\ntype Other struct {\n\tTill string\n}\n\nfunc (o *Other) Total(c int) int {\n\treturn 2\n}\n",
+            "b/fast.go": (
+                'package b\n\nimport "example.org/s/a"\n\ntype Fast struct {\n'
+                "\t*a.Till\n}\n\nfunc (f *Fast) Total(c a.Cart) int {\n\treturn 2\n}\n"
+            ),
+            "b/other.go": (
+                "package b\n\ntype Other struct {\n\tTill string\n}\n"
+                "\nfunc (o *Other) Total(c int) int {\n\treturn 2\n}\n"
+            ),
         },
         "b/fast.go",
     ),
@@ -273,8 +321,14 @@ HEIRS = {
             "package a;\npublic interface Till {\n  int total();\n}\n",
         ),
         {
-            "b/Fast.java": "package b;\nimport a.Till;\nclass Fast extends Plain<Cart> implements Till {\n  public int total(Cart c) {\n    return 2;\n  }\n}\n",
-            "b/Other.java": "package b;\nimport c.Till;\nclass Other implements Till {\n  public int total(Cart c) {\n    return 2;\n  }\n}\n",
+            "b/Fast.java": (
+                "package b;\nimport a.Till;\nclass Fast extends Plain<Cart> implements Till {\n"
+                "  public int total(Cart c) {\n    return 2;\n  }\n}\n"
+            ),
+            "b/Other.java": (
+                "package b;\nimport c.Till;\nclass Other implements Till {\n"
+                "  public int total(Cart c) {\n    return 2;\n  }\n}\n"
+            ),
         },
         "b/Fast.java",
     ),
@@ -285,8 +339,14 @@ HEIRS = {
             "namespace A;\npublic abstract class Till {\n  public abstract int Total();\n}\n",
         ),
         {
-            "B/Fast.cs": "using A;\nnamespace B;\nclass Fast : Till, IDisposable {\n  public override int Total(Cart c) {\n    return 2;\n  }\n}\n",
-            "B/Other.cs": "using C;\nnamespace B;\nclass Other : Till {\n  public override int Total(Cart c) {\n    return 2;\n  }\n}\n",
+            "B/Fast.cs": (
+                "using A;\nnamespace B;\nclass Fast : Till, IDisposable {\n"
+                "  public override int Total(Cart c) {\n    return 2;\n  }\n}\n"
+            ),
+            "B/Other.cs": (
+                "using C;\nnamespace B;\nclass Other : Till {\n"
+                "  public override int Total(Cart c) {\n    return 2;\n  }\n}\n"
+            ),
         },
         "B/Fast.cs",
     ),
@@ -297,8 +357,13 @@ HEIRS = {
             "<?php\nnamespace A;\ntrait Till {\n  function total() { return 1; }\n}\n",
         ),
         {
-            "B/Fast.php": "<?php\nnamespace B;\nuse A\\Till;\nclass Fast {\n  use Till;\n  function total($c) {\n    return 2;\n  }\n}\n",
-            "B/Other.php": "<?php\nnamespace B;\nclass Other extends Till {\n  function total($c) {\n    return 2;\n  }\n}\n",
+            "B/Fast.php": (
+                "<?php\nnamespace B;\nuse A\\Till;\nclass Fast {\n"
+                "  use Till;\n  function total($c) {\n    return 2;\n  }\n}\n"
+            ),
+            "B/Other.php": (
+                "<?php\nnamespace B;\nclass Other extends Till {\n  function total($c) {\n    return 2;\n  }\n}\n"
+            ),
         },
         "B/Fast.php",
     ),
@@ -322,8 +387,14 @@ HEIRS = {
         ),
         {
             "src/lib.rs": "mod till;\nmod fast;\n",
-            "src/fast.rs": "use crate::till::Till;\n\nstruct Fast;\n\nimpl Till for Fast {\n    fn total(&self, c: u8) -> u8 {\n        2\n    }\n}\n",
-            "src/other.rs": "use other::Till;\n\nstruct Other;\n\nimpl Till for Other {\n    fn total(&self, c: u8) -> u8 {\n        2\n    }\n}\n",
+            "src/fast.rs": (
+                "use crate::till::Till;\n\nstruct Fast;\n\nimpl Till for Fast {\n"
+                "    fn total(&self, c: u8) -> u8 {\n        2\n    }\n}\n"
+            ),
+            "src/other.rs": (
+                "use other::Till;\n\nstruct Other;\n\nimpl Till for Other {\n"
+                "    fn total(&self, c: u8) -> u8 {\n        2\n    }\n}\n"
+            ),
         },
         "src/fast.rs",
     ),
@@ -334,8 +405,13 @@ HEIRS = {
             "class Till {\n public:\n  virtual int total();\n};\n",
         ),
         {
-            "fast.hpp": '#include "till.hpp"\nclass Fast : public Till {\n public:\n  int total(int c) override {\n    return 2;\n  }\n};\n',
-            "other.hpp": "class Other : public Box {\n public:\n  int total(int c) override {\n    return 2;\n  }\n};\n",
+            "fast.hpp": (
+                '#include "till.hpp"\nclass Fast : public Till {\n public:\n'
+                "  int total(int c) override {\n    return 2;\n  }\n};\n"
+            ),
+            "other.hpp": (
+                "class Other : public Box {\n public:\n  int total(int c) override {\n    return 2;\n  }\n};\n"
+            ),
         },
         "fast.hpp",
     ),
@@ -392,9 +468,14 @@ def test_a_constructor_is_called_by_the_name_of_its_class() -> None:
 def test_a_caller_through_the_overridden_method_is_found() -> None:
     till = "from base import Base\n\nclass Till(Base):\n    def total(self, cart):\n        return 1\n"
     files = {
-        "base.py": "class Base:\n    def total(self, cart):\n        return 0\n\n    def pay(self, cart):\n        return self.total(cart)\n",
+        "base.py": (
+            "class Base:\n    def total(self, cart):\n        return 0\n"
+            "\n    def pay(self, cart):\n        return self.total(cart)\n"
+        ),
         "pay.py": "from base import Base\n\ndef pay(till: Base, cart):\n    return till.total(cart) + 1\n",
-        "sibling.py": "from base import Base\n\nclass Other(Base):\n    def pay(self):\n        return super().total(1)\n",
+        "sibling.py": (
+            "from base import Base\n\nclass Other(Base):\n    def pay(self):\n        return super().total(1)\n"
+        ),
     }
     found = tell([describe("till.py", till, till.replace("self, cart", "self, cart, rate"))], files)
     assert found == {
