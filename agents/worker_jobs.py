@@ -23,7 +23,7 @@ from agents.syntax.hidden_text import find_hidden_text
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
-from agents.syntax.symbols.changes import ChangedFile, list_wanted
+from agents.syntax.symbols.changes import ChangedSource, list_wanted
 from agents.syntax.symbols.grammars import GRAMMARS
 from agents.syntax.symbols.uses import Surrounding
 from agents.testing import parsers as testing
@@ -79,12 +79,12 @@ def outline(request: Any) -> JsonValue:
 
 def name_wanted(request: Any) -> JsonValue:
     """What to look for in the files that a change leaves alone."""
-    return [list(words) for words in list_wanted([ChangedFile(**each) for each in request["changes"]])]
+    return [list(words) for words in list_wanted([ChangedSource(**each) for each in request["changes"]])]
 
 
 def relate(request: Any) -> JsonValue:
     """The code of unchanged files that a change concerns."""
-    changes = [ChangedFile(**each) for each in request["changes"]]
+    changes = [ChangedSource(**each) for each in request["changes"]]
     around = Surrounding(request["texts"], request["paths"], request["manifests"])
     return [{**asdict(each), "lines": list(each.lines)} for each in find_related(changes, around)]
 

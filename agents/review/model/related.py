@@ -11,10 +11,10 @@ from typing import Any
 from agents.llm.tokens import estimate
 from agents.review.checks.paths import is_test_or_document
 from agents.review.model.rendering import WITHHELD, Line, clean_name, render_safely
-from agents.syntax.symbols.changes import ChangedDefinition, ChangedFile
-from agents.syntax.symbols.places import Place
-from agents.syntax.symbols.source import Source
-from agents.syntax.symbols.uses import Surrounding, Uses
+from agents.syntax.symbols.changes import ChangedDefinition, ChangedSource
+from agents.syntax.symbols.places import NamePlace
+from agents.syntax.symbols.source import SourceFile
+from agents.syntax.symbols.uses import Surrounding, SymbolSearch
 from domain.paths import namesake
 from domain.text.credential_shapes import find_key_lines
 from domain.text.redaction import Redact
@@ -68,7 +68,7 @@ class _Found:
 
 
 def find_related(
-    changed: Sequence[ChangedFile], around: Surrounding, *, most: int = _MOST_TOKENS
+    changed: Sequence[ChangedSource], around: Surrounding, *, most: int = _MOST_TOKENS
 ) -> tuple[RelatedCode, ...]:
     """The related code, the most telling first: callers of what changed, heirs, what changed lines call, then tests.
 
@@ -113,9 +113,9 @@ def _withhold_keys(lines: Sequence[str]) -> list[str]:
 class _Search:
     """Looks for the places around one change."""
 
-    def __init__(self, changed: Sequence[ChangedFile], around: Surrounding) -> None:
+    def __init__(self, changed: Sequence[ChangedSource], around: Surrounding) -> None:
         self._changed, self._texts = changed, around.texts
-        self._uses = Uses(changed, around)
+        self._uses = SymbolSearch(changed, around)
 
     def list_ranked(self) -> Iterator[_Found]:
         """All places, the most telling first."""
@@ -125,7 +125,7 @@ class _Search:
         yield from islice(self._list_users(in_tests=True), _MOST_TESTS)
 
     @cached_property
-    def _users(self) -> list[tuple[ChangedFile, ChangedDefinition, list[Place]]]:
+    def _users(self) -> list[tuple[ChangedSource, ChangedDefinition, list[NamePlace]]]:
         """The users of each changed definition, as far as they tell something about its change."""
         old = [
             (file, each)
@@ -164,7 +164,7 @@ class _Search:
                 seen.add(found.key)
                 yield _show_definition(of, why, found)
 
-    def _list_bases(self) -> Iterator[tuple[str, str, Place]]:
+    def _list_bases(self) -> Iterator[tuple[str, str, NamePlace]]:
         """What changed methods override, unless it is a mere name that stays as it was."""
         for file in self._changed:
             for definition in file.definitions:
@@ -173,7 +173,7 @@ class _Search:
                         why = f"defines {base.name}.{found.name}, which {definition.label} overrides"
                         yield file.path, why, found
 
-    def _list_callees(self) -> Iterator[tuple[str, str, Place]]:
+    def _list_callees(self) -> Iterator[tuple[str, str, NamePlace]]:
         """What changed lines call; of tests nothing, unless only tests changed."""
         sources = [file for file in self._changed if not is_test_or_document(file.path)]
         for file in sources or self._changed:
@@ -182,14 +182,14 @@ class _Search:
                 if found is not None and not self._is_trivial(found):
                     yield file.path, _tell_call(file, source, call, found), found
 
-    def _is_usual(self, source: Source, call: Place, file: ChangedFile) -> bool:
+    def _is_usual(self, source: SourceFile, call: NamePlace, file: ChangedSource) -> bool:
         """Whether the file, or the repository, calls it so often that it needs no explanation."""
         lines = {*file.added, *file.removed}
         others = [each for each in source.find(call.name) if each.is_called and each.line not in lines]
         called = f"{call.name}("
         return len(others) >= _USUAL_HERE or sum(called in text for text in self._texts.values()) > _USUAL_EVERYWHERE
 
-    def _is_trivial(self, found: Place) -> bool:
+    def _is_trivial(self, found: NamePlace) -> bool:
         """Whether it only gives or sets a field, or is a macro, whose name says as much."""
         lines = self._texts.get(found.path, "").split("\n")[found.start - 1 : found.end]
         body = [line for line in lines[1:] if line.strip() not in {"", "{", "}", "end"}]
@@ -197,18 +197,18 @@ class _Search:
         return is_accessor or (found.name.isupper() and not found.is_class)
 
 
-def _tell_call(file: ChangedFile, source: Source, call: Place, found: Place) -> str:
+def _tell_call(file: ChangedSource, source: SourceFile, call: NamePlace, found: NamePlace) -> str:
     name = f"{found.owner}.{found.name}" if found.owner and not found.is_class else found.name
     by = f"line {call.line} calls" if source is file.after else "a removed line called"
     return f"defines {name}, which {by}"
 
 
-def _show_definition(of: str, why: str, found: Place) -> _Found:
+def _show_definition(of: str, why: str, found: NamePlace) -> _Found:
     end = min(found.end, found.start + _OF_DEFINITION)
     return _Found(of, why, found.path, found.start, end, found.line, f"{found.path}:{found.name}")
 
 
-def _show_use(of: str, use: Place, definition: ChangedDefinition) -> _Found:
+def _show_use(of: str, use: NamePlace, definition: ChangedDefinition) -> _Found:
     verb = "tests with" if is_test_or_document(use.path) else "calls" if use.is_called else "uses"
     first, last = use.within or (1, use.line + _AFTER_USE)
     if last - first >= _SHORT:
@@ -218,8 +218,8 @@ def _show_use(of: str, use: Place, definition: ChangedDefinition) -> _Found:
 
 
 def _choose(
-    file: ChangedFile, definition: ChangedDefinition, users: Sequence[Place], *, in_tests: bool
-) -> Sequence[Place]:
+    file: ChangedSource, definition: ChangedDefinition, users: Sequence[NamePlace], *, in_tests: bool
+) -> Sequence[NamePlace]:
     """The users to show of a changed definition.
 
     Where its head stays, callers see only what it does. Then one of many tells nothing, nor does one that passes
@@ -240,6 +240,6 @@ def _choose(
     return [each for each in outside if not _PASSES_NOTHING.match(each.declaration)][:_MOST_OF_ONE]
 
 
-def _drop_alike(users: Sequence[Place]) -> list[Place]:
+def _drop_alike(users: Sequence[NamePlace]) -> list[NamePlace]:
     """The users without those that write the same."""
     return list({"".join(each.declaration.split()): each for each in reversed(users)}.values())[::-1]

@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from agents.syntax.symbols.grammars import GRAMMARS
-from agents.syntax.symbols.places import Place, Role
-from agents.syntax.symbols.source import Source
+from agents.syntax.symbols.places import NamePlace, Role
+from agents.syntax.symbols.source import SourceFile
 from agents.syntax.symbols.types import list_bases, read_type
 
 _COMMENT = re.compile(r"\s*(?:#(?!\[|include|define)|//|/?\*|--|<!--|$)")
@@ -20,7 +20,7 @@ CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "__construct", "
 
 
 @dataclass(frozen=True)
-class ChangedFile:
+class ChangedSource:
     """A changed file with both versions.
 
     :param old_path: its path before.
@@ -39,17 +39,17 @@ class ChangedFile:
     removed: Sequence[int]
 
     @cached_property
-    def before(self) -> Source | None:
+    def before(self) -> SourceFile | None:
         """The version before, with its tree."""
         return _open(self.old_path, self.language, self.base)
 
     @cached_property
-    def after(self) -> Source | None:
+    def after(self) -> SourceFile | None:
         """The version after, with its tree."""
         return _open(self.path, self.language, self.head)
 
     @cached_property
-    def telling(self) -> tuple[list[int], list[int]]:
+    def code_lines(self) -> tuple[list[int], list[int]]:
         """The added and the removed lines that change more than a comment, a text or the layout."""
         added, removed = _pick(self.head, self.added), _pick(self.base, self.removed)
         return (
@@ -63,13 +63,13 @@ class ChangedFile:
         return tuple(_list_changed(self))
 
     @cached_property
-    def calls(self) -> tuple[tuple[Source, Place], ...]:
+    def calls(self) -> tuple[tuple[SourceFile, NamePlace], ...]:
         """The calls on added lines, then those on removed ones that are nowhere in the file any more; each once."""
         return tuple(self._list_calls())
 
-    def _list_calls(self) -> Iterator[tuple[Source, Place]]:
+    def _list_calls(self) -> Iterator[tuple[SourceFile, NamePlace]]:
         seen: set[tuple[str, str]] = set()
-        for source, lines in zip((self.after, self.before), self.telling, strict=True):
+        for source, lines in zip((self.after, self.before), self.code_lines, strict=True):
             for place in source.list_places(lines) if source else ():
                 is_there = source is self.before and self.after is not None and self.after.find(place.name) != ()
                 is_call = place.role is Role.use and place.is_called and not is_there
@@ -99,7 +99,7 @@ class ChangedDefinition:
     :param has_new_head: its first lines changed, which callers see.
     """
 
-    place: Place
+    place: NamePlace
     is_gone: bool
     is_new: bool
     has_new_head: bool
@@ -128,10 +128,10 @@ class ChangedDefinition:
         return f"{place.owner}.{place.name}" if place.owner and not place.is_class else place.name
 
 
-def _list_changed(file: ChangedFile) -> list[ChangedDefinition]:
+def _list_changed(file: ChangedSource) -> list[ChangedDefinition]:
     after = () if file.after is None else file.after.definitions
     before = () if file.before is None else file.before.definitions
-    added, removed = file.telling
+    added, removed = file.code_lines
     touched = {each.key[1:] for each in _list_touched(after, added)}
     touched |= {each.key[1:] for each in _list_touched(before, removed)}
     now, then = {each.key[1:]: each for each in reversed(after)}, {each.key[1:]: each for each in reversed(before)}
@@ -143,7 +143,7 @@ def _list_changed(file: ChangedFile) -> list[ChangedDefinition]:
     return ranked[:_MOST_DEFINITIONS]
 
 
-def _compare(now: Place | None, then: Place | None) -> ChangedDefinition:
+def _compare(now: NamePlace | None, then: NamePlace | None) -> ChangedDefinition:
     place = now or then
     if place is None:
         raise ValueError("It is in neither version.")
@@ -151,7 +151,7 @@ def _compare(now: Place | None, then: Place | None) -> ChangedDefinition:
     return ChangedDefinition(place, now is None, then is None, has_new_head=len(heads) > 1)
 
 
-def _read_head(place: Place) -> str:
+def _read_head(place: NamePlace) -> str:
     """A definition up to the end of its parameters; of a value all of it."""
     text = place.declaration
     if "(" not in text:
@@ -164,7 +164,7 @@ def _read_head(place: Place) -> str:
     return text
 
 
-def _list_touched(definitions: Sequence[Place], lines: Sequence[int]) -> Iterator[Place]:
+def _list_touched(definitions: Sequence[NamePlace], lines: Sequence[int]) -> Iterator[NamePlace]:
     """The definitions on some lines: of a class only if a line is in none of its members."""
     members = [each for each in definitions if not each.is_class]
     inside = {line for line in lines if any(each.start <= line <= each.end for each in members)}
@@ -174,7 +174,7 @@ def _list_touched(definitions: Sequence[Place], lines: Sequence[int]) -> Iterato
             yield each
 
 
-def list_wanted(files: Collection[ChangedFile]) -> list[tuple[str, ...]]:
+def list_wanted(files: Collection[ChangedSource]) -> list[tuple[str, ...]]:
     """What to look for in other files: each is some words that must all be in a file's path or text."""
     found: dict[tuple[str, ...], None] = {}
     for file in files:
@@ -190,7 +190,7 @@ def list_wanted(files: Collection[ChangedFile]) -> list[tuple[str, ...]]:
     return [words for words in found if all(words)]
 
 
-def _list_words(file: ChangedFile, definition: ChangedDefinition) -> Iterator[tuple[str, ...]]:
+def _list_words(file: ChangedSource, definition: ChangedDefinition) -> Iterator[tuple[str, ...]]:
     """The words of files that may use a definition."""
     place = definition.place
     source, stem = file.after or file.before, PurePosixPath(file.path).stem
@@ -206,7 +206,7 @@ def _list_words(file: ChangedFile, definition: ChangedDefinition) -> Iterator[tu
         yield place.name, base
 
 
-def _find_bases(source: Source | None, owner: str) -> list[str]:
+def _find_bases(source: SourceFile | None, owner: str) -> list[str]:
     found = None if source is None else next((each for each in source.find_definitions(owner) if each.is_class), None)
     if source is None or found is None:
         return []
@@ -214,7 +214,7 @@ def _find_bases(source: Source | None, owner: str) -> list[str]:
     return [re.split(r"\W+", base)[-1] for base in list_bases(source.language, owner, text)]
 
 
-def _describe_call(source: Source, place: Place) -> list[tuple[str, ...]]:
+def _describe_call(source: SourceFile, place: NamePlace) -> list[tuple[str, ...]]:
     """The words of files that may define what is called, as far as it is plain what that is."""
     taken = {each.local: each for each in source.imports}
     name = place.name
@@ -235,7 +235,7 @@ def _describe_call(source: Source, place: Place) -> list[tuple[str, ...]]:
     return [(words,) for words in defining] if is_plain or is_telling(name) else []
 
 
-def _list_types(source: Source, receiver: str) -> set[str]:
+def _list_types(source: SourceFile, receiver: str) -> set[str]:
     """The types that the file itself gives to the last name of a receiver."""
     last = re.split(r"[^\w]+", re.sub(r"\(.*", "", receiver).removesuffix(".new"))[-1]
     spelled = (read_type(source.language, last, each.declaration) for each in source.find(last))
@@ -299,10 +299,10 @@ def is_well_known(name: str) -> bool:
     return name.lower() in _WELL_KNOWN
 
 
-def _open(path: str, language: str, text: str | None) -> Source | None:
+def _open(path: str, language: str, text: str | None) -> SourceFile | None:
     if text is None or language not in GRAMMARS:
         return None
     try:
-        return Source(path, language, text)
+        return SourceFile(path, language, text)
     except ValueError:
         return None

@@ -36,7 +36,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _named(kinds: str) -> dict[str, str]:
+def _name_field(kinds: str) -> dict[str, str]:
     return dict.fromkeys(kinds.split(), "name")
 
 
@@ -47,8 +47,8 @@ def _fields(kinds: str, *fields: str) -> dict[str, tuple[str, ...]]:
 _PYTHON = Grammar(
     names=("identifier",),
     functions=_words("function_definition lambda"),
-    classes=_named("class_definition"),
-    definitions=_named("function_definition class_definition"),
+    classes=_name_field("class_definition"),
+    definitions=_name_field("function_definition class_definition"),
     values=_fields("assignment", "left"),
     bindings={
         **_fields("parameters lambda_parameters typed_parameter as_pattern_target"),
@@ -75,8 +75,8 @@ _JS_IMPORTS = _words("import_statement export_statement variable_declarator")
 _JAVASCRIPT = Grammar(
     names=_JS_NAMES,
     functions=_words(f"{_JS_FUNCTIONS} function_expression arrow_function"),
-    classes=_named("class_declaration class"),
-    definitions=_named(f"{_JS_FUNCTIONS} class_declaration"),
+    classes=_name_field("class_declaration class"),
+    definitions=_name_field(f"{_JS_FUNCTIONS} class_declaration"),
     values={
         **_fields("variable_declarator", "name"),
         **_fields("field_definition", "property"),
@@ -90,8 +90,8 @@ _TS_CLASSES = "class_declaration abstract_class_declaration interface_declaratio
 _TYPESCRIPT = Grammar(
     names=(*_JS_NAMES, "type_identifier"),
     functions=_JAVASCRIPT.functions,
-    classes=_named(f"{_TS_CLASSES} class type_alias_declaration"),
-    definitions=_named(
+    classes=_name_field(f"{_TS_CLASSES} class type_alias_declaration"),
+    definitions=_name_field(
         f"{_JS_FUNCTIONS} {_TS_CLASSES} type_alias_declaration method_signature abstract_method_signature"
     ),
     values={
@@ -106,8 +106,8 @@ _TYPESCRIPT = Grammar(
 _GO = Grammar(
     names=("identifier", "type_identifier", "field_identifier"),
     functions=_words("function_declaration method_declaration func_literal"),
-    classes=_named("type_spec"),
-    definitions=_named("function_declaration method_declaration type_spec type_alias method_elem"),
+    classes=_name_field("type_spec"),
+    definitions=_name_field("function_declaration method_declaration type_spec type_alias method_elem"),
     values=_fields("const_spec var_spec field_declaration", "name"),
     bindings={
         **_fields("short_var_declaration range_clause", "left"),
@@ -122,8 +122,8 @@ _JAVA_CLASSES = "class_declaration interface_declaration enum_declaration record
 _JAVA = Grammar(
     names=("identifier", "type_identifier"),
     functions=_words("method_declaration constructor_declaration lambda_expression compact_constructor_declaration"),
-    classes=_named(_JAVA_CLASSES),
-    definitions=_named(
+    classes=_name_field(_JAVA_CLASSES),
+    definitions=_name_field(
         f"{_JAVA_CLASSES} annotation_type_declaration method_declaration constructor_declaration enum_constant"
     ),
     values=_fields("variable_declarator", "name"),
@@ -142,8 +142,8 @@ _CSHARP = Grammar(
     functions=_words(
         "method_declaration constructor_declaration lambda_expression local_function_statement accessor_declaration"
     ),
-    classes=_named(_CS_CLASSES),
-    definitions=_named(
+    classes=_name_field(_CS_CLASSES),
+    definitions=_name_field(
         f"{_CS_CLASSES} method_declaration constructor_declaration property_declaration delegate_declaration "
         "enum_member_declaration"
     ),
@@ -160,8 +160,8 @@ _PHP_CLASSES = "class_declaration interface_declaration trait_declaration enum_d
 _PHP = Grammar(
     names=("name",),
     functions=_words("function_definition method_declaration anonymous_function arrow_function"),
-    classes=_named(_PHP_CLASSES),
-    definitions=_named(f"{_PHP_CLASSES} function_definition method_declaration"),
+    classes=_name_field(_PHP_CLASSES),
+    definitions=_name_field(f"{_PHP_CLASSES} function_definition method_declaration"),
     values={**_fields("const_element"), **_fields("property_element", "name")},
     bindings={
         **_fields("simple_parameter property_promotion_parameter variadic_parameter catch_clause", "name"),
@@ -175,8 +175,8 @@ _PHP = Grammar(
 _RUBY = Grammar(
     names=("identifier", "constant"),
     functions=_words("method singleton_method lambda"),
-    classes=_named("class module"),
-    definitions=_named("class module method singleton_method"),
+    classes=_name_field("class module"),
+    definitions=_name_field("class module method singleton_method"),
     values=_fields("assignment", "left"),
     bindings={
         **_fields("method_parameters block_parameters lambda_parameters exception_variable"),
@@ -191,8 +191,10 @@ _RUST_TYPES = "struct_item enum_item trait_item union_item mod_item"
 _RUST = Grammar(
     names=("identifier", "type_identifier", "field_identifier"),
     functions=_words("function_item closure_expression"),
-    classes={**_named(_RUST_TYPES), "impl_item": "type"},
-    definitions=_named(f"{_RUST_TYPES} type_item function_item function_signature_item macro_definition enum_variant"),
+    classes={**_name_field(_RUST_TYPES), "impl_item": "type"},
+    definitions=_name_field(
+        f"{_RUST_TYPES} type_item function_item function_signature_item macro_definition enum_variant"
+    ),
     values=_fields("const_item static_item field_declaration", "name"),
     bindings={
         **_fields("let_declaration parameter for_expression let_condition", "pattern"),
@@ -207,9 +209,9 @@ _C_WRAPS = "function_declarator pointer_declarator array_declarator init_declara
 _C = Grammar(
     names=("identifier", "type_identifier", "field_identifier"),
     functions=_words("function_definition"),
-    classes=_named(_C_TYPES),
+    classes=_name_field(_C_TYPES),
     definitions={
-        **_named("preproc_function_def preproc_def enumerator"),
+        **_name_field("preproc_function_def preproc_def enumerator"),
         **dict.fromkeys(("function_definition", "type_definition"), "declarator"),
     },
     values=_fields("declaration field_declaration", "declarator"),
@@ -220,7 +222,7 @@ _C = Grammar(
 _CPP = Grammar(
     names=(*_C.names, "namespace_identifier"),
     functions=_words("function_definition lambda_expression"),
-    classes=_named(f"{_C_TYPES} class_specifier"),
+    classes=_name_field(f"{_C_TYPES} class_specifier"),
     definitions=_C.definitions,
     values=_C.values,
     bindings=_fields("parameter_declaration optional_parameter_declaration for_range_loop", "declarator"),

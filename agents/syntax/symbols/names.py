@@ -9,8 +9,8 @@ from agents.syntax.languages import find_language
 from agents.syntax.symbols.grammars import GRAMMARS
 from agents.syntax.symbols.imports import EVERYTHING, Import
 from agents.syntax.symbols.modules import Modules, find_family
-from agents.syntax.symbols.places import Place
-from agents.syntax.symbols.source import Source
+from agents.syntax.symbols.places import NamePlace
+from agents.syntax.symbols.source import SourceFile
 from agents.syntax.symbols.types import list_bases
 
 _DEEPEST = 5  # imports or classes that are followed one after the other
@@ -39,7 +39,7 @@ class Module:
     paths: tuple[str, ...]
 
 
-Meaning = Place | Outside | None
+Meaning = NamePlace | Outside | None
 """A definition; something else for certain; or None if it is not plain."""
 
 
@@ -52,25 +52,25 @@ class Names:
 
     def __init__(self, texts: Mapping[str, str], modules: Modules) -> None:
         self._texts, self._modules = texts, modules
-        self._sources: dict[str, Source | None] = {}
-        self._named: dict[tuple[str, str], tuple[Place, ...]] = {}
+        self._sources: dict[str, SourceFile | None] = {}
+        self._named: dict[tuple[str, str], tuple[NamePlace, ...]] = {}
 
-    def open(self, path: str) -> Source | None:
+    def open(self, path: str) -> SourceFile | None:
         """A file with its tree; None if it is not there, people did not write it, or too many were opened."""
         if path not in self._sources:
             self._sources[path] = self._load(path) if len(self._sources) < _MOST_OPENED else None
         return self._sources[path]
 
-    def _load(self, path: str) -> Source | None:
+    def _load(self, path: str) -> SourceFile | None:
         language, text = find_language(path), self._texts.get(path)
         if language is None or language not in GRAMMARS or text is None:
             return None
         try:
-            return Source(path, "cpp" if path.endswith(".h") and "class " not in text else language, text)
+            return SourceFile(path, "cpp" if path.endswith(".h") and "class " not in text else language, text)
         except ValueError:
             return None
 
-    def identify(self, place: Place) -> tuple[str, str, str]:
+    def identify(self, place: NamePlace) -> tuple[str, str, str]:
         """What tells a definition from others: C knows what is not static by its name alone."""
         language = self._language(place.path)
         if language in {"c", "cpp"} and not re.match(r"static\b", place.declaration):
@@ -79,28 +79,28 @@ class Names:
             return (posixpath.dirname(place.path) if language in _BY_FOLDER else "", *place.key[1:])
         return place.key
 
-    def find_members(self, owner: Place, name: str, depth: int = 0) -> Meaning:
+    def find_members(self, owner: NamePlace, name: str, depth: int = 0) -> Meaning:
         """A member of a class, its own or inherited; outside if the class builds on something outside."""
         own = next((each for each in self._list_members(owner, name)), None)
         if own is not None or depth > _DEEPEST:
             return own
         meanings = [
-            self.find_members(base, name, depth + 1) if isinstance(base, Place) else base
+            self.find_members(base, name, depth + 1) if isinstance(base, NamePlace) else base
             for base in self.list_bases(owner)
         ]
-        found = next((each for each in meanings if isinstance(each, Place)), None)
+        found = next((each for each in meanings if isinstance(each, NamePlace)), None)
         return found or next((OUTSIDE for each in meanings if each is not None), None)
 
-    def list_bases(self, owner: Place) -> list[Place | Outside]:
+    def list_bases(self, owner: NamePlace) -> list[NamePlace | Outside]:
         """What a class builds on."""
         source = self.open(owner.path)
         if source is None:
             return []
         text = source.text if source.language == "rust" else source.read_class(owner)
         spelled = list_bases(source.language, owner.name, text)
-        return [base if isinstance(base := self.find_type(source, each), Place) else OUTSIDE for each in spelled]
+        return [base if isinstance(base := self.find_type(source, each), NamePlace) else OUTSIDE for each in spelled]
 
-    def find_type(self, source: Source, spelled: str) -> Meaning:
+    def find_type(self, source: SourceFile, spelled: str) -> Meaning:
         """The class that a text in a file names."""
         parts = [part for part in LINKS.split(spelled) if part]
         if not parts:
@@ -111,9 +111,9 @@ class Names:
             found = self.find_in(source, self.find_name(source, parts[0]), parts[1:], ".".join(parts[:-1]))
         if isinstance(found, Module):
             return None
-        return found if not isinstance(found, Place) or found.is_class else None
+        return found if not isinstance(found, NamePlace) or found.is_class else None
 
-    def list_named(self, name: str, family: str) -> tuple[Place, ...]:
+    def list_named(self, name: str, family: str) -> tuple[NamePlace, ...]:
         """All definitions of a name in the files of a language family."""
         if (name, family) not in self._named:
             found = (self.open(path) for path in self._holders(name, family))
@@ -133,7 +133,7 @@ class Names:
     def _language(path: str) -> str:
         return find_language(path) or ""
 
-    def _list_members(self, owner: Place, name: str) -> Iterator[Place]:
+    def _list_members(self, owner: NamePlace, name: str) -> Iterator[NamePlace]:
         language = self._language(owner.path)
         if language in _OPEN_CLASSES:
             for each in self.list_named(name, find_family(language)):
@@ -146,7 +146,7 @@ class Names:
             if each.owner == owner.name and owner.start <= each.start <= owner.end and each.start != owner.start:
                 yield each
 
-    def find_own_class(self, source: Source, place: Place) -> Place | None:
+    def find_own_class(self, source: SourceFile, place: NamePlace) -> NamePlace | None:
         found = [each for each in source.find_definitions(place.owner) if each.is_class]
         around = [each for each in found if each.start <= place.line <= each.end]
         if around or found:
@@ -154,7 +154,7 @@ class Names:
         named = self.list_named(place.owner, find_family(source.language))
         return next((each for each in named if each.is_class), None)
 
-    def find_name(self, source: Source, name: str, depth: int = 0) -> "Meaning | Module":
+    def find_name(self, source: SourceFile, name: str, depth: int = 0) -> "Meaning | Module":
         """What a name means at the top of a file."""
         own = source.find_top(name)
         if own is not None and _IS_FILE.search(own.declaration) and source.language == "rust":
@@ -173,14 +173,14 @@ class Names:
                     return found
         return self._find_global(source, name)
 
-    def _list_paths(self, source: Source, module: str, name: str) -> tuple[str, ...]:
+    def _list_paths(self, source: SourceFile, module: str, name: str) -> tuple[str, ...]:
         """The files of a module; in Java, of the class of this name in a package."""
         if source.language == "java":
             classes = self._modules.find(source.path, "java", f"{module}.{name}")
             return classes or self._modules.find(source.path, "java", module)
         return self._modules.find(source.path, source.language, module)
 
-    def _find_near(self, source: Source, name: str) -> Place | None:
+    def _find_near(self, source: SourceFile, name: str) -> NamePlace | None:
         """What a file of the same package defines."""
         if source.language not in {"go", "java"}:
             return None
@@ -191,13 +191,13 @@ class Names:
         found = (self._find_top(path, name) for path in same)
         return next((each for each in found if each is not None), None)
 
-    def _find_top(self, path: str, name: str) -> Place | None:
+    def _find_top(self, path: str, name: str) -> NamePlace | None:
         if name not in self._texts.get(path, ""):
             return None
         source = self.open(path)
         return None if source is None else source.find_top(name)
 
-    def _find_global(self, source: Source, name: str) -> Place | None:
+    def _find_global(self, source: SourceFile, name: str) -> NamePlace | None:
         """What any file defines for all, if that is one thing."""
         if source.language not in _GLOBAL:
             return None
@@ -209,7 +209,7 @@ class Names:
         with_body = [each for each in found if each.end > each.start]
         return next(iter(with_body or found), None) if len(kinds) == 1 and len(spaces) == 1 else None
 
-    def _is_visible(self, source: Source, found: Place) -> bool:
+    def _is_visible(self, source: SourceFile, found: NamePlace) -> bool:
         if source.language in {"c", "cpp"}:
             return (not found.owner or found.is_class) and not found.declaration.startswith("static")
         if source.language == "ruby":
@@ -225,7 +225,7 @@ class Names:
         source = self.open(path)
         return "" if source is None else source.package
 
-    def follow(self, source: Source, taken: Import, depth: int = 0) -> "Meaning | Module":
+    def follow(self, source: SourceFile, taken: Import, depth: int = 0) -> "Meaning | Module":
         """What an imported name means."""
         if depth > _DEEPEST:
             return None
@@ -252,12 +252,12 @@ class Names:
             return found
         return self.find_members(found, taken.name)
 
-    def _find_qualified(self, source: Source, taken: Import) -> Meaning:
+    def _find_qualified(self, source: SourceFile, taken: Import) -> Meaning:
         family = find_family(source.language)
         tops = [each for each in self.list_named(taken.name, family) if each.is_class or not each.owner]
         return next((each for each in tops if self._package(each.path) == taken.module), OUTSIDE)
 
-    def _find_submodule(self, source: Source, taken: Import) -> tuple[str, ...]:
+    def _find_submodule(self, source: SourceFile, taken: Import) -> tuple[str, ...]:
         joint = {"python": "." if not taken.module.endswith(".") else "", "rust": "::"}.get(source.language)
         if joint is None:
             return ()
@@ -275,7 +275,7 @@ class Names:
                 return found
         return None
 
-    def _find_offered(self, source: Source, name: str, depth: int) -> "Meaning | Module":
+    def _find_offered(self, source: SourceFile, name: str, depth: int) -> "Meaning | Module":
         own = source.find_top(source.default if name == "default" else name)
         if own is not None or depth > _DEEPEST:
             return own
@@ -292,12 +292,12 @@ class Names:
                     return found
         return None
 
-    def find_in(self, source: Source, holder: "Meaning | Module", names: list[str], spelled: str) -> Meaning:
+    def find_in(self, source: SourceFile, holder: "Meaning | Module", names: list[str], spelled: str) -> Meaning:
         """A name in a module, or in a class, one after the other."""
         for name in names:
             if isinstance(holder, Module):
                 holder = self.find_in_paths(holder.paths, name, 1)
-            elif isinstance(holder, Place):
+            elif isinstance(holder, NamePlace):
                 holder = self.find_members(holder, name) if holder.is_class else None
             elif holder is None and spelled and source.language == "python":
                 taken = next((each for each in source.imports if each.local == spelled), None)

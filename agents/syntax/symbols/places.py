@@ -18,7 +18,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class NamePlace:
     """A name where it stands.
 
     :param line: its own line, from 1.

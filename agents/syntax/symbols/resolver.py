@@ -4,8 +4,8 @@ import re
 
 from agents.syntax.symbols.imports import Import
 from agents.syntax.symbols.names import LINKS, OUTSIDE, Meaning, Module, Names
-from agents.syntax.symbols.places import UNREADABLE, Place, Role
-from agents.syntax.symbols.source import Source
+from agents.syntax.symbols.places import UNREADABLE, NamePlace, Role
+from agents.syntax.symbols.source import SourceFile
 from agents.syntax.symbols.types import read_maker, read_returned, read_type
 
 _DEEPEST = 5  # receivers that are followed one after the other
@@ -27,7 +27,7 @@ class Resolver:
         self._names = names
         self._following: set[tuple[str, str, int]] = set()
 
-    def resolve(self, source: Source, place: Place) -> Meaning:
+    def resolve(self, source: SourceFile, place: NamePlace) -> Meaning:
         """What a name in a file means."""
         step = (source.path, place.name, place.line)
         if step in self._following or len(self._following) > 4 * _DEEPEST:
@@ -38,18 +38,18 @@ class Resolver:
         finally:
             self._following.discard(step)
 
-    def _resolve_bare(self, source: Source, place: Place) -> Meaning:
+    def _resolve_bare(self, source: SourceFile, place: NamePlace) -> Meaning:
         if self._find_binding(source, place) is not None:
             return OUTSIDE
         if place.owner and source.language in _IMPLICIT_SELF:
             owner = self._names.find_own_class(source, place)
             member = self._names.find_members(owner, place.name) if owner else None
-            if isinstance(member, Place):
+            if isinstance(member, NamePlace):
                 return member
         found = self._names.find_name(source, place.name)
         return None if isinstance(found, Module) else found
 
-    def _find_binding(self, source: Source, place: Place) -> Place | None:
+    def _find_binding(self, source: SourceFile, place: NamePlace) -> NamePlace | None:
         """Where a name is bound in the function around a place, the last before it."""
         if place.scope is None:
             return None
@@ -57,11 +57,11 @@ class Resolver:
         before = [each for each in bound if each.line <= place.line]
         return next(reversed(before), next(iter(bound), None))
 
-    def _resolve_member(self, source: Source, place: Place) -> Meaning:
+    def _resolve_member(self, source: SourceFile, place: NamePlace) -> Meaning:
         holder = self._find_receiver(source, place, place.receiver)
         return self._names.find_in(source, holder, [place.name], place.receiver)
 
-    def _find_receiver(self, source: Source, place: Place, receiver: str, depth: int = 0) -> Meaning | Module:
+    def _find_receiver(self, source: SourceFile, place: NamePlace, receiver: str, depth: int = 0) -> Meaning | Module:
         """What stands before a dot: a class, also for one of its objects, or a module."""
         if receiver == UNREADABLE or depth > _DEEPEST:
             return None
@@ -82,7 +82,7 @@ class Resolver:
         return self._find_chain(source, place, receiver, parts, depth)
 
     def _find_chain(
-        self, source: Source, place: Place, receiver: str, parts: list[str], depth: int
+        self, source: SourceFile, place: NamePlace, receiver: str, parts: list[str], depth: int
     ) -> Meaning | Module:
         """What several names with dots between them mean."""
         if parts[0] in SELF and len(parts) == 2:
@@ -94,22 +94,22 @@ class Resolver:
         for name in parts[1:]:
             if isinstance(found, Module):
                 found = self._names.find_in_paths(found.paths, name, 1)
-            elif isinstance(found, Place) and found.is_class:
+            elif isinstance(found, NamePlace) and found.is_class:
                 member = self._names.find_members(found, name)
-                found = self._follow_value(member) if isinstance(member, Place) and not member.is_class else member
+                found = self._follow_value(member) if isinstance(member, NamePlace) and not member.is_class else member
             else:
                 return found
         return found
 
-    def _find_returned(self, source: Source, place: Place, receiver: str) -> Meaning:
+    def _find_returned(self, source: SourceFile, place: NamePlace, receiver: str) -> Meaning:
         """What a call gives back, if what is called says so."""
         call = _LAST_CALL.fullmatch(receiver)
         if call is None:
             return None
         return self._find_made(source, place, call[1] or "", call[2])
 
-    def _find_made(self, source: Source, place: Place, receiver: str, name: str) -> Meaning:
-        called = Place(
+    def _find_made(self, source: SourceFile, place: NamePlace, receiver: str, name: str) -> Meaning:
+        called = NamePlace(
             name,
             source.path,
             Role.use,
@@ -123,7 +123,7 @@ class Resolver:
             within=place.within,
         )
         found = self.resolve(source, called)
-        if not isinstance(found, Place) or found.is_class:
+        if not isinstance(found, NamePlace) or found.is_class:
             return found
         there = self._names.open(found.path)
         spelled = read_returned(there.language, found.name, found.declaration) if there else ""
@@ -135,15 +135,15 @@ class Resolver:
             else self._names.find_type(there, spelled)
         )
 
-    def _find_self(self, source: Source, place: Place, receiver: str) -> Meaning:
+    def _find_self(self, source: SourceFile, place: NamePlace, receiver: str) -> Meaning:
         owner = self._names.find_own_class(source, place) if place.owner else None
         if owner is None or receiver in SELF:
             return owner
         bases = self._names.list_bases(owner)
-        return next((base for base in bases if isinstance(base, Place)), OUTSIDE if bases else None)
+        return next((base for base in bases if isinstance(base, NamePlace)), OUTSIDE if bases else None)
 
-    def _find_variable(self, source: Source, place: Place, name: str) -> "Meaning | Module":
-        seen = Place(
+    def _find_variable(self, source: SourceFile, place: NamePlace, name: str) -> "Meaning | Module":
+        seen = NamePlace(
             name, source.path, Role.use, place.line, place.line, place.line, owner=place.owner, scope=place.scope
         )
         bound = self._find_binding(source, seen)
@@ -156,9 +156,9 @@ class Resolver:
         if name.startswith("@"):
             return self._find_field(source, place, name)
         found = self._names.find_name(source, name)
-        return self._follow_value(found) if isinstance(found, Place) and not found.is_class else found
+        return self._follow_value(found) if isinstance(found, NamePlace) and not found.is_class else found
 
-    def _find_field(self, source: Source, place: Place, name: str) -> Meaning:
+    def _find_field(self, source: SourceFile, place: NamePlace, name: str) -> Meaning:
         """The type of a field of the class around a place."""
         declared = [each for each in source.find(name.lstrip("@")) if self._declares_field(each, place.owner)]
         types = (self._follow_declaration(source, each) for each in declared)
@@ -166,14 +166,14 @@ class Resolver:
         return None if isinstance(found, Module) else found
 
     @staticmethod
-    def _declares_field(each: Place, owner: str) -> bool:
+    def _declares_field(each: NamePlace, owner: str) -> bool:
         if each.owner != owner:
             return False
         is_promoted = re.match(r"(private|protected|public|readonly)\b", each.declaration) is not None
         is_assigned = each.receiver in SELF and re.match(r"[\w$]+\s*(:[^=\n]+)?=[^=]", each.declaration) is not None
         return each.role is Role.definition or is_promoted or is_assigned
 
-    def _follow_declaration(self, source: Source, declared: Place) -> "Meaning | Module":
+    def _follow_declaration(self, source: SourceFile, declared: NamePlace) -> "Meaning | Module":
         """What the declaration of a name says it is."""
         spelled = read_type(source.language, declared.name, declared.declaration)
         if spelled:
@@ -186,7 +186,7 @@ class Resolver:
             return self._find_variable(source, declared, passed[1])
         return None
 
-    def _follow_value(self, value: Place) -> Meaning:
+    def _follow_value(self, value: NamePlace) -> Meaning:
         source = self._names.open(value.path)
         found = None if source is None else self._follow_declaration(source, value)
         return None if isinstance(found, Module) else found
@@ -201,5 +201,5 @@ def _read_made(receiver: str) -> str:
     return spelled if made[1] or made[3] or made[4] or LINKS.split(spelled)[-1][:1].isupper() else ""
 
 
-def _meets(place: Place, lines: tuple[int, int]) -> bool:
+def _meets(place: NamePlace, lines: tuple[int, int]) -> bool:
     return lines[0] <= place.line <= lines[1]

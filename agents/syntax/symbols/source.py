@@ -10,7 +10,7 @@ from ast_grep_py import SgNode, SgRoot
 
 from agents.syntax.symbols.grammars import GRAMMARS, Grammar
 from agents.syntax.symbols.imports import Import, read_imports
-from agents.syntax.symbols.places import UNREADABLE, Place, Role
+from agents.syntax.symbols.places import UNREADABLE, NamePlace, Role
 from agents.syntax.trees import LARGEST, LONGEST_LINE
 
 _DEEPEST = 150  # levels above a name; code that people write has fewer
@@ -59,7 +59,7 @@ class _Around:
     is_local: bool = False
 
 
-class Source:
+class SourceFile:
     """A file with its tree.
 
     :raises ValueError: people did not write it: it is too large, or has too long lines.
@@ -72,7 +72,7 @@ class Source:
         self._grammar: Grammar = GRAMMARS[language]
         self._names = [{"kind": kind} for kind in self._grammar.names]
         self._root = SgRoot(self.text, language).root()
-        self._places: dict[str, tuple[Place, ...]] = {}
+        self._places: dict[str, tuple[NamePlace, ...]] = {}
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:
@@ -97,21 +97,21 @@ class Source:
         """Whether a module of JavaScript names something among its exports that it may have from elsewhere."""
         return re.search(rf"\bexports?\b[^;{{}}]*\{{[^{{}}]*\b{re.escape(name)}\b[^{{}}]*\}}", self.text) is not None
 
-    def find(self, name: str) -> tuple[Place, ...]:
+    def find(self, name: str) -> tuple[NamePlace, ...]:
         """Where a name stands, in order; of very many places the first."""
         if name not in self._places:
             self._places[name] = tuple(self._search(name)) if name and name in self.text else ()
         return self._places[name]
 
-    def find_definitions(self, name: str) -> list[Place]:
+    def find_definitions(self, name: str) -> list[NamePlace]:
         """What the file defines under a name, for others to see."""
         return [place for place in self.find(name) if place.role is Role.definition]
 
-    def find_top(self, name: str) -> Place | None:
+    def find_top(self, name: str) -> NamePlace | None:
         """What a name means at the top of the file: a function, value or class of its own."""
         return next((each for each in self.find_definitions(name) if each.is_class or not each.owner), None)
 
-    def list_places(self, lines: Sequence[int]) -> Iterator[Place]:
+    def list_places(self, lines: Sequence[int]) -> Iterator[NamePlace]:
         """All names on some lines."""
         wanted = frozenset(lines)
         for leaf in self._find({"any": self._names}):
@@ -119,7 +119,7 @@ class Source:
                 yield place
 
     @cached_property
-    def definitions(self) -> tuple[Place, ...]:
+    def definitions(self) -> tuple[NamePlace, ...]:
         """All that it defines for others to see."""
         grammar = self._grammar
         fields = {kind: (name,) for kind, name in (*grammar.classes.items(), *grammar.definitions.items())}
@@ -149,20 +149,20 @@ class Source:
         ends = [span.end.line + (span.end.column > 0) for span in spans]
         return frozenset(line for span, end in zip(spans, ends, strict=True) for line in range(span.start.line, end))
 
-    def read_class(self, place: Place) -> str:
+    def read_class(self, place: NamePlace) -> str:
         """The text of a class that a place defines."""
         return "\n".join(self.text.split("\n")[place.start - 1 : place.end])
 
     def _find(self, rule: dict[str, Any]) -> list[SgNode]:
         return self._root.find_all(cast(Any, {"rule": rule}))
 
-    def _search(self, name: str) -> Iterator[Place]:
+    def _search(self, name: str) -> Iterator[NamePlace]:
         for leaf in self._find({"any": self._names, "regex": f"^{re.escape(name)}$"})[:_MOST_PLACES]:
             place = self._read(leaf)
             if place is not None:
                 yield place
 
-    def _read(self, leaf: SgNode) -> Place | None:
+    def _read(self, leaf: SgNode) -> NamePlace | None:
         """None if it nests deeper than people write."""
         role, node = self._classify(leaf)
         around = self._look_around(node)
@@ -176,7 +176,7 @@ class Source:
             role = Role.binding
         elif role is Role.use and leaf.text() != around.owner and (around.is_heir or self._includes(before)):
             role = Role.heir
-        return Place(
+        return NamePlace(
             name=leaf.text(),
             path=self.path,
             role=role,

@@ -7,15 +7,15 @@ from agents.syntax.languages import find_language
 from agents.syntax.symbols.changes import (
     CONSTRUCTORS,
     ChangedDefinition,
-    ChangedFile,
+    ChangedSource,
     is_telling,
     is_well_known,
 )
 from agents.syntax.symbols.modules import Modules, find_family
 from agents.syntax.symbols.names import Meaning, Names
-from agents.syntax.symbols.places import Place, Role
+from agents.syntax.symbols.places import NamePlace, Role
 from agents.syntax.symbols.resolver import SELF, SUPER, Resolver
-from agents.syntax.symbols.source import Source
+from agents.syntax.symbols.source import SourceFile
 
 _MOST_FILES, _MOST_USERS = 120, 20  # in which users of one definition are looked for; that are looked for
 
@@ -34,6 +34,9 @@ class Surrounding:
     manifests: Mapping[str, str]
 
 
+_Keys = set[tuple[str, str, str]]
+
+
 class _Version:
     """The repository before or after the change.
 
@@ -45,34 +48,34 @@ class _Version:
         self.names = Names({**own, **around.texts}, modules)
         self._resolver = Resolver(self.names)
 
-    def resolve(self, source: Source, place: Place) -> Meaning:
+    def resolve(self, source: SourceFile, place: NamePlace) -> Meaning:
         """What a name in a file means."""
         return self._resolver.resolve(source, place)
 
-    def means(self, source: Source, place: Place, targets: set[tuple[str, str, str]]) -> Place | None:
+    def means(self, source: SourceFile, place: NamePlace, targets: _Keys) -> NamePlace | None:
         """The definition that a name means, if it is one of some."""
         meaning = self.resolve(source, place)
-        return meaning if isinstance(meaning, Place) and self.names.identify(meaning) in targets else None
+        return meaning if isinstance(meaning, NamePlace) and self.names.identify(meaning) in targets else None
 
 
-class Uses:
+class SymbolSearch:
     """What the unchanged files of a repository have to do with a change."""
 
-    def __init__(self, changed: Sequence[ChangedFile], around: Surrounding) -> None:
+    def __init__(self, changed: Sequence[ChangedSource], around: Surrounding) -> None:
         self._texts = around.texts
         now = {file.path: file.head for file in changed if file.head is not None}
         then = {file.old_path: file.base for file in changed if file.base is not None}
         self._after = _Version(now, around)
         self._before = _Version({**{path: text for path, text in now.items() if path not in then}, **then}, around)
 
-    def find_users(self, file: ChangedFile, definition: ChangedDefinition) -> list[Place]:
+    def find_users(self, file: ChangedSource, definition: ChangedDefinition) -> list[NamePlace]:
         """The users of a definition, one in each function; of many the first."""
         version, place, own = self._pick(definition), definition.place, _open(file, definition)
         if own is None:
             return []
         name = place.owner if definition.is_constructor else place.name
         targets = {version.names.identify(each) for each in self._list_equals(file, definition)}
-        found: dict[tuple[str, tuple[int, int] | int], Place] = {}
+        found: dict[tuple[str, tuple[int, int] | int], NamePlace] = {}
         for source, names in self._list_holders(version, file, own, name):
             for use in (each for name in names for each in source.find(name)):
                 around = (source.path, use.within or use.line)
@@ -84,7 +87,9 @@ class Uses:
                 break
         return [use for use in found.values() if not definition.is_gone or not self._is_still_there(use)]
 
-    def find_heirs(self, file: ChangedFile, definition: ChangedDefinition) -> Iterator[tuple[Place, Place | None]]:
+    def find_heirs(
+        self, file: ChangedSource, definition: ChangedDefinition
+    ) -> Iterator[tuple[NamePlace, NamePlace | None]]:
         """Where classes build on a changed one, or on that of a changed method, with what overrides that."""
         version, place = self._pick(definition), definition.place
         owner = place.name if place.is_class else place.owner
@@ -98,7 +103,9 @@ class Uses:
                     own = () if place.is_class else other.find_definitions(place.name)
                     yield heir, next((each for each in own if each.owner == heir.owner), None)
 
-    def find_overridden(self, file: ChangedFile, definition: ChangedDefinition) -> Iterator[tuple[Place, Place]]:
+    def find_overridden(
+        self, file: ChangedSource, definition: ChangedDefinition
+    ) -> Iterator[tuple[NamePlace, NamePlace]]:
         """The classes that the class of a method builds on, with the method that it overrides."""
         version, place = self._pick(definition), definition.place
         source = _open(file, definition)
@@ -106,26 +113,26 @@ class Uses:
             return
         for owner in source.find_definitions(place.owner):
             for base in version.names.list_bases(owner) if owner.is_class else ():
-                found = version.names.find_members(base, place.name) if isinstance(base, Place) else None
-                if isinstance(base, Place) and isinstance(found, Place) and found.key != place.key:
+                found = version.names.find_members(base, place.name) if isinstance(base, NamePlace) else None
+                if isinstance(base, NamePlace) and isinstance(found, NamePlace) and found.key != place.key:
                     yield base, found
 
-    def find_called(self, source: Source, call: Place) -> Place | None:
+    def find_called(self, source: SourceFile, call: NamePlace) -> NamePlace | None:
         """The definition of what is called: of a class how it is made; None if that is not plain."""
         meaning = self._after.resolve(source, call)
         if meaning is None and call.receiver and is_telling(call.name):
             named = self._after.names.list_named(call.name, find_family(source.language))
             meaning = named[0] if len(named) == 1 and named[0].owner else None
-        if not isinstance(meaning, Place) or not meaning.is_class:
-            return meaning if isinstance(meaning, Place) else None
+        if not isinstance(meaning, NamePlace) or not meaning.is_class:
+            return meaning if isinstance(meaning, NamePlace) else None
         names = (*CONSTRUCTORS, meaning.name)
         made = (self._after.names.find_members(meaning, name) for name in names)
-        return next((each for each in made if isinstance(each, Place)), meaning)
+        return next((each for each in made if isinstance(each, NamePlace)), meaning)
 
     def _pick(self, definition: ChangedDefinition) -> _Version:
         return self._before if definition.is_gone else self._after
 
-    def _list_equals(self, file: ChangedFile, definition: ChangedDefinition) -> list[Place]:
+    def _list_equals(self, file: ChangedSource, definition: ChangedDefinition) -> list[NamePlace]:
         """A definition and those that it overrides: who calls these may call it."""
         place = definition.place
         if definition.is_constructor:
@@ -135,8 +142,8 @@ class Uses:
         return [place, *(base for _, base in self.find_overridden(file, definition))]
 
     def _list_holders(
-        self, version: _Version, file: ChangedFile, own: Source, name: str
-    ) -> Iterator[tuple[Source, list[str]]]:
+        self, version: _Version, file: ChangedSource, own: SourceFile, name: str
+    ) -> Iterator[tuple[SourceFile, list[str]]]:
         """Files that may use a name of a changed file, and what they may call it."""
         family = find_family(file.language)
         names = {name, *({"default", ""} if own.default == name != "" else ())}
@@ -147,7 +154,12 @@ class Uses:
                 yield source, [name, *(each.local for each in source.imports if each.name in names - {each.local})]
 
     def _reaches(
-        self, version: _Version, source: Source, use: Place, targets: set[tuple[str, str, str]], place: Place
+        self,
+        version: _Version,
+        source: SourceFile,
+        use: NamePlace,
+        targets: _Keys,
+        place: NamePlace,
     ) -> bool:
         """Whether a use means a definition, or what it overrides: that only on an object which may be of its class."""
         meaning = version.means(source, use, targets)
@@ -157,7 +169,7 @@ class Uses:
         is_own = use.receiver in {"", *SELF}
         return is_itself or (use.receiver not in SUPER and (not is_own or use.owner == meaning.owner))
 
-    def _is_alone(self, version: _Version, source: Source, use: Place, place: Place) -> bool:
+    def _is_alone(self, version: _Version, source: SourceFile, use: NamePlace, place: NamePlace) -> bool:
         """Whether a method is called on something unknown, and no other of its name is defined anywhere."""
         if not use.receiver or not use.is_called or not place.owner or place.is_class:
             return False
@@ -166,15 +178,15 @@ class Uses:
         named = version.names.list_named(place.name, find_family(source.language))
         return len({each.key for each in named}) <= 1
 
-    def _is_still_there(self, use: Place) -> bool:
+    def _is_still_there(self, use: NamePlace) -> bool:
         """Whether a use of what is gone means something else now, as where a module passes on what it had."""
         source = self._after.names.open(use.path)
         if source is None:
             return False
         same = (each for each in source.find(use.name) if each.line == use.line and each.receiver == use.receiver)
-        return any(isinstance(self._after.resolve(source, each), Place) for each in same)
+        return any(isinstance(self._after.resolve(source, each), NamePlace) for each in same)
 
 
-def _open(file: ChangedFile, definition: ChangedDefinition) -> Source | None:
+def _open(file: ChangedSource, definition: ChangedDefinition) -> SourceFile | None:
     """The version of a file in which a definition is."""
     return file.before if definition.is_gone else file.after

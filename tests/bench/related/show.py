@@ -5,7 +5,6 @@
 ``MIRRORS`` holds a git directory ``owner+name/repo`` for each repository of ``sample.toml``. ``--draw`` draws the
 commits by chance and writes them into ``drawn.txt``; without it those that stand there are used. Both ways' passages
 stand below each diff, shuffled, each once; ``KEY`` is the file that says which way found which, and what it took.
-``python -m tests.bench.related.count KEY JUDGED`` counts what was said of them.
 """
 
 import argparse
@@ -19,18 +18,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from agents.llm.tokens import estimate
 from agents.review.model.related import RelatedCode, render_related
-from agents.review.neighbours import build_changes, build_search
 from agents.syntax.languages import find_language
 from agents.syntax.symbols.grammars import GRAMMARS
-from agents.syntax.symbols.modules import MANIFESTS
-from agents.worker_jobs import name_wanted, relate
-from domain.review.changes import Change, FileVersions
+from domain.review.changes import Change
+from tests.bench.related.symbols import find_by_symbols
 from tests.bench.related.words import find_by_words
-from workspace.code_search import search_near
 from workspace.diff import DiffLimits
 from workspace.git import Git
 from workspace.objects import Objects
@@ -78,27 +73,18 @@ def _git(mirror: Path, *arguments: str) -> str:
     return subprocess.run(command, check=False, capture_output=True, text=True, errors="replace").stdout
 
 
-async def find_by_symbols(objects: Objects, head: str, change: Change, versions: dict[str, FileVersions]) -> Way:
-    """The related code as the product finds it, here instead of in a worker."""
-    started = time.perf_counter()
-    changes = build_changes(change, versions, {})
-    wanted: Any = name_wanted({"changes": changes})
-    changed = [str(each["path"]) for each in changes if isinstance(each, dict)]
-    near = await search_near(objects, head, changed, wanted, MANIFESTS)
-    answer: Any = relate(build_search(changes, near))
-    return Way("symbols", tuple(map(RelatedCode.from_json, answer)), time.perf_counter() - started)
-
-
 async def compare(mirror: Path, commit: str) -> tuple[Change, list[Way]]:
     """The related code of a change, found both ways."""
     objects = Objects(Git(mirror))
     base = _git(mirror, "rev-parse", f"{commit}^1").strip()
     change = await objects.change(base, commit, DiffLimits())
     versions = await objects.versions(change.files)
-    by_symbols = await find_by_symbols(objects, commit, change, versions)
-    started = time.perf_counter()
-    found = await find_by_words(objects, commit, change, versions)
-    return change, [by_symbols, Way("words", found, time.perf_counter() - started)]
+    ways: list[Way] = []
+    for name, search in (("symbols", find_by_symbols), ("words", find_by_words)):
+        started = time.perf_counter()
+        found = await search(objects, commit, change, versions)
+        ways.append(Way(name, found, time.perf_counter() - started))
+    return change, ways
 
 
 def shuffle(ways: Sequence[Way], seed: str) -> Iterator[tuple[RelatedCode, list[str]]]:
