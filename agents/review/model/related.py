@@ -24,7 +24,7 @@ _MOST_PLACES, _MOST_OF_ONE = 8, 3
 _OF_DEFINITION, _OF_HEIR, _BEFORE_USE, _AFTER_USE = 14, 6, 3, 4  # lines shown
 _SHORT = 12  # lines of a function that is shown whole around a use
 _PASSES_NOTHING = re.compile(r"[\w.]+ />")  # an element of JSX without properties
-_SHORT_BODY = 45  # characters of the only line of a function that says no more than its name
+_LEAST_BODY = 2  # lines of a function that says more than its name
 _LONGEST_LINE = 400  # characters; a longer line is no source that people wrote
 _FEW_USERS = 5  # of a definition, so that each tells something about its change
 _LONG = 100  # lines of a function of which callers say nothing about a few lines
@@ -190,11 +190,10 @@ class _Search:
         return len(others) >= _USUAL_HERE or sum(called in text for text in self._texts.values()) > _USUAL_EVERYWHERE
 
     def _is_trivial(self, found: NamePlace) -> bool:
-        """Whether it only gives or sets a field, or is a macro, whose name says as much."""
+        """Whether its name says as much: it has one line or none, or is a macro."""
         lines = self._texts.get(found.path, "").split("\n")[found.start - 1 : found.end]
         body = [line for line in lines[1:] if line.strip() not in {"", "{", "}", "end"}]
-        is_accessor = not found.is_class and len(body) == 1 and len(body[0].strip()) <= _SHORT_BODY
-        return is_accessor or (found.name.isupper() and not found.is_class)
+        return not found.is_class and (len(body) < _LEAST_BODY or found.name.isupper())
 
 
 def _tell_call(file: ChangedSource, source: SourceFile, call: NamePlace, found: NamePlace) -> str:

@@ -124,10 +124,16 @@ class SymbolSearch:
             named = self._after.names.list_named(call.name, find_family(source.language))
             meaning = named[0] if len(named) == 1 and named[0].owner else None
         if not isinstance(meaning, NamePlace) or not meaning.is_class:
-            return meaning if isinstance(meaning, NamePlace) else None
+            return self._find_body(source, meaning) if isinstance(meaning, NamePlace) else None
         names = (*CONSTRUCTORS, meaning.name)
         made = (self._after.names.find_members(meaning, name) for name in names)
         return next((each for each in made if isinstance(each, NamePlace)), meaning)
+
+    def _find_body(self, source: SourceFile, declared: NamePlace) -> NamePlace:
+        """What a mere declaration stands for, if that is one thing; else itself."""
+        named = self._after.names.list_named(declared.name, find_family(source.language))
+        bodies = [each for each in named if each.end > each.start]
+        return bodies[0] if declared.start == declared.end and len(bodies) == 1 else declared
 
     def _pick(self, definition: ChangedDefinition) -> _Version:
         return self._before if definition.is_gone else self._after
@@ -171,12 +177,13 @@ class SymbolSearch:
 
     def _is_alone(self, version: _Version, source: SourceFile, use: NamePlace, place: NamePlace) -> bool:
         """Whether a method is called on something unknown, and no other of its name is defined anywhere."""
-        if not use.receiver or not use.is_called or not place.owner or place.is_class:
+        is_on_something = use.receiver != "" or source.language == "ruby"  # there a bare name is called on self
+        if not is_on_something or not use.is_called or not place.owner or place.is_class:
             return False
         if not is_telling(place.name) or version.resolve(source, use) is not None:
             return False
         named = version.names.list_named(place.name, find_family(source.language))
-        return len({each.key for each in named}) <= 1
+        return len(set(map(version.names.identify, named))) <= 1
 
     def _is_still_there(self, use: NamePlace) -> bool:
         """Whether a use of what is gone means something else now, as where a module passes on what it had."""
