@@ -1,6 +1,6 @@
 """Prints the related code of merged changes, by symbols and by words as it was before, to be judged.
 
-    python -m tests.bench.related.show MIRRORS seen|unseen|last [--draw] [--key KEY] > PASSAGES
+    python -m tests.bench.related.show MIRRORS seen|unseen [--draw] [--key KEY] > PASSAGES
 
 ``MIRRORS`` holds a git directory ``owner+name/repo`` for each repository of ``sample.toml``. ``--draw`` draws the
 commits by chance and writes them into ``drawn.txt``; without it those that stand there are used. Both ways' passages
@@ -123,16 +123,15 @@ async def show(mirrors: Path, drawn: Sequence[tuple[str, str]], key: Path) -> No
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mirrors", type=Path)
-    parser.add_argument("part", choices=["seen", "unseen", "last"])
+    parser.add_argument("part", choices=["seen", "unseen"])
     parser.add_argument("--draw", action="store_true")
     parser.add_argument("--key", type=Path, default=Path("key.jsonl"))
     arguments = parser.parse_args()
     rows = [line.split() for line in _DRAWN.read_text(encoding="utf-8").splitlines()]
     if arguments.draw:
-        seed, each = (_SAMPLE["last_seed"], 1) if arguments.part == "last" else (_SAMPLE["seed"], _SAMPLE["each"])
         rows = [row for row in rows if row[0] != arguments.part]
         for name in _SAMPLE[arguments.part]:
-            drawn = draw(arguments.mirrors / name.replace("/", "+") / "repo", seed, each)
+            drawn = draw(arguments.mirrors / name.replace("/", "+") / "repo", _SAMPLE["seed"], _SAMPLE["each"])
             rows += [[arguments.part, name, commit] for commit in drawn]
         _DRAWN.write_text("\n".join(map(" ".join, rows)) + "\n", encoding="utf-8")
     chosen = [(name, commit) for part, name, commit in rows if part == arguments.part]
