@@ -8,6 +8,7 @@ import codecs
 import logging
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import JsonValue
@@ -16,11 +17,15 @@ from agents.review.avoidance.detection import compare_versions
 from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
 from agents.review.checks.locks import comparison
+from agents.review.model.related import find_related
 from agents.syntax import data, errors, pages, tests, validity
 from agents.syntax.hidden_text import find_hidden_text
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
+from agents.syntax.symbols.changes import ChangedSource, list_wanted
+from agents.syntax.symbols.grammars import GRAMMARS
+from agents.syntax.symbols.uses import Surrounding
 from agents.testing import parsers as testing
 from domain.paths import is_document
 
@@ -72,6 +77,18 @@ def outline(request: Any) -> JsonValue:
     return found.model_dump(mode="json")
 
 
+def name_wanted(request: Any) -> JsonValue:
+    """What to look for in the files that a change leaves alone."""
+    return [list(words) for words in list_wanted([ChangedSource(**each) for each in request["changes"]])]
+
+
+def relate(request: Any) -> JsonValue:
+    """The code of unchanged files that a change concerns."""
+    changes = [ChangedSource(**each) for each in request["changes"]]
+    around = Surrounding(request["texts"], request["paths"], request["manifests"])
+    return [{**asdict(each), "lines": list(each.lines)} for each in find_related(changes, around)]
+
+
 def check_syntax(request: Any) -> JsonValue:
     """The first syntax error of a file at head, unless it could not be parsed at the merge base either."""
     form, grammar, head, base = (request[key] for key in ("format", "grammar", "head", "base"))
@@ -107,6 +124,8 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "impact": assess_impact,
     "lock": compare_lock,
     "outline": outline,
+    "wanted names": name_wanted,
+    "related code": relate,
     "syntax": check_syntax,
     "dangers": scan_dangers,
     "report": testing.read_report,
@@ -129,6 +148,18 @@ def prepare() -> None:
         both = {"path": "a", "language": language, "base": "a", "head": "b"}
         assess_impact(both)
         outline({**both, "added": [1], "removed": [1]})
+    for language in GRAMMARS:
+        one = {
+            "path": "a",
+            "old_path": "a",
+            "language": language,
+            "base": "a",
+            "head": "b",
+            "added": [1],
+            "removed": [1],
+        }
+        name_wanted({"changes": [one]})
+        relate({"changes": [one], "texts": {"b": "a"}, "paths": ["b"], "manifests": {"package.json": "{}"}})
     assess_impact({"path": "a.md", "language": None, "base": "a", "head": "<b>"})
     compare_lock({"path": "cargo.lock", "base": "version = 3\n", "head": "version = 4\n"})
     for path in ("a.py", "a.yml", "a.md"):

@@ -1,56 +1,106 @@
-"""Reads source near some files of a tree, so that names can be looked for in it."""
+"""Reads the source of a tree that holds some words, the nearest to some files first."""
 
+import asyncio
 import posixpath
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from domain.paths import is_lock, is_source
-from workspace.file_selection import is_vendored
+from workspace.file_selection import is_vendored, says_generated
 from workspace.objects import Objects
 
-_MOST_FILES, _LARGEST, _MOST_BYTES = 250, 200_000, 6_000_000
-_SETTINGS = frozenset([".json", ".yml", ".yaml", ".toml", ".ini", ".cfg", ".conf", ".properties", ".env"])
+_MOST_FILES, _LARGEST, _MOST_BYTES = 2_000, 200_000, 24_000_000  # read
+_MOST_HOLDERS, _MOST_HELD = 200, 3_000_000  # files and bytes that hold the words
+_MOST_MANIFESTS = 200
 _FAMILIES = (
-    ".js .jsx .mjs .cjs .ts .tsx .mts .cts .vue .svelte",
+    ".js .jsx .mjs .cjs .ts .tsx .mts .cts",
     ".c .cc .cpp .cxx .h .hh .hpp .hxx",
-    ".java .kt .scala",
 )
 _FAMILY: Mapping[str, frozenset[str]] = {
     suffix: frozenset(each.split()) for each in _FAMILIES for suffix in each.split()
 }
 
 
-async def read_neighbours(objects: Objects, tree: str, changed: Collection[str]) -> dict[str, bytes]:
-    """The contents of unchanged source and settings in the languages of some files, the nearest to them first.
+@dataclass(frozen=True)
+class NearCode:
+    """The code around some files.
 
-    At most 250 files, of 200 kB each and 6 MB together; what the repository lacks is fetched in one request.
+    :param paths: all source of the tree in their languages, without what was copied in.
+    :param holders: path → content of what holds the words, the nearest first.
+    :param manifests: path → content of files that name packages.
+    """
+
+    paths: tuple[str, ...]
+    holders: Mapping[str, bytes]
+    manifests: Mapping[str, bytes]
+
+
+async def search_near(
+    objects: Objects,
+    tree: str,
+    changed: Collection[str],
+    wanted: Collection[Sequence[str]],
+    manifests: Collection[str] = (),
+) -> NearCode:
+    """Search the unchanged source in the languages of some files.
+
+    At most 2,000 files are read, of 200 kB each and 24 MB together; what the repository lacks is fetched in one
+    request. What a tool wrote is left out.
 
     :param tree: a commit or tree.
     :param changed: paths of the changed files.
+    :param wanted: each is some words that must all be in a file's path or text; one of them is enough.
+    :param manifests: names of files that name packages.
     :raises CodeAccessError: the repository cannot be read.
     """
     listed = await objects.list_files(tree)
-    wanted = _choose(listed, changed)
-    sizes = await objects.available({listed[path] for path in wanted})
+    near = _choose(listed, changed)
+    named = [path for path in listed if path.rsplit("/", 1)[-1] in manifests and not is_vendored(path)]
+    named = sorted(named, key=lambda path: path.count("/"))[:_MOST_MANIFESTS]
+    contents = await _read(objects, {path: listed[path] for path in [*named, *near[:_MOST_FILES]]})
+    searched = {path: contents[path] for path in near[:_MOST_FILES] if path in contents}
+    holders = await asyncio.to_thread(_find_holders, searched, wanted)
+    return NearCode(tuple(near), holders, {path: contents[path] for path in named if path in contents})
+
+
+async def _read(objects: Objects, blobs: Mapping[str, str]) -> dict[str, bytes]:
+    """Path → content, as far as there is room."""
+    sizes = await objects.available(set(blobs.values()))
     kept: list[str] = []
     room = _MOST_BYTES
-    for path in wanted:
-        size = sizes.get(listed[path], _MOST_BYTES)
+    for path, blob in blobs.items():
+        size = sizes.get(blob, _MOST_BYTES)
         if size <= min(_LARGEST, room):
             kept.append(path)
             room -= size
-    contents = await objects.contents({listed[path] for path in kept})
-    return {path: contents[listed[path]] for path in kept if listed[path] in contents}
+    contents = await objects.contents({blobs[path] for path in kept})
+    return {path: contents[blobs[path]] for path in kept if blobs[path] in contents}
+
+
+def _find_holders(contents: Mapping[str, bytes], wanted: Collection[Sequence[str]]) -> dict[str, bytes]:
+    sought = [[word.encode() for word in words] for words in wanted]
+    found: dict[str, bytes] = {}
+    room = _MOST_HELD
+    for path, content in contents.items():
+        name = path.encode()
+        is_held = any(all(word in content or word in name for word in words) for words in sought)
+        if is_held and len(content) <= room and not says_generated(content):
+            found[path] = content
+            room -= len(content)
+            if len(found) == _MOST_HOLDERS:
+                break
+    return found
 
 
 def _choose(listed: Mapping[str, str], changed: Collection[str]) -> list[str]:
-    suffixes = {suffix for path in changed for suffix in _list_kin(_suffix(path))} | _SETTINGS
+    suffixes = {suffix for path in changed for suffix in _list_kin(_suffix(path))}
     paths = [
         path
         for path in listed
         if path not in changed and _suffix(path) in suffixes and not is_lock(path) and not is_vendored(path)
     ]
-    return sorted(paths, key=lambda path: (not is_source(path), _measure_distance(path, changed), path))[:_MOST_FILES]
+    return sorted(paths, key=lambda path: (not is_source(path), _measure_distance(path, changed), path))
 
 
 def _list_kin(suffix: str) -> frozenset[str]:

@@ -166,7 +166,7 @@ def skip_by_content(entry: Entry, base: bytes | None, head: bytes | None, attrib
         return "Git LFS pointer: the content is stored elsewhere"
     if attributes.of(entry.path.decode(), "linguist-generated") is False:
         return None
-    return CLAIMS_GENERATED if versions and all(map(_has_generated_header, versions)) else None
+    return CLAIMS_GENERATED if versions and all(map(says_generated, versions)) else None
 
 
 def is_script(content: bytes) -> bool:
@@ -191,7 +191,7 @@ def adds_runnable(entry: Entry, *, script: bool) -> bool:
     return runs_now and not (is_same and ran_before)
 
 
-def _has_generated_header(content: bytes) -> bool:
+def says_generated(content: bytes) -> bool:
     """Whether the comments above everything else say that a tool wrote the file, in the words of tools.
 
     "Do not edit" alone is what people write, too.

@@ -80,10 +80,11 @@ def has_functions(file: CheckedFile) -> bool:
 
 
 def _is_parsable(file: CheckedFile) -> bool:
-    return find_language(file.path) is not None and all(map(_is_utf8, (file.base or b"", file.head)))
+    return find_language(file.path) is not None and all(map(is_utf8, (file.base or b"", file.head)))
 
 
-def _is_utf8(content: bytes) -> bool:
+def is_utf8(content: bytes) -> bool:
+    """Whether a content is text in UTF-8."""
     try:
         content.decode()
     except UnicodeDecodeError:

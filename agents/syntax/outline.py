@@ -20,16 +20,10 @@ _GIVES_A_NAME = re.compile(
 )
 _ATTRIBUTES = frozenset({"attribute", "member_expression", "field_expression", "selector_expression", "field_access"})
 _EXITS = frozenset({"return", "raise", "break", "continue", "throw", "goto", "exit", "next"})
-_CALLS = frozenset({"call", "call_expression", "method_invocation", "invocation_expression", "new_expression"}) | {
-    *("object_creation_expression", "function_call_expression", "member_call_expression", "scoped_call_expression"),
-    *("macro_invocation", "command"),
-}
-_STRINGS = re.compile(r"string|scalar")
-_KEY = re.compile(r"^[\"'`]([A-Za-z_][\w.-]{3,40})[\"'`]$")
 _USUAL_NAMES = "self this cls err error ctx context args kwargs value result data item name path key None True False"
 _USUAL = frozenset(_USUAL_NAMES.split())
 _SHORTEST = 3  # characters of a name that is looked for
-_MOST_NAMES, _MOST_USES, _MOST_USES_OF_ONE = 30, 24, 4
+_MOST_USES, _MOST_USES_OF_ONE = 24, 4
 
 
 def outline_file(language: str, base: str | None, head: str, added: list[int], removed: list[int]) -> Outline:
@@ -46,17 +40,13 @@ def outline_file(language: str, base: str | None, head: str, added: list[int], r
     before = None if base is None else parse(base, language)
     tree, new, old = after.tree, frozenset(added), frozenset(removed)
     gone = () if before is None else _list_defined(before.tree, old)
-    defined = tuple(dict.fromkeys([*gone, *_list_defined(tree, new)]))
+    defined = {*gone, *_list_defined(tree, new)}
     changed = {*_list_given(tree, new), *(() if before is None else _list_given(before.tree, old)), *defined}
     lost = set[str]() if before is None else _list_identifiers(before.tree, old) - _list_identifiers(tree, new)
-    lapsed = () if before is None else _list_mentioned(before.tree, old)
     return Outline(
         spans=tuple(_list_spans(tree, new)),
         exits=tuple(sorted({each.start for each in tree.walk() if each.kind in _EXITS and each.start in new})),
         uses=tuple(_list_uses(tree, _filter(changed | lost), new)),
-        defined=tuple(_filter(defined))[:_MOST_NAMES],
-        classes=tuple(_filter(_list_classes(tree, new))),
-        mentioned=tuple(dict.fromkeys(_filter([*_list_mentioned(tree, new), *lapsed])))[:_MOST_NAMES],
     )
 
 
@@ -97,11 +87,6 @@ def _list_defined(tree: SyntaxNode, lines: Collection[int]) -> Iterator[str]:
     yield from (_list_names(target)[-1] for target in assigned if target.kind in _ATTRIBUTES)
 
 
-def _list_classes(tree: SyntaxNode, lines: Collection[int]) -> list[str]:
-    around = (node for node in tree.walk() if node.kind in _CLASSES and _meets(node, lines))
-    return [name for node in around if (name := _find_defined(node))]
-
-
 def _list_given(tree: SyntaxNode, lines: Collection[int]) -> Iterator[str]:
     """Names that changed lines assign or declare."""
     for node in tree.walk():
@@ -131,20 +116,3 @@ def _list_uses(tree: SyntaxNode, names: Collection[str], changed: Collection[int
             if node.start not in lines and len(lines) < _MOST_USES_OF_ONE:
                 lines.append(node.start)
     return sorted({line for lines in places.values() for line in lines})[:_MOST_USES]
-
-
-def _list_mentioned(tree: SyntaxNode, lines: Collection[int]) -> Iterator[str]:
-    """Functions that some lines call, and words in their texts that look like keys."""
-    for node in tree.walk():
-        if node.start not in lines:
-            continue
-        if node.kind in _CALLS and node.children:
-            yield from _list_called(node)
-        elif _STRINGS.search(node.kind) and (key := _KEY.match(node.text)):
-            yield key[1]
-
-
-def _list_called(call: SyntaxNode) -> list[str]:
-    """The last name before the arguments."""
-    before = itertools.takewhile(lambda child: "argument" not in child.kind, call.children)
-    return [each.text for child in before for each in child.walk() if _is_name(each)][-1:]

@@ -9,7 +9,7 @@ from ast_grep_py import Range, SgNode, SgRoot
 
 LARGEST = 500_000
 """Bytes of a file that is parsed; a larger one is rarely written by people."""
-_LONGEST_LINE = 2_000  # characters; the time that a place costs grows with its line
+LONGEST_LINE = 2_000  # characters; the time that a place costs grows with its line
 _DEEPEST = 150  # levels of a tree; a deeper one is made to exhaust the stack
 _WHOLE = re.compile(r"string|template|heredoc|regex|scalar|char_literal|rune_literal|preproc_arg|jsx_text|raw_text")
 """Nodes whose spaces count, so that their text is compared and not their parts."""
@@ -85,7 +85,7 @@ def parse(text: str, language: str) -> ParsedSource | None:
 
     :param language: a value of :data:`agents.syntax.languages.LANGUAGES`.
     """
-    if len(text) > LARGEST or max(map(len, text.split("\n"))) > _LONGEST_LINE:
+    if len(text) > LARGEST or max(map(len, text.split("\n"))) > LONGEST_LINE:
         return None
     reader = _Reader()
     root = SgRoot(text, language).root()

@@ -1,4 +1,4 @@
-"""What surrounds the changed lines of a file: functions, uses of names, and names to look for elsewhere."""
+"""What surrounds the changed lines of a file: functions, and uses of names."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,9 +23,6 @@ class Outline(BaseModel):
     :param spans: the functions and classes around changed lines, the outermost first.
     :param exits: added lines that leave a function or loop early.
     :param uses: unchanged lines with a name that the change removes or changes.
-    :param defined: functions, classes and other names of the file whose definition changed: others may use them.
-    :param classes: classes of which a part changed: others may build on them.
-    :param mentioned: names in added and removed lines: functions called, keys in texts.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -33,13 +30,6 @@ class Outline(BaseModel):
     spans: tuple[FunctionSpan, ...] = ()
     exits: tuple[int, ...] = ()
     uses: tuple[int, ...] = ()
-    defined: tuple[str, ...] = ()
-    classes: tuple[str, ...] = ()
-    mentioned: tuple[str, ...] = ()
-
-    def keep_mentioned(self, text: str) -> "Outline":
-        """The outline with only those mentioned names that occur in a text."""
-        return self.model_copy(update={"mentioned": tuple(name for name in self.mentioned if name in text)})
 
 
 NO_OUTLINE = Outline()

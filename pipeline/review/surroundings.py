@@ -1,25 +1,28 @@
 """Loads what a model is shown beside a change: what surrounds its lines, and code of other files that it names."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import JsonValue
 
 from agents.review.model.questions import find_withheld_lines
-from agents.review.model.related import RelatedCode, find_related
+from agents.review.model.related import RelatedCode
+from agents.review.neighbours import build_changes, find_related, find_wanted
 from agents.review.syntax import outline_files
+from agents.syntax.symbols.modules import MANIFESTS
 from agents.toolbox import Toolbox
 from domain.errors import CodeAccessError
 from domain.globs import matches
-from domain.review.changes import Change, FileChange, FileVersions
+from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from domain.review.outline import Outline
 from domain.runs.run import Run
-from domain.text.redaction import redact_outgoing
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from pipeline.verdicts.settings import RunSettings
 from safety.containment import CodeOrigin, find_origin
-from workspace.code_search import read_neighbours
+from workspace.code_search import search_near
 from workspace.objects import Objects
 
 
@@ -82,29 +85,18 @@ async def find_surroundings(
     :param found: of layers 1 and 2: lines with credentials name nothing.
     """
     outlines = await outline_files(change, versions, toolbox, code.origin)
-    outlines = await asyncio.to_thread(_drop_masked_names, outlines, change, find_withheld_lines(found))
-    return Surroundings(outlines, await _load_related(code, outlines))
+    changes = await asyncio.to_thread(build_changes, change, versions, find_withheld_lines(found))
+    return Surroundings(outlines, await _load_related(code, toolbox, changes))
 
 
-def _drop_masked_names(
-    outlines: Mapping[str, Outline], change: Change, withheld: Mapping[str, Collection[int]]
-) -> dict[str, Outline]:
-    """The outlines without names that are, or stand beside, what must be masked: journals keep them."""
-    shown = {file.path: redact_outgoing(_join_lines(file, withheld.get(file.path, ()))) for file in change.files}
-    return {path: outline.keep_mentioned(shown.get(path, "")) for path, outline in outlines.items()}
-
-
-def _join_lines(file: FileChange, withheld: Collection[int]) -> str:
-    lines = (line for hunk in file.hunks for line in hunk.number_lines())
-    return "\n".join(text for _, new, text in lines if new not in withheld)
-
-
-async def _load_related(code: HeadCode, outlines: Mapping[str, Outline]) -> tuple[RelatedCode, ...]:
-    if not any(each.defined or each.classes or each.mentioned for each in outlines.values()):
+async def _load_related(code: HeadCode, toolbox: Toolbox, changes: list[JsonValue]) -> tuple[RelatedCode, ...]:
+    wanted = await find_wanted(changes, toolbox, code.origin)
+    changed = [str(each["path"]) for each in changes if isinstance(each, dict)]
+    if not wanted:
         return ()
     try:
-        near = await read_neighbours(await code.fetch(), code.head_sha, outlines.keys())
+        near = await search_near(await code.fetch(), code.head_sha, changed, wanted, MANIFESTS)
     except CodeAccessError:
         return ()
-    sendable = {path: text for path, text in near.items() if not matches(path, code.never_send)}
-    return await asyncio.to_thread(find_related, outlines, sendable)
+    sendable = {path: text for path, text in near.holders.items() if not matches(path, code.never_send)}
+    return await find_related(changes, replace(near, holders=sendable), toolbox, code.origin)

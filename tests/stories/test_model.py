@@ -54,6 +54,29 @@ async def test_a_small_change_of_source_is_read_and_a_change_of_documents_is_not
     assert "VALUE = 2" in call.content
 
 
+async def test_the_model_sees_who_calls_what_changed_and_no_other_of_the_name(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    caller = "from till import total\n\n\ndef pay(cart):\n    return total(cart) {sign} 1\n"
+    unchanged = {
+        ".github/forge.yml": "review: {never_send: ['secret/**']}\n",
+        "shop/pay.py": caller.format(sign="+"),
+        "secret/pay.py": caller.format(sign="*"),
+        "shop/other.py": "def list_totals(total):\n    return total([])\n",
+        "deploy.yml": "total: 1\n",
+    }
+    till = "def total(cart):\n    return sum(cart)\n"
+    repository, alice = story_with_model.repository({**unchanged, "till.py": till})
+    await alice.push(repository, "feature", {"till.py": till.replace("cart)", "cart, rate)", 1)}, base="main")
+    await alice.open_pull_request(repository, "feature")
+    await story_with_model.settle()
+    [call] = model.calls
+    assert [line for line in call.content.split("\n") if "(unchanged" in line] == [
+        "== shop/pay.py (unchanged, calls total, which changed)"
+    ]
+    assert "5     return total(cart) + 1" in call.content
+
+
 async def test_missing_key_asks_for_a_person(story: Story) -> None:
     repository, _, pull, head = await _open_pull_request(story)
     check = story.check(repository, head)

@@ -1,28 +1,36 @@
-"""Selects code of unchanged files that a change touches by name: callers, definitions, tests and settings."""
+"""Selects code of unchanged files that a change concerns: callers of what changed, heirs, what it calls, and tests."""
 
-import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any
 
 from agents.llm.tokens import estimate
+from agents.review.checks.paths import is_test_or_document
 from agents.review.model.rendering import WITHHELD, Line, clean_name, render_safely
-from agents.review.model.source_lines import is_import
-from domain.paths import is_source, is_test
-from domain.review.outline import Outline
+from agents.syntax.symbols.changes import ChangedDefinition, ChangedSource
+from agents.syntax.symbols.places import NamePlace
+from agents.syntax.symbols.source import SourceFile
+from agents.syntax.symbols.uses import Surrounding, SymbolSearch
+from domain.paths import namesake
 from domain.text.credential_shapes import find_key_lines
 from domain.text.redaction import Redact
 
-_DEFINES = r"\b(def|class|func|function|fn|const|let|var|type|interface|struct|enum|trait|module|record|static|final)\s"
-_INHERITS = re.compile(r"\b(class|interface|struct|trait|impl|extends|implements|module)\b")
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _MOST_TOKENS = 900
-_MOST_PLACES, _MOST_OF_ONE = 8, 2
-_MOST_IN_FILE = 6  # places of one name
-_TOO_COMMON = 25  # files with a name that says nothing about this change
-_OF_DEFINITION, _BEFORE_USE, _AFTER_USE = 14, 2, 3  # lines shown
+_MOST_PLACES, _MOST_OF_ONE = 8, 3
+_OF_DEFINITION, _OF_HEIR, _BEFORE_USE, _AFTER_USE = 14, 6, 3, 4  # lines shown
+_SHORT = 12  # lines of a function that is shown whole around a use
+_PASSES_NOTHING = re.compile(r"[\w.]+ />")  # an element of JSX without properties
+_LEAST_BODY = 2  # lines of a function that says more than its name
 _LONGEST_LINE = 400  # characters; a longer line is no source that people wrote
+_FEW_USERS = 5  # of a definition, so that each tells something about its change
+_LONG = 100  # lines of a function of which callers say nothing about a few lines
+_MOST_TESTS, _MOST_BASES = 2, 2
+_SWEEPING = 6  # definitions whose bodies change, so that the change is about none of them
+_USUAL_HERE, _USUAL_EVERYWHERE = 3, 12  # other calls in the file, and other files that call, so that all know it
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class RelatedCode:
     """A few lines of an unchanged file.
 
     :param of: the changed file that they explain.
-    :param why: what they have to do with it, as ``defines load``.
+    :param why: what they have to do with it, as ``calls load, which changed``.
     :param start: the number of the first line.
     """
 
@@ -40,41 +48,49 @@ class RelatedCode:
     start: int
     lines: tuple[str, ...]
 
+    @classmethod
+    def from_json(cls, value: Any) -> "RelatedCode":
+        """What a worker answered."""
+        return cls(value["of"], value["path"], value["why"], value["start"], tuple(value["lines"]))
+
 
 @dataclass(frozen=True)
-class _Place:
-    name: str
+class _Found:
+    """A place to show."""
+
+    of: str
+    why: str
     path: str
+    start: int
+    end: int
     line: int
-    is_definition: bool
-    is_heir: bool = False
+    about: str
 
 
 def find_related(
-    outlines: Mapping[str, Outline], files: Mapping[str, bytes], *, most: int = _MOST_TOKENS
+    changed: Sequence[ChangedSource], around: Surrounding, *, most: int = _MOST_TOKENS
 ) -> tuple[RelatedCode, ...]:
-    """The related code, the most telling first: users of what changed, then what changed lines call, then tests.
+    """The related code, the most telling first: callers of what changed, heirs, what changed lines call, then tests.
 
-    :param outlines: changed path → its outline.
-    :param files: unchanged path → its content at head.
     :param most: tokens of all of it together.
     """
-    texts = {path: _withhold_keys(content.decode(errors="replace").split("\n")) for path, content in files.items()}
-    wanted = {name for each in outlines.values() for name in (*each.defined, *each.classes, *each.mentioned)}
-    places = _find_places(wanted, texts)
+    ranked = dict(sorted(around.texts.items(), key=lambda each: is_test_or_document(each[0])))
+    search = _Search(changed, replace(around, texts=ranked))
+    lines = {path: _withhold_keys(text.split("\n")) for path, text in around.texts.items()}
     kept: list[RelatedCode] = []
     taken: Counter[str] = Counter()
-    seen: set[tuple[str, str]] = set()
-    for of, place in _rank(outlines, places):
-        related = _build_excerpt(of, place, texts[place.path])
-        cost = sum(estimate(line[:_LONGEST_LINE]) + 2 for line in related.lines) + 12
-        is_shown = any(each.path == related.path and abs(each.start - related.start) < 8 for each in kept)
-        is_seen = place.is_definition and (place.name, place.path) in seen
-        if is_shown or is_seen or taken[place.name] >= _MOST_OF_ONE or cost > most or len(kept) >= _MOST_PLACES:
+    shown: set[tuple[str, int]] = set()
+    for found in search.list_ranked():
+        numbers = {(found.path, number) for number in range(found.start, found.end + 1)}
+        if taken[found.about] >= _MOST_OF_ONE or (found.path, found.line) in shown:
             continue
-        kept.append(related)
-        taken[place.name] += 1
-        seen.add((place.name, place.path))
+        text = tuple(lines[found.path][found.start - 1 : found.end])
+        cost = sum(estimate(line[:_LONGEST_LINE]) + 2 for line in text) + 12
+        if cost > most or len(kept) >= _MOST_PLACES:
+            continue
+        kept.append(RelatedCode(found.of, found.path, found.why, found.start, text))
+        taken[found.about] += 1
+        shown |= numbers
         most -= cost
     return tuple(kept)
 
@@ -94,70 +110,135 @@ def _withhold_keys(lines: Sequence[str]) -> list[str]:
     return [WITHHELD if number in hidden else line for number, line in enumerate(lines, 1)]
 
 
-def _find_places(names: Collection[str], texts: Mapping[str, Sequence[str]]) -> dict[str, list[_Place]]:
-    """Name → where it stands in these files; without names that stand in many."""
-    places: dict[str, list[_Place]] = {}
-    for path, lines in texts.items():
-        for name in _list_names(names, "\n".join(lines)):
-            places.setdefault(name, []).extend(itertools.islice(_list_places(name, path, lines), _MOST_IN_FILE))
-    return {name: found for name, found in places.items() if len({each.path for each in found}) <= _TOO_COMMON}
+class _Search:
+    """Looks for the places around one change."""
+
+    def __init__(self, changed: Sequence[ChangedSource], around: Surrounding) -> None:
+        self._changed, self._texts = changed, around.texts
+        self._uses = SymbolSearch(changed, around)
+
+    def list_ranked(self) -> Iterator[_Found]:
+        """All places, the most telling first."""
+        yield from self._list_users(in_tests=False)
+        yield from self._list_heirs()
+        yield from self._list_called()
+        yield from islice(self._list_users(in_tests=True), _MOST_TESTS)
+
+    @cached_property
+    def _users(self) -> list[tuple[ChangedSource, ChangedDefinition, list[NamePlace]]]:
+        """The users of each changed definition, as far as they tell something about its change."""
+        old = [
+            (file, each)
+            for file in self._changed
+            if not is_test_or_document(file.path)
+            for each in file.definitions
+            if not each.is_new or file.base is None
+        ]
+        is_sweeping = sum(not each.is_seen for _, each in old) > _SWEEPING
+        telling = [(file, each) for file, each in old if each.is_seen or not is_sweeping]
+        return [(file, each, self._uses.find_users(file, each)) for file, each in telling]
+
+    def _list_users(self, *, in_tests: bool) -> Iterator[_Found]:
+        """The users of each changed definition in turn."""
+        rows = [
+            [_show_use(file.path, user, definition) for user in _choose(file, definition, users, in_tests=in_tests)]
+            for file, definition, users in self._users
+        ]
+        for index in range(max(map(len, rows), default=0)):
+            yield from (row[index] for row in rows if index < len(row))
+
+    def _list_heirs(self) -> Iterator[_Found]:
+        for file in self._changed:
+            for definition in file.definitions:
+                for heir, own in self._uses.find_heirs(file, definition):
+                    if own is not None:
+                        yield _show_definition(file.path, f"overrides {definition.label}, which {definition.fate}", own)
+                    elif definition.place.is_class and definition.is_seen:
+                        why = f"{heir.owner} builds on {definition.label}, which {definition.fate}"
+                        yield _Found(file.path, why, heir.path, heir.line, heir.line + _OF_HEIR, heir.line, why)
+
+    def _list_called(self) -> Iterator[_Found]:
+        seen: set[tuple[str, str, str]] = set()
+        for of, why, found in (*islice(self._list_bases(), _MOST_BASES), *self._list_callees()):
+            if found.path in self._texts and found.key not in seen:
+                seen.add(found.key)
+                yield _show_definition(of, why, found)
+
+    def _list_bases(self) -> Iterator[tuple[str, str, NamePlace]]:
+        """What changed methods override, unless it is a mere name that stays as it was."""
+        for file in self._changed:
+            for definition in file.definitions:
+                for base, found in self._uses.find_overridden(file, definition):
+                    if found.end > found.start or definition.is_seen or definition.is_new:
+                        why = f"defines {base.name}.{found.name}, which {definition.label} overrides"
+                        yield file.path, why, found
+
+    def _list_callees(self) -> Iterator[tuple[str, str, NamePlace]]:
+        """What changed lines call; of tests nothing, unless only tests changed."""
+        sources = [file for file in self._changed if not is_test_or_document(file.path)]
+        for file in sources or self._changed:
+            for source, call in file.calls:
+                found = None if self._is_usual(source, call, file) else self._uses.find_called(source, call)
+                if found is not None and not self._is_trivial(found):
+                    yield file.path, _tell_call(file, source, call, found), found
+
+    def _is_usual(self, source: SourceFile, call: NamePlace, file: ChangedSource) -> bool:
+        """Whether the file, or the repository, calls it so often that it needs no explanation."""
+        lines = {*file.added, *file.removed}
+        others = [each for each in source.find(call.name) if each.is_called and each.line not in lines]
+        called = f"{call.name}("
+        return len(others) >= _USUAL_HERE or sum(called in text for text in self._texts.values()) > _USUAL_EVERYWHERE
+
+    def _is_trivial(self, found: NamePlace) -> bool:
+        """Whether its name says as much: it has one line or none, or is a macro."""
+        lines = self._texts.get(found.path, "").split("\n")[found.start - 1 : found.end]
+        body = [line for line in lines[1:] if line.strip() not in {"", "{", "}", "end"}]
+        return not found.is_class and (len(body) < _LEAST_BODY or found.name.isupper())
 
 
-def _list_names(names: Collection[str], text: str) -> list[str]:
-    """Those of some names that a text holds."""
-    words = set(_WORD.findall(text))
-    return [name for name in names if name in words or (not name.isidentifier() and name in text)]
+def _tell_call(file: ChangedSource, source: SourceFile, call: NamePlace, found: NamePlace) -> str:
+    name = f"{found.owner}.{found.name}" if found.owner and not found.is_class else found.name
+    by = f"line {call.line} calls" if source is file.after else "a removed line called"
+    return f"defines {name}, which {by}"
 
 
-def _list_places(name: str, path: str, lines: Sequence[str]) -> Iterator[_Place]:
-    whole = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-    for number, line in enumerate(lines, 1):
-        found = whole.search(line) if name in line and len(line) <= _LONGEST_LINE else None
-        if found is not None and not is_import(line):
-            yield _read_place(found, path, number, line)
+def _show_definition(of: str, why: str, found: NamePlace) -> _Found:
+    end = min(found.end, found.start + _OF_DEFINITION)
+    return _Found(of, why, found.path, found.start, end, found.line, f"{found.path}:{found.name}")
 
 
-def _read_place(found: re.Match[str], path: str, number: int, line: str) -> _Place:
-    before, after = line[: found.start()], line[found.end() :]
-    is_heir = _INHERITS.search(before) is not None and bool(re.search(r"[(:<]\s*$|extends|implements|for\s*$", before))
-    is_declared = bool(before.strip()) and after.startswith("(") and not _calls(before, after)
-    is_definition = not is_heir and (re.search(_DEFINES, before) is not None or is_declared)
-    return _Place(found[0], path, number, is_definition, is_heir)
+def _show_use(of: str, use: NamePlace, definition: ChangedDefinition) -> _Found:
+    verb = "tests with" if is_test_or_document(use.path) else "calls" if use.is_called else "uses"
+    first, last = use.within or (1, use.line + _AFTER_USE)
+    if last - first >= _SHORT:
+        first, last = max(first, use.line - _BEFORE_USE), min(last, use.line + _AFTER_USE)
+    why = f"{verb} {definition.label}, which {definition.fate}"
+    return _Found(of, why, use.path, max(1, first), last, use.line, definition.label)
 
 
-def _calls(before: str, after: str) -> bool:
-    """Whether a name before an opening parenthesis is called and not declared, as in Java or C without a keyword."""
-    return after.rstrip().endswith(";") or "return" in before or any(sign in before for sign in "=.(,[{:")
+def _choose(
+    file: ChangedSource, definition: ChangedDefinition, users: Sequence[NamePlace], *, in_tests: bool
+) -> Sequence[NamePlace]:
+    """The users to show of a changed definition.
+
+    Where its head stays, callers see only what it does. Then one of many tells nothing, nor does one that passes
+    nothing, or only names it.
+    """
+    place, is_gone = definition.place, definition.is_gone
+    if in_tests:
+        named = [each for each in users if namesake(each.path) == namesake(file.path)]
+        return () if place.is_class and not is_gone else (named or (users if definition.is_seen else ()))[:1]
+    outside = _drop_alike([each for each in users if not is_test_or_document(each.path)])
+    if not is_gone and (place.is_called or place.is_class):
+        outside = [each for each in outside if each.is_called]
+    if is_gone or (definition.is_seen and not place.is_class):
+        return outside[:_MOST_OF_ONE]
+    is_long = place.end - place.start > _LONG and not place.is_class
+    if is_long or len(outside) > _FEW_USERS or (place.is_class and not definition.is_seen):
+        return ()
+    return [each for each in outside if not _PASSES_NOTHING.match(each.declaration)][:_MOST_OF_ONE]
 
 
-def _rank(outlines: Mapping[str, Outline], places: Mapping[str, Sequence[_Place]]) -> Iterator[tuple[str, _Place]]:
-    users = [pair for of, outline in outlines.items() for pair in _list_of(of, outline.defined, places)]
-    called = [pair for of, outline in outlines.items() for pair in _list_of(of, outline.mentioned, places)]
-    uses = [pair for pair in users if not pair[1].is_definition]
-    heirs = [pair for of, outline in outlines.items() for pair in _list_of(of, outline.classes, places)]
-    yield from (pair for pair in heirs if pair[1].is_heir)
-    yield from _interleave(
-        [pair for pair in uses if not is_test(pair[1].path)],
-        [pair for pair in called if pair[1].is_definition or not is_source(pair[1].path)],
-    )
-    yield from (pair for pair in uses if is_test(pair[1].path))
-
-
-def _list_of(of: str, names: Iterable[str], places: Mapping[str, Sequence[_Place]]) -> Iterator[tuple[str, _Place]]:
-    return ((of, place) for name in names for place in places.get(name, ()))
-
-
-def _interleave(*sequences: Sequence[tuple[str, _Place]]) -> Iterator[tuple[str, _Place]]:
-    for index in range(max(map(len, sequences))):
-        yield from (sequence[index] for sequence in sequences if index < len(sequence))
-
-
-def _build_excerpt(of: str, place: _Place, lines: Sequence[str]) -> RelatedCode:
-    if place.is_heir:
-        start, end, why = place.line, place.line + _OF_DEFINITION, f"builds on {place.name}"
-    elif place.is_definition:
-        start, end, why = place.line, place.line + _OF_DEFINITION, f"defines {place.name}"
-    else:
-        start, end, why = place.line - _BEFORE_USE, place.line + _AFTER_USE, f"uses {place.name}"
-    start = max(1, start)
-    return RelatedCode(of, place.path, why, start, tuple(lines[start - 1 : end]))
+def _drop_alike(users: Sequence[NamePlace]) -> list[NamePlace]:
+    """The users without those that write the same."""
+    return list({"".join(each.declaration.split()): each for each in reversed(users)}.values())[::-1]

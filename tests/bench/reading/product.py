@@ -23,7 +23,6 @@ from agents.review.model import (
     extract_findings,
     keep_confirmed,
 )
-from agents.review.model.related import find_related
 from agents.review.syntax import build_outline_request, has_functions
 from agents.worker_jobs import outline
 from domain.review.changes import Change, FileVersions
@@ -31,8 +30,8 @@ from domain.review.findings import RawFinding
 from domain.review.outline import Outline
 from domain.text.redaction import redact_outgoing
 from tests.bench.reading.entry import Entry
+from tests.bench.related.symbols import find_by_symbols
 from tests.unit.workspace.remotes import Author
-from workspace.code_search import read_neighbours
 from workspace.diff import DiffLimits
 from workspace.git import Git
 from workspace.objects import Objects
@@ -114,7 +113,7 @@ async def plan_questions(
 ) -> QuestionPlan:
     """The questions of a first review, with all that surrounds the change."""
     outlines = _outline(change, versions)
-    related = find_related(outlines, await read_neighbours(objects, head, outlines.keys()))
+    related = await find_by_symbols(objects, head, change, versions)
     return build_questions(change, versions, intent=intent, redact=redact_outgoing, outlines=outlines, related=related)
 
 

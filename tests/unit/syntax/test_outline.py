@@ -3,7 +3,7 @@
 import pytest
 
 from agents.syntax.outline import outline_file
-from domain.review.outline import FunctionSpan
+from domain.review.outline import NO_OUTLINE, FunctionSpan
 
 HEAD = """LIMIT = 3
 
@@ -30,38 +30,33 @@ def test_python() -> None:
     )
     assert found.exits == (8, 10)
     assert found.uses == (5, 13)
-    assert set(found.defined) == {"total", "LIMIT", "seen"}
-    assert (found.classes, found.mentioned) == (("Till",), ("fetch_price", "cache_ttl"))
 
 
 @pytest.mark.parametrize(
-    ("language", "text", "lines", "name", "mentioned"),
+    ("language", "text", "lines", "name"),
     [
-        ("javascript", "const sum = (a) => {\n  if (a) {\n    return b.load(a);\n  }\n}\n", [3], "sum", "load"),
-        ("tsx", "function View(a: A) {\n  return <b>{fill(a)}</b>;\n}\n", [2], "View", "fill"),
-        ("go", "package a\n\nfunc (t *T) Sum(a int) int {\n\treturn t.load(a)\n}\n", [4], "Sum", "load"),
-        ("java", "class A {\n  Foo sum(int a) {\n    return load(a);\n  }\n}\n", [3], "sum", "load"),
-        ("csharp", "class A {\n  public Foo Sum(int a) {\n    return Load(a);\n  }\n}\n", [3], "Sum", "Load"),
-        ("ruby", "class A\n  def sum(a)\n    return load_of(a)\n  end\nend\n", [3], "sum", "load_of"),
-        ("php", "<?php\nclass A {\n  function sum($a) {\n    return $this->load($a);\n  }\n}\n", [4], "sum", "load"),
-        ("rust", "impl A {\n  fn sum(&self) -> u8 {\n    self.load()\n  }\n}\n", [3], "sum", "load"),
-        ("c", "int *sum(struct a *p)\n{\n  return load(p);\n}\n", [3], "sum", "load"),
-        ("cpp", "int A::sum(int p)\n{\n  return load(p);\n}\n", [3], "sum", "load"),
+        ("javascript", "const sum = (a) => {\n  if (a) {\n    return b.load(a);\n  }\n}\n", [3], "sum"),
+        ("tsx", "function View(a: A) {\n  return <b>{fill(a)}</b>;\n}\n", [2], "View"),
+        ("go", "package a\n\nfunc (t *T) Sum(a int) int {\n\treturn t.load(a)\n}\n", [4], "Sum"),
+        ("java", "class A {\n  Foo sum(int a) {\n    return load(a);\n  }\n}\n", [3], "sum"),
+        ("csharp", "class A {\n  public Foo Sum(int a) {\n    return Load(a);\n  }\n}\n", [3], "Sum"),
+        ("ruby", "class A\n  def sum(a)\n    return load_of(a)\n  end\nend\n", [3], "sum"),
+        ("php", "<?php\nclass A {\n  function sum($a) {\n    return $this->load($a);\n  }\n}\n", [4], "sum"),
+        ("rust", "impl A {\n  fn sum(&self) -> u8 {\n    self.load()\n  }\n}\n", [3], "sum"),
+        ("c", "int *sum(struct a *p)\n{\n  return load(p);\n}\n", [3], "sum"),
+        ("cpp", "int A::sum(int p)\n{\n  return load(p);\n}\n", [3], "sum"),
     ],
 )
-def test_other_languages(language: str, text: str, lines: list[int], name: str, mentioned: str) -> None:
+def test_other_languages(language: str, text: str, lines: list[int], name: str) -> None:
     found = outline_file(language, None, text, lines, [])
     assert name in {span.name.rpartition("::")[2] for span in found.spans}
-    assert mentioned in found.mentioned
 
 
-def test_what_was_removed_is_looked_for_elsewhere() -> None:
-    base = "def old(a):\n    return a\n\n\ndef new(a):\n    return a.close_all()\n"
-    found = outline_file("python", base, "def new(a):\n    return a\n", [2], [1, 2, 3, 4, 6])
-    assert {"old", "new"} <= set(found.defined)
-    assert found.mentioned == ("close_all",)
+def test_uses_of_what_was_removed_are_shown() -> None:
+    base = "def old(a):\n    return a\n\n\ndef new(a):\n    return old(a)\n"
+    assert outline_file("python", base, "def new(a):\n    return old(a)\n", [], [1, 2, 3, 4]).uses == (2,)
 
 
 def test_what_cannot_be_parsed_has_no_outline() -> None:
     found = outline_file("javascript", None, "x" * 3_000, [1], [])
-    assert (found.spans, found.defined) == ((), ())
+    assert found == NO_OUTLINE
