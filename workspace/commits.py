@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from domain.errors import CodeAccessError, Recovery
-from domain.github.commits import CommitDraft, CommittedFile, Signature
+from domain.github.commits import CommitDraft, FileToCommit, Signature
 from domain.runs.patches import EXECUTABLE, REGULAR, ChangedFile, ChangeSet
 from workspace.diff import MODULE, Entry, parse_raw, to_printable
 from workspace.git import Git
@@ -104,7 +104,7 @@ async def draft_again(git: Git, sha: str) -> CommitDraft:
     changes = [await _list_changes(git, parent, sha) for parent in parents]
     onto, entries = min(zip(parents, changes, strict=True), key=lambda each: len(each[1]))
     files = [
-        CommittedFile(
+        FileToCommit(
             path=entry.path.decode(),
             mode=entry.new_mode if entry.new_blob else entry.old_mode,
             content=None if entry.new_blob is None else (await git.run("cat-file", "blob", entry.new_blob)).stdout,

@@ -7,7 +7,7 @@ from pydantic import BaseModel, JsonValue
 from bot.github.client import repository_path
 from bot.github.conversation import GitHubConversation
 from bot.github.payloads.parsing import parse
-from domain.github.commits import CommitDraft, CommittedFile, MadeCommit
+from domain.github.commits import CommitDraft, FileToCommit, MadeCommit
 from domain.runs.run import RepositoryRef
 
 _LONGEST_TEXT = 1 << 20  # bytes of a file that is sent within its tree
@@ -42,7 +42,7 @@ class GitHubCommits(GitHubConversation):
         commit = parse(_Commit, made, _purpose(repository))
         return MadeCommit(commit.sha, commit.tree.sha, commit.verification.verified)
 
-    async def _describe_entry(self, repository: RepositoryRef, file: CommittedFile) -> dict[str, JsonValue]:
+    async def _describe_entry(self, repository: RepositoryRef, file: FileToCommit) -> dict[str, JsonValue]:
         entry: dict[str, JsonValue] = {"path": file.path, "mode": file.mode, "type": "blob"}
         if file.content is None:
             return {**entry, "sha": None}

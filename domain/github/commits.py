@@ -15,7 +15,7 @@ class Signature(BaseModel):
 
 
 @dataclass(frozen=True)
-class CommittedFile:
+class FileToCommit:
     """A file that a commit changes.
 
     :param mode: git's, such as ``100644``.
@@ -37,7 +37,7 @@ class CommitDraft:
 
     message: str
     onto: str
-    files: tuple[CommittedFile, ...]
+    files: tuple[FileToCommit, ...]
     parents: tuple[str, ...]
 
 

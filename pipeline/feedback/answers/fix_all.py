@@ -68,8 +68,8 @@ class FixAllAnswer:
         known = await self.context.journal.step("what is known", load_open_findings, services, run)
         if isinstance(known, NotFixed):
             return known.text
-        where = (self.context, known.pull_request, _KEY)
-        proposal = await self.context.journal.step("is it proposed", find_proposal, *where, None)
+        where = (self.context, known.pull_request)
+        proposal = await self.context.journal.step("is it proposed", find_proposal, *where, _KEY, None)
         if proposal is not None and proposal.is_touched:
             return texts.point_to_touched(proposal.number)
         joined = await self._join_fixes(known)
@@ -79,7 +79,7 @@ class FixAllAnswer:
         if not await self.context.journal.step("is it still allowed", self.request.may_still_ask, services):
             return one_texts.report_lost_permission(self.request.asked.verb)
         edits = {path: joined.list_edits(path) for path in joined.taken}
-        obstacle = await self.context.journal.step("may it be proposed", find_branch_obstacle, *where, proposal)
+        obstacle = await self.context.journal.step("may it be proposed", find_branch_obstacle, *where)
         if obstacle:
             return texts.show(outcomes, edits, obstacle)
         return await self._propose(known, outcomes, edits, proposal)
