@@ -45,6 +45,7 @@ class EarlierTest(_Value):
     :param line: of the test there, from 1; None if unknown.
     :param demanded: the lines that demanded what does not hold any more.
     :param now: the lines that stand in their place.
+    :param is_blind: whether what stands in its place passes on the code of before as well.
     :param output: the last lines that it printed on the new code.
     :param names: what it names and the program has no more, for people.
     :param head_path: of the file it is in after the change; None if it is in none.
@@ -58,6 +59,7 @@ class EarlierTest(_Value):
     fate: Fate
     demanded: tuple[str, ...] = ()
     now: tuple[str, ...] = ()
+    is_blind: bool = False
     output: str = Field(default="", max_length=2_000)
     names: tuple[str, ...] = ()
     head_path: str | None = None

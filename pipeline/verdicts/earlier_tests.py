@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import partial
 
+from agents.testing.earlier_tests.manifests import is_mixed
 from agents.testing.earlier_tests.run import run_earlier_tests
 from agents.testing.earlier_tests.sides import is_of_tests
 from agents.testing.tester import Tell, Tester
@@ -34,7 +35,7 @@ from pipeline.context import Services
 from pipeline.run_context import describe_place
 from workspace.mirror import Mirror
 
-_VERSION = 1  # of what is asked; a new one asks anew
+_VERSION = 2  # of what is asked; a new one asks anew
 _AFTER = re.compile(r"::|#| > |(?<=\w)[./](?=\w)")  # what stands before the name of a test in its id
 _SHORTEST = 4  # characters of a name that words may mean
 RULE = AvoidanceKind.failure_hidden.rule
@@ -85,11 +86,12 @@ def touches_tests(change: Change) -> bool:
 async def refuse_fork(services: Services, run: Run, pull_request: PullRequest, change: Change) -> EarlierTests | None:
     """What is said in place of running the tests of a fork for which nobody gave an ok; None if they may run."""
     repository, head = run.repository, run.head_sha
-    if not pull_request.is_from_fork(repository.id) or not touches_tests(change):
+    if not pull_request.is_from_fork(repository.id):
         return None
     if await permits.has_ok(services.database, repository, pull_request.number, head):
         return None
-    return EarlierTests(not_run=(texts.UNASKED_FORK,))
+    concerns_tests = touches_tests(change) or any(is_mixed(file.path) for file in change.files)
+    return EarlierTests(not_run=(texts.UNASKED_FORK,)) if concerns_tests else NOTHING_EARLIER
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,11 @@ async def propose(
     return pull, alice, carol
 
 
-async def propose_from_fork(story: Story, changed: Mapping[str, str | None]) -> tuple[PullRequest, User]:
+async def propose_from_fork(
+    story: Story, changed: Mapping[str, str | None], files: Mapping[str, str] = FILES
+) -> tuple[PullRequest, User]:
     """A pull request of a stranger; alice may write."""
-    repository, alice = story.repository(FILES)
+    repository, alice = story.repository(files)
     mallory = story.github.user("mallory")
     fork = await mallory.fork(repository)
     await mallory.push(fork, "work", changed, base="main")
@@ -121,6 +123,21 @@ async def test_another_expectation_is_shown_in_a_table(story: Story) -> None:
     assert story.comments(pull) == []
 
 
+async def test_another_expectation_that_the_code_of_before_meets_as_well_is_less(story: Story) -> None:
+    """It cannot tell the code of before from the new one, which the test of before did."""
+    changed = TEST.replace("total([1, 2]) == 3", "total([0, 2]) == 2")
+    pull, _, _ = await propose(story, {"shop.py": BROKEN, "tests/test_shop.py": changed})
+    check = find_check(story, pull)
+    assert check.conclusion == "action_required"
+    said = read_section(check)
+    assert f"**`{NAME}` fails.**" in said
+    assert ": what stands in its place passes on the code of before as well." in said
+    [comment] = story.comments(pull)
+    assert "The change rewrites it: what stands in its place passes on the code of before as well." in comment.body
+    assert story.gates(pull) == ["destructive"]
+    story.pass_over(pull)
+
+
 async def test_a_test_that_goes_with_its_code_is_one_line(story: Story) -> None:
     less = CODE.partition("\n\n\ndef tax")[0] + "\n"
     pull, _, _ = await propose(story, {"shop.py": less, "tests/test_tax.py": None})
@@ -195,6 +212,21 @@ async def test_a_fork_waits_for_a_word(story: Story) -> None:
     assert story.gates(pull) == ["destructive"]
     [comment] = story.comments(pull)
     assert NAME in comment.body
+
+
+async def test_settings_beside_others_do_not_run_a_fork(story: Story) -> None:
+    """A manifest that holds settings of a runner is no way round the word."""
+    settings = "[tool.pytest.ini_options]\npythonpath = ['.']\n"
+    files = {**FILES, "pytest.ini": None, "pyproject.toml": settings}
+    changed = {"shop.py": BROKEN, "pyproject.toml": f"{settings}addopts = '--deselect {NAME}'\n"}
+    there = {path: text for path, text in files.items() if text is not None}
+    pull, alice = await propose_from_fork(story, changed, there)
+    assert "Forge runs nothing of a fork before somebody with write access lets it" in read_section(
+        find_check(story, pull)
+    )
+    assert story.gates(pull) == []
+    await say(story, pull, alice, "/forge review")
+    assert f"**`{NAME}` fails.**" in read_section(find_check(story, pull))
 
 
 async def test_a_fork_with_an_ok_is_asked_at_once(story: Story) -> None:

@@ -34,6 +34,7 @@ class Sides:
 
     :param old: the merge base; :param base: its files; :param new: the head; :param head: its files.
     :param tree: head with :param overlay: on it.
+    :param underlay: what puts the tests of head on the program of the merge base.
     :param moved: path at the merge base → at head, of renamed files.
     :param runners: of the merge base; :param now: of head.
     """
@@ -44,6 +45,7 @@ class Sides:
     head: Mapping[str, Entry]
     tree: str
     overlay: Mapping[str, Entry | None]
+    underlay: Mapping[str, Entry | None]
     moved: Mapping[str, str]
     runners: Runners
     now: Runners
@@ -94,6 +96,7 @@ class Collector:
             doubts.pop(case.id, None)
         evidence = [self._describe(case, passed, again, gone) for case in doubts.values()]
         evidence = await self._find_places(evidence, gone)
+        evidence = await self._try_places_before(evidence)
         told = [judge(each) for each in evidence if each.path]
         self._explain(evidence, told, once)
         return [*map(_hold, held), *(each for each in told if not _was_no_test(each, once))]
@@ -188,8 +191,13 @@ class Collector:
         paths = {path for each in open_ for path in (each.path, sides.moved.get(each.path, ""))}
         changed = [path for path in sides.head if sides.head[path] != sides.base.get(path) and sides.now.has(path)]
         there = [path for path in dict.fromkeys([*sorted(paths), *changed]) if path in sides.head][:_MOST_HEAD]
-        after = await self._reader.find_versions(await self._reader.read(sides.new, there))
-        before = await self._reader.find_versions(await self._reader.read(sides.old, there))
+        new, old = await self._reader.read(sides.new, there), await self._reader.read(sides.old, there)
+        after, before = await self._reader.find_versions(new), await self._reader.find_versions(old)
+        rest = {
+            each.path: each
+            for each in list_shared_changes(_cut_all(old, before), _cut_all(new, after))
+            if each.path in old and each.path in new
+        }
         known = {(path, each.test.name, each.test.groups) for path, tests in before.items() for each in tests}
         fresh = [
             each
@@ -208,7 +216,11 @@ class Collector:
                 cases[version].append(case)
         shared = await self._list_shared()
         return [
-            await self._add_place(each, placed.get(each.id), cases, shared, gone) if each.id in placed else each
+            await self._add_place(
+                replace(each, rest=rest.get(each.path), shared=shared), placed.get(each.id), cases, gone
+            )
+            if each.id in placed
+            else each
             for each in evidence
         ]
 
@@ -217,23 +229,37 @@ class Collector:
         found: TestEvidence,
         after: Version | None,
         cases: Mapping[Version, Sequence[TestCase]],
-        shared: Sequence[SharedChange],
         gone: GoneNames,
     ) -> TestEvidence:
         now = tuple(cases.get(after, ())) if after is not None else ()
         own = [case for case in now if case.id == found.id]
-        placed = replace(found, after=after, now=tuple(own) or now, shared=shared)
+        placed = replace(found, after=after, now=tuple(own) or now)
         is_there = any(case.outcome is not CaseOutcome.skipped for case in now)
         if found.before is not None and not placed.gone and not is_there:
             return replace(placed, gone=await gone.find_in(found.before, after))
         return placed
+
+    async def _try_places_before(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
+        """The evidence with how what stands in the place of a changed test ends on the program as it was."""
+        asked = {each.id: each.after.path for each in evidence if each.after is not None and _has_changed(each)}
+        if not asked:
+            return [*evidence]
+        sides = self._sides
+        tree = await write_tree(self._tester.mirror.git, sides.old, sides.underlay)
+        await self._tester.tell("Running what stands in the place of earlier tests on the code of before")
+        once, twice = await self._runner.repeat(tree, sorted({*asked.values()}), sides.now, 2)
+        passed = list_passed(once) & list_passed(twice)
+        return [
+            replace(each, is_blind=all(case.id in passed for case in each.now)) if each.id in asked else each
+            for each in evidence
+        ]
 
     async def _list_shared(self) -> Sequence[SharedChange]:
         """How the change touches what tests share."""
         sides = self._sides
         paths = [path for path in sides.overlay if not sides.runners.has(path) and not sides.now.has(path)]
         before, after = await self._reader.read(sides.old, paths), await self._reader.read(sides.new, paths)
-        return list_shared_changes([path for path in paths if path in before or path in after], before, after)
+        return list_shared_changes(before, after)
 
     def _explain(self, evidence: Sequence[TestEvidence], told: Sequence[EarlierTest], once: Ran) -> None:
         """Say why the unknown ones are unknown."""
@@ -248,6 +274,16 @@ class Collector:
         before = [each for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id))]
         counted = ((_SKIPPED, skipped), (_FLAKY, flaky), (_FAILED_BEFORE, before))
         self.not_run += [text.format(len(found)) for text, found in counted if found]
+
+
+def _cut_all(texts: Mapping[str, str], versions: Mapping[str, Sequence[Version]]) -> dict[str, str]:
+    """The files without their tests: what these share within one file."""
+    tests = {path: [each.test for each in versions.get(path, ())] for path in texts}
+    return {path: cut_tests(text, tests[path], [each.start for each in tests[path]])[0] for path, text in texts.items()}
+
+
+def _has_changed(found: TestEvidence) -> bool:
+    return judge(found).outcome is EarlierOutcome.changed and not found.gone
 
 
 def _place(

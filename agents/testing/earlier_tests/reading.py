@@ -1,6 +1,6 @@
 """Reads what a comparison needs of two commits: their files, the tests in them, and what the program has no more."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from difflib import SequenceMatcher
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -78,11 +78,9 @@ def is_of_program(path: str) -> bool:
     return not (is_of_tests(path) or is_document(path) or is_lock(path))
 
 
-def list_shared_changes(
-    paths: Sequence[str], before: Mapping[str, str], after: Mapping[str, str]
-) -> tuple[SharedChange, ...]:
+def list_shared_changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[SharedChange, ...]:
     """How each of some files differs."""
-    return tuple(_compare(path, before.get(path, ""), after.get(path, "")) for path in paths)
+    return tuple(_compare(path, before.get(path, ""), after.get(path, "")) for path in {**before, **after})
 
 
 def _compare(path: str, before: str, after: str) -> SharedChange:

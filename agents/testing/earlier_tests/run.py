@@ -55,18 +55,20 @@ async def _compare(tester: Tester, runner: FileRunner, change: Change, bounds: E
     base, head = await reader.list_files(old), await reader.list_files(new)
     before = await Runners.of(reader, old, base)
     choice = choose(base, head, before.has)
-    mixed = await _restore_mixed(tester, reader, change, base, head)
-    files, left_out = await _choose_files(reader, old, choice, mixed, base, before, bounds)
+    old_parts = await _restore_mixed(tester, reader, (old, base), (new, head))
+    files, left_out = await _choose_files(reader, old, choice, old_parts, base, before, bounds)
     if not files:
         return NOTHING_EARLIER
-    overlay = {**choice.overlay, **mixed}
+    overlay = {**choice.overlay, **old_parts}
     tree = await write_tree(tester.mirror.git, new, overlay)
     await tester.tell("Running the earlier tests on the new code")
     first = await runner.run(tree, files, before)
     if not first.has_begun:
         return EarlierTests(not_run=(_UNABLE.format(first.not_run[0])[:1_000],), seconds=runner.seconds)
     moved = {each.old_path: each.path for each in change.touched if each.old_path is not None}
-    sides = Sides(old, new, base, head, tree, overlay, moved, before, await Runners.of(reader, new, head))
+    new_parts = await _restore_mixed(tester, reader, (new, head), (old, base))
+    underlay = {**{path: head.get(path) for path in choice.overlay}, **new_parts}
+    sides = Sides(old, new, base, head, tree, overlay, underlay, moved, before, await Runners.of(reader, new, head))
     collector = Collector(tester, runner, reader, sides, files, first)
     tests = await collector.collect()
     told = sort_by_weight([each for each in tests if each.outcome is not EarlierOutcome.holds])
@@ -80,16 +82,20 @@ async def _compare(tester: Tester, runner: FileRunner, change: Change, bounds: E
 
 
 async def _restore_mixed(
-    tester: Tester, reader: Reader, change: Change, base: Mapping[str, Entry], head: Mapping[str, Entry]
+    tester: Tester, reader: Reader, kept: tuple[str, Mapping[str, Entry]], other: tuple[str, Mapping[str, Entry]]
 ) -> dict[str, Entry | None]:
-    """The files of head of which a part is of the tests, with that part as it was before."""
-    touched = [path for path in head if path in base and base[path] != head[path] and is_mixed(path)]
-    old, new = await reader.read(change.merge_base, touched), await reader.read(change.head_sha, touched)
+    """The files of one commit of which a part is of the tests, with that part as another commit has it.
+
+    :param kept: the commit whose tests are kept, and its files; :param other: the commit of the program.
+    """
+    (commit, tests), (program, files) = kept, other
+    touched = [path for path in files if path in tests and tests[path] != files[path] and is_mixed(path)]
+    theirs, texts = await reader.read(commit, touched), await reader.read(program, touched)
     entries: dict[str, Entry | None] = {}
-    for path in old.keys() & new.keys():
-        text = restore_settings(path, old[path], new[path])
-        if text != new[path]:
-            entries[path] = (head[path][0], await write_blob(tester.mirror.git, text.encode()))
+    for path in theirs.keys() & texts.keys():
+        text = restore_settings(path, theirs[path], texts[path])
+        if text != texts[path]:
+            entries[path] = (files[path][0], await write_blob(tester.mirror.git, text.encode()))
     return entries
 
 
