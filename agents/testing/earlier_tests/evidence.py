@@ -71,6 +71,8 @@ class Collector:
         self._loading = dict(first.loading)
         self._missing: defaultdict[str, dict[str, None]] = defaultdict(dict)  # path → names that its file needs
         self._cut: dict[tuple[str, str], tuple[str, ...]] = {}  # path and name of a test → what it needs
+        self._parts: dict[str, Entry | None] = {}  # path → its file without what is gone
+        self._in_need: set[str] = set()  # ids of tests that need what is gone: without it they fail before, too
         self._versions: dict[str, list[Version]] = {}
 
     async def collect(self) -> list[EarlierTest]:
@@ -91,6 +93,7 @@ class Collector:
         held = [case for case in self._cases.values() if case.outcome is CaseOutcome.passed]
         failed = [name for name, case in self._cases.items() if case.outcome.is_bad and name in passed]
         again = await self._runner.run(self._tree, doubtful, sides.runners) if failed else Ran()
+        await self._run_parts_before()
         doubts = {**self._cases, **once.cases}
         for case in held:
             doubts.pop(case.id, None)
@@ -109,7 +112,6 @@ class Collector:
     async def _load_in_parts(self, texts: Mapping[str, str], gone: GoneNames) -> None:
         """Run files that cannot be loaded without what is gone from the program, as often as that helps."""
         current = dict(texts)
-        overlay = dict(self._sides.overlay)
         for _ in range(_ROUNDS):
             edited = {path: self._edit(path, current[path], gone) for path in self._loading if path in current}
             edited = {path: text for path, text in edited.items() if text != current[path]}
@@ -118,11 +120,19 @@ class Collector:
             current.update(edited)
             for path, text in edited.items():
                 mode = self._sides.base[path][0]
-                overlay[path] = (mode, await write_blob(self._tester.mirror.git, text.encode()))
+                self._parts[path] = (mode, await write_blob(self._tester.mirror.git, text.encode()))
+            overlay = {**self._sides.overlay, **self._parts}
             self._tree = await write_tree(self._tester.mirror.git, self._sides.new, overlay)
             ran = await self._runner.run(self._tree, list(self._loading), self._sides.runners)
             self._loading = dict(ran.loading)
             self._cases.update(ran.cases)
+
+    async def _run_parts_before(self) -> None:
+        """Run files without what is gone on the program that still has it: what fails there needs it."""
+        if self._parts and any(case.outcome.is_bad for case in self._cases.values()):
+            tree = await write_tree(self._tester.mirror.git, self._sides.old, self._parts)
+            ran = await self._runner.run(tree, [*self._parts], self._sides.runners)
+            self._in_need = {name for name, case in ran.cases.items() if case.outcome.is_bad}
 
     async def _load_with_new_helpers(self) -> None:
         """Run files that cannot be loaded on what tests share at head; of these runs only what passes counts."""
@@ -170,6 +180,9 @@ class Collector:
         )
         if before is not None and (names := self._cut.get((path, before.test.name))):
             return replace(found, loading="It was cut.", gone=name_for_people(names), is_named_gone=True)
+        if case.id in self._in_need:
+            names = self._missing.get(path) or {name for each in self._missing.values() for name in each}
+            return replace(found, gone=name_for_people((*names,)), is_named_gone=True)
         named = gone.verify(found.output) if here is not None and here.outcome.is_bad else ()
         missing = self._missing.get(path, {})
         if before is not None and (here is None or here.outcome.is_bad):

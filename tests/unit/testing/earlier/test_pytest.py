@@ -55,6 +55,7 @@ GREETS = {
 QUIET = {"sums.py": "def greet(name):\n    return name\n"}
 ON_GREET = "import pytest\nfrom sums import greet\n\n\ndef test_loud():\n    assert greet('a', loud=True) == 'A'\n\n\ndef test_needs_a_name():\n    with pytest.raises(ValueError, match='a name is needed'):\n        greet('')\n\n\ndef test_greets():\n    assert greet('b') == 'b'\n"
 
+BY_FIXTURE = "import pytest\nfrom sums import add, halve\n\n\n@pytest.fixture\ndef half():\n    with pytest.raises(TypeError):\n        halve()\n    try:\n        return halve(add(2, 2))\n    except Exception:\n        raise RuntimeError('nothing')\n\n\ndef test_halves(half):\n    assert half == 2\n\n\ndef test_adds():\n    assert add(1, 1) == 2\n"
 RANGE = "from sums import add\n\n\ndef test_adds():\n    for n in range(4):\n        assert add(2, n) == 2 + n\n"
 CONSTANT = "from sums import add\n\nSUM = 4\n\n\ndef test_adds():\n    assert add(2, 2) == SUM\n"
 BESIDE = (
@@ -281,6 +282,11 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
             "tests/test_a.py": "from sums import add\n\n\ndef test_adds_nothing():\n    assert add(3, 0) == 3\n",
         },
         {"test_adds": "lost"},
+    ),
+    "gone with its code, which a fixture uses that expects an error": (
+        {**GROWN, "tests/test_a.py": BY_FIXTURE},
+        {**PROGRAM, "tests/test_a.py": None},
+        {"test_halves": "gone"},
     ),
     "a folder is gone with its code": (
         {
