@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from domain.runs.testing import TestId
+from domain.runs.testing import TestCase, TestId
 
 MOST_TOLD = 100
 """Tests that are told one by one; of those that hold, only how many."""
@@ -95,6 +95,15 @@ class EarlierTests(_Value):
     def changed(self) -> tuple[EarlierTest, ...]:
         """Behaviour that tests show to have changed."""
         return self.select(EarlierOutcome.changed)
+
+
+class BaseRun(_Value):
+    """How tests ended on the code they were written for, each time they ran: none failed, and nothing was lacking.
+
+    :param cases: those that passed and those that are skipped, without texts.
+    """
+
+    cases: tuple[TestCase, ...] = Field(min_length=1)
 
 
 NOTHING_EARLIER = EarlierTests()

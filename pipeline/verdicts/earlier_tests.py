@@ -1,7 +1,9 @@
 """Asks the tests of before what they say of the new code, keeps it, and makes findings of what they say."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 
 from agents.testing.earlier_tests.manifests import is_mixed
@@ -23,7 +25,7 @@ from domain.review.findings import (
     compute_test_fingerprint,
     place_on_diff,
 )
-from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTest, EarlierTests
+from domain.runs.earlier_tests import NOTHING_EARLIER, BaseRun, EarlierTest, EarlierTests
 from domain.runs.run import RepositoryRef, Run, Trigger
 from domain.runs.task_result import RequiredFix
 from memory.findings import dismissals
@@ -35,7 +37,8 @@ from pipeline.context import Services
 from pipeline.run_context import describe_place
 from workspace.mirror import Mirror
 
-_VERSION = 2  # of what is asked; a new one asks anew
+_VERSION, _BASE_VERSION = 2, 1  # of what is asked; a new one asks anew
+_KEPT = timedelta(days=1)
 _AFTER = re.compile(r"::|#| > |(?<=\w)[./](?=\w)")  # what stands before the name of a test in its id
 _SHORTEST = 4  # characters of a name that words may mean
 RULE = AvoidanceKind.failure_hidden.rule
@@ -62,7 +65,8 @@ class EarlierTestRuns:
         kept = await earlier_tests.find(services.database, run.repository.id, key)
         if kept is not None:
             return kept
-        said = await run_earlier_tests(self._build_tester(mirror), change)
+        keeper = _KeptBaseRuns(self, await mirror.tree_of(change.merge_base))
+        said = await run_earlier_tests(self._build_tester(mirror), change, keeper=keeper)
         if (
             said != NOTHING_EARLIER and not said.not_run and not said.left_out
         ):  # what is lacking, somebody may have mended meanwhile
@@ -76,6 +80,32 @@ class EarlierTestRuns:
     async def _build_key(self, mirror: Mirror, change: Change) -> str:
         trees = [await mirror.tree_of(each) for each in (change.merge_base, change.head_sha)]
         return digest(_VERSION, *trees, *describe_place(self.services, self.configuration))
+
+
+@dataclass(frozen=True)
+class _KeptBaseRuns:
+    """Keeps how tests ended before a change, for the next push or change with the same base.
+
+    Not for long: what a set-up brings from outside is not in the key.
+
+    :param tree: of the base.
+    """
+
+    asking: EarlierTestRuns
+    tree: str
+
+    async def find(self, files: Sequence[str]) -> BaseRun | None:
+        services, run = self.asking.services, self.asking.run
+        since = services.clock.now() - _KEPT
+        return await earlier_tests.find_base(services.database, run.repository.id, self._build_key(files), since)
+
+    async def save(self, files: Sequence[str], base: BaseRun) -> None:
+        services, run = self.asking.services, self.asking.run
+        await earlier_tests.save_base(services.database, run, self._build_key(files), base, services.clock.now())
+
+    def _build_key(self, files: Sequence[str]) -> str:
+        place = describe_place(self.asking.services, self.asking.configuration)
+        return digest(_BASE_VERSION, self.tree, *files, *place)
 
 
 def touches_tests(change: Change) -> bool:

@@ -259,6 +259,34 @@ async def test_of_ten_pushes_the_last_one_is_answered(story: Story) -> None:
     assert story.gates(pull) == ["destructive"]
 
 
+async def test_pushes_share_the_run_before_the_change(story: Story) -> None:
+    """Unless it is a day old, for what a set-up brings may be another by then."""
+    repository, alice = story.repository(FILES)
+    shown: list[str] = []
+
+    async def watch(request: RequestInfo, moment: Moment) -> None:
+        body: dict[str, Any] = request.body or {}
+        output: dict[str, str] = body.get("output") or {}
+        doing = output.get("summary", "").partition("**Under way:** ")[2].partition(".")[0]
+        if moment == "after" and doing and doing not in shown[-1:]:
+            shown.append(doing)
+
+    story.github.on_write(watch)
+    await alice.push(repository, "work", HIDES, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
+    await story.settle()
+    before = "Running earlier tests on the code they were written for"
+    assert shown.count(before) == 1
+    for number, runs in enumerate([1, 2]):
+        await alice.push(repository, "work", {"shop.py": f"{BROKEN}\n\nLEVEL = {number}\n"})
+        await story.settle()
+        assert find_check(story, pull).conclusion == "action_required"
+        assert shown.count("Running the earlier tests on the new code") == number + 2
+        assert shown.count(before) == runs
+        story.clock.move(days=2)
+    story.pass_over(pull)
+
+
 async def test_a_push_ends_the_tests_under_way(story: Story) -> None:
     """The verdict so far is shown until they end."""
     slow = TEST.replace("def test_total():", "def test_total():\n    __import__('time').sleep(5)")

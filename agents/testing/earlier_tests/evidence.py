@@ -11,7 +11,15 @@ from agents.testing.earlier_tests.loading import cut_tests, find_error_lines, st
 from agents.testing.earlier_tests.names import shorten
 from agents.testing.earlier_tests.outcomes import SharedChange, TestEvidence, judge
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
-from agents.testing.earlier_tests.running import FileRunner, Ran, Runners, find_version, list_passed
+from agents.testing.earlier_tests.running import (
+    BaseRunKeeper,
+    FileRunner,
+    Ran,
+    Runners,
+    find_version,
+    list_passed,
+    pack_runs,
+)
 from agents.testing.earlier_tests.texts import Version, find_stand_in
 from agents.testing.tester import Tester
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, Fate
@@ -58,12 +66,20 @@ class Collector:
     """
 
     def __init__(
-        self, tester: Tester, runner: FileRunner, reader: Reader, sides: Sides, files: Sequence[str], first: Ran
+        self,
+        tester: Tester,
+        runner: FileRunner,
+        reader: Reader,
+        sides: Sides,
+        files: Sequence[str],
+        first: Ran,
+        keeper: BaseRunKeeper | None,
     ) -> None:
         self.not_run = [*first.not_run]
         self._tester = tester
         self._runner = runner
         self._reader = reader
+        self._keeper = keeper
         self._sides = sides
         self._files = files
         self._tree = sides.tree
@@ -86,8 +102,7 @@ class Collector:
         self._versions = await self._reader.find_versions(texts)
         await self._load_in_parts(texts, gone)
         await self._load_with_new_helpers()
-        await self._tester.tell("Running earlier tests on the code they were written for")
-        once, twice = await self._runner.repeat(sides.old, doubtful, sides.runners, 2)
+        once, twice = await self._run_before(doubtful)
         self.not_run += [_ON_BASE.format(why) for why in once.not_run]
         passed = list_passed(once) & list_passed(twice)
         held = [case for case in self._cases.values() if case.outcome is CaseOutcome.passed]
@@ -126,6 +141,18 @@ class Collector:
             ran = await self._runner.run(self._tree, list(self._loading), self._sides.runners)
             self._loading = dict(ran.loading)
             self._cases.update(ran.cases)
+
+    async def _run_before(self, files: Sequence[str]) -> Sequence[Ran]:
+        """Two runs on the code they were written for; of an earlier change with the same base, if they are kept."""
+        kept = None if self._keeper is None else await self._keeper.find(files)
+        if kept is not None:
+            return 2 * [Ran({case.id: case for case in kept.cases})]
+        await self._tester.tell("Running earlier tests on the code they were written for")
+        runs = await self._runner.repeat(self._sides.old, files, self._sides.runners, 2)
+        packed = pack_runs(runs)
+        if self._keeper is not None and packed is not None:
+            await self._keeper.save(files, packed)
+        return runs
 
     async def _run_parts_before(self) -> None:
         """Run files without what is gone on the program that still has it: what fails there needs it."""

@@ -8,7 +8,7 @@ from agents.testing.earlier_tests.evidence import Collector, Sides
 from agents.testing.earlier_tests.manifests import is_mixed, restore_settings
 from agents.testing.earlier_tests.outcomes import sort_by_weight
 from agents.testing.earlier_tests.reading import Reader
-from agents.testing.earlier_tests.running import FileRunner, Runners
+from agents.testing.earlier_tests.running import BaseRunKeeper, FileRunner, Runners
 from agents.testing.tester import CommandTimeouts, Tester
 from domain.errors import CodeAccessError, ToolError
 from domain.review.changes import Change
@@ -34,22 +34,27 @@ BOUNDS = EarlierBounds()
 _UNABLE = "The tests of before could not be run on the new code: {}"
 
 
-async def run_earlier_tests(tester: Tester, change: Change, bounds: EarlierBounds = BOUNDS) -> EarlierTests:
+async def run_earlier_tests(
+    tester: Tester, change: Change, bounds: EarlierBounds = BOUNDS, keeper: BaseRunKeeper | None = None
+) -> EarlierTests:
     """Run the tests as they were at the merge base on the program as it is at head.
 
     Raises no errors: the result says what could not be run.
 
     :param change: of commits that the tester's mirror has.
+    :param keeper: keeps what is run at its merge base; None: nobody does.
     """
     timeouts = CommandTimeouts(command=min(tester.bounds.command, bounds.seconds))
     runner = FileRunner(replace(tester, bounds=timeouts, baseline=None), bounds.seconds)
     try:
-        return await _compare(tester, runner, change, bounds)
+        return await _compare(tester, runner, change, bounds, keeper)
     except (CodeAccessError, ToolError) as error:
         return EarlierTests(not_run=(_UNABLE.format(error)[:1_000],), seconds=runner.seconds)
 
 
-async def _compare(tester: Tester, runner: FileRunner, change: Change, bounds: EarlierBounds) -> EarlierTests:
+async def _compare(
+    tester: Tester, runner: FileRunner, change: Change, bounds: EarlierBounds, keeper: BaseRunKeeper | None
+) -> EarlierTests:
     reader = Reader(tester.mirror, tester.toolbox)
     old, new = change.merge_base, change.head_sha
     base, head = await reader.list_files(old), await reader.list_files(new)
@@ -69,7 +74,7 @@ async def _compare(tester: Tester, runner: FileRunner, change: Change, bounds: E
     new_parts = await _restore_mixed(tester, reader, (new, head), (old, base))
     underlay = {**{path: head.get(path) for path in choice.overlay}, **new_parts}
     sides = Sides(old, new, base, head, tree, overlay, underlay, moved, before, await Runners.of(reader, new, head))
-    collector = Collector(tester, runner, reader, sides, files, first)
+    collector = Collector(tester, runner, reader, sides, files, first, keeper)
     tests = await collector.collect()
     told = sort_by_weight([each for each in tests if each.outcome is not EarlierOutcome.holds])
     return EarlierTests(
