@@ -8,7 +8,7 @@ from functools import partial
 
 from agents.testing.earlier_tests.manifests import is_mixed
 from agents.testing.earlier_tests.run import run_earlier_tests
-from agents.testing.earlier_tests.sides import is_of_tests
+from agents.testing.earlier_tests.sides import is_of_tests, is_script
 from agents.testing.tester import Tell, Tester
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
@@ -120,7 +120,8 @@ async def refuse_fork(services: Services, run: Run, pull_request: PullRequest, c
         return None
     if await permits.has_ok(services.database, repository, pull_request.number, head):
         return None
-    concerns_tests = touches_tests(change) or any(is_mixed(file.path) for file in change.files)
+    may_hold_more = any(is_mixed(file.path) or is_script(file.path) for file in change.files)
+    concerns_tests = touches_tests(change) or may_hold_more
     return EarlierTests(not_run=(texts.UNASKED_FORK,)) if concerns_tests else NOTHING_EARLIER
 
 

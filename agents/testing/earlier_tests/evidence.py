@@ -298,8 +298,9 @@ class Collector:
         """How the change touches what tests share."""
         sides = self._sides
         paths = [path for path in sides.overlay if not sides.runners.has(path) and not sides.now.has(path)]
+        scripts = await self._reader.list_scripts((sides.old, sides.base), (sides.new, sides.head))
         before, after = await self._reader.read(sides.old, paths), await self._reader.read(sides.new, paths)
-        return list_shared_changes(before, after)
+        return (*list_shared_changes(before, after), *scripts)
 
     def _explain(self, evidence: Sequence[TestEvidence], told: Sequence[EarlierTest], once: Ran) -> None:
         """Say why the unknown ones are unknown."""

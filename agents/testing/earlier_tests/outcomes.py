@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.testing.earlier_tests.names import misfits_call
+from agents.testing.earlier_tests.sides import is_script
 from agents.testing.earlier_tests.texts import (
     Difference,
     Version,
     checks_less,
     compare,
     demands_something,
-    deselects,
+    deselects_more,
     evades_more,
     find_failing_line,
     keeps_literals,
@@ -26,6 +27,7 @@ from domain.runs.earlier_tests import LONGEST_LINE, EarlierOutcome, EarlierTest,
 from domain.runs.testing import CaseOutcome, TestCase
 
 _OUTPUT = 2_000
+_WORD = re.compile(r"\w{5,}")
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,14 @@ class SharedChange:
     @property
     def deselects(self) -> bool:
         """Whether it leaves tests out that it did not leave out before."""
-        return deselects(self.added) and not deselects(self.removed)
+        return deselects_more(self.removed, self.added)
+
+    def names(self, path: str, text: str) -> bool:
+        """Whether what is new in it names a file of tests, or a test in it."""
+        before = {word for line in self.removed for word in _WORD.findall(line)}
+        new = {word for line in self.added for word in _WORD.findall(line)} - before
+        stem = path.rpartition("/")[2].partition(".")[0]
+        return stem in new or any("test" in word.lower() and re.search(rf"\b{word}\b", text) for word in new)
 
 
 @dataclass(frozen=True)
@@ -164,6 +173,7 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
 def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference]:
     """Where the test itself is the same, what it shares with others decides whether it checks less."""
     shared = [*([found.rest] if found.rest is not None else []), *found.shared]
+    shared = [each for each in shared if not is_script(each.path)]
     less = [each for each in shared if each.is_less]
     told = less or [each for each in shared if each.removed or each.added]
     chosen = next((each for each in told if _names_file(found.output, each.path)), told[0] if told else None)

@@ -9,7 +9,7 @@ from agents.syntax.languages import find_language
 from agents.syntax.tests import TestText
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.outcomes import SharedChange
-from agents.testing.earlier_tests.sides import is_of_tests
+from agents.testing.earlier_tests.sides import is_of_tests, is_script
 from agents.testing.earlier_tests.texts import Version, list_versions
 from agents.toolbox import Toolbox
 from domain.errors import ToolError
@@ -40,6 +40,17 @@ class Reader:
         wanted = list(dict.fromkeys(paths))[:_MOST_FILES]
         contents = await self._mirror.read(commit, wanted) if wanted else {}
         return {path: content.decode(errors="replace") for path, content in contents.items()}
+
+    async def list_scripts(
+        self, old: tuple[str, Mapping[str, Entry]], new: tuple[str, Mapping[str, Entry]]
+    ) -> tuple[SharedChange, ...]:
+        """How the scripts differ that say which tests run.
+
+        :param old: a commit and its files; :param new: another one.
+        """
+        base, head = old[1], new[1]
+        paths = [path for path in {**base, **head} if is_script(path) and base.get(path) != head.get(path)]
+        return list_shared_changes(await self.read(old[0], paths), await self.read(new[0], paths))
 
     async def find_versions(self, texts: Mapping[str, str]) -> dict[str, list[Version]]:
         """Path → the tests of a file; none of one that cannot be parsed."""

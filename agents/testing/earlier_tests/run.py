@@ -1,12 +1,12 @@
 """Runs the earlier tests of a change on its code, and those that fail there on the code they were written for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agents.testing.earlier_tests.choice import Entry, OverlayChoice, choose, find_users
 from agents.testing.earlier_tests.evidence import Collector, Sides
 from agents.testing.earlier_tests.manifests import is_mixed, restore_settings
-from agents.testing.earlier_tests.outcomes import sort_by_weight
+from agents.testing.earlier_tests.outcomes import SharedChange, sort_by_weight
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.running import BaseRunKeeper, FileRunner, Runners
 from agents.testing.tester import CommandTimeouts, Tester
@@ -61,7 +61,9 @@ async def _compare(
     before = await Runners.of(reader, old, base)
     choice = choose(base, head, before.has)
     old_parts = await _restore_mixed(tester, reader, (old, base), (new, head))
-    files, left_out = await _choose_files(reader, old, choice, old_parts, base, before, bounds)
+    scripts = await reader.list_scripts((old, base), (new, head))
+    deselecting = [each for each in scripts if each.deselects]
+    files, left_out = await _choose_files(reader, old, choice, old_parts, deselecting, base, before, bounds)
     if not files:
         return NOTHING_EARLIER
     overlay = {**choice.overlay, **old_parts}
@@ -109,17 +111,23 @@ async def _choose_files(
     commit: str,
     choice: OverlayChoice,
     mixed: Mapping[str, Entry | None],
+    deselecting: Sequence[SharedChange],
     base: Mapping[str, Entry],
     runners: Runners,
     bounds: EarlierBounds,
 ) -> tuple[list[str], int]:
-    """The files to run, and how many tests are in those that are left out."""
+    """The files to run, and how many tests are in those that are left out.
+
+    :param deselecting: how scripts differ that leave tests out now.
+    """
     wanted = [*choice.touched, *(path for path in mixed if path.endswith(".rs"))]
     shared = [*choice.shared, *(path for path in mixed if not path.endswith(".rs"))]
     users: list[str] = []
-    if shared:
+    if shared or deselecting:
         others = [path for path in base if runners.has(path) and path not in set(wanted)]
-        users = find_users(shared, await reader.read(commit, others))
+        texts = await reader.read(commit, others)
+        users = [path for path, text in texts.items() if any(each.names(path, text) for each in deselecting)]
+        users += [path for path in find_users(shared, texts) if path not in set(users)]
     rest = [*wanted[bounds.files :], *users[bounds.users :]]
     found = await reader.find_versions(await reader.read(commit, rest))
     return [*wanted[: bounds.files], *users[: bounds.users]], sum(map(len, found.values()))

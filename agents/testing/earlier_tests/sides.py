@@ -16,12 +16,22 @@ _SETTINGS = re.compile(
 _OF_TESTS = re.compile(
     r"(^|/)([^/]*[.-]?Tests?|[tT]|specs|e2e)/|(^|/)[^/]+(Tests?|Spec|IT|TestCase)\.(java|kt|cs|php|scala|swift)$|\.bats$"
 )
+_SCRIPTS = re.compile(
+    r"(^|/)(GNUmakefile|[Mm]akefile|[^/]+\.mk|[Jj]ustfile|Taskfile\.ya?ml|noxfile\.py|pom\.xml|build\.gradle(\.kts)?|Rakefile"
+    r"|\.gitlab-ci\.yml|\.travis\.yml|appveyor\.yml|azure-pipelines\.yml|Jenkinsfile)$"
+    r"|^\.github/workflows/[^/]+\.ya?ml$|^\.circleci/config\.yml$"
+)
 _DOCUMENT = re.compile(r"\.(md|rst|adoc)$", re.IGNORECASE)
 
 
 def is_setting(path: str) -> bool:
     """Whether only runners of tests read this file, to know what and how to run."""
     return _SETTINGS.search(path) is not None
+
+
+def is_script(path: str) -> bool:
+    """Whether a file says how the program is built and which of its tests run, so that it may leave some out."""
+    return _SCRIPTS.search(path) is not None
 
 
 def is_of_tests(path: str) -> bool:
