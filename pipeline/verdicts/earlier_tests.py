@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from agents.testing.earlier_tests.manifests import is_mixed
 from agents.testing.earlier_tests.run import run_earlier_tests
-from agents.testing.earlier_tests.sides import is_of_tests, is_script
+from agents.testing.earlier_tests.sides import is_mixed, is_of_tests, is_script
 from agents.testing.tester import Tell, Tester
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration

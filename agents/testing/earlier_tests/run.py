@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 from agents.testing.earlier_tests.choice import Entry, OverlayChoice, choose, find_users
 from agents.testing.earlier_tests.evidence import Collector, Sides
-from agents.testing.earlier_tests.manifests import is_mixed, restore_settings
+from agents.testing.earlier_tests.manifests import restore_settings
 from agents.testing.earlier_tests.outcomes import SharedChange, sort_by_weight
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.running import BaseRunKeeper, FileRunner, Runners
+from agents.testing.earlier_tests.sides import is_mixed
 from agents.testing.tester import CommandTimeouts, Tester
 from domain.errors import CodeAccessError, ToolError
 from domain.review.changes import Change

@@ -21,6 +21,7 @@ _SCRIPTS = re.compile(
     r"|\.gitlab-ci\.yml|\.travis\.yml|appveyor\.yml|azure-pipelines\.yml|Jenkinsfile)$"
     r"|^\.github/workflows/[^/]+\.ya?ml$|^\.circleci/config\.yml$"
 )
+_MIXED = frozenset({"pyproject.toml", "setup.cfg", "package.json", "Cargo.toml"})
 _DOCUMENT = re.compile(r"\.(md|rst|adoc)$", re.IGNORECASE)
 
 
@@ -39,3 +40,8 @@ def is_of_tests(path: str) -> bool:
     if _DOCUMENT.search(path):
         return False
     return is_test(path) or any(each.search(path) for each in (_SHARED, _OF_TESTS)) or is_setting(path)
+
+
+def is_mixed(path: str) -> bool:
+    """Whether a file of the program may hold settings of test runners, or tests of its own."""
+    return path.rpartition("/")[2] in _MIXED or path.endswith(".rs")
