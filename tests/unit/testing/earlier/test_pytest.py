@@ -288,6 +288,27 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         {**PROGRAM, "tests/test_a.py": None},
         {"test_halves": "gone"},
     ),
+    "what was deprecated is gone, and its part of a test": (
+        {
+            **PROGRAM,
+            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if isinstance(a, str):\n        warnings.warn('use numbers', DeprecationWarning)\n    return int(a) + b\n",
+            "tests/test_a.py": f"import pytest\n{TEST}\n    with pytest.warns(DeprecationWarning):\n        assert add('2', 2) == 4\n",
+        },
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {"test_adds": "changed"},
+    ),
+    "a warning is gone that others still give": (
+        {
+            **PROGRAM,
+            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if a < 0:\n        warnings.warn('less', UserWarning)\n    if b < 0:\n        warnings.warn('less', UserWarning)\n    return a + b\n",
+            "tests/test_a.py": f"import pytest\n{TEST}\n    with pytest.warns(UserWarning):\n        assert add(-2, 2) == 0\n",
+        },
+        {
+            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if b < 0:\n        warnings.warn('less', UserWarning)\n    return a + b\n",
+            "tests/test_a.py": TEST,
+        },
+        {"test_adds": "lost"},
+    ),
     "a folder is gone with its code": (
         {
             **PROGRAM,
