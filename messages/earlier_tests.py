@@ -12,8 +12,9 @@ ACTIONS = (
     "(`testing.runner: actions`), so it cannot know what the tests of before say of the new code."
 )
 UNASKED_FORK = (
-    "This change touches tests, and comes from a fork. Forge runs nothing of a fork before somebody with write access "
-    "lets it: `/forge test` runs the tests of before on the new code, and `/forge review` lets the review do so."
+    "This change touches tests, or a file that may hold some or settings of theirs, and comes from a fork. Forge runs "
+    "nothing of a fork before somebody with write access lets it: `/forge test` runs the tests of before on the new "
+    "code, and `/forge review` lets the review do so."
 )
 _LOST, _CHANGED, _NAMES, _OUTPUT, _LINES = (
     10,
@@ -35,8 +36,8 @@ def explain_lost(test: EarlierTest) -> str:
     demanded = f" It demanded {'; '.join(map(_quote, test.demanded[:3]))}." if test.demanded else ""
     return (
         f"The test `{test.id}` passed before this change and fails on its code, and nothing in its place demands the "
-        f"same. {_BECAME[test.fate]}.{demanded} Mend the code, or let a test say what holds now. If it was meant to "
-        "go, a maintainer says so."
+        f"same. {_BECAME[test.fate]}{_explain_blind(test)}.{demanded} Mend the code, or let a test say what holds now. "
+        "If it was meant to go, a maintainer says so."
     )
 
 
@@ -77,10 +78,15 @@ def _render_lost(test: EarlierTest) -> str:
     where = inline_path(test.path if test.line is None else f"{test.path}:{test.line}", 160)
     head = (
         f"**{inline_code(test.id, 160)} fails.** It passed before this change, and nothing in its place demands the "
-        f"same. {_BECAME[test.fate]} ({where} before)."
+        f"same. {_BECAME[test.fate]} ({where} before){_explain_blind(test)}."
     )
     demanded = _show("It demanded:", "\n".join(test.demanded[:_LINES]))
     return "\n\n".join(filter(None, [head, demanded, _show("Now:", test.output[-_OUTPUT:])]))
+
+
+def _explain_blind(test: EarlierTest) -> str:
+    """Why what stands in its place demands less, where running it on the code of before has shown that."""
+    return ": what stands in its place passes on the code of before as well" if test.is_blind else ""
 
 
 def _show(label: str, text: str) -> str:

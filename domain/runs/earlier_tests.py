@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from domain.runs.testing import TestId
+from domain.runs.testing import TestCase, TestId
 
 MOST_TOLD = 100
 """Tests that are told one by one; of those that hold, only how many."""
@@ -45,6 +45,7 @@ class EarlierTest(_Value):
     :param line: of the test there, from 1; None if unknown.
     :param demanded: the lines that demanded what does not hold any more.
     :param now: the lines that stand in their place.
+    :param is_blind: whether what stands in its place passes on the code of before as well.
     :param output: the last lines that it printed on the new code.
     :param names: what it names and the program has no more, for people.
     :param head_path: of the file it is in after the change; None if it is in none.
@@ -58,6 +59,7 @@ class EarlierTest(_Value):
     fate: Fate
     demanded: tuple[str, ...] = ()
     now: tuple[str, ...] = ()
+    is_blind: bool = False
     output: str = Field(default="", max_length=2_000)
     names: tuple[str, ...] = ()
     head_path: str | None = None
@@ -93,6 +95,15 @@ class EarlierTests(_Value):
     def changed(self) -> tuple[EarlierTest, ...]:
         """Behaviour that tests show to have changed."""
         return self.select(EarlierOutcome.changed)
+
+
+class BaseRun(_Value):
+    """How tests ended on the code they were written for, each time they ran: none failed, and nothing was lacking.
+
+    :param cases: those that passed and those that are skipped, without texts.
+    """
+
+    cases: tuple[TestCase, ...] = Field(min_length=1)
 
 
 NOTHING_EARLIER = EarlierTests()

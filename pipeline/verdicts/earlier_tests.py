@@ -1,11 +1,13 @@
 """Asks the tests of before what they say of the new code, keeps it, and makes findings of what they say."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 
 from agents.testing.earlier_tests.run import run_earlier_tests
-from agents.testing.earlier_tests.sides import is_of_tests
+from agents.testing.earlier_tests.sides import is_mixed, is_of_tests, is_script
 from agents.testing.tester import Tell, Tester
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
@@ -22,7 +24,7 @@ from domain.review.findings import (
     compute_test_fingerprint,
     place_on_diff,
 )
-from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTest, EarlierTests
+from domain.runs.earlier_tests import NOTHING_EARLIER, BaseRun, EarlierTest, EarlierTests
 from domain.runs.run import RepositoryRef, Run, Trigger
 from domain.runs.task_result import RequiredFix
 from memory.findings import dismissals
@@ -34,7 +36,8 @@ from pipeline.context import Services
 from pipeline.run_context import describe_place
 from workspace.mirror import Mirror
 
-_VERSION = 1  # of what is asked; a new one asks anew
+_VERSION, _BASE_VERSION = 2, 1  # of what is asked; a new one asks anew
+_KEPT = timedelta(days=1)
 _AFTER = re.compile(r"::|#| > |(?<=\w)[./](?=\w)")  # what stands before the name of a test in its id
 _SHORTEST = 4  # characters of a name that words may mean
 RULE = AvoidanceKind.failure_hidden.rule
@@ -61,7 +64,8 @@ class EarlierTestRuns:
         kept = await earlier_tests.find(services.database, run.repository.id, key)
         if kept is not None:
             return kept
-        said = await run_earlier_tests(self._build_tester(mirror), change)
+        keeper = _KeptBaseRuns(self, await mirror.tree_of(change.merge_base))
+        said = await run_earlier_tests(self._build_tester(mirror), change, keeper=keeper)
         if (
             said != NOTHING_EARLIER and not said.not_run and not said.left_out
         ):  # what is lacking, somebody may have mended meanwhile
@@ -77,6 +81,32 @@ class EarlierTestRuns:
         return digest(_VERSION, *trees, *describe_place(self.services, self.configuration))
 
 
+@dataclass(frozen=True)
+class _KeptBaseRuns:
+    """Keeps how tests ended before a change, for the next push or change with the same base.
+
+    Not for long: what a set-up brings from outside is not in the key.
+
+    :param tree: of the base.
+    """
+
+    asking: EarlierTestRuns
+    tree: str
+
+    async def find(self, files: Sequence[str]) -> BaseRun | None:
+        services, run = self.asking.services, self.asking.run
+        since = services.clock.now() - _KEPT
+        return await earlier_tests.find_base(services.database, run.repository.id, self._build_key(files), since)
+
+    async def save(self, files: Sequence[str], base: BaseRun) -> None:
+        services, run = self.asking.services, self.asking.run
+        await earlier_tests.save_base(services.database, run, self._build_key(files), base, services.clock.now())
+
+    def _build_key(self, files: Sequence[str]) -> str:
+        place = describe_place(self.asking.services, self.asking.configuration)
+        return digest(_BASE_VERSION, self.tree, *files, *place)
+
+
 def touches_tests(change: Change) -> bool:
     """Whether a change touches tests, or something that only tests need."""
     return any(is_of_tests(path) for file in change.files for path in (file.path, file.old_path) if path)
@@ -85,11 +115,13 @@ def touches_tests(change: Change) -> bool:
 async def refuse_fork(services: Services, run: Run, pull_request: PullRequest, change: Change) -> EarlierTests | None:
     """What is said in place of running the tests of a fork for which nobody gave an ok; None if they may run."""
     repository, head = run.repository, run.head_sha
-    if not pull_request.is_from_fork(repository.id) or not touches_tests(change):
+    if not pull_request.is_from_fork(repository.id):
         return None
     if await permits.has_ok(services.database, repository, pull_request.number, head):
         return None
-    return EarlierTests(not_run=(texts.UNASKED_FORK,))
+    may_hold_more = any(is_mixed(file.path) or is_script(file.path) for file in change.files)
+    concerns_tests = touches_tests(change) or may_hold_more
+    return EarlierTests(not_run=(texts.UNASKED_FORK,)) if concerns_tests else NOTHING_EARLIER
 
 
 @dataclass(frozen=True)

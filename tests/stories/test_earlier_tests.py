@@ -35,9 +35,11 @@ async def propose(
     return pull, alice, carol
 
 
-async def propose_from_fork(story: Story, changed: Mapping[str, str | None]) -> tuple[PullRequest, User]:
+async def propose_from_fork(
+    story: Story, changed: Mapping[str, str | None], files: Mapping[str, str] = FILES
+) -> tuple[PullRequest, User]:
     """A pull request of a stranger; alice may write."""
-    repository, alice = story.repository(FILES)
+    repository, alice = story.repository(files)
     mallory = story.github.user("mallory")
     fork = await mallory.fork(repository)
     await mallory.push(fork, "work", changed, base="main")
@@ -121,6 +123,21 @@ async def test_another_expectation_is_shown_in_a_table(story: Story) -> None:
     assert story.comments(pull) == []
 
 
+async def test_another_expectation_that_the_code_of_before_meets_as_well_is_less(story: Story) -> None:
+    """It cannot tell the code of before from the new one, which the test of before did."""
+    changed = TEST.replace("total([1, 2]) == 3", "total([0, 2]) == 2")
+    pull, _, _ = await propose(story, {"shop.py": BROKEN, "tests/test_shop.py": changed})
+    check = find_check(story, pull)
+    assert check.conclusion == "action_required"
+    said = read_section(check)
+    assert f"**`{NAME}` fails.**" in said
+    assert ": what stands in its place passes on the code of before as well." in said
+    [comment] = story.comments(pull)
+    assert "The change rewrites it: what stands in its place passes on the code of before as well." in comment.body
+    assert story.gates(pull) == ["destructive"]
+    story.pass_over(pull)
+
+
 async def test_a_test_that_goes_with_its_code_is_one_line(story: Story) -> None:
     less = CODE.partition("\n\n\ndef tax")[0] + "\n"
     pull, _, _ = await propose(story, {"shop.py": less, "tests/test_tax.py": None})
@@ -197,6 +214,21 @@ async def test_a_fork_waits_for_a_word(story: Story) -> None:
     assert NAME in comment.body
 
 
+async def test_settings_beside_others_do_not_run_a_fork(story: Story) -> None:
+    """A manifest that holds settings of a runner is no way round the word."""
+    settings = "[tool.pytest.ini_options]\npythonpath = ['.']\n"
+    files = {**FILES, "pytest.ini": None, "pyproject.toml": settings}
+    changed = {"shop.py": BROKEN, "pyproject.toml": f"{settings}addopts = '--deselect {NAME}'\n"}
+    there = {path: text for path, text in files.items() if text is not None}
+    pull, alice = await propose_from_fork(story, changed, there)
+    assert "Forge runs nothing of a fork before somebody with write access lets it" in read_section(
+        find_check(story, pull)
+    )
+    assert story.gates(pull) == []
+    await say(story, pull, alice, "/forge review")
+    assert f"**`{NAME}` fails.**" in read_section(find_check(story, pull))
+
+
 async def test_a_fork_with_an_ok_is_asked_at_once(story: Story) -> None:
     pull, alice = await propose_from_fork(story, HIDES)
     await say(story, pull, alice, "/forge review")
@@ -225,6 +257,34 @@ async def test_of_ten_pushes_the_last_one_is_answered(story: Story) -> None:
     assert find_check(story, pull).conclusion == "action_required"
     assert len(story.comments(pull)) == 1
     assert story.gates(pull) == ["destructive"]
+
+
+async def test_pushes_share_the_run_before_the_change(story: Story) -> None:
+    """Unless it is a day old, for what a set-up brings may be another by then."""
+    repository, alice = story.repository(FILES)
+    shown: list[str] = []
+
+    async def watch(request: RequestInfo, moment: Moment) -> None:
+        body: dict[str, Any] = request.body or {}
+        output: dict[str, str] = body.get("output") or {}
+        doing = output.get("summary", "").partition("**Under way:** ")[2].partition(".")[0]
+        if moment == "after" and doing and doing not in shown[-1:]:
+            shown.append(doing)
+
+    story.github.on_write(watch)
+    await alice.push(repository, "work", HIDES, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main", title="Tidy up")
+    await story.settle()
+    before = "Running earlier tests on the code they were written for"
+    assert shown.count(before) == 1
+    for number, runs in enumerate([1, 2]):
+        await alice.push(repository, "work", {"shop.py": f"{BROKEN}\n\nLEVEL = {number}\n"})
+        await story.settle()
+        assert find_check(story, pull).conclusion == "action_required"
+        assert shown.count("Running the earlier tests on the new code") == number + 2
+        assert shown.count(before) == runs
+        story.clock.move(days=2)
+    story.pass_over(pull)
 
 
 async def test_a_push_ends_the_tests_under_way(story: Story) -> None:

@@ -12,6 +12,7 @@ from memory.gates import gates
 from tests.chaos.driver import Point, stage
 
 TEST = "def test_north():\n    assert 'north'.isalpha()\n"
+FILES = {".github/forge.yml": "avoidance: {test_skipped: gate}\n", "tests/test_a.py": TEST, "a.py": "A = 1\n"}
 SKIPPED = f"import pytest\n\n\n@pytest.mark.skip\n{TEST}"
 
 
@@ -29,7 +30,7 @@ SKIPPED = f"import pytest\n\n\n@pytest.mark.skip\n{TEST}"
 )
 async def test_a_judgement_is_kept_once(words: str, disputed: bool, moment: str, tmp_path: Path) -> None:
     async with stage("sqlite", tmp_path) as there:
-        repository = there.github.create_repository("octo-org/shop", files={"tests/test_a.py": TEST, "a.py": "A = 1\n"})
+        repository = there.github.create_repository("octo-org/shop", files=FILES)
         there.github.install(repository)
         alice, carol = there.github.user("alice"), there.github.user("carol")
         there.github.grant(repository, alice, "write")

@@ -11,7 +11,15 @@ from agents.testing.earlier_tests.loading import cut_tests, find_error_lines, st
 from agents.testing.earlier_tests.names import shorten
 from agents.testing.earlier_tests.outcomes import SharedChange, TestEvidence, judge
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
-from agents.testing.earlier_tests.running import FileRunner, Ran, Runners, find_version, list_passed
+from agents.testing.earlier_tests.running import (
+    BaseRunKeeper,
+    FileRunner,
+    Ran,
+    Runners,
+    find_version,
+    list_passed,
+    pack_runs,
+)
 from agents.testing.earlier_tests.texts import Version, find_stand_in
 from agents.testing.tester import Tester
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, Fate
@@ -34,6 +42,7 @@ class Sides:
 
     :param old: the merge base; :param base: its files; :param new: the head; :param head: its files.
     :param tree: head with :param overlay: on it.
+    :param underlay: what puts the tests of head on the program of the merge base.
     :param moved: path at the merge base → at head, of renamed files.
     :param runners: of the merge base; :param now: of head.
     """
@@ -44,6 +53,7 @@ class Sides:
     head: Mapping[str, Entry]
     tree: str
     overlay: Mapping[str, Entry | None]
+    underlay: Mapping[str, Entry | None]
     moved: Mapping[str, str]
     runners: Runners
     now: Runners
@@ -56,12 +66,20 @@ class Collector:
     """
 
     def __init__(
-        self, tester: Tester, runner: FileRunner, reader: Reader, sides: Sides, files: Sequence[str], first: Ran
+        self,
+        tester: Tester,
+        runner: FileRunner,
+        reader: Reader,
+        sides: Sides,
+        files: Sequence[str],
+        first: Ran,
+        keeper: BaseRunKeeper | None,
     ) -> None:
         self.not_run = [*first.not_run]
         self._tester = tester
         self._runner = runner
         self._reader = reader
+        self._keeper = keeper
         self._sides = sides
         self._files = files
         self._tree = sides.tree
@@ -69,6 +87,8 @@ class Collector:
         self._loading = dict(first.loading)
         self._missing: defaultdict[str, dict[str, None]] = defaultdict(dict)  # path → names that its file needs
         self._cut: dict[tuple[str, str], tuple[str, ...]] = {}  # path and name of a test → what it needs
+        self._parts: dict[str, Entry | None] = {}  # path → its file without what is gone
+        self._in_need: set[str] = set()  # ids of tests that need what is gone: without it they fail before, too
         self._versions: dict[str, list[Version]] = {}
 
     async def collect(self) -> list[EarlierTest]:
@@ -82,18 +102,19 @@ class Collector:
         self._versions = await self._reader.find_versions(texts)
         await self._load_in_parts(texts, gone)
         await self._load_with_new_helpers()
-        await self._tester.tell("Running earlier tests on the code they were written for")
-        once, twice = await self._runner.repeat(sides.old, doubtful, sides.runners, 2)
+        once, twice = await self._run_before(doubtful)
         self.not_run += [_ON_BASE.format(why) for why in once.not_run]
         passed = list_passed(once) & list_passed(twice)
         held = [case for case in self._cases.values() if case.outcome is CaseOutcome.passed]
         failed = [name for name, case in self._cases.items() if case.outcome.is_bad and name in passed]
         again = await self._runner.run(self._tree, doubtful, sides.runners) if failed else Ran()
+        await self._run_parts_before()
         doubts = {**self._cases, **once.cases}
         for case in held:
             doubts.pop(case.id, None)
         evidence = [self._describe(case, passed, again, gone) for case in doubts.values()]
         evidence = await self._find_places(evidence, gone)
+        evidence = await self._try_places_before(evidence)
         told = [judge(each) for each in evidence if each.path]
         self._explain(evidence, told, once)
         return [*map(_hold, held), *(each for each in told if not _was_no_test(each, once))]
@@ -106,7 +127,6 @@ class Collector:
     async def _load_in_parts(self, texts: Mapping[str, str], gone: GoneNames) -> None:
         """Run files that cannot be loaded without what is gone from the program, as often as that helps."""
         current = dict(texts)
-        overlay = dict(self._sides.overlay)
         for _ in range(_ROUNDS):
             edited = {path: self._edit(path, current[path], gone) for path in self._loading if path in current}
             edited = {path: text for path, text in edited.items() if text != current[path]}
@@ -115,11 +135,31 @@ class Collector:
             current.update(edited)
             for path, text in edited.items():
                 mode = self._sides.base[path][0]
-                overlay[path] = (mode, await write_blob(self._tester.mirror.git, text.encode()))
+                self._parts[path] = (mode, await write_blob(self._tester.mirror.git, text.encode()))
+            overlay = {**self._sides.overlay, **self._parts}
             self._tree = await write_tree(self._tester.mirror.git, self._sides.new, overlay)
             ran = await self._runner.run(self._tree, list(self._loading), self._sides.runners)
             self._loading = dict(ran.loading)
             self._cases.update(ran.cases)
+
+    async def _run_before(self, files: Sequence[str]) -> Sequence[Ran]:
+        """Two runs on the code they were written for; of an earlier change with the same base, if they are kept."""
+        kept = None if self._keeper is None else await self._keeper.find(files)
+        if kept is not None:
+            return 2 * [Ran({case.id: case for case in kept.cases})]
+        await self._tester.tell("Running earlier tests on the code they were written for")
+        runs = await self._runner.repeat(self._sides.old, files, self._sides.runners, 2)
+        packed = pack_runs(runs)
+        if self._keeper is not None and packed is not None:
+            await self._keeper.save(files, packed)
+        return runs
+
+    async def _run_parts_before(self) -> None:
+        """Run files without what is gone on the program that still has it: what fails there needs it."""
+        if self._parts and any(case.outcome.is_bad for case in self._cases.values()):
+            tree = await write_tree(self._tester.mirror.git, self._sides.old, self._parts)
+            ran = await self._runner.run(tree, [*self._parts], self._sides.runners)
+            self._in_need = {name for name, case in ran.cases.items() if case.outcome.is_bad}
 
     async def _load_with_new_helpers(self) -> None:
         """Run files that cannot be loaded on what tests share at head; of these runs only what passes counts."""
@@ -167,6 +207,9 @@ class Collector:
         )
         if before is not None and (names := self._cut.get((path, before.test.name))):
             return replace(found, loading="It was cut.", gone=name_for_people(names), is_named_gone=True)
+        if case.id in self._in_need:
+            names = self._missing.get(path) or {name for each in self._missing.values() for name in each}
+            return replace(found, gone=name_for_people((*names,)), is_named_gone=True)
         named = gone.verify(found.output) if here is not None and here.outcome.is_bad else ()
         missing = self._missing.get(path, {})
         if before is not None and (here is None or here.outcome.is_bad):
@@ -188,8 +231,13 @@ class Collector:
         paths = {path for each in open_ for path in (each.path, sides.moved.get(each.path, ""))}
         changed = [path for path in sides.head if sides.head[path] != sides.base.get(path) and sides.now.has(path)]
         there = [path for path in dict.fromkeys([*sorted(paths), *changed]) if path in sides.head][:_MOST_HEAD]
-        after = await self._reader.find_versions(await self._reader.read(sides.new, there))
-        before = await self._reader.find_versions(await self._reader.read(sides.old, there))
+        new, old = await self._reader.read(sides.new, there), await self._reader.read(sides.old, there)
+        after, before = await self._reader.find_versions(new), await self._reader.find_versions(old)
+        rest = {
+            each.path: each
+            for each in list_shared_changes(_cut_all(old, before), _cut_all(new, after))
+            if each.path in old and each.path in new
+        }
         known = {(path, each.test.name, each.test.groups) for path, tests in before.items() for each in tests}
         fresh = [
             each
@@ -208,7 +256,11 @@ class Collector:
                 cases[version].append(case)
         shared = await self._list_shared()
         return [
-            await self._add_place(each, placed.get(each.id), cases, shared, gone) if each.id in placed else each
+            await self._add_place(
+                replace(each, rest=rest.get(each.path), shared=shared), placed.get(each.id), cases, gone
+            )
+            if each.id in placed
+            else each
             for each in evidence
         ]
 
@@ -217,23 +269,38 @@ class Collector:
         found: TestEvidence,
         after: Version | None,
         cases: Mapping[Version, Sequence[TestCase]],
-        shared: Sequence[SharedChange],
         gone: GoneNames,
     ) -> TestEvidence:
         now = tuple(cases.get(after, ())) if after is not None else ()
         own = [case for case in now if case.id == found.id]
-        placed = replace(found, after=after, now=tuple(own) or now, shared=shared)
+        placed = replace(found, after=after, now=tuple(own) or now)
         is_there = any(case.outcome is not CaseOutcome.skipped for case in now)
         if found.before is not None and not placed.gone and not is_there:
             return replace(placed, gone=await gone.find_in(found.before, after))
         return placed
 
+    async def _try_places_before(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
+        """The evidence with how what stands in the place of a changed test ends on the program as it was."""
+        asked = {each.id: each.after.path for each in evidence if each.after is not None and _has_changed(each)}
+        if not asked:
+            return [*evidence]
+        sides = self._sides
+        tree = await write_tree(self._tester.mirror.git, sides.old, sides.underlay)
+        await self._tester.tell("Running what stands in the place of earlier tests on the code of before")
+        once, twice = await self._runner.repeat(tree, sorted({*asked.values()}), sides.now, 2)
+        passed = list_passed(once) & list_passed(twice)
+        return [
+            replace(each, is_blind=all(case.id in passed for case in each.now)) if each.id in asked else each
+            for each in evidence
+        ]
+
     async def _list_shared(self) -> Sequence[SharedChange]:
         """How the change touches what tests share."""
         sides = self._sides
         paths = [path for path in sides.overlay if not sides.runners.has(path) and not sides.now.has(path)]
+        scripts = await self._reader.list_scripts((sides.old, sides.base), (sides.new, sides.head))
         before, after = await self._reader.read(sides.old, paths), await self._reader.read(sides.new, paths)
-        return list_shared_changes([path for path in paths if path in before or path in after], before, after)
+        return (*list_shared_changes(before, after), *scripts)
 
     def _explain(self, evidence: Sequence[TestEvidence], told: Sequence[EarlierTest], once: Ran) -> None:
         """Say why the unknown ones are unknown."""
@@ -248,6 +315,16 @@ class Collector:
         before = [each for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id))]
         counted = ((_SKIPPED, skipped), (_FLAKY, flaky), (_FAILED_BEFORE, before))
         self.not_run += [text.format(len(found)) for text, found in counted if found]
+
+
+def _cut_all(texts: Mapping[str, str], versions: Mapping[str, Sequence[Version]]) -> dict[str, str]:
+    """The files without their tests: what these share within one file."""
+    tests = {path: [each.test for each in versions.get(path, ())] for path in texts}
+    return {path: cut_tests(text, tests[path], [each.start for each in tests[path]])[0] for path, text in texts.items()}
+
+
+def _has_changed(found: TestEvidence) -> bool:
+    return judge(found).outcome is EarlierOutcome.changed and not found.gone
 
 
 def _place(

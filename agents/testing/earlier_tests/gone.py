@@ -4,7 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 from agents.testing.earlier_tests.choice import Entry
-from agents.testing.earlier_tests.names import find_missing, is_defined_less, keep_gone, list_words, shorten
+from agents.testing.earlier_tests.names import (
+    find_missing,
+    find_unwarned,
+    is_defined_less,
+    keep_gone,
+    list_words,
+    shorten,
+)
 from agents.testing.earlier_tests.reading import Reader, is_of_program
 from agents.testing.earlier_tests.texts import Version
 
@@ -33,8 +40,9 @@ class GoneNames:
         return cls(reader, commits[1], await reader.read(commits[0], touched), await reader.read(commits[1], touched))
 
     def verify(self, output: str) -> tuple[str, ...]:
-        """The names that an output misses and the program defined, and defines no more."""
-        return tuple(name for name in find_missing(output) if is_defined_less(name, self._before, self._after))
+        """The names that an output misses and the program defined, and defines no more; kinds of warnings: named."""
+        missing = [name for name in find_missing(output) if is_defined_less(name, self._before, self._after)]
+        return (*missing, *keep_gone(find_unwarned(output), self._before, self._after))
 
     async def find_in(self, version: Version, beside: Version | None) -> tuple[str, ...]:
         """The names and texts in a test that no file of the program has any more.

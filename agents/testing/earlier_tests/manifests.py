@@ -8,7 +8,6 @@ from typing import cast
 _SECTIONS = re.compile(
     r"^\[(?:tool\.pytest[\w.]*|tool:pytest|pytest|tool\.coverage[\w.]*)\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE
 )
-_MIXED = frozenset({"pyproject.toml", "setup.cfg", "package.json", "Cargo.toml"})
 _KEYS = ("jest", "mocha", "ava", "vitest", "c8", "nyc")
 _SCRIPTS = re.compile(r"(pre|post)?test|unit|mocha|jest|vitest")
 _RUST_SWITCH = re.compile(r"^(?:autotests|test|doctest|harness)\s*=\s*false[^\n]*\n?", re.MULTILINE)
@@ -71,8 +70,3 @@ def _restore_rust(before: str, after: str) -> str:
     if old == new or not old:
         return after
     return _RUST_TESTS.sub("", after).rstrip("\n") + "\n\n" + "\n".join(old)
-
-
-def is_mixed(path: str) -> bool:
-    """Whether a file of the program may hold settings of test runners, or tests of its own."""
-    return path.rpartition("/")[2] in _MIXED or path.endswith(".rs")

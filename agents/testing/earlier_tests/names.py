@@ -38,6 +38,7 @@ _MISSING = re.compile(
     """,
     re.VERBOSE,
 )
+_UNWARNED = re.compile(r"No warnings of type \(<class '([\w.]+)'|AssertionError: (\w+) not triggered")
 _ARITY = re.compile(
     r"missing \d+ required (?:positional|keyword-only) argument|takes \d+ positional arguments? but|"
     r"wrong number of arguments|not enough arguments in call|too many arguments in call|"
@@ -58,6 +59,11 @@ def find_missing(output: str) -> tuple[str, ...]:
     """What an output says is not there, each once, as the language names it."""
     names = (next(part for part in found.groups() if part) for found in _MISSING.finditer(output))
     return tuple(dict.fromkeys(names))
+
+
+def find_unwarned(output: str) -> tuple[str, ...]:
+    """The kinds of warnings that an output misses, each once."""
+    return tuple(dict.fromkeys(shorten(found[1] or found[2]) for found in _UNWARNED.finditer(output)))
 
 
 def misfits_call(output: str) -> bool:

@@ -6,16 +6,17 @@ before, names nothing that is gone, and has nothing in its place that demands as
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from agents.testing.earlier_tests.names import misfits_call
+from agents.testing.earlier_tests.sides import is_script
 from agents.testing.earlier_tests.texts import (
     Difference,
     Version,
     checks_less,
     compare,
     demands_something,
-    deselects,
+    deselects_more,
     evades_more,
     find_failing_line,
     keeps_literals,
@@ -26,6 +27,7 @@ from domain.runs.earlier_tests import LONGEST_LINE, EarlierOutcome, EarlierTest,
 from domain.runs.testing import CaseOutcome, TestCase
 
 _OUTPUT = 2_000
+_WORD = re.compile(r"\w{5,}")
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,14 @@ class SharedChange:
     @property
     def deselects(self) -> bool:
         """Whether it leaves tests out that it did not leave out before."""
-        return deselects(self.added) and not deselects(self.removed)
+        return deselects_more(self.removed, self.added)
+
+    def names(self, path: str, text: str) -> bool:
+        """Whether what is new in it names a file of tests, or a test in it."""
+        before = {word for line in self.removed for word in _WORD.findall(line)}
+        new = {word for line in self.added for word in _WORD.findall(line)} - before
+        stem = path.rpartition("/")[2].partition(".")[0]
+        return stem in new or any("test" in word.lower() and re.search(rf"\b{word}\b", text) for word in new)
 
 
 @dataclass(frozen=True)
@@ -61,8 +70,10 @@ class TestEvidence:
     :param loading: what its file printed, where it could not be loaded.
     :param before: its text; :param after: the text of what is in its place; None if nothing is.
     :param now: how that ended at head.
+    :param is_blind: whether that passes on the program as it was, too: it cannot tell the two apart.
     :param gone: what the test names and the program has no more.
     :param is_named_gone: whether its own error says that this is missing.
+    :param rest: how its own file is touched outside of tests.
     :param shared: what else of the tests' side is touched.
     """
 
@@ -75,9 +86,11 @@ class TestEvidence:
     before: Version | None = None
     after: Version | None = None
     now: Sequence[TestCase] = ()
+    is_blind: bool = False
     gone: tuple[str, ...] = ()
     is_named_gone: bool = False
-    shared: Sequence[SharedChange] = field(default=())
+    rest: SharedChange | None = None
+    shared: Sequence[SharedChange] = ()
 
     @property
     def output(self) -> str:
@@ -100,6 +113,7 @@ def judge(found: TestEvidence) -> EarlierTest:
         fate=fate,
         demanded=_cut(difference.demanded or (quote(found.before, line) if found.before else ())),
         now=_cut(difference.now),
+        is_blind=found.is_blind,
         output=found.output[-_OUTPUT:],
         names=found.gone if outcome is EarlierOutcome.gone else (),
         head_path=None if found.after is None else found.after.path,
@@ -152,19 +166,19 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
             return _judge_surroundings(found)
         case Fate.rewritten:
             is_lost = difference.is_less or (found.after is not None and not demands_something(found.after))
-            is_lost = is_lost and not misfits_call(found.output)
+            is_lost = (is_lost or found.is_blind) and not misfits_call(found.output)
             return (EarlierOutcome.lost if is_lost else EarlierOutcome.changed), difference
 
 
 def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference]:
     """Where the test itself is the same, what it shares with others decides whether it checks less."""
-    less = [each for each in found.shared if each.is_less]
-    told = less or [each for each in found.shared if each.removed or each.added]
+    shared = [*([found.rest] if found.rest is not None else []), *found.shared]
+    shared = [each for each in shared if not is_script(each.path)]
+    less = [each for each in shared if each.is_less]
+    told = less or [each for each in shared if each.removed or each.added]
     chosen = next((each for each in told if _names_file(found.output, each.path)), told[0] if told else None)
-    if chosen is None:
-        return EarlierOutcome.lost, Difference()
-    difference = Difference(chosen.removed[:6], chosen.added[:6], bool(less))
-    is_lost = bool(less) and not misfits_call(found.output)
+    difference = Difference() if chosen is None else Difference(chosen.removed[:6], chosen.added[:6], bool(less))
+    is_lost = (bool(less) or found.is_blind) and not misfits_call(found.output)
     return (EarlierOutcome.lost if is_lost else EarlierOutcome.changed), difference
 
 

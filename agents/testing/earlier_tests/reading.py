@@ -1,6 +1,6 @@
 """Reads what a comparison needs of two commits: their files, the tests in them, and what the program has no more."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from difflib import SequenceMatcher
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -9,7 +9,7 @@ from agents.syntax.languages import find_language
 from agents.syntax.tests import TestText
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.outcomes import SharedChange
-from agents.testing.earlier_tests.sides import is_of_tests
+from agents.testing.earlier_tests.sides import is_of_tests, is_script
 from agents.testing.earlier_tests.texts import Version, list_versions
 from agents.toolbox import Toolbox
 from domain.errors import ToolError
@@ -40,6 +40,17 @@ class Reader:
         wanted = list(dict.fromkeys(paths))[:_MOST_FILES]
         contents = await self._mirror.read(commit, wanted) if wanted else {}
         return {path: content.decode(errors="replace") for path, content in contents.items()}
+
+    async def list_scripts(
+        self, old: tuple[str, Mapping[str, Entry]], new: tuple[str, Mapping[str, Entry]]
+    ) -> tuple[SharedChange, ...]:
+        """How the scripts differ that say which tests run.
+
+        :param old: a commit and its files; :param new: another one.
+        """
+        base, head = old[1], new[1]
+        paths = [path for path in {**base, **head} if is_script(path) and base.get(path) != head.get(path)]
+        return list_shared_changes(await self.read(old[0], paths), await self.read(new[0], paths))
 
     async def find_versions(self, texts: Mapping[str, str]) -> dict[str, list[Version]]:
         """Path → the tests of a file; none of one that cannot be parsed."""
@@ -78,11 +89,9 @@ def is_of_program(path: str) -> bool:
     return not (is_of_tests(path) or is_document(path) or is_lock(path))
 
 
-def list_shared_changes(
-    paths: Sequence[str], before: Mapping[str, str], after: Mapping[str, str]
-) -> tuple[SharedChange, ...]:
+def list_shared_changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[SharedChange, ...]:
     """How each of some files differs."""
-    return tuple(_compare(path, before.get(path, ""), after.get(path, "")) for path in paths)
+    return tuple(_compare(path, before.get(path, ""), after.get(path, "")) for path in {**before, **after})
 
 
 def _compare(path: str, before: str, after: str) -> SharedChange:

@@ -1,14 +1,15 @@
 """Runs the earlier tests of a change on its code, and those that fail there on the code they were written for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agents.testing.earlier_tests.choice import Entry, OverlayChoice, choose, find_users
 from agents.testing.earlier_tests.evidence import Collector, Sides
-from agents.testing.earlier_tests.manifests import is_mixed, restore_settings
-from agents.testing.earlier_tests.outcomes import sort_by_weight
+from agents.testing.earlier_tests.manifests import restore_settings
+from agents.testing.earlier_tests.outcomes import SharedChange, sort_by_weight
 from agents.testing.earlier_tests.reading import Reader
-from agents.testing.earlier_tests.running import FileRunner, Runners
+from agents.testing.earlier_tests.running import BaseRunKeeper, FileRunner, Runners
+from agents.testing.earlier_tests.sides import is_mixed
 from agents.testing.tester import CommandTimeouts, Tester
 from domain.errors import CodeAccessError, ToolError
 from domain.review.changes import Change
@@ -34,40 +35,49 @@ BOUNDS = EarlierBounds()
 _UNABLE = "The tests of before could not be run on the new code: {}"
 
 
-async def run_earlier_tests(tester: Tester, change: Change, bounds: EarlierBounds = BOUNDS) -> EarlierTests:
+async def run_earlier_tests(
+    tester: Tester, change: Change, bounds: EarlierBounds = BOUNDS, keeper: BaseRunKeeper | None = None
+) -> EarlierTests:
     """Run the tests as they were at the merge base on the program as it is at head.
 
     Raises no errors: the result says what could not be run.
 
     :param change: of commits that the tester's mirror has.
+    :param keeper: keeps what is run at its merge base; None: nobody does.
     """
     timeouts = CommandTimeouts(command=min(tester.bounds.command, bounds.seconds))
     runner = FileRunner(replace(tester, bounds=timeouts, baseline=None), bounds.seconds)
     try:
-        return await _compare(tester, runner, change, bounds)
+        return await _compare(tester, runner, change, bounds, keeper)
     except (CodeAccessError, ToolError) as error:
         return EarlierTests(not_run=(_UNABLE.format(error)[:1_000],), seconds=runner.seconds)
 
 
-async def _compare(tester: Tester, runner: FileRunner, change: Change, bounds: EarlierBounds) -> EarlierTests:
+async def _compare(
+    tester: Tester, runner: FileRunner, change: Change, bounds: EarlierBounds, keeper: BaseRunKeeper | None
+) -> EarlierTests:
     reader = Reader(tester.mirror, tester.toolbox)
     old, new = change.merge_base, change.head_sha
     base, head = await reader.list_files(old), await reader.list_files(new)
     before = await Runners.of(reader, old, base)
     choice = choose(base, head, before.has)
-    mixed = await _restore_mixed(tester, reader, change, base, head)
-    files, left_out = await _choose_files(reader, old, choice, mixed, base, before, bounds)
+    old_parts = await _restore_mixed(tester, reader, (old, base), (new, head))
+    scripts = await reader.list_scripts((old, base), (new, head))
+    deselecting = [each for each in scripts if each.deselects]
+    files, left_out = await _choose_files(reader, old, choice, old_parts, deselecting, base, before, bounds)
     if not files:
         return NOTHING_EARLIER
-    overlay = {**choice.overlay, **mixed}
+    overlay = {**choice.overlay, **old_parts}
     tree = await write_tree(tester.mirror.git, new, overlay)
     await tester.tell("Running the earlier tests on the new code")
     first = await runner.run(tree, files, before)
     if not first.has_begun:
         return EarlierTests(not_run=(_UNABLE.format(first.not_run[0])[:1_000],), seconds=runner.seconds)
     moved = {each.old_path: each.path for each in change.touched if each.old_path is not None}
-    sides = Sides(old, new, base, head, tree, overlay, moved, before, await Runners.of(reader, new, head))
-    collector = Collector(tester, runner, reader, sides, files, first)
+    new_parts = await _restore_mixed(tester, reader, (new, head), (old, base))
+    underlay = {**{path: head.get(path) for path in choice.overlay}, **new_parts}
+    sides = Sides(old, new, base, head, tree, overlay, underlay, moved, before, await Runners.of(reader, new, head))
+    collector = Collector(tester, runner, reader, sides, files, first, keeper)
     tests = await collector.collect()
     told = sort_by_weight([each for each in tests if each.outcome is not EarlierOutcome.holds])
     return EarlierTests(
@@ -80,16 +90,20 @@ async def _compare(tester: Tester, runner: FileRunner, change: Change, bounds: E
 
 
 async def _restore_mixed(
-    tester: Tester, reader: Reader, change: Change, base: Mapping[str, Entry], head: Mapping[str, Entry]
+    tester: Tester, reader: Reader, kept: tuple[str, Mapping[str, Entry]], other: tuple[str, Mapping[str, Entry]]
 ) -> dict[str, Entry | None]:
-    """The files of head of which a part is of the tests, with that part as it was before."""
-    touched = [path for path in head if path in base and base[path] != head[path] and is_mixed(path)]
-    old, new = await reader.read(change.merge_base, touched), await reader.read(change.head_sha, touched)
+    """The files of one commit of which a part is of the tests, with that part as another commit has it.
+
+    :param kept: the commit whose tests are kept, and its files; :param other: the commit of the program.
+    """
+    (commit, tests), (program, files) = kept, other
+    touched = [path for path in files if path in tests and tests[path] != files[path] and is_mixed(path)]
+    theirs, texts = await reader.read(commit, touched), await reader.read(program, touched)
     entries: dict[str, Entry | None] = {}
-    for path in old.keys() & new.keys():
-        text = restore_settings(path, old[path], new[path])
-        if text != new[path]:
-            entries[path] = (head[path][0], await write_blob(tester.mirror.git, text.encode()))
+    for path in theirs.keys() & texts.keys():
+        text = restore_settings(path, theirs[path], texts[path])
+        if text != texts[path]:
+            entries[path] = (files[path][0], await write_blob(tester.mirror.git, text.encode()))
     return entries
 
 
@@ -98,17 +112,23 @@ async def _choose_files(
     commit: str,
     choice: OverlayChoice,
     mixed: Mapping[str, Entry | None],
+    deselecting: Sequence[SharedChange],
     base: Mapping[str, Entry],
     runners: Runners,
     bounds: EarlierBounds,
 ) -> tuple[list[str], int]:
-    """The files to run, and how many tests are in those that are left out."""
+    """The files to run, and how many tests are in those that are left out.
+
+    :param deselecting: how scripts differ that leave tests out now.
+    """
     wanted = [*choice.touched, *(path for path in mixed if path.endswith(".rs"))]
     shared = [*choice.shared, *(path for path in mixed if not path.endswith(".rs"))]
     users: list[str] = []
-    if shared:
+    if shared or deselecting:
         others = [path for path in base if runners.has(path) and path not in set(wanted)]
-        users = find_users(shared, await reader.read(commit, others))
+        texts = await reader.read(commit, others)
+        users = [path for path, text in texts.items() if any(each.names(path, text) for each in deselecting)]
+        users += [path for path in find_users(shared, texts) if path not in set(users)]
     rest = [*wanted[bounds.files :], *users[bounds.users :]]
     found = await reader.find_versions(await reader.read(commit, rest))
     return [*wanted[: bounds.files], *users[: bounds.users]], sum(map(len, found.values()))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from agents.testing.command_detection import is_missing
 from agents.testing.earlier_tests.choice import Entry
@@ -13,6 +14,7 @@ from agents.testing.runners.facts import RepositoryFacts, list_needed
 from agents.testing.runners.runner import ProjectCommand, Runner
 from agents.testing.runners.table import list_runners
 from agents.testing.tester import Tester
+from domain.runs.earlier_tests import BaseRun
 from domain.runs.testing import LONGEST_ID, CaseOutcome, CommandResult, Framework, TestCase
 
 
@@ -32,6 +34,19 @@ class Ran:
     has_begun: bool = True
 
 
+class BaseRunKeeper(Protocol):
+    """Keeps how files of tests ended on the code they were written for, for the next change of the same base."""
+
+    async def find(self, files: Sequence[str]) -> BaseRun | None:
+        """What is kept of exactly these files."""
+        ...
+
+    async def save(self, files: Sequence[str], base: BaseRun) -> None:
+        """Keep it."""
+        ...
+
+
+_MOST_KEPT = 5_000  # cases of one run
 _NOT_INSTALLED = "The program of `{}` is not installed here: let `commands.setup` install it."
 _TOO_LONG = "`{}` took too long and was ended: name a faster command, or fewer tests in one file."
 _NOT_BELIEVED = "`{}` ended with {}, although its report tells of no failure, so the report is not believed."
@@ -196,6 +211,20 @@ class FileRunner:
             return times * [Ran(not_run=(run.not_run,), has_begun=False)]
         read = [read_result(result, part) for result, part in zip(run.commands, times * own, strict=True)]
         return [_join(read[start : start + len(own)]) for start in range(0, len(read), len(own))]
+
+
+def pack_runs(runs: Sequence[Ran]) -> BaseRun | None:
+    """What can be kept of runs of the same tests: nothing if they differ, or if anything failed or was lacking.
+
+    So what is kept never excuses a test that fails: what failed may have been mended meanwhile.
+    """
+    first = runs[0].cases
+    outcomes = [{name: case.outcome for name, case in each.cases.items()} for each in runs]
+    if any(each != outcomes[0] for each in outcomes) or any(each.not_run or each.loading for each in runs):
+        return None
+    if not 0 < len(first) <= _MOST_KEPT or any(case.outcome.is_bad for case in first.values()):
+        return None
+    return BaseRun(cases=tuple(case.model_copy(update={"message": "", "details": ""}) for case in first.values()))
 
 
 def _join(parts: Sequence[Ran]) -> Ran:

@@ -16,6 +16,12 @@ _SETTINGS = re.compile(
 _OF_TESTS = re.compile(
     r"(^|/)([^/]*[.-]?Tests?|[tT]|specs|e2e)/|(^|/)[^/]+(Tests?|Spec|IT|TestCase)\.(java|kt|cs|php|scala|swift)$|\.bats$"
 )
+_SCRIPTS = re.compile(
+    r"(^|/)(GNUmakefile|[Mm]akefile|[^/]+\.mk|[Jj]ustfile|Taskfile\.ya?ml|noxfile\.py|pom\.xml|build\.gradle(\.kts)?|Rakefile"
+    r"|\.gitlab-ci\.yml|\.travis\.yml|appveyor\.yml|azure-pipelines\.yml|Jenkinsfile)$"
+    r"|^\.github/workflows/[^/]+\.ya?ml$|^\.circleci/config\.yml$"
+)
+_MIXED = frozenset({"pyproject.toml", "setup.cfg", "package.json", "Cargo.toml"})
 _DOCUMENT = re.compile(r"\.(md|rst|adoc)$", re.IGNORECASE)
 
 
@@ -24,8 +30,18 @@ def is_setting(path: str) -> bool:
     return _SETTINGS.search(path) is not None
 
 
+def is_script(path: str) -> bool:
+    """Whether a file says how the program is built and which of its tests run, so that it may leave some out."""
+    return _SCRIPTS.search(path) is not None
+
+
 def is_of_tests(path: str) -> bool:
     """Whether a file is a test, or something that only tests need: a helper, fixture, snapshot or setting."""
     if _DOCUMENT.search(path):
         return False
     return is_test(path) or any(each.search(path) for each in (_SHARED, _OF_TESTS)) or is_setting(path)
+
+
+def is_mixed(path: str) -> bool:
+    """Whether a file of the program may hold settings of test runners, or tests of its own."""
+    return path.rpartition("/")[2] in _MIXED or path.endswith(".rs")

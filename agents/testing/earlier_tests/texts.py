@@ -13,8 +13,8 @@ _SHOWN = 6
 """Lines of a test that are shown."""
 _ALIKE = 0.5
 _DESELECTS = re.compile(
-    r"ignore|deselect|exclude|skip|testpaths|norecursedirs|python_(files|functions|classes)|testMatch|testRegex|"
-    r"PathPattern|(^|[\s\"'=])-[km]\b|--(grep|tag|filter|pattern)|\bonly\b|items",
+    r"ignore|deselect|exclude|skip|testpaths|norecursedirs|python_(?:files|functions|classes)|testMatch|testRegex|"
+    r"PathPattern|(?:^|[\s\"'=])-[km]\b|--?(?:grep|tag|filter|pattern|skip)|\bonly\b|items",
     re.IGNORECASE,
 )
 _FRAMEWORK = frozenset(
@@ -192,9 +192,10 @@ def evades_more(removed: Sequence[str], added: Sequence[str]) -> bool:
     return bool(after - before)
 
 
-def deselects(lines: Sequence[str]) -> bool:
-    """Whether settings or hooks leave tests out."""
-    return any(_DESELECTS.search(line) for line in lines)
+def deselects_more(removed: Sequence[str], added: Sequence[str]) -> bool:
+    """Whether settings, hooks or scripts leave tests out that they did not leave out before."""
+    before, after = (sum(len(_DESELECTS.findall(line)) for line in lines) for lines in (removed, added))
+    return after > before
 
 
 def checks_less(removed: Sequence[str], added: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from agents.testing.earlier_tests.reading import list_shared_changes
 from tests.unit.sandbox.machine import has_bubblewrap
 from tests.unit.testing.earlier.conftest import MODULES, Earlier, has_program
 
@@ -214,6 +215,76 @@ async def test_a_failing_test_that_is_deselected_is_lost(earlier: Earlier, way: 
     setup = {} if runner == "cargo" else {"setup": f"ln -s {MODULES} node_modules"}
     found = await earlier(example.files, {**broken, **settings}, **setup)
     assert [each.outcome.value for each in found.tests] == ["lost"], found
+
+
+PYTEST = Example(
+    {
+        "pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\n",
+        "sums.py": "def add(a, b):\n    return a + b\n",
+        "tests/test_sums.py": "from sums import add\n\n\ndef test_adds():\n    assert add(2, 2) == 4\n",
+    },
+    "sums.py",
+    "tests/test_sums.py",
+    "== 4",
+    "python3",
+    "",
+)
+SCRIPTS: dict[str, tuple[Example, str, str, str]] = {
+    "by an option in a Makefile": (
+        PYTEST,
+        "Makefile",
+        "test:\n\tpytest --ignore tests/test_old.py\n",
+        "test:\n\tpytest --ignore tests/test_old.py --ignore tests/test_sums.py\n",
+    ),
+    "by its name in a step of CI": (
+        PYTEST,
+        ".github/workflows/ci.yml",
+        "jobs: {a: {steps: [{run: pytest}]}}\n",
+        "jobs: {a: {steps: [{run: pytest -k 'not test_adds'}]}}\n",
+    ),
+    "by a session of nox": (
+        EXAMPLES["unittest"],
+        "noxfile.py",
+        "def tests(session):\n    session.run('python', '-m', 'unittest')\n",
+        "def tests(session):\n    session.run('python', '-m', 'run', '--exclude', 'tests.test_sums')\n",
+    ),
+    "by a switch of go": (EXAMPLES["go"], "Makefile", "test:\n\tgo test\n", "test:\n\tgo test -skip TestAdds\n"),
+    "by a file that a task of rake leaves out": (
+        EXAMPLES["minitest"],
+        "Rakefile",
+        "Rake::TestTask.new\n",
+        "Rake::TestTask.new { |t| t.test_files = FileList['test/*'].exclude('test/sums_test.rb') }\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", SCRIPTS)
+@pytest.mark.parametrize("is_broken", [True, False])
+async def test_a_test_that_a_script_leaves_out_is_lost_if_it_fails(
+    earlier: Earlier, way: str, *, is_broken: bool
+) -> None:
+    example, path, before, after = SCRIPTS[way]
+    if not has_program(example.needs):
+        pytest.skip(f"no {example.needs} here")
+    broken = {example.sums: example.change("lost")[example.sums]} if is_broken else {}
+    found = await earlier({**example.files, path: before}, {**broken, path: after})
+    assert [(each.path, each.outcome.value) for each in found.tests] == is_broken * [(example.test, "lost")], found
+    assert found.holding == (not is_broken)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_named"),
+    [
+        ("<includes/>", "<excludes><exclude>**/SumsTest.java</exclude></excludes>", True),
+        ("test { useJUnit() }", "test { filter { excludeTestsMatching 'SumsTest.adds' } }", True),
+        ("test { exclude '**/SumsTest*' }", "test { exclude '**/SumsTest*', '**/OtherTest*' }", False),
+        ("test { useJUnit() }", "test { maxHeapSize = '1g' } // SumsTest needs it", False),
+    ],
+)
+def test_which_file_a_build_leaves_out(before: str, after: str, *, is_named: bool) -> None:
+    [change] = list_shared_changes({"pom.xml": before}, {"pom.xml": after})
+    path, text = "src/test/java/SumsTest.java", "class SumsTest {\n    @Test void adds() {}\n}\n"
+    assert (change.deselects and change.names(path, text)) is is_named
 
 
 _CARGO: Files = {

@@ -55,6 +55,13 @@ GREETS = {
 QUIET = {"sums.py": "def greet(name):\n    return name\n"}
 ON_GREET = "import pytest\nfrom sums import greet\n\n\ndef test_loud():\n    assert greet('a', loud=True) == 'A'\n\n\ndef test_needs_a_name():\n    with pytest.raises(ValueError, match='a name is needed'):\n        greet('')\n\n\ndef test_greets():\n    assert greet('b') == 'b'\n"
 
+BY_FIXTURE = "import pytest\nfrom sums import add, halve\n\n\n@pytest.fixture\ndef half():\n    with pytest.raises(TypeError):\n        halve()\n    try:\n        return halve(add(2, 2))\n    except Exception:\n        raise RuntimeError('nothing')\n\n\ndef test_halves(half):\n    assert half == 2\n\n\ndef test_adds():\n    assert add(1, 1) == 2\n"
+RANGE = "from sums import add\n\n\ndef test_adds():\n    for n in range(4):\n        assert add(2, n) == 2 + n\n"
+CONSTANT = "from sums import add\n\nSUM = 4\n\n\ndef test_adds():\n    assert add(2, 2) == SUM\n"
+BESIDE = (
+    "from sums import add\n\n\ndef check(a, b):\n    assert a == b\n\n\ndef test_adds():\n    check(add(2, 2), 4)\n"
+)
+
 CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] = {
     "weakened": (
         {**PROGRAM, "tests/test_a.py": TEST},
@@ -276,6 +283,32 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         },
         {"test_adds": "lost"},
     ),
+    "gone with its code, which a fixture uses that expects an error": (
+        {**GROWN, "tests/test_a.py": BY_FIXTURE},
+        {**PROGRAM, "tests/test_a.py": None},
+        {"test_halves": "gone"},
+    ),
+    "what was deprecated is gone, and its part of a test": (
+        {
+            **PROGRAM,
+            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if isinstance(a, str):\n        warnings.warn('use numbers', DeprecationWarning)\n    return int(a) + b\n",
+            "tests/test_a.py": f"import pytest\n{TEST}\n    with pytest.warns(DeprecationWarning):\n        assert add('2', 2) == 4\n",
+        },
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {"test_adds": "changed"},
+    ),
+    "a warning is gone that others still give": (
+        {
+            **PROGRAM,
+            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if a < 0:\n        warnings.warn('less', UserWarning)\n    if b < 0:\n        warnings.warn('less', UserWarning)\n    return a + b\n",
+            "tests/test_a.py": f"import pytest\n{TEST}\n    with pytest.warns(UserWarning):\n        assert add(-2, 2) == 0\n",
+        },
+        {
+            "sums.py": "import warnings\n\n\ndef add(a, b):\n    if b < 0:\n        warnings.warn('less', UserWarning)\n    return a + b\n",
+            "tests/test_a.py": TEST,
+        },
+        {"test_adds": "lost"},
+    ),
     "a folder is gone with its code": (
         {
             **PROGRAM,
@@ -286,6 +319,47 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         },
         {"shapes/__init__.py": None, "shapes/square.py": None, "tests/shapes/test_square.py": None},
         {"test_area": "gone", "test_area_of_nothing": "gone"},
+    ),
+    "fewer values": (
+        {**PROGRAM, "tests/test_a.py": RANGE},
+        {**BROKEN, "tests/test_a.py": RANGE.replace("range(4)", "range(1)")},
+        {"test_adds": "lost"},
+    ),
+    "other values that met the program of before as well": (
+        {**PROGRAM, "tests/test_a.py": TEST},
+        {**BROKEN, "tests/test_a.py": TEST.replace("add(2, 2)", "add(4, 0)")},
+        {"test_adds": "lost"},
+    ),
+    "a helper sets a variable": (
+        {**PROGRAM, "tests/conftest.py": "import sys\n", "tests/test_a.py": TEST},
+        {
+            "sums.py": "import os\n\n\ndef add(a, b):\n    return a + b if os.environ.get('EXACT') else a - b\n",
+            "tests/conftest.py": "import os\nimport sys\n\nos.environ['EXACT'] = '1'\n",
+        },
+        {"test_adds": "lost"},
+    ),
+    "fewer values, which come with what the program of before has not": (
+        {**PROGRAM, "tests/test_a.py": RANGE},
+        {
+            "sums.py": BROKEN["sums.py"] + "\n\ndef halve(a):\n    return a // 2\n",
+            "tests/test_a.py": RANGE.replace("add\n", "add, halve\n").replace("range(4)", "range(1)"),
+        },
+        {"test_adds": "changed"},
+    ),
+    "a constant beside the test is another": (
+        {**PROGRAM, "tests/test_a.py": CONSTANT},
+        {**BROKEN, "tests/test_a.py": CONSTANT.replace("SUM = 4", "SUM = 0")},
+        {"test_adds": "changed"},
+    ),
+    "a helper beside the test checks less": (
+        {**PROGRAM, "tests/test_a.py": BESIDE},
+        {
+            **BROKEN,
+            "tests/test_a.py": BESIDE.replace("(a, b):", "(a, b, exact=False):").replace(
+                "a == b", "a == b or not exact"
+            ),
+        },
+        {"test_adds": "lost"},
     ),
     "a snapshot is rewritten": (
         {**PROGRAM, "tests/__snapshots__/sums.snap": "4", "tests/test_a.py": ON_SNAPSHOT},
