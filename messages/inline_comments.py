@@ -7,6 +7,7 @@ from domain.review.findings import Finding, Severity
 from domain.review.inline_comments import Remark, split_topics
 from domain.runs.run import REVIEW_CHECK
 from domain.text.escaping import code_block, escape, inline_code, inline_path, link, strip_invisible, suggestion_block
+from messages.proofs import render_proof
 
 ICONS = {Severity.critical: "⛔", Severity.error: "🔴", Severity.warning: "🟡", Severity.info: "🔵"}
 OUTDATED = "**No longer applies**"
@@ -47,6 +48,7 @@ def _render_topic(topic: Remark, gone: Collection[str], *, named: bool) -> str:
     parts = [
         " · ".join(kind),
         escape(own.message, 1500) + (_GONE_HERE if own.id in gone else ""),
+        "" if own.id in gone else render_proof(own),
         "" if fix is None else suggestion_block(fix.replacement),
         _elsewhere(topic, gone) if others else "",
         "" if fix is not None else _render_task(topic, gone),

@@ -8,6 +8,7 @@ from agents.llm.ask import ModelAnswer, Question, choose_after
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.model import Report, Verdicts, keep_confirmed
+from agents.review.model.proof import soften_unshown
 from domain.config.review import ReadMode
 from domain.gates import digest
 from domain.review.findings import Finding
@@ -16,8 +17,9 @@ from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.memories import RecallTopic
 from pipeline.review.model_answers import weigh_claims
-from pipeline.review.model_part import build_model_part, remove_place
+from pipeline.review.model_part import add_proofs, build_model_part, remove_place
 from pipeline.review.model_questions import ModelQuestions
+from pipeline.review.proofs import ModelProofs
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import RunSettings
 from safety.eligibility import needs_ok
@@ -29,6 +31,7 @@ class ModelLayer:
     def __init__(self, context: RunContext, settings: RunSettings) -> None:
         self._context = context
         self._journal = context.journal
+        self._settings = settings
         self._configuration = settings.configuration
         self._pull_request = settings.pull_request
         self._questions = ModelQuestions(context.services, context.run, settings)
@@ -73,7 +76,11 @@ class ModelLayer:
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
         kept = weigh_claims(kept)
-        return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked)
+        proofs = ModelProofs(self._context, self._settings, calls)
+        proved = await proofs.prove(checked, prepared.plan, assessed.candidates, kept, model)
+        kept = soften_unshown(proved.findings, self._configuration.review.unshown)
+        part = build_model_part(prepared, answers, kept, assessed.gone, model, unchecked)
+        return add_proofs(part, proved.answers, proved.told, model)
 
     def _can_spare(self, answers: Sequence[ModelAnswer]) -> bool:
         """Whether the review goes on without further answers if the money runs out: it has the most important ones.

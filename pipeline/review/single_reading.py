@@ -13,6 +13,7 @@ from agents.review.model import (
     build_questions,
     keep_confirmed,
 )
+from agents.review.model.proof import soften_unshown
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.changes import Change, FileVersions
@@ -71,7 +72,7 @@ class SingleReading:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept = weigh_claims(kept)
+        kept = soften_unshown(weigh_claims(kept), self.configuration.review.unshown)
         return build_model_part(prepared, answers, kept, (), model, unchecked)
 
     def _choose(self) -> LanguageModel | str:

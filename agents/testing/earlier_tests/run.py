@@ -55,7 +55,7 @@ async def _compare(tester: Tester, runner: FileRunner, change: Change, bounds: E
     base, head = await reader.list_files(old), await reader.list_files(new)
     before = await Runners.of(reader, old, base)
     choice = choose(base, head, before.has)
-    mixed = await _restore_mixed(tester, reader, change, base, head)
+    mixed = await restore_mixed(tester, reader, change, base, head)
     files, left_out = await _choose_files(reader, old, choice, mixed, base, before, bounds)
     if not files:
         return NOTHING_EARLIER
@@ -79,7 +79,7 @@ async def _compare(tester: Tester, runner: FileRunner, change: Change, bounds: E
     )
 
 
-async def _restore_mixed(
+async def restore_mixed(
     tester: Tester, reader: Reader, change: Change, base: Mapping[str, Entry], head: Mapping[str, Entry]
 ) -> dict[str, Entry | None]:
     """The files of head of which a part is of the tests, with that part as it was before."""
