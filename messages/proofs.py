@@ -29,7 +29,7 @@ BEFORE: Mapping[str, str] = {
     "not_run": "could not be run",
     "failed": BEFORE_OTHERWISE,
 }
-_SHOWN_OUTPUT = 1_500  # characters
+_SHOWN_OUTPUT, _TOLD_OUTPUT = 1_500, 400  # characters
 
 
 def explain_not_run(why: str) -> str:
@@ -49,6 +49,12 @@ def explain_declined(why: str) -> str:
 def explain_before(before: str) -> str:
     """That a test fails on the head, but does not show that the change is why."""
     return f"the test that was written for it fails here, and without the change it {before}"
+
+
+def explain_still_failing(output: str) -> str:
+    """What is wrong with a change after which the test that shows the finding fails, for a model and for people."""
+    last = " ".join(strip_invisible(redact_outgoing(output)).split())[-_TOLD_OUTPUT:]
+    return f"The test that shows the finding still fails with the change: {last}"
 
 
 def render_proof(finding: Finding) -> str:

@@ -47,6 +47,7 @@ def build_question(finding: Finding, lines: Sequence[str], mistakes: Sequence[st
     told = f"{finding.id} {clean_name(finding.where)} {finding.rule}, {finding.severity.value}: "
     parts = ["== finding", f"> {told}{strip_hidden(finding.message)}", f"== {clean_name(finding.path)}"]
     parts += _render_lines(finding, lines)
+    parts += _render_goal(finding)
     if mistakes:
         parts += ["== what was wrong with your first answer", *(f"- {mistake}" for mistake in mistakes)]
     return Question(
@@ -55,6 +56,23 @@ def build_question(finding: Finding, lines: Sequence[str], mistakes: Sequence[st
         content=frame_data(redact("\n".join(parts))),
         max_output_tokens=3_000,
     )
+
+
+def _render_goal(finding: Finding) -> list[str]:
+    """The test that shows the finding, which has to pass with the change; nothing where none does."""
+    test = None if finding.proof is None or not finding.proof.is_shown else finding.proof.reproduction
+    if test is None:
+        return []
+    return [
+        f"== the test that shows it: {clean_name(test.path)}",
+        *_quote_lines(test.text),
+        "== what that prints",
+        *_quote_lines(test.output),
+    ]
+
+
+def _quote_lines(text: str) -> list[str]:
+    return [f"> {strip_invisible(line)[:_LONGEST_LINE]}" for line in text.rstrip("\n").split("\n")]
 
 
 def _render_lines(finding: Finding, lines: Sequence[str]) -> list[str]:

@@ -66,6 +66,32 @@ async def run_reproduction(tester: Tester, change: Change, test: WrittenTest, se
     return proof.model_copy(update={"seconds": time.monotonic() - began})
 
 
+async def try_with(
+    tester: Tester, head: str, changed: Mapping[str, bytes], test: Reproduction, seconds: float
+) -> Ending:
+    """How a reproduction ends on a head of which some files are changed. Raises no errors.
+
+    :param head: a commit that the tester's mirror has.
+    :param changed: path → new content, of files that are there.
+    :param seconds: for all of it.
+    """
+    reader, git = Reader(tester.mirror, tester.toolbox), tester.mirror.git
+    runner = FileRunner(replace(tester, bounds=CommandTimeouts(command=seconds), baseline=None), seconds)
+    try:
+        async with asyncio.timeout(seconds):
+            files = await reader.list_files(head)
+            texts_of = {test.path: test.text.encode(), **changed}
+            blobs = {path: await write_blob(git, content) for path, content in texts_of.items()}
+            overlay = {path: (files[path][0] if path in files else _REGULAR, blob) for path, blob in blobs.items()}
+            runners = await Runners.of(reader, head, {**files, **overlay})
+            tree = await write_tree(git, head, overlay)
+            return read_ending(await runner.run(tree, [test.path], runners), test.path)
+    except TimeoutError:
+        return Ending(EndingKind.not_run, why=texts.TOO_LONG)
+    except (CodeAccessError, ToolError) as error:
+        return Ending(EndingKind.not_run, why=str(error))
+
+
 class _Trial:
     """One reproduction on both sides of a change."""
 

@@ -9,13 +9,18 @@ from pydantic import BaseModel, JsonValue
 from agents.answers import fixer
 from agents.answers.fixer import WrittenFix
 from agents.llm.models import LanguageModel, ModelTier, Unusable
+from agents.testing.reproduction.endings import EndingKind
+from agents.testing.reproduction.run import try_with
+from agents.testing.tester import Tester
 from domain.gates import digest
 from domain.review.findings import Finding
 from domain.review.line_edits import LineEdit
+from domain.review.proof import Reproduction
 from domain.runs.run import Phase
 from domain.slash.commands import AboutFinding
 from domain.text.redaction import redact_outgoing
 from messages import fixes as texts
+from messages import proofs as proof_texts
 from pipeline.durable.steps import run_outside_journal
 from pipeline.feedback.answers.finding import FixableFinding, NotFixed, load_finding
 from pipeline.feedback.answers.fix_offer import FixOffer, ValidFix
@@ -27,6 +32,7 @@ from safety.line_edits import apply_edits, find_mistakes, read_lines
 
 _SYNTAX_SECONDS = 10.0
 _ATTEMPTS = 2
+_TEST_SECONDS = 90  # for the test that shows the finding, where reviews run none any more
 
 
 class JudgedFix(BaseModel):
@@ -34,6 +40,16 @@ class JudgedFix(BaseModel):
 
     edits: tuple[LineEdit, ...]
     mistakes: tuple[str, ...]
+
+
+class TriedFix(BaseModel):
+    """How the test that shows the finding ended with a change; in journals.
+
+    :param mistake: what is wrong with the change by that; empty if nothing is known to be.
+    """
+
+    passes: bool = False
+    mistake: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,9 +103,10 @@ class FixAnswer:
             judged = await self.context.journal.step(
                 f"judge answer {attempt}", self._judge, known.finding.path, written.edits
             )
-            if not judged.mistakes:
-                return ValidFix(edits=judged.edits, summary=written.summary)
-            mistakes = judged.mistakes
+            tried = await self._try(known, written.edits, attempt) if not judged.mistakes else TriedFix()
+            mistakes = [*judged.mistakes, *filter(None, [tried.mistake])]
+            if not mistakes:
+                return ValidFix(edits=judged.edits, summary=written.summary, is_tried=tried.passes)
         return NotFixed(text=texts.report_unfit(known.finding, mistakes))
 
     async def _ask(self, known: FixableFinding, model: LanguageModel, mistakes: Sequence[str]) -> WrittenFix | NotFixed:
@@ -104,6 +121,27 @@ class FixAnswer:
         if answer.value is None:
             return NotFixed(text=texts.report_no_model(known.finding, answer.problem or ""))
         return WrittenFix.model_validate(answer.value).clean()
+
+    async def _try(self, known: FixableFinding, edits: Sequence[LineEdit], attempt: int) -> TriedFix:
+        """Run the test that shows the finding with the change, if there is one."""
+        proof = known.finding.proof
+        if proof is None or not proof.is_shown or proof.reproduction is None:
+            return TriedFix()
+        return await self.context.journal.step(
+            f"run its test {attempt}", self._run_test, known, [*edits], proof.reproduction
+        )
+
+    async def _run_test(self, known: FixableFinding, edits: Sequence[LineEdit], test: Reproduction) -> TriedFix:
+        services, run, configuration = self.context.services, self.context.run, known.configuration
+        if configuration.testing.runner == "actions":
+            return TriedFix()
+        path, seconds = known.finding.path, float(configuration.review.proof_seconds or _TEST_SECONDS)
+        changed = {path: apply_edits(await self._read(path), edits)}
+        tester = Tester(await self.context.fetch_mirror(), services.toolbox, configuration.commands)
+        ending = await try_with(tester, run.head_sha, changed, test, seconds)
+        if ending.kind is EndingKind.failed:
+            return TriedFix(mistake=proof_texts.explain_still_failing(ending.output))
+        return TriedFix(passes=ending.kind is EndingKind.passed)
 
     async def _read(self, path: str) -> bytes:
         mirror = await self.context.fetch_mirror()

@@ -45,6 +45,7 @@ class OpenedFix(BaseModel):
 class FixBranch:
     """The branch and the pull request of one fix. The same fix has the same commit, so every step may be repeated.
 
+    :param is_tried: the test that shows the finding passes with it.
     :param proposal: the open pull request that gets this fix instead of an earlier one.
     """
 
@@ -53,6 +54,7 @@ class FixBranch:
     known: FixableFinding
     edits: Sequence[LineEdit]
     summary: str
+    is_tried: bool = False
     proposal: OpenProposal | None = None
 
     async def propose(self) -> str:
@@ -60,7 +62,7 @@ class FixBranch:
         finding = self.known.finding
         pushed = await self.context.journal.step("push the fix", self._push)
         if not pushed.branch:
-            return texts.show_fix(finding, self.edits, pushed.why, self.summary)
+            return texts.show_fix(finding, self.edits, pushed.why, self.summary, is_tried=self.is_tried)
         if self.proposal is not None:
             await self.context.journal.step("describe the pull request", self._describe, self.proposal)
             return texts.confirm_renewal(finding, self.proposal.number, self.summary)
@@ -139,4 +141,6 @@ class FixBranch:
     def _render(self) -> tuple[str, str]:
         """The title and the description."""
         login = self.request.comment.sender.login
-        return texts.render_pull_request(self.known.finding, self.context.run.number, self.summary, login)
+        return texts.render_pull_request(
+            self.known.finding, self.context.run.number, self.summary, login, self.is_tried
+        )

@@ -27,11 +27,13 @@ class ValidFix(BaseModel):
     """A change of the finding's file in which nothing is wrong; in journals.
 
     :param is_known: it is the finding's own fix and not a model's.
+    :param is_tried: the test that shows the finding passes with it.
     """
 
     edits: tuple[LineEdit, ...]
     summary: str = ""
     is_known: bool = False
+    is_tried: bool = False
 
 
 class OfferKind(StrEnum):
@@ -83,13 +85,13 @@ class FixOffer:
                 is_posted = await self.context.journal.step("suggest it", self._suggest_on_lines, offer.edit)
                 if is_posted:
                     return texts.confirm_suggestion(finding, offer.edit, *told)
-                return texts.show_fix(finding, self.fix.edits, "GitHub took no comment on these lines", *told)
+                return self._show("GitHub took no comment on these lines")
             case OfferKind.branch:
-                how = (self.fix.edits, self.fix.summary, self.proposal)
+                how = (self.fix.edits, self.fix.summary, self.fix.is_tried, self.proposal)
                 branch = FixBranch(self.context, self.request, self.known, *how)
                 return await branch.propose()
             case _:
-                return texts.show_fix(finding, self.fix.edits, offer.why, *told)
+                return self._show(offer.why)
 
     async def _choose(self) -> Offer:
         if not await self.request.may_still_ask(self.context.services):
@@ -133,8 +135,16 @@ class FixOffer:
         mirror, path = await self.context.fetch_mirror(), self.known.finding.path
         return read_lines((await mirror.read(self.context.run.head_sha, [path])).get(path, b"")) or []
 
+    def _show(self, why: str) -> str:
+        fix = self.fix
+        told = (fix.summary, fix.is_known, fix.is_tried)
+        return texts.show_fix(self.known.finding, fix.edits, why, *told)
+
+    def _suggest(self, edit: LineEdit) -> str:
+        return texts.suggest(self.known.finding, edit, self.fix.summary, self.fix.is_known, self.fix.is_tried)
+
     async def _suggest_in_thread(self, edit: LineEdit) -> str:
-        text = texts.suggest(self.known.finding, edit, self.fix.summary, self.fix.is_known)
+        text = self._suggest(edit)
         if self.request.comment.comment.thread == self.known.root:
             return text
         await self.context.journal.step("suggest it in the thread", self._reply, text)
@@ -147,7 +157,7 @@ class FixOffer:
 
     async def _suggest_on_lines(self, edit: LineEdit) -> bool:
         """Whether GitHub took the comment."""
-        text = texts.suggest(self.known.finding, edit, self.fix.summary, self.fix.is_known)
+        text = self._suggest(edit)
         comment = InlineComment(path=self.known.finding.path, start_line=edit.start_line, line=edit.end_line, body=text)
         services, run = self.context.services, self.context.run
         marker = services.markers.make("fix", self.request.make_key(self.guid))
