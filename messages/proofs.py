@@ -7,6 +7,7 @@ from domain.review.proof import LONGEST_REASON, Proof, ProofOutcome, Reproductio
 from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
 from domain.text.redaction import redact_outgoing
 
+TRYING_OUT = "Running a test for what the model claims"
 NOT_LOADED = "the test that was written for it could not be loaded on this head"
 FLAKY = "the test that was written for it ended differently each time"
 ITS_OWN_FAULT = "the test that was written for it calls something that is not there, or not so"
@@ -52,9 +53,12 @@ def explain_before(before: str) -> str:
 
 
 def explain_still_failing(output: str) -> str:
-    """What is wrong with a change after which the test that shows the finding fails, for a model and for people."""
+    """What is wrong with a change after which the test that shows the finding fails, for a model and for people.
+
+    :param output: of the test; may be empty.
+    """
     last = " ".join(strip_invisible(redact_outgoing(output)).split())[-_TOLD_OUTPUT:]
-    return f"The test that shows the finding still fails with the change: {last}"
+    return f"The test that shows the finding still fails with the change{f': {last}' if last else '.'}"
 
 
 def render_proof(finding: Finding) -> str:
@@ -78,6 +82,13 @@ def render_proof(finding: Finding) -> str:
     return "\n\n".join(filter(None, (head, shown)))
 
 
+def note_proof(finding: Finding) -> str:
+    """The same in a few words, for a table."""
+    if finding.proof is None or finding.proof.outcome is ProofOutcome.open:
+        return ""
+    return "Shown by running." if finding.proof.is_shown else f"Not shown by running: {PASSES}."
+
+
 def _render(test: Reproduction, proof: Proof) -> str:
     """The test, what it printed and how to run it, folded."""
     label = "The test that fails" if proof.is_shown else "The test that passes"
@@ -90,11 +101,6 @@ def _render(test: Reproduction, proof: Proof) -> str:
     ]
     told = "\n\n".join(filter(None, parts))
     return f"<details><summary>{label}</summary>\n\n{told}\n\n</details>"
-
-
-def render_under_way() -> str:
-    """A few words for the check, while tests for findings run."""
-    return "Running a test for what the model claims"
 
 
 def summarise_proofs(proofs: Sequence[Proof], not_run: str) -> str:

@@ -37,17 +37,20 @@ class WrittenFix(BaseModel):
         return self.model_copy(update=words)
 
 
-def build_question(finding: Finding, lines: Sequence[str], mistakes: Sequence[str], redact: Redact) -> Question:
+def build_question(
+    finding: Finding, lines: Sequence[str], mistakes: Sequence[str], redact: Redact, *, shows_output: bool = True
+) -> Question:
     """Asks for a change that fixes a finding.
 
     :param lines: of its file at head.
     :param mistakes: what was wrong with the answer before; empty at first.
     :param redact: removes credentials from a text.
+    :param shows_output: whether a model may see what the test printed that shows the finding.
     """
     told = f"{finding.id} {clean_name(finding.where)} {finding.rule}, {finding.severity.value}: "
     parts = ["== finding", f"> {told}{strip_hidden(finding.message)}", f"== {clean_name(finding.path)}"]
     parts += _render_lines(finding, lines)
-    parts += _render_goal(finding)
+    parts += _render_goal(finding, shows_output=shows_output)
     if mistakes:
         parts += ["== what was wrong with your first answer", *(f"- {mistake}" for mistake in mistakes)]
     return Question(
@@ -58,17 +61,13 @@ def build_question(finding: Finding, lines: Sequence[str], mistakes: Sequence[st
     )
 
 
-def _render_goal(finding: Finding) -> list[str]:
+def _render_goal(finding: Finding, *, shows_output: bool) -> list[str]:
     """The test that shows the finding, which has to pass with the change; nothing where none does."""
     test = None if finding.proof is None or not finding.proof.is_shown else finding.proof.reproduction
     if test is None:
         return []
-    return [
-        f"== the test that shows it: {clean_name(test.path)}",
-        *_quote_lines(test.text),
-        "== what that prints",
-        *_quote_lines(test.output),
-    ]
+    printed = ["== what that prints", *_quote_lines(test.output)] if shows_output else []
+    return [f"== the test that shows it: {clean_name(test.path)}", *_quote_lines(test.text), *printed]
 
 
 def _quote_lines(text: str) -> list[str]:

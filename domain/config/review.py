@@ -113,7 +113,7 @@ class ReviewSettings(Section):
         "fixes or merges it unasked.",
     )
     proof_seconds: int = Field(
-        default=90,
+        default=120,
         ge=0,
         le=900,
         description="How long, in seconds for all together, tests are written and run for what the model calls an "

@@ -1,5 +1,6 @@
 """What the model calls an error is shown by a test that Forge runs, or it does not block as if it were."""
 
+import json
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -7,9 +8,10 @@ from typing import Any
 
 import pytest
 from pydantic import JsonValue
+from pydantic_ai.usage import RequestUsage
 
 from agents.llm.models import Models
-from agents.llm.scripted import Fails, Reply, ScriptedModel
+from agents.llm.scripted import Fails, Reply, Reports, ScriptedModel
 from domain.money import FixedPrice
 from simulator import User
 from simulator.state import PullRequest
@@ -22,6 +24,10 @@ LINE = "    return sum(prices[1:])"
 ASKED = "== your test"
 SHOWS = "import shop\n\n\ndef test_first_price_counts():\n    assert shop.total([1, 2]) == 3\n"
 PASSES = "import shop\n\n\ndef test_last_price_counts():\n    assert shop.total([0, 2]) == 2\n"
+
+
+PATIENT = "review: {proof_seconds: 600}\n"
+"""Time enough on a machine that has other things to do."""
 
 
 @pytest.fixture
@@ -57,7 +63,7 @@ async def propose(
     story: Story, changed: Mapping[str, str | None], files: Mapping[str, str] = FILES, settings: str = ""
 ) -> tuple[PullRequest, User]:
     """A pull request of alice's."""
-    configured = {".github/forge.yml": settings} if settings else {}
+    configured = {".github/forge.yml": settings or PATIENT}
     repository, alice = story.repository({**files, **configured})
     await alice.push(repository, "work", changed, base="main")
     pull = await alice.open_pull_request(repository, "work", "main", title="Sum less")
@@ -78,6 +84,7 @@ async def test_an_error_is_shown_by_a_test_that_fails(story_with_model: Story, m
     conclusion, said = check_of(story, pull)
     assert conclusion == "failure"
     assert "1 finding shown by running" in said
+    assert "Shown by running." in said.partition("| rule |")[2]
     [comment] = story.comments(pull)
     assert "**Shown by running**: the test below fails with this change and passes without it." in comment.body
     assert "def test_first_price_counts():" in comment.body
@@ -95,10 +102,9 @@ async def test_what_its_test_does_not_bear_out_blocks_nothing(story_with_model: 
     conclusion, said = check_of(story, pull)
     assert conclusion == "success"
     assert "1 finding not borne out, because its test passes" in said
-    [comment] = story.comments(pull)
-    assert comment.body.startswith("🔵 **Info**")
-    assert "the test that was written to show it passes on this head, so this blocks nothing" in comment.body
-    assert "def test_last_price_counts():" in comment.body
+    assert "| 🔵 info | `shop.py:2` |" in said
+    assert "Not shown by running: the test that was written to show it passes on this head." in said
+    assert story.comments(pull) == []
 
 
 async def test_a_guess_that_its_test_does_not_bear_out_is_dropped(
@@ -170,7 +176,7 @@ async def test_where_no_tests_run_it_says_so(
 @pytest.mark.parametrize(
     ("settings", "is_shown", "conclusion", "asked"),
     [
-        ("review: {unshown: warn}\n", True, "failure", 1),
+        ("review: {unshown: warn, proof_seconds: 600}\n", True, "failure", 1),
         ("review: {unshown: warn, proof_seconds: 0}\n", False, "success", 0),
         ("review: {proof_seconds: 0}\n", False, "failure", 0),
     ],
@@ -197,7 +203,7 @@ async def test_of_a_fork_nothing_runs_without_a_word(story_with_model: Story, mo
     """Of somebody whose changes a model reads unasked; somebody with write access lets it run."""
     story = story_with_model
     find_and_prove(model, {"test": SHOWS})
-    repository, alice = story.repository(FILES)
+    repository, alice = story.repository({**FILES, ".github/forge.yml": PATIENT})
     bob = story.github.user("bob")
     fork = await bob.fork(repository)
     await bob.push(fork, "first", {"README.md": "# Shop\n"}, base="main")
@@ -252,6 +258,10 @@ async def test_where_the_money_ends_the_finding_stays(tmp_path: Path) -> None:
     """Nobody is asked for more, and the review is posted."""
     dear = ScriptedModel(FixedPrice(Decimal(60), Decimal(60)))
     find_and_prove(dear, {"test": SHOWS})
+    much = RequestUsage(input_tokens=5_000, output_tokens=1_500)
+    dear.when("== shop.py", Reports(json.dumps({"findings": [claim()]}), usage=much))
+    dear.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": LINE.strip()}]})
+    dear.when(ASKED, {"test": SHOWS})
     models = Models.only(dear.language_model)
     async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
         pull, _ = await propose(story, {"shop.py": BROKEN}, settings="budgets: {phase: {review: 1}}\n")

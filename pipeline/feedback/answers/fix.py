@@ -32,7 +32,7 @@ from safety.line_edits import apply_edits, find_mistakes, read_lines
 
 _SYNTAX_SECONDS = 10.0
 _ATTEMPTS = 2
-_TEST_SECONDS = 90  # for the test that shows the finding, where reviews run none any more
+_TEST_SECONDS = 120  # for the test that shows the finding, where reviews run none any more
 
 
 class JudgedFix(BaseModel):
@@ -42,7 +42,7 @@ class JudgedFix(BaseModel):
     mistakes: tuple[str, ...]
 
 
-class TriedFix(BaseModel):
+class FixTrial(BaseModel):
     """How the test that shows the finding ended with a change; in journals.
 
     :param mistake: what is wrong with the change by that; empty if nothing is known to be.
@@ -103,7 +103,7 @@ class FixAnswer:
             judged = await self.context.journal.step(
                 f"judge answer {attempt}", self._judge, known.finding.path, written.edits
             )
-            tried = await self._try(known, written.edits, attempt) if not judged.mistakes else TriedFix()
+            tried = await self._try(known, written.edits, attempt) if not judged.mistakes else FixTrial()
             mistakes = [*judged.mistakes, *filter(None, [tried.mistake])]
             if not mistakes:
                 return ValidFix(edits=judged.edits, summary=written.summary, is_tried=tried.passes)
@@ -114,7 +114,8 @@ class FixAnswer:
         lines = read_lines(content)
         if not lines:
             return NotFixed(text=texts.report_unfit(known.finding, ["The file is no text that Forge can read."]))
-        question = fixer.build_question(known.finding, lines, mistakes, redact_outgoing)
+        may_hold = bool(known.configuration.review.never_send)  # a test may print what no model may see
+        question = fixer.build_question(known.finding, lines, mistakes, redact_outgoing, shows_output=not may_hold)
         calls = BudgetedCalls(self.context, Phase.implementation, known.configuration)
         name = digest("fix", question.model_dump_json(), model.name)
         answer = await calls.ask_outside_run(name, question, WrittenFix, model)
@@ -122,26 +123,27 @@ class FixAnswer:
             return NotFixed(text=texts.report_no_model(known.finding, answer.problem or ""))
         return WrittenFix.model_validate(answer.value).clean()
 
-    async def _try(self, known: FixableFinding, edits: Sequence[LineEdit], attempt: int) -> TriedFix:
+    async def _try(self, known: FixableFinding, edits: Sequence[LineEdit], attempt: int) -> FixTrial:
         """Run the test that shows the finding with the change, if there is one."""
         proof = known.finding.proof
         if proof is None or not proof.is_shown or proof.reproduction is None:
-            return TriedFix()
+            return FixTrial()
         return await self.context.journal.step(
             f"run its test {attempt}", self._run_test, known, [*edits], proof.reproduction
         )
 
-    async def _run_test(self, known: FixableFinding, edits: Sequence[LineEdit], test: Reproduction) -> TriedFix:
+    async def _run_test(self, known: FixableFinding, edits: Sequence[LineEdit], test: Reproduction) -> FixTrial:
         services, run, configuration = self.context.services, self.context.run, known.configuration
         if configuration.testing.runner == "actions":
-            return TriedFix()
+            return FixTrial()
         path, seconds = known.finding.path, float(configuration.review.proof_seconds or _TEST_SECONDS)
         changed = {path: apply_edits(await self._read(path), edits)}
         tester = Tester(await self.context.fetch_mirror(), services.toolbox, configuration.commands)
         ending = await try_with(tester, run.head_sha, changed, test, seconds)
         if ending.kind is EndingKind.failed:
-            return TriedFix(mistake=proof_texts.explain_still_failing(ending.output))
-        return TriedFix(passes=ending.kind is EndingKind.passed)
+            printed = "" if configuration.review.never_send else ending.output
+            return FixTrial(mistake=proof_texts.explain_still_failing(printed))
+        return FixTrial(passes=ending.kind is EndingKind.passed)
 
     async def _read(self, path: str) -> bytes:
         mirror = await self.context.fetch_mirror()
