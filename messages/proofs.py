@@ -82,6 +82,11 @@ def render_proof(finding: Finding) -> str:
     return "\n\n".join(filter(None, (head, shown)))
 
 
+def find_shown_test(finding: Finding) -> Reproduction | None:
+    """The test that shows a finding; None if none does."""
+    return finding.proof.reproduction if finding.proof is not None and finding.proof.is_shown else None
+
+
 def note_proof(finding: Finding) -> str:
     """The same in a few words, for a table."""
     if finding.proof is None or finding.proof.outcome is ProofOutcome.open:

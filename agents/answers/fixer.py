@@ -13,6 +13,7 @@ from domain.review.findings import Finding
 from domain.review.line_edits import LineEdit
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact, redact_outgoing
+from messages.proofs import find_shown_test
 
 KEY = "asked fix "
 """The prefix of these questions' keys."""
@@ -63,7 +64,7 @@ def build_question(
 
 def _render_goal(finding: Finding, *, shows_output: bool) -> list[str]:
     """The test that shows the finding, which has to pass with the change; nothing where none does."""
-    test = None if finding.proof is None or not finding.proof.is_shown else finding.proof.reproduction
+    test = find_shown_test(finding)
     if test is None:
         return []
     printed = ["== what that prints", *_quote_lines(test.output)] if shows_output else []

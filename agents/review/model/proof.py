@@ -18,6 +18,7 @@ from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, RawFinding, Severity
 from domain.review.outline import NO_OUTLINE, Outline
 from domain.review.proof import LONGEST_TEST, Proof, ProofOutcome
+from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
 
 CLAIM = "== claim"
@@ -112,7 +113,7 @@ def read_draft(answer: ModelAnswer, question: Question) -> ProofDraft:
     promise = strip_hidden(draft.promise)
     is_shown = ShownCode.of(question.content, CLAIM).holds(draft.promise)
     declined = strip_hidden(draft.declined)[:_LONGEST_WHY]
-    test = draft.test.replace("\r\n", "\n").strip("\n")
+    test = strip_invisible(draft.test.replace("\r\n", "\n")).strip("\n")
     return ProofDraft(test=f"{test}\n" if test else "", promise=promise if is_shown else "", declined=declined)
 
 
@@ -124,7 +125,8 @@ def is_too_long(draft: ProofDraft) -> bool:
 def apply_proofs(kept: Sequence[Finding], proofs: Mapping[str, Proof]) -> tuple[Finding, ...]:
     """The findings with what running showed of them.
 
-    What is shown is an error, whatever the second look could prove. What a test does not bear out is a remark if the
+    What passes only without the change is an error, whatever the second look could prove; a broken promise leaves the
+    severity to it, because what a line promises is the model's word. What a test does not bear out is a remark if the
     second look had proved it by a quoted line, as code may see that it is tested; else it is dropped.
 
     :param proofs: by fingerprint.
@@ -151,13 +153,15 @@ def _soften(finding: Finding) -> Finding:
 
 def _weigh(finding: Finding, proof: Proof) -> Finding | None:
     proved = finding.model_copy(update={"proof": proof})
-    if proof.is_shown:
-        severity = max(finding.severity, Severity.error, key=lambda each: each.rank)
-        return proved.model_copy(update={"severity": severity, "confidence": max(finding.confidence, _CERTAIN)})
-    if proof.outcome is not ProofOutcome.refuted:
-        return proved
-    doubted = {"severity": Severity.info, "confidence": min(finding.confidence, _DOUBTED)}
-    return proved.model_copy(update=doubted) if _is_error(finding) else None
+    match proof.outcome:
+        case ProofOutcome.shown:
+            severity = max(finding.severity, Severity.error, key=lambda each: each.rank)
+            return proved.model_copy(update={"severity": severity, "confidence": max(finding.confidence, _CERTAIN)})
+        case ProofOutcome.refuted:
+            doubted = {"severity": Severity.info, "confidence": min(finding.confidence, _DOUBTED)}
+            return proved.model_copy(update=doubted) if _is_error(finding) else None
+        case ProofOutcome.promise_broken | ProofOutcome.open:
+            return proved
 
 
 def _is_error(finding: Finding) -> bool:

@@ -125,12 +125,10 @@ class FixAnswer:
 
     async def _try(self, known: FixableFinding, edits: Sequence[LineEdit], attempt: int) -> FixTrial:
         """Run the test that shows the finding with the change, if there is one."""
-        proof = known.finding.proof
-        if proof is None or not proof.is_shown or proof.reproduction is None:
+        test = proof_texts.find_shown_test(known.finding)
+        if test is None:
             return FixTrial()
-        return await self.context.journal.step(
-            f"run its test {attempt}", self._run_test, known, [*edits], proof.reproduction
-        )
+        return await self.context.journal.step(f"run its test {attempt}", self._run_test, known, [*edits], test)
 
     async def _run_test(self, known: FixableFinding, edits: Sequence[LineEdit], test: Reproduction) -> FixTrial:
         services, run, configuration = self.context.services, self.context.run, known.configuration
