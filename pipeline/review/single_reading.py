@@ -13,15 +13,16 @@ from agents.review.model import (
     build_questions,
     keep_confirmed,
 )
-from agents.review.model.proof import soften_unshown
+from agents.review.model.proof import list_provable, soften_unshown
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
 from domain.text.redaction import redact_outgoing
+from messages import proofs as texts
 from pipeline.model_calls.single_budget import SingleBudget
 from pipeline.review.model_answers import PreparedQuestions, assess_answers, drop_unfit_suggestions, weigh_claims
-from pipeline.review.model_part import build_model_part
+from pipeline.review.model_part import add_proofs, build_model_part
 from pipeline.review.surroundings import HeadCode, find_surroundings
 from safety.containment import CodeOrigin
 from safety.reading_order import list_riskiest
@@ -73,7 +74,9 @@ class SingleReading:
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
         kept = soften_unshown(weigh_claims(kept), self.configuration.review.unshown)
-        return build_model_part(prepared, answers, kept, (), model, unchecked)
+        part = build_model_part(prepared, answers, kept, (), model, unchecked)
+        told = texts.summarise_proofs((), texts.WITHOUT_SERVER) if list_provable(kept, kept) else ""
+        return add_proofs(part, (), told, model)
 
     def _choose(self) -> LanguageModel | str:
         """The model, or why none is asked."""
