@@ -107,7 +107,7 @@ def _render_task(topic: Remark, gone: Collection[str]) -> str:
     if not places:
         return ""
     test = find_shown_test(topic[0])
-    goal = _WISH if test is None else f"{_GOAL} Add it as {test.path}:\n\n{strip_invisible(test.text)}"
+    goal = _WISH if test is None else f"{_GOAL} Add it as {test.path}:\n\n{strip_invisible(test.text).strip()}"
     wish = f"{', '.join(places)}: {strip_invisible(topic[0].message[:1500])}\n{goal}"
     return f"<details><summary>For your coding agent</summary>\n\n{code_block(wish)}\n\n</details>"
 

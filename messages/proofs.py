@@ -31,7 +31,7 @@ BEFORE: Mapping[str, str] = {
     "not_run": "could not be run",
     "failed": BEFORE_OTHERWISE,
 }
-_SHOWN_OUTPUT, _TOLD_OUTPUT = 1_500, 400  # characters
+_SHOWN_OUTPUT, _TOLD_OUTPUT, _MODEL_WORDS = 1_500, 400, 300  # characters
 
 
 def explain_not_run(why: str) -> str:
@@ -44,8 +44,8 @@ def explain_declined(why: str) -> str:
 
     :param why: a sentence; may be empty.
     """
-    told = f": {why.rstrip('.')}" if why else ""
-    return f"no test was written for it{told}"[:LONGEST_REASON]
+    told = f" ({why[:_MODEL_WORDS].rstrip('.')})" if why else ""
+    return f"no test was written for it{told}"
 
 
 def explain_before(before: str) -> str:

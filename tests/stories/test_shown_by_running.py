@@ -130,7 +130,7 @@ async def test_a_guess_that_is_shown_is_an_error(story_with_model: Story, model:
     ("written", "why"),
     [
         ({"test": SHOWS.replace("import shop", "import shopp")}, "could not be loaded on this head"),
-        ({"test": "", "declined": "It needs @alice's printer."}, "no test was written for it: It needs"),
+        ({"test": "", "declined": "It needs @alice's printer."}, "no test was written for it (It needs"),
         ({"test": SHOWS + "# x\n" * 2_000}, "the test that was written for it is too long"),
         ({"test": SHOWS + f"TOKEN = 'ghp_{'a1B2' * 9}'\n"}, "holds what looks like a credential"),
         (Fails(400), "no test was written for it"),
