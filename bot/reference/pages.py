@@ -19,7 +19,8 @@ from pipeline.config.yaml import MAX_BYTES, MAX_DEPTH
 
 _SAMPLE = """\
 review:   {on_pull_request: true, drafts: false, forks: first_time_needs_ok, paths: {include: ["**"], exclude: []}, \
-linters: [], max_comments: 25, model: auto, unread: neutral, proof_seconds: 120, unshown: block, never_send: [], dry_run: false, bots: [dependabot]}
+linters: [], max_comments: 25, model: auto, unread: neutral, proof_seconds: 120, unshown: block, \
+never_send: [], dry_run: false, bots: [dependabot]}
 commands: {setup: null, test: null, lint: null, typecheck: null, build: null, network: false}
 preset:   standard
 budgets:  {phase: {planning: 5, implementation: 10, review: 2, testing: 3, deployment: 2}, run: 50, day: 200}
