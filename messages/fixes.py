@@ -13,12 +13,17 @@ from messages.automation import RUN_TRAILER
 _LONGEST = 600  # characters of what a model says
 _MOST_MISTAKES = 3
 _BY_HAND = "Fix it by hand, or ask again after the next push."
+_TRIED = "The test that shows the finding passes with it; no other test was run."
 _PLAIN = re.compile(r"[^\w./-]+")
 
 
-def suggest(finding: Finding, edit: LineEdit, summary: str, is_known: bool) -> str:
-    """A comment on the lines that the suggestion replaces."""
-    return "\n\n".join([_introduce(finding, summary, is_known), suggestion_block(edit.after), _advise(is_known)])
+def suggest(finding: Finding, edit: LineEdit, summary: str, is_known: bool, is_tried: bool = False) -> str:
+    """A comment on the lines that the suggestion replaces.
+
+    :param is_tried: the test that shows the finding passes with it.
+    """
+    advice = _advise(is_known, is_tried)
+    return "\n\n".join([_introduce(finding, summary, is_known), suggestion_block(edit.after), advice])
 
 
 def introduce_suggestion(finding: Finding, marker: str) -> str:
@@ -38,14 +43,26 @@ def confirm_reply(finding: Finding, is_known: bool) -> str:
     return f"**{finding.id}** {how} is a suggestion in its thread now."
 
 
-def show_fix(finding: Finding, edits: Sequence[LineEdit], why: str, summary: str, is_known: bool = False) -> str:
+def show_fix(
+    finding: Finding,
+    edits: Sequence[LineEdit],
+    why: str,
+    summary: str,
+    is_known: bool = False,
+    is_tried: bool = False,
+) -> str:
     """A change as text, for whoever applies it by hand.
 
     :param why: why it is only text, as a clause.
+    :param is_tried: the test that shows the finding passes with it.
     """
     head = _introduce(finding, summary, is_known)
     return "\n\n".join(
-        [head, render_diff(finding.path, edits), f"Only shown here, because {escape(why)}. {_advise(is_known)}"]
+        [
+            head,
+            render_diff(finding.path, edits),
+            f"Only shown here, because {escape(why)}. {_advise(is_known, is_tried)}",
+        ]
     )
 
 
@@ -95,13 +112,19 @@ def report_unopened(finding: Finding, branch: str, why: str) -> str:
     )
 
 
-def render_pull_request(finding: Finding, number: int, summary: str, login: str) -> tuple[str, str]:
-    """The title and the description."""
+def render_pull_request(
+    finding: Finding, number: int, summary: str, login: str, is_tried: bool = False
+) -> tuple[str, str]:
+    """The title and the description.
+
+    :param is_tried: the test that shows the finding passes with it.
+    """
+    advice = " ".join(["A model wrote it; look at it before you merge it.", *([_TRIED] if is_tried else [])])
     body = "\n\n".join(
         [
             f"**{finding.id}** in #{number}, {inline_path(finding.where)}: {escape(finding.message, _LONGEST)}",
             escape(summary, _LONGEST),
-            f"{inline_code(login)} asked for it with `/forge fix`. A model wrote it; look at it before you merge it.",
+            f"{inline_code(login)} asked for it with `/forge fix`. {advice}",
         ]
     )
     return f"Fix {finding.id} in #{number}", body
@@ -208,8 +231,12 @@ def _introduce(finding: Finding, summary: str, is_known: bool) -> str:
     return f"A fix for **{finding.id}**: {escape(summary, _LONGEST)}" if summary else f"A fix for **{finding.id}**."
 
 
-def _advise(is_known: bool) -> str:
-    return "" if is_known else "A model wrote it and it was not run: look at it before you take it."
+def _advise(is_known: bool, is_tried: bool) -> str:
+    if is_known:
+        return ""
+    if is_tried:
+        return f"A model wrote it: look at it before you take it. {_TRIED}"
+    return "A model wrote it and it was not run: look at it before you take it."
 
 
 def _name_lines(edit: LineEdit) -> str:

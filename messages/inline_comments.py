@@ -7,6 +7,7 @@ from domain.review.findings import Finding, Severity
 from domain.review.inline_comments import Remark, split_topics
 from domain.runs.run import REVIEW_CHECK
 from domain.text.escaping import code_block, escape, inline_code, inline_path, link, strip_invisible, suggestion_block
+from messages.proofs import find_shown_test, render_proof
 
 ICONS = {Severity.critical: "⛔", Severity.error: "🔴", Severity.warning: "🟡", Severity.info: "🔵"}
 OUTDATED = "**No longer applies**"
@@ -14,6 +15,7 @@ DISAGREE = "Not a problem? Reply `/forge dismiss` and why"
 SHOWN_IN_COMMENT = 30  # places that one comment lists
 _LINES = re.compile(r":\d+(?:-\d+)?(?=`)")
 _WISH = "Mend the cause, keep all other behaviour, and add a test that fails without the mend if there can be one."
+_GOAL = "Mend the cause, and keep all other behaviour. This test fails without the mend and has to pass with it."
 _GONE_HERE = " *(no longer here)*"
 
 
@@ -47,6 +49,7 @@ def _render_topic(topic: Remark, gone: Collection[str], *, named: bool) -> str:
     parts = [
         " · ".join(kind),
         escape(own.message, 1500) + (_GONE_HERE if own.id in gone else ""),
+        "" if own.id in gone else render_proof(own),
         "" if fix is None else suggestion_block(fix.replacement),
         _elsewhere(topic, gone) if others else "",
         "" if fix is not None else _render_task(topic, gone),
@@ -103,7 +106,9 @@ def _render_task(topic: Remark, gone: Collection[str]) -> str:
     places = [f"`{each.where}`" for each in topic[:SHOWN_IN_COMMENT] if each.id not in gone]
     if not places:
         return ""
-    wish = f"{', '.join(places)}: {strip_invisible(topic[0].message[:1500])}\n{_WISH}"
+    test = find_shown_test(topic[0])
+    goal = _WISH if test is None else f"{_GOAL} Add it as {test.path}:\n\n{strip_invisible(test.text).strip()}"
+    wish = f"{', '.join(places)}: {strip_invisible(topic[0].message[:1500])}\n{goal}"
     return f"<details><summary>For your coding agent</summary>\n\n{code_block(wish)}\n\n</details>"
 
 

@@ -14,6 +14,7 @@ from domain.verdicts import Reason
 from messages.earlier_tests import render_section, render_under_way
 from messages.inline_comments import ICONS, link_rule
 from messages.memory import render_unseconded
+from messages.proofs import note_proof
 from messages.review_details import render_details
 
 CHECK_NAME = REVIEW_CHECK
@@ -392,9 +393,10 @@ def _in_history(review: Review, *, has_server: bool) -> str:
 
 
 def _find_note(finding: Finding, review: Review) -> str:
-    """What people said about a finding."""
+    """What people said about a finding, or else what running a test did."""
     judged, mark = review.judged, finding.fingerprint
-    return judged.confirmed.get(mark) or judged.disputed.get(mark) or judged.lapsed.get(mark) or ""
+    said = judged.confirmed.get(mark) or judged.disputed.get(mark) or judged.lapsed.get(mark)
+    return said or note_proof(finding)
 
 
 def _row(finding: Finding, inline: bool, note: str = "") -> str:

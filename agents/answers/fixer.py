@@ -13,6 +13,7 @@ from domain.review.findings import Finding
 from domain.review.line_edits import LineEdit
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact, redact_outgoing
+from messages.proofs import find_shown_test
 
 KEY = "asked fix "
 """The prefix of these questions' keys."""
@@ -37,16 +38,20 @@ class WrittenFix(BaseModel):
         return self.model_copy(update=words)
 
 
-def build_question(finding: Finding, lines: Sequence[str], mistakes: Sequence[str], redact: Redact) -> Question:
+def build_question(
+    finding: Finding, lines: Sequence[str], mistakes: Sequence[str], redact: Redact, *, shows_output: bool = True
+) -> Question:
     """Asks for a change that fixes a finding.
 
     :param lines: of its file at head.
     :param mistakes: what was wrong with the answer before; empty at first.
     :param redact: removes credentials from a text.
+    :param shows_output: whether a model may see what the test printed that shows the finding.
     """
     told = f"{finding.id} {clean_name(finding.where)} {finding.rule}, {finding.severity.value}: "
     parts = ["== finding", f"> {told}{strip_hidden(finding.message)}", f"== {clean_name(finding.path)}"]
     parts += _render_lines(finding, lines)
+    parts += _render_goal(finding, shows_output=shows_output)
     if mistakes:
         parts += ["== what was wrong with your first answer", *(f"- {mistake}" for mistake in mistakes)]
     return Question(
@@ -55,6 +60,19 @@ def build_question(finding: Finding, lines: Sequence[str], mistakes: Sequence[st
         content=frame_data(redact("\n".join(parts))),
         max_output_tokens=3_000,
     )
+
+
+def _render_goal(finding: Finding, *, shows_output: bool) -> list[str]:
+    """The test that shows the finding, which has to pass with the change; nothing where none does."""
+    test = find_shown_test(finding)
+    if test is None:
+        return []
+    printed = ["== what that prints", *_quote_lines(test.output)] if shows_output else []
+    return [f"== the test that shows it: {clean_name(test.path)}", *_quote_lines(test.text), *printed]
+
+
+def _quote_lines(text: str) -> list[str]:
+    return [f"> {strip_invisible(line)[:_LONGEST_LINE]}" for line in text.rstrip("\n").split("\n")]
 
 
 def _render_lines(finding: Finding, lines: Sequence[str]) -> list[str]:

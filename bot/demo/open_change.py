@@ -8,6 +8,18 @@ TITLE = "Refund parcels that arrive late"
 BODY = "Whoever gets a parcel three days late, or later, gets a tenth of its price back for each of these days."
 PATH = "rates/refunds.py"
 _FLAW = "    if days > 3:"
+_PROMISE = "What comes back for a parcel that is so many days late: from three days on, a tenth of its price for each."
+_SHOWS = """\
+from decimal import Decimal
+from unittest import TestCase
+
+from rates.refunds import refund
+
+
+class Refunds(TestCase):
+    def test_the_third_day_counts(self):
+        self.assertEqual(refund(Decimal(10), 3), 3)
+"""
 PUSH = {
     PATH: f'''\
 """Refunds parcels that arrive late."""
@@ -18,7 +30,7 @@ from decimal import Decimal
 
 
 def refund(price: Decimal, days: int) -> Decimal:
-    """What comes back for a parcel that is so many days late."""
+    """{_PROMISE}"""
 {_FLAW}
         return min(price, price * days / 10)
     return Decimal(0)
@@ -52,7 +64,7 @@ _LINE = PUSH[PATH].splitlines().index(_FLAW) + 1
 
 
 def script_answers(model: ScriptedModel) -> None:
-    """Script what the model says of the change, as long as it has the flaw."""
+    """Script what the model says of the change, as long as it has the flaw, and the test that shows it."""
     claim: dict[str, JsonValue] = {
         "rule": "model/logic-error",
         "path": PATH,
@@ -65,3 +77,4 @@ def script_answers(model: ScriptedModel) -> None:
         "later”: the comparison leaves the third day out, and no test has it. Compare with `>=`.",
     }
     model.when(_FLAW.strip(), {"findings": [claim]})
+    model.when(f"\n{PATH}:{_LINE} {claim['rule']}: ", {"test": _SHOWS, "promise": f'"""{_PROMISE}"""'})

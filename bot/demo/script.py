@@ -21,6 +21,7 @@ def build_model() -> ScriptedModel:
     model.when("rows += load(fetch(carrier))", _report_flaw)
     model.when("shutil.copyfileobj", _report_resolved)
     model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
+    model.when("== your test", {"declined": "It would need the server of a carrier."})
     parcel_issue.script_answers(model)
     open_change.script_answers(model)
     return model

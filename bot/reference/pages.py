@@ -19,7 +19,8 @@ from pipeline.config.yaml import MAX_BYTES, MAX_DEPTH
 
 _SAMPLE = """\
 review:   {on_pull_request: true, drafts: false, forks: first_time_needs_ok, paths: {include: ["**"], exclude: []}, \
-linters: [], max_comments: 25, model: auto, unread: neutral, never_send: [], dry_run: false, bots: [dependabot],
+linters: [], max_comments: 25, model: auto, unread: neutral, proof_seconds: 120, unshown: block, \
+never_send: [], dry_run: false, bots: [dependabot],
   effort: standard, instructions: [
   "**/AGENTS.md", "**/CLAUDE.md", .github/copilot-instructions.md, ".github/instructions/**/*.instructions.md",
   "**/.cursor/rules/**/*.mdc", .cursorrules, "{,.github/,docs/}CONTRIBUTING.md"]}

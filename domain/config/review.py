@@ -37,6 +37,13 @@ class ReadMode(StrEnum):
     never = "never"
 
 
+class IfUnshown(StrEnum):
+    """What an error of the model's is that running does not show."""
+
+    block = "block"  # an error where the second look proves it
+    warn = "warn"  # a warning
+
+
 def _read_boolean(value: object) -> object:
     """Accepts `true` and `false`, the former values of this key."""
     return {True: ReadMode.auto, False: ReadMode.never}[value] if isinstance(value, bool) else value
@@ -124,6 +131,19 @@ class ReviewSettings(Section):
         "for source that nobody read it asks a person where a branch requires the check, because GitHub would let "
         "neutral pass. `ask`: a person is asked. `approve`: the check succeeds and says so. Forge never approves, "
         "fixes or merges it unasked.",
+    )
+    proof_seconds: int = Field(
+        default=120,
+        ge=0,
+        le=900,
+        description="How long, in seconds for all together, tests are written and run for what the model calls an "
+        "error, before the review is posted: with the change and without it, in the sandbox. What no time is left for "
+        "is not run. Each run begins with `commands.setup`. 0: none is written.",
+    )
+    unshown: IfUnshown = Field(
+        default=IfUnshown.block,
+        description="What the model calls an error, and no test that was run shows. `block`: changes are requested "
+        "where a second look proves it by a line of code, but not where its test passes. `warn`: it is a warning.",
     )
     never_send: Globs = Field(default=(), description="Files whose content Forge never sends to a model provider.")
     instructions: Globs = Field(

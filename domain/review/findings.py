@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from domain.paths import escape_unprintable
 from domain.review.anchors import Anchor
 from domain.review.changes import Change
+from domain.review.proof import Proof
 
 CREDENTIAL = "secret/"
 """The prefix of rules about credentials."""
@@ -126,6 +127,7 @@ class Finding(RawFinding):
     :param statement: the digest of what it is about, and ``statements_around`` those that this may be in another
         layout; see :mod:`domain.review.identity`.
     :param memories: ids of the memories that led to it.
+    :param proof: what running a test showed of it; None if none was written for it.
     """
 
     id: str = ""
@@ -137,6 +139,7 @@ class Finding(RawFinding):
     statement: str = ""
     statements_around: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
     memories: tuple[str, ...] = ()
+    proof: Proof | None = None
 
     @property
     def comment_lines(self) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from agents.llm.models import LanguageModel, Unusable
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.model import ConventionQuestion, ConventionReport, Report, Verdicts, keep_confirmed
+from agents.review.model.proof import soften_unshown
 from domain.config.review import ReadMode
 from domain.gates import digest
 from domain.review.findings import Finding
@@ -17,8 +18,9 @@ from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.memories import RecallTopic
 from pipeline.review.model_answers import weigh_claims
-from pipeline.review.model_part import build_model_part, remove_place
+from pipeline.review.model_part import add_proofs, build_model_part, remove_place
 from pipeline.review.model_questions import ModelQuestions
+from pipeline.review.proofs import ModelProofs
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import RunSettings
 from safety.eligibility import needs_ok
@@ -30,6 +32,7 @@ class ModelLayer:
     def __init__(self, context: RunContext, settings: RunSettings) -> None:
         self._context = context
         self._journal = context.journal
+        self._settings = settings
         self._configuration = settings.configuration
         self._pull_request = settings.pull_request
         self._questions = ModelQuestions(context.services, context.run, settings)
@@ -76,8 +79,12 @@ class ModelLayer:
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
         kept = weigh_claims((*assessed.settled, *kept))
+        proofs = ModelProofs(self._context, self._settings, calls)
+        proved = await proofs.prove(checked, prepared.plan, assessed.candidates, kept, model)
+        kept = soften_unshown(proved.findings, self._configuration.review.unshown)
         effort = self._configuration.review.effort
-        return build_model_part(prepared, answers, kept, assessed.gone, model, unchecked, on_conventions, effort)
+        part = build_model_part(prepared, answers, kept, assessed.gone, model, unchecked, on_conventions, effort)
+        return add_proofs(part, proved.answers, proved.told, model)
 
     async def _ask_about_conventions(
         self,

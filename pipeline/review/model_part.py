@@ -77,6 +77,24 @@ def _describe_conventions(plan: QuestionPlan, answer: ModelAnswer | None) -> Hel
     return plan.held.model_copy(update={"problem": f"The change was not held against them: {answer.problem}"})
 
 
+def add_proofs(part: ModelPart, answers: Sequence[ModelAnswer], told: str, model: LanguageModel) -> ModelPart:
+    """The contribution with what proving its findings cost. That there was no answer is no failure of the review.
+
+    :param answers: of the model that wrote tests.
+    :param told: what became of them; may be empty.
+    """
+    tools = {tool.tool: tool for tool in part.report.tools}
+    for answer in answers:
+        name = answer.last_model or model.name
+        known = tools.get(name, ToolRun(tool=name, seconds=0, files=0))
+        spent = {"seconds": known.seconds + answer.seconds, "tokens": known.tokens + answer.usage.tokens}
+        tools[name] = known.model_copy(update={**spent, "cost": known.cost + answer.cost})
+    note = " ".join(filter(None, (part.report.note, told))) or None
+    return part.model_copy(
+        update={"report": part.report.model_copy(update={"tools": tuple(tools.values()), "note": note})}
+    )
+
+
 def _describe_models(
     prepared: PreparedQuestions, answers: Sequence[ModelAnswer], model: LanguageModel
 ) -> tuple[ToolRun, ...]:

@@ -16,15 +16,17 @@ from agents.review.model import (
     keep_confirmed,
     show_cells,
 )
+from agents.review.model.proof import list_provable, soften_unshown
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
 from domain.text.redaction import redact_outgoing
+from messages import proofs as texts
 from pipeline.model_calls.single_budget import SingleBudget
 from pipeline.review.conventions import read_at
 from pipeline.review.model_answers import PreparedQuestions, assess_answers, drop_unfit_suggestions, weigh_claims
-from pipeline.review.model_part import build_model_part
+from pipeline.review.model_part import add_proofs, build_model_part
 from pipeline.review.surroundings import HeadCode, find_surroundings
 from safety.containment import CodeOrigin
 from safety.reading_order import list_riskiest
@@ -81,9 +83,11 @@ class SingleReading:
             answers.append(second)
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
-        kept = weigh_claims((*assessed.settled, *kept))
+        kept = soften_unshown(weigh_claims((*assessed.settled, *kept)), self.configuration.review.unshown)
         effort = self.configuration.review.effort
-        return build_model_part(prepared, answers, kept, (), model, unchecked, on_conventions, effort)
+        part = build_model_part(prepared, answers, kept, (), model, unchecked, on_conventions, effort)
+        told = texts.summarise_proofs((), texts.WITHOUT_SERVER) if list_provable(kept, kept) else ""
+        return add_proofs(part, (), told, model)
 
     @property
     def _effort(self) -> ReadingEffort:

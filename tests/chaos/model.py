@@ -94,6 +94,21 @@ _EDITS: tuple[Mapping[str, JsonValue], ...] = (
 """The change with which it fixes a finding in ``NAMELESS``; one suggestion does not hold it."""
 
 
+LESS = {"shop/cart.py": "def total(prices):\n    return sum(prices[1:])\n"}
+"""A change of ``SHOP`` in which it finds an error, and for which it writes a test."""
+_FOUND: Mapping[str, JsonValue] = {
+    "rule": "model/logic-error",
+    "path": "shop/cart.py",
+    "line": 2,
+    "end_line": 2,
+    "quote": "return sum(prices[1:])",
+    "severity": "error",
+    "confidence": 0.9,
+    "message": "The first price is left out of the total.",
+}
+_PROVES = SHOP["tests/test_cart.py"].replace("test_total", "test_first_price_counts")
+
+
 def shop(parts: int) -> dict[str, str]:
     """The shop with so many more modules to read."""
     return SHOP | {f"shop/part_{number}.py": f"def part_{number}():\n    return {number}\n" for number in range(parts)}
@@ -154,6 +169,9 @@ def build_planner(
     mend = read(lambda shown: _report_done("The price.") if "Applied." in shown else _patch(_MENDED))
     model.when("== your task: mend", mend)
     model.when("== finding", {"edits": [dict(each) for each in _EDITS], "summary": "It has a name.", "refusal": ""})
+    model.when("+    return sum(prices[1:])", {"findings": [dict(_FOUND)]})
+    proven: JsonValue = {"number": 1, "verdict": "proven", "quote": "return sum(prices[1:])"}
+    model.when("== candidates", {"verdicts": [proven]}).when("== your test", {"test": _PROVES})
     model.when("A run on an issue.", {"learnings": [_LEARNED]})
     return model.when("== your task: T2 ", read(_second)).when("FORGE_REPORT", delegate)
 

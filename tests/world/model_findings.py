@@ -7,7 +7,8 @@ from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story
 
-SHOP = {"README.md": "# Shop\n", "tests/test_shop.py": "def test_shop() -> None:\n    assert True\n"}
+SHOP = {"README.md": "# Shop\n", "tests/test_shop.py": ""}
+"""It has a place for tests, and none by which a model could write one for a finding."""
 
 
 FILLER = "".join(f"VALUE_{number} = {number}\n" for number in range(120))

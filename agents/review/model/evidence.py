@@ -69,9 +69,11 @@ class ShownCode:
     unchanged: tuple[str, ...]
 
     @classmethod
-    def of(cls, content: str) -> "ShownCode":
-        """:param content: of the question."""
-        lines = content.rpartition(f"\n{CANDIDATES}\n")[0].split("\n")  # the last: a file may have this name
+    def of(cls, content: str, heading: str = CANDIDATES) -> "ShownCode":
+        """:param content: of the question.
+        :param heading: of the part that is no evidence.
+        """
+        lines = content.rpartition(f"\n{heading}\n")[0].split("\n")  # the last: a file may have this name
         found = [match for line in lines if (match := _SHOWN.match(line)) is not None]
         is_unchanged = [match["sign"].endswith(" ") for match in found]
         code = [squash(match["code"]) for match in found]

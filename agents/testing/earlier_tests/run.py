@@ -61,7 +61,7 @@ async def _compare(
     base, head = await reader.list_files(old), await reader.list_files(new)
     before = await Runners.of(reader, old, base)
     choice = choose(base, head, before.has)
-    old_parts = await _restore_mixed(tester, reader, (old, base), (new, head))
+    old_parts = await restore_mixed(tester, reader, (old, base), (new, head))
     scripts = await reader.list_scripts((old, base), (new, head))
     deselecting = [each for each in scripts if each.deselects]
     files, left_out = await _choose_files(reader, old, choice, old_parts, deselecting, base, before, bounds)
@@ -74,7 +74,7 @@ async def _compare(
     if not first.has_begun:
         return EarlierTests(not_run=(_UNABLE.format(first.not_run[0])[:1_000],), seconds=runner.seconds)
     moved = {each.old_path: each.path for each in change.touched if each.old_path is not None}
-    new_parts = await _restore_mixed(tester, reader, (new, head), (old, base))
+    new_parts = await restore_mixed(tester, reader, (new, head), (old, base))
     underlay = {**{path: head.get(path) for path in choice.overlay}, **new_parts}
     sides = Sides(old, new, base, head, tree, overlay, underlay, moved, before, await Runners.of(reader, new, head))
     collector = Collector(tester, runner, reader, sides, files, first, keeper)
@@ -89,7 +89,7 @@ async def _compare(
     )
 
 
-async def _restore_mixed(
+async def restore_mixed(
     tester: Tester, reader: Reader, kept: tuple[str, Mapping[str, Entry]], other: tuple[str, Mapping[str, Entry]]
 ) -> dict[str, Entry | None]:
     """The files of one commit of which a part is of the tests, with that part as another commit has it.

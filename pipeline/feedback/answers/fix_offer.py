@@ -71,11 +71,11 @@ class FixOffer:
                 is_posted = await self.context.journal.step("suggest it", self._suggest_on_lines, offer.edit)
                 if is_posted:
                     return texts.confirm_suggestion(finding, offer.edit, *told)
-                return texts.show_fix(finding, self.fix.edits, "GitHub took no comment on these lines", *told)
+                return self._show("GitHub took no comment on these lines")
             case OfferKind.branch:
                 return await self._propose()
             case _:
-                return texts.show_fix(finding, self.fix.edits, offer.why, *told)
+                return self._show(offer.why)
 
     async def _choose(self) -> Offer:
         if not await self.request.may_still_ask(self.context.services):
@@ -105,9 +105,8 @@ class FixOffer:
     async def _propose(self) -> str:
         """Push the commit and open the pull request, or renew the one that is open; the answer."""
         finding, pull, summary = self.known.finding, self.known.pull_request, self.fix.summary
-        title, body = texts.render_pull_request(
-            finding, self.context.run.number, summary, self.request.comment.sender.login
-        )
+        login = self.request.comment.sender.login
+        title, body = texts.render_pull_request(finding, self.context.run.number, summary, login, self.fix.is_tried)
         fix = BranchFix(
             key=self.known.key,
             edits={finding.path: self.fix.edits},
@@ -118,7 +117,7 @@ class FixOffer:
         branch = FixBranch(self.context, self.request, pull, fix, self.proposal)
         proposed = await branch.propose()
         if not proposed.branch:
-            return texts.show_fix(finding, self.fix.edits, proposed.why, summary)
+            return self._show(proposed.why)
         if proposed.number is None:
             return texts.report_unopened(finding, proposed.branch, proposed.why)
         if self.proposal is not None:
@@ -129,8 +128,16 @@ class FixOffer:
         mirror, path = await self.context.fetch_mirror(), self.known.finding.path
         return read_lines((await mirror.read(self.context.run.head_sha, [path])).get(path, b"")) or []
 
+    def _show(self, why: str) -> str:
+        fix = self.fix
+        told = (fix.summary, fix.is_known, fix.is_tried)
+        return texts.show_fix(self.known.finding, fix.edits, why, *told)
+
+    def _suggest(self, edit: LineEdit) -> str:
+        return texts.suggest(self.known.finding, edit, self.fix.summary, self.fix.is_known, self.fix.is_tried)
+
     async def _suggest_in_thread(self, edit: LineEdit) -> str:
-        text = texts.suggest(self.known.finding, edit, self.fix.summary, self.fix.is_known)
+        text = self._suggest(edit)
         if self.request.comment.comment.thread == self.known.root:
             return text
         await self.context.journal.step("suggest it in the thread", self._reply, text)
@@ -143,7 +150,7 @@ class FixOffer:
 
     async def _suggest_on_lines(self, edit: LineEdit) -> bool:
         """Whether GitHub took the comment."""
-        text = texts.suggest(self.known.finding, edit, self.fix.summary, self.fix.is_known)
+        text = self._suggest(edit)
         comment = InlineComment(path=self.known.finding.path, start_line=edit.start_line, line=edit.end_line, body=text)
         services, run = self.context.services, self.context.run
         marker = services.markers.make("fix", self.request.make_key(self.guid))

@@ -8,13 +8,18 @@ from pydantic import BaseModel, JsonValue
 from agents.answers import fixer
 from agents.answers.fixer import WrittenFix
 from agents.llm.models import LanguageModel, ModelTier, Unusable
+from agents.testing.reproduction.endings import EndingKind
+from agents.testing.reproduction.run import try_with
+from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.gates import digest
 from domain.review.findings import Finding
 from domain.review.line_edits import LineEdit
+from domain.review.proof import Reproduction
 from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing
 from messages import fixes as texts
+from messages import proofs as proof_texts
 from pipeline.durable.steps import run_outside_journal
 from pipeline.feedback.answers.finding import Unfixed
 from pipeline.model_calls.budgeted import BudgetedCalls
@@ -23,17 +28,20 @@ from safety.line_edits import apply_edits, find_mistakes, read_lines
 
 _SYNTAX_SECONDS = 10.0
 _ATTEMPTS = 2
+_TEST_SECONDS = 120  # for the test that shows the finding, where reviews run none any more
 
 
 class ValidFix(BaseModel):
     """A change of the finding's file in which nothing is wrong; in journals.
 
     :param is_known: it is the finding's own fix and not a model's.
+    :param is_tried: the test that shows the finding passes with it.
     """
 
     edits: tuple[LineEdit, ...]
     summary: str = ""
     is_known: bool = False
+    is_tried: bool = False
 
 
 class JudgedFix(BaseModel):
@@ -41,6 +49,16 @@ class JudgedFix(BaseModel):
 
     edits: tuple[LineEdit, ...]
     mistakes: tuple[str, ...]
+
+
+class FixTrial(BaseModel):
+    """How the test that shows the finding ended with a change; in journals.
+
+    :param mistake: what is wrong with the change by that; empty if nothing is known to be.
+    """
+
+    passes: bool = False
+    mistake: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,9 +105,10 @@ class FixWriter:
             judged = await self.context.journal.step(
                 f"judge answer {attempt}", self._judge, finding.path, written.edits
             )
-            if not judged.mistakes:
-                return ValidFix(edits=judged.edits, summary=written.summary)
-            mistakes = judged.mistakes
+            tried = FixTrial() if judged.mistakes else await self._try(finding, written.edits, attempt)
+            mistakes = [*judged.mistakes, *filter(None, [tried.mistake])]
+            if not mistakes:
+                return ValidFix(edits=judged.edits, summary=written.summary, is_tried=tried.passes)
         return _report_unfit(mistakes)
 
     async def _ask(self, finding: Finding, model: LanguageModel, mistakes: Sequence[str]) -> WrittenFix | Unfixed:
@@ -97,13 +116,34 @@ class FixWriter:
         lines = read_lines(content)
         if not lines:
             return _report_unfit(["The file is no text that Forge can read."])
-        question = fixer.build_question(finding, lines, mistakes, redact_outgoing)
+        may_hold = bool(self.configuration.review.never_send)  # a test may print what no model may see
+        question = fixer.build_question(finding, lines, mistakes, redact_outgoing, shows_output=not may_hold)
         calls = BudgetedCalls(self.context, Phase.implementation, self.configuration)
         name = digest("fix", question.model_dump_json(), model.name)
         answer = await calls.ask_outside_run(name, question, WrittenFix, model)
         if answer.value is None:
             return _report_no_model(answer.problem or "")
         return WrittenFix.model_validate(answer.value).clean()
+
+    async def _try(self, finding: Finding, edits: Sequence[LineEdit], attempt: int) -> FixTrial:
+        """Run the test that shows the finding with the change, if there is one."""
+        test = proof_texts.find_shown_test(finding)
+        if test is None:
+            return FixTrial()
+        return await self.context.journal.step(f"run its test {attempt}", self._run_test, finding.path, [*edits], test)
+
+    async def _run_test(self, path: str, edits: Sequence[LineEdit], test: Reproduction) -> FixTrial:
+        services, run, configuration = self.context.services, self.context.run, self.configuration
+        if configuration.testing.runner == "actions":
+            return FixTrial()
+        seconds = float(configuration.review.proof_seconds or _TEST_SECONDS)
+        changed = {path: apply_edits(await self._read(path), edits)}
+        tester = Tester(await self.context.fetch_mirror(), services.toolbox, configuration.commands)
+        ending = await try_with(tester, run.head_sha, changed, test, seconds)
+        if ending.kind is EndingKind.failed:
+            printed = "" if configuration.review.never_send else ending.output
+            return FixTrial(mistake=proof_texts.explain_still_failing(printed))
+        return FixTrial(passes=ending.kind is EndingKind.passed)
 
     async def _read(self, path: str) -> bytes:
         mirror = await self.context.fetch_mirror()

@@ -13,8 +13,7 @@ from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.runs.earlier_tests import EarlierTests
 from tests.toolchain import toolchain
-from tests.unit.workspace.remotes import AUTHORIZATION, Author, serve
-from workspace.mirror import Mirrors
+from tests.unit.testing.two_commits import mirror_change
 from workspace.sandbox.bubblewrap import build_path
 
 MODULES = os.environ.get("FORGE_TEST_NODE_MODULES", "")
@@ -36,14 +35,7 @@ async def earlier(tmp_path: Path) -> AsyncGenerator[Earlier]:
     async with Toolbox.start(workers=1, reads=[toolchain(), *_TOOLS, *([Path(MODULES)] if MODULES else [])]) as toolbox:
 
         async def run(before: Mapping[str, str], after: Mapping[str, str | None], **commands: str) -> EarlierTests:
-            (tmp_path / "remotes").mkdir()
-            author = Author(tmp_path / "remotes" / "repo.git")
-            base, head = author.commit(before), author.commit(after)
-            async with serve(author.remote.parent) as remote:
-                mirror = await Mirrors(tmp_path / "mirrors", seconds=20).mirror(1, remote.url, AUTHORIZATION)
-                for sha in (base, head):
-                    await mirror.fetch(sha, sha, 1)
-                change = await mirror.change(base, head)
+            async with mirror_change(tmp_path, before, after) as (mirror, change):
                 return await run_earlier_tests(Tester(mirror, toolbox, Commands.model_validate(commands)), change)
 
         yield run

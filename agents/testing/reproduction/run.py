@@ -1,0 +1,171 @@
+"""Runs a reproduction on the head and before the change, in the sandbox as any test of the repository."""
+
+import asyncio
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from agents.testing.earlier_tests.choice import Entry, choose
+from agents.testing.earlier_tests.names import find_missing, misfits_call, shorten
+from agents.testing.earlier_tests.reading import Reader
+from agents.testing.earlier_tests.run import restore_mixed
+from agents.testing.earlier_tests.running import FileRunner, Runners
+from agents.testing.earlier_tests.texts import demands_something
+from agents.testing.reproduction.endings import (
+    Ending,
+    EndingKind,
+    breaks_promise,
+    find_doubt,
+    read_ending,
+    shows_cause,
+    tell_before,
+)
+from agents.testing.reproduction.place import names_file
+from agents.testing.tester import CommandTimeouts, Tester
+from domain.errors import CodeAccessError, ToolError
+from domain.review.changes import Change
+from domain.review.proof import LONGEST_OUTPUT, LONGEST_REASON, Proof, ProofOutcome, Reproduction
+from messages import proofs as texts
+from workspace.commits import write_blob, write_tree
+
+_REGULAR = "100644"
+
+
+@dataclass(frozen=True)
+class WrittenTest:
+    """A test for one claim.
+
+    :param path: where it is run; neither side of the change has a file there.
+    :param command: what runs it, for people.
+    :param about: the path of the file that the claim is about.
+    :param promise: the line shown that promises what it demands; empty if it is to pass before the change.
+    """
+
+    path: str
+    text: str
+    command: str
+    about: str
+    promise: str = ""
+
+
+async def run_reproduction(tester: Tester, change: Change, test: WrittenTest, seconds: float) -> Proof:
+    """What running a test shows of a claim about a change. Raises no errors: the proof says why it shows nothing.
+
+    :param change: of commits that the tester's mirror has.
+    :param seconds: for all of it: checkouts, set-ups and runs.
+    """
+    began = time.monotonic()
+    try:
+        async with asyncio.timeout(seconds):
+            proof = await _Trial(tester, change, test, seconds).decide()
+    except TimeoutError:
+        proof = Proof(outcome=ProofOutcome.open, head_sha=change.head_sha, why=texts.TOO_LONG)
+    except (CodeAccessError, ToolError) as error:
+        why = texts.explain_not_run(str(error))
+        proof = Proof(outcome=ProofOutcome.open, head_sha=change.head_sha, why=why)
+    return proof.model_copy(update={"seconds": time.monotonic() - began})
+
+
+async def try_with(
+    tester: Tester, head: str, changed: Mapping[str, bytes], test: Reproduction, seconds: float
+) -> Ending:
+    """How a reproduction ends on a head of which some files are changed. Raises no errors.
+
+    :param head: a commit that the tester's mirror has.
+    :param changed: path → new content, of files that are there.
+    :param seconds: for all of it.
+    """
+    reader, git = Reader(tester.mirror, tester.toolbox), tester.mirror.git
+    runner = FileRunner(replace(tester, bounds=CommandTimeouts(command=seconds), baseline=None), seconds)
+    try:
+        async with asyncio.timeout(seconds):
+            files = await reader.list_files(head)
+            texts_of = {test.path: test.text.encode(), **changed}
+            blobs = {path: await write_blob(git, content) for path, content in texts_of.items()}
+            overlay = {path: (files[path][0] if path in files else _REGULAR, blob) for path, blob in blobs.items()}
+            runners = await Runners.of(reader, head, {**files, **overlay})
+            tree = await write_tree(git, head, overlay)
+            return read_ending(await runner.run(tree, [test.path], runners), test.path)
+    except TimeoutError:
+        return Ending(EndingKind.not_run, why=texts.TOO_LONG)
+    except (CodeAccessError, ToolError) as error:
+        return Ending(EndingKind.not_run, why=str(error))
+
+
+class _Trial:
+    """One reproduction on both sides of a change."""
+
+    def __init__(self, tester: Tester, change: Change, test: WrittenTest, seconds: float) -> None:
+        self._tester = tester
+        self._change = change
+        self._test = test
+        self._reader = Reader(tester.mirror, tester.toolbox)
+        timeouts = CommandTimeouts(command=seconds)
+        self._runner = FileRunner(replace(tester, bounds=timeouts, baseline=None), seconds)
+
+    async def decide(self) -> Proof:
+        head = await self._reader.list_files(self._change.head_sha)
+        first, second = await self._run_twice(self._change.head_sha, head)
+        doubt = find_doubt(first, second)
+        if doubt:
+            return self._leave_open(doubt, first)
+        if first.kind is EndingKind.passed:
+            return await self._judge_passing(first, head)
+        if await self._is_own_fault(first):
+            return self._leave_open(texts.ITS_OWN_FAULT, first)
+        base = await self._reader.list_files(self._change.merge_base)
+        before = await self._run_twice(self._change.merge_base, base)
+        told = tell_before(before, first)
+        if shows_cause(first, before):
+            return self._conclude(ProofOutcome.shown, first, before=told)
+        if self._test.promise and breaks_promise(first, before):
+            return self._conclude(ProofOutcome.promise_broken, first, before=told, promise=self._test.promise)
+        return self._leave_open(texts.explain_before(told), first, told)
+
+    async def _run_twice(
+        self, commit: str, files: Mapping[str, Entry], overlay: Mapping[str, Entry | None] | None = None
+    ) -> Sequence[Ending]:
+        """How it ends twice on a commit, over which some files are laid."""
+        path, git = self._test.path, self._tester.mirror.git
+        blob = await write_blob(git, self._test.text.encode())
+        tree = await write_tree(git, commit, {**(overlay or {}), path: (_REGULAR, blob)})
+        runners = await Runners.of(self._reader, commit, {**files, path: (_REGULAR, blob)})
+        return [read_ending(ran, path) for ran in await self._runner.repeat(tree, [path], runners, 2)]
+
+    async def _judge_passing(self, passed: Ending, head: Mapping[str, Entry]) -> Proof:
+        """A test that passes speaks against the claim if it demands something, and not by settings of the change."""
+        tests = (await self._reader.find_versions({self._test.path: self._test.text})).get(self._test.path, [])
+        if not names_file(self._test.text, self._test.about) or not any(map(demands_something, tests)):
+            return self._leave_open(texts.WITHOUT_DEMAND, passed)
+        old, new = self._change.merge_base, self._change.head_sha
+        base = await self._reader.list_files(old)
+        runners = await Runners.of(self._reader, old, base)
+        mixed = await restore_mixed(self._tester, self._reader, (old, base), (new, head))
+        overlay = {**choose(base, head, runners.has).overlay, **mixed}
+        if overlay:
+            again = await self._run_twice(new, head, overlay)
+            if any(each.kind is not EndingKind.passed for each in again):
+                return self._leave_open(texts.ONLY_WITH_ITS_SETTINGS, passed)
+        return self._conclude(ProofOutcome.refuted, passed)
+
+    async def _is_own_fault(self, failed: Ending) -> bool:
+        """Whether it fails because it names what is not there, or calls it as nobody can."""
+        named = {shorten(name) for name in find_missing(failed.output)}
+        own = [name for name in named if name in self._test.text]
+        gone: Collection[str] = await self._reader.keep_unused(self._change.head_sha, own)
+        return bool(gone) or misfits_call(failed.output)
+
+    def _leave_open(self, why: str, ending: Ending, before: str = "") -> Proof:
+        test = self._show(ending, before)
+        head = self._change.head_sha
+        return Proof(outcome=ProofOutcome.open, head_sha=head, why=why[:LONGEST_REASON], reproduction=test)
+
+    def _conclude(self, outcome: ProofOutcome, ending: Ending, before: str = "", promise: str = "") -> Proof:
+        test = self._show(ending, before)
+        head = self._change.head_sha
+        return Proof(outcome=outcome, head_sha=head, promise=promise[:LONGEST_REASON], reproduction=test)
+
+    def _show(self, ending: Ending, before: str) -> Reproduction:
+        test = self._test
+        output = ending.output[-LONGEST_OUTPUT:]
+        return Reproduction(path=test.path, text=test.text, command=test.command, output=output, before=before)

@@ -1,0 +1,129 @@
+"""Has a test written and run for what the model calls an error, so that a finding says whether it is shown."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from pydantic import BaseModel
+
+from agents.llm.ask import ModelAnswer, choose_after
+from agents.llm.models import LanguageModel
+from agents.review.layers import CheckedChange
+from agents.review.model.proof import ProofDraft, apply_proofs, is_too_long, list_provable, read_draft
+from agents.review.model.questions import QuestionPlan
+from agents.testing.reproduction.run import WrittenTest, run_reproduction
+from agents.testing.tester import Tester
+from domain.gates import digest
+from domain.review.findings import Finding
+from domain.review.proof import Proof, ProofOutcome
+from domain.text.redaction import holds_secret
+from messages import proofs as texts
+from messages.review import render_progress
+from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.publishing import run_check
+from pipeline.review.proof_plan import ProofTask, plan_proofs
+from pipeline.run_context import RunContext, run_while_current
+from pipeline.verdicts.settings import RunSettings
+
+_PATCH = "what a model claims is run"  # name of a patch, which is in the journals of runs
+_LEAST = 1.0  # seconds that a test is given
+
+
+class ProvedFindings(BaseModel):
+    """The findings with what running showed of them.
+
+    :param answers: of the model, to be counted.
+    :param told: for the check's details; may be empty.
+    """
+
+    findings: tuple[Finding, ...]
+    answers: tuple[ModelAnswer, ...] = ()
+    told: str = ""
+
+
+class ModelProofs:
+    """The proofs of one review. Whatever fails here leaves the findings as they are."""
+
+    def __init__(self, context: RunContext, settings: RunSettings, calls: BudgetedCalls) -> None:
+        self._context = context
+        self._settings = settings
+        self._calls = calls
+        self._most = float(settings.configuration.review.proof_seconds)
+
+    async def prove(
+        self,
+        checked: CheckedChange,
+        first_look: QuestionPlan,
+        candidates: Sequence[Finding],
+        kept: Sequence[Finding],
+        model: LanguageModel,
+    ) -> ProvedFindings:
+        """Have the gravest findings shown by running, before anybody sees them.
+
+        :param candidates: as the first look graded them; :param kept: what the second look left of them.
+        """
+        journal, wanted = self._context.journal, list_provable(kept, candidates)
+        if not wanted or not self._most or not await journal.has_patch(_PATCH):
+            return ProvedFindings(findings=tuple(kept))
+        where = (self._context, self._settings, checked, first_look)
+        plan = await journal.step("find out what can be run", plan_proofs, *where, wanted)
+        answers: list[ModelAnswer] = []
+        proofs: dict[str, Proof] = {}
+        for number, task in enumerate(plan.tasks, 1):
+            spent = sum(each.seconds for each in (*answers, *proofs.values()))
+            share = (self._most - spent) / (len(plan.tasks) - number + 1)
+            proofs[task.finding.fingerprint] = await self._prove(number, task, share, answers, model)
+        await self._context.progress.quiet()
+        told = texts.summarise_proofs([*proofs.values()], plan.not_run)
+        return ProvedFindings(findings=apply_proofs(kept, proofs), answers=tuple(answers), told=told)
+
+    async def _prove(
+        self, number: int, task: ProofTask, seconds: float, answers: list[ModelAnswer], model: LanguageModel
+    ) -> Proof:
+        """What is known of one finding in the end.
+
+        :param seconds: for it.
+        :param answers: so far; the model's is added.
+        """
+        if task.question is None or task.place is None:
+            return self._leave_open(texts.NO_TESTS)
+        if seconds <= 0:
+            return self._leave_open(texts.NO_TIME)
+        going_on = choose_after(model, answers)
+        name = digest(going_on.name, task.question.model_dump_json(), ProofDraft.__name__)
+        answer = await self._calls.ask_outside_run(name, task.question, ProofDraft, going_on)
+        answers.append(answer)
+        if answer.value is None:
+            return self._leave_open(texts.explain_declined(answer.problem or ""))
+        draft = read_draft(answer, task.question)
+        if why := _find_flaw(draft):
+            return self._leave_open(why)
+        test = WrittenTest(task.place.path, draft.test, task.place.command, task.finding.path, draft.promise)
+        left = max(seconds - answer.seconds, _LEAST)
+        return await self._context.journal.step(f"run the test for a finding {number}", self._run, test, left)
+
+    def _leave_open(self, why: str) -> Proof:
+        return Proof(outcome=ProofOutcome.open, head_sha=self._context.run.head_sha, why=why)
+
+    async def _run(self, test: WrittenTest, seconds: float) -> Proof:
+        """Run a test on both sides of the change, until the run loses its place."""
+        context = self._context
+        mirror = await context.fetch_mirror()
+        change = await context.load_change(mirror, context.run.head_sha)
+        tester = Tester(mirror, context.services.toolbox, self._settings.configuration.commands, self._tell)
+        running = run_reproduction(tester, change, test, seconds)
+        return await run_while_current(context.services, context.run, running)
+
+    async def _tell(self, _doing: str) -> None:
+        """Show in the check, in a moment, that a claim is tried out."""
+        text = render_progress(texts.TRYING_OUT)
+        write = partial(run_check.show_so_far, self._context.services, self._context.run, text)
+        self._context.progress.post_later(write)
+
+
+def _find_flaw(draft: ProofDraft) -> str:
+    """Why what a model wrote is not run, as a clause; empty if it is."""
+    if not draft.test:
+        return texts.explain_declined(draft.declined)
+    if is_too_long(draft):
+        return texts.IS_TOO_LONG
+    return texts.HOLDS_CREDENTIAL if holds_secret(draft.test) else ""

@@ -1,0 +1,273 @@
+"""What the model calls an error is shown by a test that Forge runs, or it does not block as if it were."""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+from pydantic_ai.usage import RequestUsage
+
+from agents.llm.models import Models
+from agents.llm.scripted import Fails, Reply, Reports, ScriptedModel
+from domain.money import FixedPrice
+from simulator import User
+from simulator.state import PullRequest
+from tests.databases import create_database
+from tests.stories.driver import Story, open_story
+from tests.world.model_findings import edit_lines, write_fix
+from tests.world.summing_shop import BROKEN, CODE, FILES
+
+LINE = "    return sum(prices[1:])"
+ASKED = "== your test"
+SHOWS = "import shop\n\n\ndef test_first_price_counts():\n    assert shop.total([1, 2]) == 3\n"
+PASSES = "import shop\n\n\ndef test_last_price_counts():\n    assert shop.total([0, 2]) == 2\n"
+
+
+PATIENT = "review: {proof_seconds: 600}\n"
+"""Time enough on a machine that has other things to do."""
+
+
+@pytest.fixture
+def backend() -> str:
+    """These say nothing about the database."""
+    return "sqlite"
+
+
+def claim(**other: JsonValue) -> dict[str, JsonValue]:
+    """What the first look says of the broken sum."""
+    told: dict[str, JsonValue] = {
+        "rule": "model/logic-error",
+        "path": "shop.py",
+        "line": 2,
+        "end_line": 2,
+        "quote": LINE.strip(),
+        "severity": "error",
+        "confidence": 0.9,
+        "message": "The first price is left out of the total.",
+    }
+    return told | other
+
+
+def find_and_prove(model: ScriptedModel, *tests: Reply, verdict: str = "proven") -> None:
+    """The model finds the broken sum, stands by it or not, and writes these tests, one after the other."""
+    quote = LINE.strip() if verdict != "unsure" else ""
+    model.when("prices[1:]", {"findings": [claim()]})
+    model.when("== candidates", {"verdicts": [{"number": 1, "why": "w", "verdict": verdict, "quote": quote}]})
+    model.when(ASKED, *tests)
+
+
+async def propose(
+    story: Story, changed: Mapping[str, str | None], files: Mapping[str, str] = FILES, settings: str = ""
+) -> tuple[PullRequest, User]:
+    """A pull request of alice's."""
+    configured = {".github/forge.yml": settings or PATIENT}
+    repository, alice = story.repository({**files, **configured})
+    await alice.push(repository, "work", changed, base="main")
+    pull = await alice.open_pull_request(repository, "work", "main", title="Sum less")
+    await story.settle()
+    return pull, alice
+
+
+def check_of(story: Story, pull: PullRequest) -> tuple[str, str]:
+    """The conclusion of the review's check, and what it says."""
+    check = story.check(pull.repository, pull.head_sha)
+    return check.conclusion or "", check.summary or ""
+
+
+async def test_an_error_is_shown_by_a_test_that_fails(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, _ = await propose(story, {"shop.py": BROKEN})
+    conclusion, said = check_of(story, pull)
+    assert conclusion == "failure"
+    assert "1 finding shown by running" in said
+    assert "Shown by running." in said.partition("| rule |")[2]
+    [comment] = story.comments(pull)
+    assert "**Shown by running**: the test below fails with this change and passes without it." in comment.body
+    assert "def test_first_price_counts():" in comment.body
+    assert "assert 2 == 3" in comment.body.partition(pull.head_sha[:7])[2]
+    assert "Without the change it passes." in comment.body
+    [asked] = [call for call in model.calls if ASKED in call.content]
+    assert "== a test that is there: tests/test_shop.py" in asked.content
+
+
+async def test_what_its_test_does_not_bear_out_blocks_nothing(story_with_model: Story, model: ScriptedModel) -> None:
+    """The second look quoted a line, so it stays as a remark."""
+    story = story_with_model
+    find_and_prove(model, {"test": PASSES})
+    pull, _ = await propose(story, {"shop.py": BROKEN})
+    conclusion, said = check_of(story, pull)
+    assert conclusion == "success"
+    assert "1 finding not borne out, because its test passes" in said
+    assert "| 🔵 info | `shop.py:2` |" in said
+    assert "Not shown by running: the test that was written to show it passes on this head." in said
+    assert story.comments(pull) == []
+
+
+async def test_a_guess_that_its_test_does_not_bear_out_is_dropped(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    story = story_with_model
+    find_and_prove(model, {"test": PASSES}, verdict="unsure")
+    pull, _ = await propose(story, {"shop.py": BROKEN})
+    assert check_of(story, pull)[0] == "success"
+    assert story.comments(pull) == []
+
+
+async def test_a_guess_that_is_shown_is_an_error(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS}, verdict="unsure")
+    pull, _ = await propose(story, {"shop.py": BROKEN})
+    assert check_of(story, pull)[0] == "failure"
+    [comment] = story.comments(pull)
+    assert comment.body.startswith("🔴 **Error**")
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ({"test": SHOWS.replace("import shop", "import shopp")}, "could not be loaded on this head"),
+        ({"test": "", "declined": "It needs @alice's printer."}, "no test was written for it (It needs"),
+        ({"test": SHOWS + "# x\n" * 2_000}, "the test that was written for it is too long"),
+        ({"test": SHOWS + f"TOKEN = 'ghp_{'a1B2' * 9}'\n"}, "holds what looks like a credential"),
+        (Fails(400), "no test was written for it"),
+    ],
+)
+async def test_where_nothing_is_shown_the_finding_stays_and_says_so(
+    story_with_model: Story, model: ScriptedModel, written: Any, why: str
+) -> None:
+    story = story_with_model
+    find_and_prove(model, written)
+    pull, _ = await propose(story, {"shop.py": BROKEN})
+    conclusion, said = check_of(story, pull)
+    assert conclusion == "failure"
+    assert "of 1 finding nothing could be shown" in said
+    [comment] = story.comments(pull)
+    assert "Not shown by running: " in comment.body
+    assert why in comment.body
+    assert "ghp_" not in comment.body
+    assert "@alice" not in comment.body.replace("`@alice`", "")
+
+
+@pytest.mark.parametrize(
+    ("files", "settings", "why"),
+    [
+        ({"shop.py": CODE}, "", "this repository has no test of its language"),
+        (FILES, "testing: {runner: actions}\n", "the repository's own workflows run its tests"),
+    ],
+)
+async def test_where_no_tests_run_it_says_so(
+    story_with_model: Story, model: ScriptedModel, files: dict[str, str], settings: str, why: str
+) -> None:
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, _ = await propose(story, {"shop.py": BROKEN}, files, settings)
+    conclusion, said = check_of(story, pull)
+    assert conclusion == "failure"
+    assert f"What the model claims was not run: {why}" in said
+    [comment] = story.comments(pull)
+    assert "by running" not in comment.body
+    assert not [call for call in model.calls if ASKED in call.content]
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_shown", "conclusion", "asked"),
+    [
+        ("review: {unshown: warn, proof_seconds: 600}\n", True, "failure", 1),
+        ("review: {unshown: warn, proof_seconds: 0}\n", False, "success", 0),
+        ("review: {proof_seconds: 0}\n", False, "failure", 0),
+    ],
+)
+async def test_a_repository_says_what_blocks(
+    story_with_model: Story,
+    model: ScriptedModel,
+    settings: str,
+    conclusion: str,
+    asked: int,
+    *,
+    is_shown: bool,
+) -> None:
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, _ = await propose(story, {"shop.py": BROKEN}, settings=settings)
+    assert check_of(story, pull)[0] == conclusion
+    [comment] = story.comments(pull)
+    assert ("**Shown by running**" in comment.body) is is_shown
+    assert len([call for call in model.calls if ASKED in call.content]) == asked
+
+
+async def test_of_a_fork_nothing_runs_without_a_word(story_with_model: Story, model: ScriptedModel) -> None:
+    """Of somebody whose changes a model reads unasked; somebody with write access lets it run."""
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    repository, alice = story.repository({**FILES, ".github/forge.yml": PATIENT})
+    bob = story.github.user("bob")
+    fork = await bob.fork(repository)
+    await bob.push(fork, "first", {"README.md": "# Shop\n"}, base="main")
+    known = await bob.open_pull_request(repository, "first", head_repo=fork)
+    await alice.merge(known)
+    await story.settle()
+    await bob.push(fork, "work", {"shop.py": BROKEN}, base="main")
+    pull = await bob.open_pull_request(repository, "work", head_repo=fork)
+    await story.settle()
+    conclusion, said = check_of(story, pull)
+    assert conclusion == "failure"
+    assert "Forge runs nothing of a fork before somebody with write access lets it" in said
+    assert not [call for call in model.calls if ASKED in call.content]
+    await alice.comment(pull, "/forge review full")
+    await story.settle()
+    assert "1 finding shown by running" in check_of(story, pull)[1]
+    story.pass_over(pull)
+
+
+async def test_the_test_is_the_goal_of_a_fix(story_with_model: Story, model: ScriptedModel) -> None:
+    """A change with which it still fails is not offered."""
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, alice = await propose(story, {"shop.py": BROKEN})
+    [comment] = story.comments(pull)
+    wrong = write_fix(edit_lines(2, LINE, "    return sum(prices[:1])"))
+    model.when("== finding", wrong, write_fix(edit_lines(2, LINE, "    return sum(prices)")))
+    await alice.reply(comment, "/forge fix")
+    await story.settle()
+    [reply] = story.thread_answers(pull, comment)
+    assert "```suggestion\n    return sum(prices)\n```" in reply.body
+    assert "The test that shows the finding passes with it; no other test was run." in reply.body
+    first, second = [call.content for call in model.calls if "== finding" in call.content]
+    assert "> def test_first_price_counts():" in first
+    assert "The test that shows the finding still fails with the change" in second
+
+
+async def test_a_fix_with_which_the_test_fails_is_not_offered(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, alice = await propose(story, {"shop.py": BROKEN})
+    [comment] = story.comments(pull)
+    model.when("== finding", write_fix(edit_lines(2, LINE, "    return sum(prices[:1])")))
+    await alice.reply(comment, "/forge fix")
+    await story.settle()
+    [reply] = story.thread_answers(pull, comment)
+    assert "The test that shows the finding still fails with the change" in reply.body
+    assert "```suggestion" not in reply.body
+
+
+async def test_where_the_money_ends_the_finding_stays(tmp_path: Path) -> None:
+    """Nobody is asked for more, and the review is posted."""
+    dear = ScriptedModel(FixedPrice(Decimal(60), Decimal(60)))
+    find_and_prove(dear, {"test": SHOWS})
+    much = RequestUsage(input_tokens=5_000, output_tokens=1_500)
+    dear.when("== shop.py", Reports(json.dumps({"findings": [claim()]}), usage=much))
+    dear.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": LINE.strip()}]})
+    dear.when(ASKED, {"test": SHOWS})
+    models = Models.only(dear.language_model)
+    async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
+        pull, _ = await propose(story, {"shop.py": BROKEN}, settings="budgets: {phase: {review: 1}}\n")
+        conclusion, said = check_of(story, pull)
+        assert conclusion == "failure"
+        assert "of 1 finding nothing could be shown" in said
+        assert story.gates(pull) == []
+        assert not [call for call in dear.calls if ASKED in call.content]
+        assert "no test was written for it" in story.comments(pull)[0].body
