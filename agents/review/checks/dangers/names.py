@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from ast_grep_py import SgNode
@@ -20,14 +21,20 @@ from agents.review.checks.dangers.texts import (
     read_callee,
 )
 
-_MOST_STEPS = 4  # from name to name
-_MOST_TEXTS = 40  # that one name is given
+_MOST_STEPS = 3  # from name to name
+_MOST_TEXTS = 12  # that one name is given
+_MOST_KEPT = 16  # functions whose names are known, from candidate to candidate
 _GIVES = frozenset(
     {"variable_declarator", "short_var_declaration", "var_spec", "const_spec", "const_element", "let_declaration"}
     | {"const_item", "static_item", "static_element", "init_declarator"}
 )
 _APPENDS = r"(?:append|Append(?:Line)?|push|add|Add|push_str|WriteString|extend|concat)"
 _ADDS = re.compile(rf"^(?P<name>[$@]?\w+)\b.*(?:\.|->){_APPENDS}\s*$", re.DOTALL)
+_GIVEN_NAME = r"^(?:let\s+(?:mut\s+)?|const\s+|static\s+)?(?P<name>[$@]?\w+)"
+_GIVING = (
+    rf"{_GIVEN_NAME}(?:\[\])?\s*(?::\s*[^=\n;(]+|\s[\w.\[\]<>]+\s*)?(?:[+.:|?]+)?=[^=>~]"
+    rf"|^[$@]?\w+(?:\.|->){_APPENDS}\s*\(|^[$@]?\w+\s*<<"
+)
 _KEPT = re.compile(
     r"^&?(?P<name>[$@]?\w+)(?:\.(?:toString|ToString|String|as_str|clone|strip|trim|to_s|squish)(?:\(\))?)?$"
     r"|^[\"'`][^\"'`]*[\"'`]\.join\((?P<joined>\w+)\)$|^(?P<list>[$@]?\w+)\.join(?:\([^()]*\))?$"
@@ -113,35 +120,48 @@ def find_added(call: SgNode) -> str:
     return ""
 
 
-def follow(parts: Sequence[str | Value], node: SgNode, steps: int = 0) -> Iterator[str | Value]:
+def follow(parts: Sequence[str | Value], node: SgNode, within: frozenset[str] = frozenset()) -> Iterator[str | Value]:
     """A text, with the texts that the names in it were given in the same function instead of the names.
 
     :param node: where it stands.
+    :param within: the names whose texts are being read; what they say of themselves stands before.
     """
     for part in parts:
-        if isinstance(part, str) or steps >= _MOST_STEPS:
+        if isinstance(part, str):
             yield part
         else:
-            yield from _follow_one(part, node, steps)
+            yield from _follow_one(part, node, within)
 
 
 def read_kept(name: str, node: SgNode) -> str:
     """The text that a name was given before a node, with ``?`` for what was put in."""
-    parts = [part for each in list_given(name, node) for part in (*follow(list(flatten(each)), each, 1), " ")]
+    given = list_given(name, node)[-_MOST_TEXTS:]
+    parts = [part for each in given for part in (*follow(list(flatten(each)), each, frozenset({name})), " ")]
     return "".join(part if isinstance(part, str) else "?" for part in parts)
 
 
-def _follow_one(value: Value, node: SgNode, steps: int) -> Iterator[str | Value]:
+def _follow_one(value: Value, node: SgNode, within: frozenset[str]) -> Iterator[str | Value]:
     inner = [value] if value.node is None else list(flatten(value.node))
     if len(inner) != 1 or isinstance(inner[0], str):
-        yield from follow(inner, node, steps + 1)
-        return
+        for part in inner:
+            yield from [part] if isinstance(part, str) else _follow_name(part, node, within)
+    else:
+        yield from _follow_name(value, node, within)
+
+
+def _follow_name(value: Value, node: SgNode, within: frozenset[str]) -> Iterator[str | Value]:
     found = _KEPT.search(value.source)
     name = "" if found is None else next(each for each in found.groups() if each)
-    given = list_given(name, value.node or node) if name else []
-    texts = [list(follow(list(flatten(each)), each, steps + 1)) for each in given]
-    if not given or len(given) > _MOST_TEXTS or not all(_is_known(text) for text in texts):
-        yield Value(value.source, value.node or node)
+    if name in within:
+        return
+    known = Value(value.source, value.node or node)
+    given = list_given(name, known.node or node) if name and len(within) < _MOST_STEPS else []
+    if not given or len(given) > _MOST_TEXTS:
+        yield known
+        return
+    texts = [list(follow(list(flatten(each)), each, within | {name})) for each in given]
+    if not all(_is_known(text) for text in texts):
+        yield known
         return
     for text in texts:
         yield from text
@@ -164,13 +184,12 @@ def list_given(name: str, node: SgNode) -> list[SgNode]:
     given elsewhere is not known.
     """
     for scope in list_scopes(node):
-        if found := [each for each in _find_given(name, scope) if _ends_before(each, node)]:
-            return found if name not in list_parameters(scope) else []
-        if name in list_parameters(scope):
-            return []
-    root = node.get_root().root()
+        is_parameter = name in list_parameters(scope)
+        found = [each for each in _index(scope).get(name, ()) if _ends_before(each, node)]
+        if found or is_parameter:
+            return [] if is_parameter else found
+    found = _index_outside(node.get_root().root()).get(name, [])
     is_inside = next(list_scopes(node), None) is not None
-    found = [each for each in _find_given(name, root) if next(list_scopes(each), None) is None]
     return found if is_inside else [each for each in found if _ends_before(each, node)]
 
 
@@ -178,23 +197,29 @@ def _ends_before(each: SgNode, node: SgNode) -> bool:
     return each.range().end.index <= node.range().start.index
 
 
-def _find_given(name: str, scope: SgNode) -> list[SgNode]:
-    bare = re.escape(name)
-    shape = (
-        rf"^(?:let\s+(?:mut\s+)?|const\s+|static\s+)?{bare}(?:\[\])?\s*(?::\s*[^=\n;(]+|\s[\w.\[\]<>]+\s*)?(?:[+.:|?]+)?=[^=>~]"
-        rf"|^{bare}\b[\s\S]*(?:\.|->){_APPENDS}\s*\(|^{bare}\s*<<"
-    )
-    found: list[SgNode] = []
-    for node in scope.find_all(cast(Any, {"rule": {"regex": shape}})):
+@lru_cache(maxsize=_MOST_KEPT)
+def _index_outside(root: SgNode) -> dict[str, list[SgNode]]:
+    """What the names of a file are given outside of functions."""
+    outside = {
+        name: [each for each in given if next(list_scopes(each), None) is None] for name, given in _index(root).items()
+    }
+    return {name: given for name, given in outside.items() if given}
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _index(scope: SgNode) -> dict[str, list[SgNode]]:
+    """What each name is given in a function or a file, in the order of the text."""
+    found: dict[str, list[SgNode]] = {}
+    for node in scope.find_all(cast(Any, {"rule": {"regex": _GIVING}})):
         kind = node.kind()
-        if "assign" in kind or kind in _GIVES:
+        if added := find_added(node):
+            arguments = [each for child in node.children() if child.kind() in ARGUMENTS for each in list_named(child)]
+            found.setdefault(added, []).extend(arguments or list_named(node)[-1:])
+        elif ("assign" in kind or kind in _GIVES) and (named := re.match(_GIVEN_NAME, node.text())) is not None:
             last = list_named(node)[-1]
-            found += _list_appended(last) if _unwrap(last).kind() in CALLS else [last]
-        elif kind in CALLS and find_added(node) == name:
-            found += [each for child in node.children() if child.kind() in ARGUMENTS for each in list_named(child)]
-        elif kind == "binary" and find_added(node) == name:
-            found.append(node.children()[2])
-    return sorted(found, key=lambda each: each.range().start.index)
+            given = _list_appended(last) if _unwrap(last).kind() in CALLS else [last]
+            found.setdefault(named["name"], []).extend(given)
+    return {name: sorted(given, key=lambda each: each.range().start.index) for name, given in found.items()}
 
 
 def _list_appended(node: SgNode) -> list[SgNode]:
