@@ -63,6 +63,10 @@ _SINK_PROPERTY = re.compile(r"\.CommandText$")
 
 _CALLED = r"([\w$.>:@!<-]+)"
 _JOINED = rf"&?(?:(?:[\"'`][^\"'`\n]*[\"'`]\.)?{_CALLED}\(\s*(?:[\"'][^\"'\n]*[\"']\s*,\s*)?)?"
+_CALLED_WITH = re.compile(rf"{_CALLED}[\s(]\s*(?:\w+\s*,\s*)?{_JOINED}$")
+_ASSIGNED_PROPERTY = re.compile(r"\.CommandText\s*=\s*$")
+_KEPT_NEXT = re.compile(rf"(?<![\w.$@])([$@]?\w+)\s*:?=\s*{_JOINED}$")
+_LONGEST_CALL = 120  # characters before what is handed to it
 _APPENDED = re.compile(r"=\s*append\(")
 _MOST_NAMES = 4  # that one text is kept under, one after the other
 
@@ -80,7 +84,7 @@ _HARMLESS = re.compile(
     r"^[\d.]+$|^oid$|(?:^|\.|::|->)[A-Z][A-Z0-9_]*(?:\(\))?$"  # a number, a constant
     r"|^(?:int|float|len|count|bool|Number|parseInt|parseFloat|intval|floatval|sizeof|strconv\.\w+|Integer|Float|max|min"
     r"|abs|round|time|now)\s*\(|^\(?\(?(?:int|float|integer|bool)\)|\.to_[if]\b|\.(?:length|size|count|Length|Count)\b"
-    r"|(?i:placeholder|question_?mark|bind|join|implode|repeat|\bparam|quot|escap|sanit|esc_|psql\(|literal|safe|digest|hash"
+    r"|(?i:placeholder|question_?mark|bind|join|implode|repeat|\bparam|quot|escap|slashes|db_input|sanit|esc_|psql\(|literal|safe|digest|hash"
     r"|enum|timestamp|\bdate|interval|\bnow\b)"
 )
 _NAME_OF_PART = re.compile(
@@ -277,16 +281,14 @@ def _is_used_later(name: str, statement: SgNode, sink: re.Pattern[str]) -> bool:
     rest = scope.text()[statement.range().end.index - scope.range().start.index :]
     names = [name]
     for each in names:  # also by the names that it is kept under next
-        if _is_taken(each, rest, sink):
-            return True
-        if len(names) <= _MOST_NAMES:
-            kept = re.finditer(rf"(?<![\w.$@])([$@]?\w+)\s*:?=\s*{_JOINED}{re.escape(each)}\b(?![\[(])", rest)
-            names += [other for found in kept if (other := found[1]) not in names]
+        places = [found.start() for found in re.finditer(rf"(?<![\w.$@]){re.escape(each)}\b", rest)]
+        for before in (rest[max(0, place - _LONGEST_CALL) : place] for place in places):
+            called = _CALLED_WITH.search(before)
+            if called is not None and any(sink.search(callee) for callee in called.groups() if callee):
+                return True
+            if sink is _SINK and _ASSIGNED_PROPERTY.search(before):
+                return True
+            kept = _KEPT_NEXT.search(before)
+            if kept is not None and kept[1] not in names and len(names) < _MOST_NAMES:
+                names.append(kept[1])
     return False
-
-
-def _is_taken(name: str, rest: str, sink: re.Pattern[str]) -> bool:
-    calls = re.finditer(rf"{_CALLED}[\s(]\s*(?:\w+\s*,\s*)?{_JOINED}{re.escape(name)}\b", rest)
-    assigned = re.search(rf"\.CommandText\s*=\s*{re.escape(name)}\b", rest)
-    is_given = any(sink.search(callee) for found in calls for callee in found.groups() if callee)
-    return is_given or (sink is _SINK and assigned is not None)

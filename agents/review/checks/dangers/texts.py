@@ -60,8 +60,13 @@ _TYPE = re.compile(
     r"|char|byte|date|null|none|final|const|var|async|public|private|readonly|self"
 )
 _NUMBER = re.compile(
-    r"\((?:int|float|integer|bool)\)|\b(?:int|float|intval|parse(?:Int|Long|Float|Double)|Number|Atoi|ParseInt|ToInt\d*)"
+    r"\((?:int|float|integer|bool)\)|type\s*=\s*(?:int|float)\b|\b(?:int|float|intval|parse(?:Int|Long|Float|Double)|Number|Atoi|ParseInt|ToInt\d*)"
     r"\s*\(|\.to_[if]\b|\b(?:int|long)\.(?:Try)?Parse\("
+)
+_CLOSED = re.compile(r"[\w$.>:@-]*\([^()]*\)")
+_OPEN = re.compile(r"([\w$.>:@-]*)\(")
+_PASSES = re.compile(
+    r"(?i)^$|(?:str|string|trim|\w*strip\w*|(?:str)?tolower\w*|(?:str)?toupper\w*|url\w*|decode\w*|first)$"
 )
 _OURSELVES = frozenset({"self", "cls", "this", "$this"})
 _MOST_LEVELS = 60  # of a text that is put together
@@ -115,29 +120,56 @@ def is_sent(source: str, node: SgNode, sent: re.Pattern[str] = SENT) -> bool:
 
     :param sent: what names it.
     """
-    if sent.search(source):
+    if _names_sent(source, sent):
         return True
-    given = "|".join(re.escape(name) for name in _NAMES.findall(source))
-    name = rf"(?<![\w.>])(?:{given})\b[^=\n;()]*=(?![=>])(?P<what>[^\n;]*)"
-    assigned = re.finditer(name, read_before(node)) if given else ()
-    return any(sent.search(found["what"]) and not _NUMBER.search(found["what"]) for found in assigned)
+    found = [each["what"] for each in _find_assigned(source, _read_level(node))]
+    if any(_NUMBER.search(what) for what in found):
+        return False
+    return any(_names_sent(what, sent) and not is_checked(what, node) for what in found)
 
 
-def read_before(node: SgNode) -> str:
-    """The text of the innermost function before a node; outside of functions the lines that are indented no deeper."""
-    scope = next(list_scopes(node), None)
-    place = node.range().start
-    if scope is not None:
-        return scope.text()[: max(place.index - scope.range().start.index, 0)]
-    lines = node.get_root().root().text()[: place.index].split("\n")
-    depth = len(lines[-1]) - len(lines[-1].lstrip())
-    return "\n".join(line for line in lines if len(line) - len(line.lstrip()) <= depth)
+def _names_sent(text: str, sent: re.Pattern[str]) -> bool:
+    """Whether what was sent is named, and no function that may check or change it is called with it."""
+    found = sent.search(text)
+    if found is None or sent is SENT:
+        return found is not None
+    before = text[: found.start()]
+    while _CLOSED.search(before):
+        before = _CLOSED.sub("", before)
+    return _NUMBER.search(text) is None and all(_PASSES.search(name) for name in _OPEN.findall(before))
+
+
+def _find_assigned(source: str, before: str) -> Iterator[re.Match[str]]:
+    """Where a text gives something to the names of an expression, to one by one or to several at once."""
+    whole = "|".join(re.escape(name) for name in _NAMES.findall(source))
+    if not whole:
+        return iter(())
+    place = re.escape(source.strip())
+    return re.finditer(
+        rf"(?<![\w.>])(?:{place}\s*|(?:{whole})\b(?!\s*->)[^=\n;().\[]*)=(?![=>])(?P<what>[^\n;]*)", before
+    )
 
 
 def is_checked(source: str, node: SgNode) -> bool:
     """Whether something that is called after checking takes the same key or name before a node."""
     named = re.search(r"[\"'](\w+)[\"']", source) or re.search(r"(\w+)\W*$", source)
     return named is not None and re.search(rf"{_CHECKS}[^;\n]*\b{re.escape(named[1])}\b", read_before(node)) is not None
+
+
+def read_before(node: SgNode) -> str:
+    """The text before a node, of the innermost function or, outside of functions, of the file."""
+    scope = next(list_scopes(node), None) or node.get_root().root()
+    return scope.text()[: max(node.range().start.index - scope.range().start.index, 0)]
+
+
+def _read_level(node: SgNode) -> str:
+    """The text before a node; outside of functions without the lines that are indented deeper, as theirs are."""
+    before = read_before(node)
+    if next(list_scopes(node), None) is not None:
+        return before
+    lines = before.split("\n")
+    depth = len(lines[-1]) - len(lines[-1].lstrip())
+    return "\n".join(line for line in lines if len(line) - len(line.lstrip()) <= depth)
 
 
 def list_scopes(node: SgNode) -> Iterator[SgNode]:
