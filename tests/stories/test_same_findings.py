@@ -74,3 +74,25 @@ async def test_another_statement_is_another_finding(story: Story) -> None:
     assert first == comment
     assert "No longer applies" in first.body
     assert "No longer applies" not in second.body
+
+
+async def test_after_half_a_fix_the_other_half_stays_open(story: Story) -> None:
+    """A statement that still takes what somebody gives is not over because one of its values became a parameter."""
+    query = """\
+def search(db, text, order):
+    query = "SELECT id FROM orders WHERE customer LIKE '%" + text + "%'"
+    query += " ORDER BY " + order
+    return db.execute(query).fetchall()
+"""
+    repository, alice = story.repository({"app.py": "x = 1\n"})
+    await alice.push(repository, "feature", {"shop/orders.py": query}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    assert len(story.comments(pull)) == 2
+    half = query.replace("""'%" + text + "%'\"""", '?"').replace("(query)", '(query, (f"%{text}%",))')
+    await alice.push(repository, "feature", {"shop/orders.py": half})
+    await story.settle()
+    over, rest = story.comments(pull)
+    assert "No longer applies" in over.body
+    assert "No longer applies" not in rest.body
+    assert "Compare it with the names that are allowed" in rest.body

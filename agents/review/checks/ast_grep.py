@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from agents.review.checks.copies import is_text
 from agents.review.checks.dangers.scanner import BY_RULE, find_grammar
+from agents.review.checks.dangers.statements import ADVICE
 from agents.review.checks.gravity import Danger, rate
 from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
 from agents.review.checks.paths import is_machine_made, is_test_or_document
@@ -70,15 +71,16 @@ def _build(file: CheckedFile, side: str, hit: dict[str, Any]) -> RawFinding:
     rule = BY_RULE[hit["rule"]]
     length = len(file.head_lines if side == HEAD else file.base_lines)
     first = min(int(hit["line"]), length)
+    danger = Danger[hit["danger"]]
     return RawFinding(
         rule=rule.rule,
         category=Category.security,
-        severity=rate(Danger[hit["danger"]]),
+        severity=rate(danger),
         confidence=0.8,
         path=file.path,
         line=first,
         end_line=min(max(int(hit["end_line"]), first), first + 20, length),
-        message=rule.message,
+        message=ADVICE.get(danger, rule.message),
         layer=Layer.security,
         help_url=rule.help_url,
     )

@@ -14,7 +14,9 @@ class Danger(StrEnum):
 
     # Somebody else's text becomes code.
     sql_value = "a value put into the text of a statement of SQL"
-    sql_text = "a name, a list or a part put into the text of a statement of SQL"
+    sql_text = "a list or a part put into the text of a statement of SQL"
+    sql_foreign_name = "a name from outside, put into the text of a statement of SQL"
+    sql_name = "a name put into the text of a statement of SQL"
     command = "a value put into the text of a command for a shell"
     command_text = "a command for a shell that may be put together elsewhere"
     foreign_code = "text from outside, evaluated as code"
@@ -48,6 +50,7 @@ class Danger(StrEnum):
 _ERRORS = frozenset(
     {
         Danger.sql_value,
+        Danger.sql_foreign_name,
         Danger.command,
         Danger.foreign_code,
         Danger.foreign_object,

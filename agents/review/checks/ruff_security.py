@@ -40,6 +40,7 @@ _DANGERS = {
 _BY_RULE = {rule: danger for danger, rules in _DANGERS.items() for rule in rules.split()}
 _GRADED = frozenset({"S102", "S301", "S302", "S307", "S506", "S602", "S605"})
 _UNSAFE_LOADER = re.compile(r"yaml\.load\((?!.*Loader\s*=)|\byaml\.(?:C|Full|Unsafe)?Loader\b", re.DOTALL)
+_COMMAND_LINE = re.compile(r"\bargs\s*[.\[]")  # as argparse gives it
 _SEEMS_SAFE = "seems safe"  # how ruff calls a command that is a literal
 _NAMING = re.compile(r"#\s*noqa\s*:\s*(?P<rules>[A-Z]+\d+(?:[\s,]+[A-Z]+\d+)*)", re.IGNORECASE)
 _SILENCING = re.compile(r"#\s*nosec\b:?\s*(?P<tests>[BS]\d{3}(?:[\s,]+[BS]\d{3})*)?")
@@ -121,5 +122,5 @@ def _rate_loading(call: PythonCall) -> Danger | None:
 def _rate_command(call: PythonCall) -> Danger:
     """A command that is put together here from what comes from outside is grave, and one that was sent as a whole."""
     text = call.argument
-    names = call.list_from_outside() if is_put_together(text) else ()
-    return Danger.command if names or is_foreign(text) else Danger.command_text
+    is_given = is_put_together(text) and (call.list_from_outside() or _COMMAND_LINE.search(text) is not None)
+    return Danger.command if is_given or is_foreign(text) else Danger.command_text

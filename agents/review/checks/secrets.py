@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from detect_secrets.filters import heuristic
 from detect_secrets.plugins.jwt import JwtTokenDetector
@@ -48,11 +49,11 @@ FORMATS = tuple(shape for shape in SHAPES if shape.rule)
 _WINDOW, _OVERLAP = 5000, 500
 _KEYWORD_LINE = 500
 _BASIC = re.compile(
-    r"[a-z][a-z0-9+.-]{0,20}://([^\s:/?#@'\"<>{}$\[\]`,;()]+):([^\s:/?#@'\"<>`]+)@([\w.-]+)", re.IGNORECASE
+    r"[a-z][a-z0-9+.-]{0,20}://([^\s:/?#@'\"<>{}$\[\]`,;()]*):([^\s:/?#@'\"<>`]+)@([\w.-]+)", re.IGNORECASE
 )
-_LOCAL = re.compile(
-    r"^(localhost|127\.|0\.0\.0\.0|host|[\w-]+$|.*\.(local|test|example|invalid|internal)$|example\.|.*\bexample\.(com|org|net)$)"
-)
+_THIS_MACHINE = re.compile(r"^(localhost|127\.|0\.0\.0\.0)|\.localhost$")
+_UNNAMED_HOST = re.compile(r"^[\w-]+$|\.(local|test|example|invalid|internal)$|^example\.|\bexample\.(com|org|net)$")
+"""Hosts of examples, and those that only a network of one's own knows, where passwords are mostly made up."""
 _NETRC_NAME = re.compile(r"(^|/)[._]netrc$")
 _NETRC = re.compile(r"\bpassword\s+(\S+)")
 _XML = re.compile(r"<(?:password|passphrase)>\s*([^<\s]{6,200})\s*</")
@@ -181,10 +182,19 @@ def _find_key_runs(text: str, *, alone: bool) -> list[str]:
 def _find_url_passwords(piece: str) -> Iterator[str]:
     for match in _BASIC.finditer(piece):
         user, password, host = match.groups()
-        if len(password) < 6 or password.lower() == user.lower() or _LOCAL.match(host.lower()):
+        if len(password) < 6 or password.lower() == user.lower() or _THIS_MACHINE.search(host.lower()):
+            continue
+        if (not user or _UNNAMED_HOST.search(host.lower())) and not _is_drawn(password):
             continue
         if not is_placeholder(password) and "{" not in password and "$" not in password[:1]:
             yield password
+
+
+def _is_drawn(password: str) -> bool:
+    """Whether a machine made it: small letters, large ones and digits take turns as they do by chance."""
+    kinds = ["a" if each.islower() else "A" if each.isupper() else "0" for each in password]
+    turns = sum(first != second for first, second in pairwise(kinds))
+    return len(password) >= 10 and turns * 3 >= len(password) and is_credential(password)
 
 
 def _find_by_format(path: str, piece: str) -> Iterator[str]:

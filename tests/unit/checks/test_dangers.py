@@ -43,7 +43,7 @@ def test_every_entry_is_complete(rule: DangerRule) -> None:
 SQL = {
     "python": (
         "def f(d):\n    q = f\"SELECT a FROM b WHERE c = '{d}'\"\n    log(q)\n    db.execute(q)",
-        "def f(d):\n    db.execute(f'SELECT a FROM {TABLE} WHERE c = ?', d)",
+        "def f(table, d):\n    db.execute(f'SELECT a FROM {table} WHERE c = ?', d)",
     ),
     "javascript": (
         "async function f(d) { const q = `SELECT a FROM b WHERE c = '${d}'`;\nawait db.query(q); }",
@@ -67,7 +67,7 @@ SQL = {
     ),
     "java": (
         'class A { void f(String d) { String q = "SELECT a FROM b WHERE c = \'" + d + "\'"; s.executeQuery(q); } }',
-        'class A { void f(String d) { s.executeQuery("SELECT a FROM " + TABLE); } }',
+        'class A { void f(String d) { s.executeQuery("SELECT a FROM " + d); } }',
     ),
     "csharp": (
         "class A { void F(string d) { var q = $\"SELECT a FROM b WHERE c = '{d}'\"; cmd.CommandText = q; } }",
@@ -83,32 +83,36 @@ SQL = {
 @pytest.mark.parametrize("grammar", SQL)
 def test_a_value_in_sql_is_grave_also_by_way_of_a_variable_and_a_name_is_less(grammar: str) -> None:
     grave, less = ([hit.danger for hit in scan(grammar, text)] for text in SQL[grammar])
-    assert (grave, less) == ([Danger.sql_value], [Danger.sql_text])
+    assert (grave, less) == ([Danger.sql_value], [Danger.sql_name])
 
 
 @pytest.mark.parametrize(
     ("put_in", "danger"),
     [
+        ("= {int(request.args['id'])}", None),
+        ("= '{KIND}'", None),
+        ("IN ({placeholders})", None),
+        ("IN ({', '.join('?' * len(names))})", None),
+        ("IN ({', '.join(names)})", Danger.sql_text),
+        ("= ? ORDER BY a {'ASC' if a else 'DESC'}", None),
+        ("= ? ORDER BY {request.args['order']}", Danger.sql_foreign_name),
+        ("= ? LIMIT {request.args['limit']}", Danger.sql_value),
         ("'{name}'", Danger.sql_value),
         ("LIKE '%{name}%'", Danger.sql_value),
         ("IN ('{a}', '{b}')", Danger.sql_value),
         ("= {request.args['id']}", Danger.sql_value),
-        ("= {int(request.args['id'])}", Danger.sql_text),
         ("= {row_id}", Danger.sql_text),
         ("= '{made_here}'", Danger.sql_text),
-        ("= {sent}", Danger.sql_text),
+        ("= {sent}", Danger.sql_value),
         ("= '{sent}'", Danger.sql_value),
         ("= '{request.args['checked']}'", Danger.sql_text),
         ("= '{self.name}'", Danger.sql_text),
-        ("= '{KIND}'", Danger.sql_text),
         ("= '{escape(name)}'", Danger.sql_text),
         ("= {t}.id", Danger.sql_text),
-        ("IN ({placeholders})", Danger.sql_text),
-        ("IN ({', '.join('?' * len(names))})", Danger.sql_text),
-        ("= ? ORDER BY {column}", Danger.sql_text),
+        ("= ? ORDER BY {column}", Danger.sql_name),
     ],
 )
-def test_what_is_put_in_and_where_decides(put_in: str, danger: Danger) -> None:
+def test_what_is_put_in_and_where_decides(put_in: str, danger: Danger | None) -> None:
     condition = put_in if put_in[:1] in "=LI" else f"= {put_in}"
     text = f"""
 def find(self, name, a, b, row_id, t, names, column):
@@ -116,7 +120,230 @@ def find(self, name, a, b, row_id, t, names, column):
     validate(request.args, "checked")
     return db.execute(f"SELECT a FROM b WHERE c {condition}")
 """
-    assert [hit.danger for hit in scan("python", text)] == [danger]
+    assert [hit.danger for hit in scan("python", text)] == ([danger] if danger else [])
+
+
+ADDED = {
+    "python": "def f(d):\n    q = 'SELECT a FROM b'\n    q += \" WHERE c = '\" + d + \"'\"\n    db.execute(q)",
+    "javascript": "function f(d) { let q = 'SELECT a FROM b';\nq += \" WHERE c = '\" + d + \"'\";\ndb.query(q); }",
+    "typescript": "const f = (d: string) => { let q = 'SELECT a FROM b';\nq += ` WHERE c = '${d}'`;\ndb.all(q); }",
+    "tsx": "const f = (d: string) => { const q = ['SELECT a FROM b'];\nq.push(`c = '${d}'`);\ndb.all(q.join(' ')); }",
+    "ruby": "def f(d)\n  q = 'SELECT a FROM b'\n  q << \" WHERE c = '#{d}'\"\n  c.select_all(q)\nend",
+    "php": "<?php function f($d) { $q = 'SELECT a FROM b'; $q .= \" WHERE c = '$d'\"; $db->query($q); }",
+    "go": 'package a\nfunc f(d string) {\nq := "SELECT a FROM b"\nq += " WHERE c = \'" + d + "\'"\ndb.Query(q)\n}',
+    "java": 'class A { void f(String d) { String q = "SELECT a FROM b"; '
+    'q += " WHERE c = \'" + d + "\'"; s.executeQuery(q); } }',
+    "csharp": 'class A { void F(string d) { var q = "SELECT a FROM b"; q += $" WHERE c = \'{d}\'"; db.Query(q); } }',
+    "rust": 'fn f(d: &str) { let mut q = String::from("SELECT a FROM b"); q += &format!(" WHERE c = \'{}\'", d); '
+    "c.execute(&q, []); }",
+}
+
+
+@pytest.mark.parametrize("grammar", ADDED)
+def test_a_value_that_is_added_to_a_statement_is_put_into_it(grammar: str) -> None:
+    assert [hit.danger for hit in scan(grammar, ADDED[grammar])] == [Danger.sql_value]
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text"),
+    [
+        (
+            "python",
+            "def f(d):\n    p = ['SELECT a FROM b']\n    p.append(f\"WHERE c = '{d}'\")\n    db.execute(' '.join(p))",
+        ),
+        (
+            "python",
+            (
+                "def f(d):\n    w = []\n    w.append(f\"c = '{d}'\")\n    "
+                "db.execute('SELECT a FROM b WHERE ' + ' AND '.join(w))"
+            ),
+        ),
+        ("python", "def f(d):\n    w = \"c = '\" + d + \"'\"\n    q = 'SELECT a FROM b WHERE ' + w\n    db.execute(q)"),
+        ("python", "def f(d):\n    q = 'SELECT a FROM b'\n    q = q + f\" WHERE c = '{d}'\"\n    db.execute(q)"),
+        (
+            "python",
+            (
+                "def f(d):\n    p = ['SELECT a FROM b']\n    "
+                "p += [f\"WHERE c = '{d}'\"]\n    q = ' '.join(p)\n    db.execute(q)"
+            ),
+        ),
+        ("ruby", "def f(d)\n  q = ['SELECT a FROM b']\n  q << \" WHERE c = '#{d}'\"\n  c.select_all(q.join(' '))\nend"),
+        (
+            "php",
+            (
+                "<?php function f($d) { $q = ['SELECT a FROM b']; "
+                "$q[] = \"WHERE c = '$d'\"; $db->query(implode(' ', $q)); }"
+            ),
+        ),
+        (
+            "go",
+            (
+                'package a\nfunc f(d string) {\nq := []string{"SELECT a FROM b"}\n'
+                'q = append(q, "WHERE c = \'" + d + "\'")\n'
+                'db.Query(strings.Join(q, " "))\n}'
+            ),
+        ),
+        (
+            "java",
+            (
+                'class A { void f(String d) { StringBuilder q = new StringBuilder("SELECT a FROM b"); '
+                'q.append(" WHERE c = \'" + d + "\'"); s.executeQuery(q.toString()); } }'
+            ),
+        ),
+        (
+            "csharp",
+            (
+                'class A { void F(string d) { var q = new StringBuilder("SELECT a FROM b"); '
+                "q.Append($\" WHERE c = '{d}'\"); "
+                "db.Query(q.ToString()); } }"
+            ),
+        ),
+        (
+            "rust",
+            (
+                'fn f(d: &str) { let mut q = String::from("SELECT a FROM b"); '
+                "q.push_str(&format!(\" WHERE c = '{}'\", d)); "
+                "c.execute(&q, []); }"
+            ),
+        ),
+    ],
+)
+def test_a_statement_is_followed_through_its_parts(grammar: str, text: str) -> None:
+    assert {hit.danger for hit in scan(grammar, text)} == {Danger.sql_value}
+
+
+def test_after_half_a_fix_the_rest_is_still_found() -> None:
+    before = """
+def search(self, text, order):
+    query = "SELECT id FROM invoices WHERE customer LIKE '%" + text + "%'"
+    query += " ORDER BY " + order
+    return self.db.execute(query)
+"""
+    after = before.replace("""'%" + text + "%'\"""", '?"').replace("(query)", "(query, (text,))")
+    assert [(hit.line, hit.danger) for hit in scan("python", before)] == [(3, Danger.sql_value), (4, Danger.sql_name)]
+    assert [(hit.line, hit.danger) for hit in scan("python", after)] == [(4, Danger.sql_name)]
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text"),
+    [
+        ("python", "TABLE = 'b'\ndef f():\n    db.execute(f'SELECT a FROM {TABLE}')"),
+        ("python", "NAMES = ('a', 'b')\ndef f():\n    n = ', '.join(NAMES)\n    db.execute(f'SELECT {n} FROM b')"),
+        (
+            "python",
+            (
+                "def f(ids):\n    m = ', '.join('?' for _ in ids)\n    "
+                "db.execute(f'SELECT a FROM b WHERE c IN ({m})', ids)"
+            ),
+        ),
+        (
+            "python",
+            (
+                "def f(o):\n    if o not in NAMES:\n        "
+                "raise ValueError(o)\n    db.execute(f'SELECT a FROM b ORDER BY {o}')"
+            ),
+        ),
+        ("python", "def f(o):\n    if o in NAMES:\n        db.execute(f'SELECT a FROM b ORDER BY {o}')"),
+        (
+            "python",
+            (
+                "def f(x):\n    w = ['a = ?']\n    if x:\n        w.append('b = ?')\n    "
+                "db.execute('SELECT a FROM b WHERE ' + ' AND '.join(w))"
+            ),
+        ),
+        ("python", "def f(x):\n    q = 'SELECT a FROM b'\n    if x:\n        q += ' WHERE c = ?'\n    db.execute(q)"),
+        ("javascript", "const TABLE = 'b'; function f() { db.query(`SELECT a FROM ${TABLE}`); }"),
+        (
+            "javascript",
+            "function f(ids) { db.query(`SELECT a FROM b WHERE c IN (${ids.map(() => '?').join()})`, ids); }",
+        ),
+        (
+            "javascript",
+            (
+                "function f(ids) { const m = ids.map((_, i) => `$${i + 1}`).join(', ');\n"
+                "db.query(`SELECT a FROM b WHERE c IN (${m})`, ids); }"
+            ),
+        ),
+        (
+            "javascript",
+            "function f(o) { if (!ALLOWED.has(o)) throw new Error(o);\ndb.query(`SELECT a FROM b ORDER BY ${o}`); }",
+        ),
+        ("typescript", "function f(o: string) { const c = COLUMNS[o];\ndb.query(`SELECT a FROM b ORDER BY ${c}`); }"),
+        ("java", 'class A { static final String T = "b"; void f() { s.executeQuery("SELECT a FROM " + T); } }'),
+        (
+            "java",
+            (
+                'class A { void f(int n) { String m = "?,".repeat(n); '
+                's.executeQuery("SELECT a FROM b WHERE c IN (" + m + "1)"); } }'
+            ),
+        ),
+        (
+            "java",
+            (
+                "class A { void f(String o) { if (!ALLOWED.contains(o)) {\n"
+                'throw new X(o);\n}\ns.executeQuery("SELECT a FROM b ORDER BY " + o); } }'
+            ),
+        ),
+        (
+            "go",
+            (
+                "package a\nfunc f(o string) error {\nif !allowed[o] {\n"
+                'return bad\n}\ndb.Query("SELECT a FROM b ORDER BY " + o)\n}'
+            ),
+        ),
+        ("go", 'package a\nconst table = "b"\nfunc f() {\ndb.Query("SELECT a FROM " + table)\n}'),
+        (
+            "ruby",
+            'def f(o)\n  raise o unless ALLOWED.include?(o)\n  c.select_all("SELECT a FROM b ORDER BY #{o}")\nend',
+        ),
+        (
+            "php",
+            (
+                "<?php function f($o) { if (!in_array($o, self::ALLOWED)) { "
+                'throw new X(); }\n$db->query("SELECT a FROM b ORDER BY $o"); }'
+            ),
+        ),
+        (
+            "php",
+            (
+                "<?php function f($ids) { $m = implode(',', array_fill(0, count($ids), '?')); "
+                '$db->prepare("SELECT a FROM b WHERE c IN ($m)"); }'
+            ),
+        ),
+    ],
+)
+def test_what_cannot_change_a_statement_is_no_finding(grammar: str, text: str) -> None:
+    assert scan(grammar, text) == []
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text"),
+    [
+        (
+            "python",
+            "def f(o):\n    if o not in cache:\n        cache[o] = db.execute(f\"SELECT a FROM b WHERE c = '{o}'\")",
+        ),
+        (
+            "python",
+            (
+                "def f():\n    o = request.args['o']\n    q = 'SELECT a FROM b'\n    "
+                "q += ' ORDER BY x, ' + o\n    db.execute(q)"
+            ),
+        ),
+        ("ruby", "name = ARGV[0]\ndb.execute(\"SELECT a FROM b WHERE c = '#{name}'\")"),
+        ("php", "<?php $name = $argv[1]; $db->query(\"SELECT a FROM b WHERE c = '$name'\");"),
+        ("javascript", "const name = process.argv[2];\ndb.query(`SELECT a FROM b WHERE c = '${name}'`);"),
+        ("javascript", "const o = process.argv[2];\ndb.query(`SELECT a FROM b ORDER BY ${o}`);"),
+    ],
+)
+def test_what_was_sent_is_grave_in_every_place(grammar: str, text: str) -> None:
+    danger = Danger.sql_foreign_name if "BY" in text else Danger.sql_value
+    assert [hit.danger for hit in scan(grammar, text)] == [danger]
+
+
+def test_a_command_made_of_an_argument_of_the_program_is_grave() -> None:
+    text = 'name = ARGV[0]\nsystem("cp a.db /backup/#{name}.db")\n'
+    assert [hit.danger for hit in scan("ruby", text)] == [Danger.command]
 
 
 def test_the_type_of_a_parameter_is_no_value() -> None:

@@ -30,7 +30,7 @@ GRAVE = {
 }
 HARMLESS = {
     "setup.py": 'exec(open("version.py").read())\n',
-    "a.py": 'def f(db, c):\n    return db.execute(f"SELECT * FROM {TABLE} WHERE b = ?", [c])\n',
+    "a.py": 'def f(db, c, table):\n    return db.execute(f"SELECT * FROM {table} WHERE b = ?", [c])\n',
     "b.py": "import pickle\n\n\ndef f():\n    return pickle.load(open('own.pickle', 'rb'))\n",
     "c.py": "import subprocess\n\n\ndef f(command):\n    subprocess.run(command, shell=True)\n",
     "a.rb": 'def f\n  class_eval("def x; @#{name}; end")\nend\n',

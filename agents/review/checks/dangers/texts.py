@@ -15,6 +15,11 @@ _LITERAL_KINDS = (
 _LITERALS = frozenset(_LITERAL_KINDS.split())
 JOINED = frozenset({"binary_operator", "binary_expression", "binary"})
 GROUPED = frozenset({"parenthesized_expression", "concatenated_string", "expression_list", "chained_string"})
+COLLECTIONS = frozenset(
+    {"list", "tuple", "set", "array", "array_creation_expression", "array_initializer", "array_element_initializer"}
+    | {"literal_value", "literal_element"}
+)
+_CHOICES = frozenset({"conditional_expression", "ternary_expression", "conditional"})
 _CALL_KINDS = (
     "call call_expression function_call_expression member_call_expression scoped_call_expression "
     "nullsafe_member_call_expression method_invocation invocation_expression object_creation_expression "
@@ -34,6 +39,12 @@ SENT = re.compile(
     r"|headers?|body|user_?input|getParameter|input)\b\s*(?:\(|\)|\[|\.|->|:|$)"
 )
 """What is named after people or machines outside who sent it."""
+SENT_ITSELF = re.compile(
+    r"(?i:\$_(?:get|post|request|cookie)\b|\b(?:request|req)\s*(?:\.|->)\s*(?:args|query\w*|params?|body|form|get|post"
+    r"|values|cookies?|headers?|json|get_json|data|input)\b|\bgetParameter\s*\(|\bargv\s*\[)|\bos\.Args\s*\["
+    r"|\bparams\[:|\br\.(?:URL\.Query|FormValue|PostFormValue|PathValue)\(|(?<![\w.])input\("
+)
+"""What was sent, by names that are used for nothing else."""
 
 _SCOPE_KINDS = (
     "arrow_function function_expression generator_function_declaration func_literal closure_expression "
@@ -48,26 +59,44 @@ _TYPE = re.compile(
     r"(?i)array|string|str|int(eger)?|long|bool(ean)?|float|double|object|list|map|dict|mixed|callable|context|any|void"
     r"|char|byte|date|null|none|final|const|var|async|public|private|readonly|self"
 )
-_NUMBER = re.compile(r"\((?:int|float|integer|bool)\)|\b(?:int|float|intval|parseInt|Number)\s*\(|\.to_[if]\b")
+_NUMBER = re.compile(
+    r"\((?:int|float|integer|bool)\)|type\s*=\s*(?:int|float)\b|\b(?:int|float|intval|parse(?:Int|Long|Float|Double)|Number|Atoi|ParseInt|ToInt\d*)"
+    r"\s*\(|\.to_[if]\b|\b(?:int|long)\.(?:Try)?Parse\("
+)
+_CLOSED = re.compile(r"[\w$.>:@-]*\([^()]*\)")
+_OPEN = re.compile(r"([\w$.>:@-]*)\(")
+_PASSES = re.compile(
+    r"(?i)^$|(?:str|string|trim|\w*strip\w*|(?:str)?tolower\w*|(?:str)?toupper\w*|url\w*|decode\w*|first)$"
+)
 _OURSELVES = frozenset({"self", "cls", "this", "$this"})
 _MOST_LEVELS = 60  # of a text that is put together
+_UNCHANGED = re.compile(
+    r"(?:^|\W)(?:String::from|to_string|to_owned|toString|ToString|String(?:Builder|Buffer)?|text|trim|dedent|strip|squish)$"
+)
+"""Calls that give the text they are given."""
 _FORMATS = re.compile(r"(?i)(?:^|\W)(?:v?s?printf|format!?|formatted)\s*$")
 
 
 @dataclass(frozen=True)
 class Value:
-    """What is put into a text: its source."""
+    """What is put into a text.
+
+    :param source: of it.
+    :param node: the expression, where there is one of its own.
+    """
 
     source: str
+    node: SgNode | None = None
 
 
 @dataclass(frozen=True)
 class Hole:
-    """A place of a text where something is put in: the source of it, and the text before and after."""
+    """A place of a text where something is put in: the source of it, the text before and after, and where it stands."""
 
     source: str
     before: str
     after: str
+    node: SgNode | None = None
 
 
 def is_part(node: SgNode) -> bool:
@@ -82,37 +111,73 @@ def is_part(node: SgNode) -> bool:
 
 def is_from_outside(source: str, node: SgNode) -> bool:
     """Whether an expression names a parameter of a function around a node, or what was sent."""
-    parameters = {name for scope in _list_scopes(node) for name in _list_parameters(scope)} - _OURSELVES
+    parameters = {name for scope in list_scopes(node) for name in list_parameters(scope)} - _OURSELVES
     return not parameters.isdisjoint(_NAMES.findall(source)) or is_sent(source, node)
 
 
-def is_sent(source: str, node: SgNode) -> bool:
-    """Whether an expression names what people or machines outside sent, or what was given that in the same function."""
-    if SENT.search(source):
+def is_sent(source: str, node: SgNode, sent: re.Pattern[str] = SENT) -> bool:
+    """Whether an expression names what people or machines outside sent, or what was given that in the same function.
+
+    :param sent: what names it.
+    """
+    if _names_sent(source, sent):
         return True
-    scope = next(_list_scopes(node), None)
-    if scope is None:
+    found = [each["what"] for each in _find_assigned(source, _read_level(node))]
+    if any(_NUMBER.search(what) for what in found):
         return False
-    before = scope.text()[: max(node.range().start.index - scope.range().start.index, 0)]
-    given = "|".join(re.escape(name) for name in _NAMES.findall(source))
-    assigned = re.finditer(rf"(?<![\w.>])(?:{given})\b[^=\n;()]*=(?![=>])(?P<what>[^\n;]*)", before) if given else ()
-    return any(SENT.search(found["what"]) and not _NUMBER.search(found["what"]) for found in assigned)
+    return any(_names_sent(what, sent) and not is_checked(what, node) for what in found)
+
+
+def _names_sent(text: str, sent: re.Pattern[str]) -> bool:
+    """Whether what was sent is named, and no function that may check or change it is called with it."""
+    found = sent.search(text)
+    if found is None or sent is SENT:
+        return found is not None
+    before = text[: found.start()]
+    while _CLOSED.search(before):
+        before = _CLOSED.sub("", before)
+    return _NUMBER.search(text) is None and all(_PASSES.search(name) for name in _OPEN.findall(before))
+
+
+def _find_assigned(source: str, before: str) -> Iterator[re.Match[str]]:
+    """Where a text gives something to the names of an expression, to one by one or to several at once."""
+    whole = "|".join(re.escape(name) for name in _NAMES.findall(source))
+    if not whole:
+        return iter(())
+    place = re.escape(source.strip())
+    return re.finditer(
+        rf"(?<![\w.>])(?:{place}\s*|(?:{whole})\b(?!\s*->)[^=\n;().\[]*)=(?![=>])(?P<what>[^\n;]*)", before
+    )
 
 
 def is_checked(source: str, node: SgNode) -> bool:
     """Whether something that is called after checking takes the same key or name before a node."""
     named = re.search(r"[\"'](\w+)[\"']", source) or re.search(r"(\w+)\W*$", source)
-    scope = next(_list_scopes(node), None) or node.get_root().root()
-    before = scope.text()[: max(node.range().start.index - scope.range().start.index, 0)]
-    return named is not None and re.search(rf"{_CHECKS}[^;\n]*\b{re.escape(named[1])}\b", before) is not None
+    return named is not None and re.search(rf"{_CHECKS}[^;\n]*\b{re.escape(named[1])}\b", read_before(node)) is not None
 
 
-def _list_scopes(node: SgNode) -> Iterator[SgNode]:
+def read_before(node: SgNode) -> str:
+    """The text before a node, of the innermost function or, outside of functions, of the file."""
+    scope = next(list_scopes(node), None) or node.get_root().root()
+    return scope.text()[: max(node.range().start.index - scope.range().start.index, 0)]
+
+
+def _read_level(node: SgNode) -> str:
+    """The text before a node; outside of functions without the lines that are indented deeper, as theirs are."""
+    before = read_before(node)
+    if next(list_scopes(node), None) is not None:
+        return before
+    lines = before.split("\n")
+    depth = len(lines[-1]) - len(lines[-1].lstrip())
+    return "\n".join(line for line in lines if len(line) - len(line.lstrip()) <= depth)
+
+
+def list_scopes(node: SgNode) -> Iterator[SgNode]:
     """The functions around a node, the innermost first."""
     return (each for each in node.ancestors() if each.kind() in SCOPES)
 
 
-def _list_parameters(scope: SgNode) -> list[str]:
+def list_parameters(scope: SgNode) -> list[str]:
     texts = [child.text() for child in scope.children() if "parameter" in child.kind()]
     if scope.kind() == "arrow_function" and not texts:
         texts = [child.text() for child in scope.children()[:1]]
@@ -125,7 +190,7 @@ def list_holes(parts: Sequence[str | Value]) -> Iterator[Hole]:
     plain = [part if isinstance(part, str) else "?" for part in parts]
     for at, part in enumerate(parts):
         if isinstance(part, Value):
-            yield Hole(part.source, "".join(plain[:at]), "".join(plain[at + 1 :]))
+            yield Hole(part.source, "".join(plain[:at]), "".join(plain[at + 1 :]), part.node)
 
 
 def flatten(node: SgNode, level: int = 0) -> Iterator[str | Value]:
@@ -142,13 +207,39 @@ def flatten(node: SgNode, level: int = 0) -> Iterator[str | Value]:
         else:
             yield from flatten(left, level + 1)
             yield from flatten(right, level + 1)
-    elif kind in GROUPED or kind in ("argument", "reference_expression"):
+    elif kind in GROUPED or kind in ("argument", "reference_expression") or _is_choice(node):
+        for child in _list_chosen(node) if kind in _CHOICES else list_named(node):
+            yield from flatten(child, level + 1)
+    elif kind == "composite_literal":  # Go's: a type, and what is in it
+        yield from flatten(list_named(node)[-1], level + 1)
+    elif kind in COLLECTIONS:
         for child in list_named(node):
             yield from flatten(child, level + 1)
-    elif kind in CALLS and _FORMATS.search(read_callee(node)):
-        yield from _read_format(node, level)
+            yield " "
+    elif kind in CALLS:
+        yield from _read_call(node, level)
     elif node.is_named():
-        yield Value(node.text())
+        yield Value(node.text(), node)
+
+
+def _is_choice(node: SgNode) -> bool:
+    return node.kind() in _CHOICES and len(list_named(node)) == 3
+
+
+def _list_chosen(choice: SgNode) -> list[SgNode]:
+    """The two expressions one of which a condition chooses; in Python the condition stands between them."""
+    first, second, third = list_named(choice)
+    return [first, third] if choice.children()[1].text() == "if" else [second, third]
+
+
+def _read_call(node: SgNode, level: int) -> Iterator[str | Value]:
+    callee = read_callee(node)
+    if _FORMATS.search(callee):
+        yield from _read_format(node, level)
+    elif _UNCHANGED.search(callee) and (literal := _find_literal(node, level)) is not None:
+        yield from flatten(literal, level + 1)
+    else:
+        yield Value(node.text(), node)
 
 
 def _read_literal(node: SgNode) -> Iterator[str | Value]:
@@ -162,7 +253,9 @@ def _read_literal(node: SgNode) -> Iterator[str | Value]:
         elif "content" in kind or "fragment" in kind or "escape" in kind:
             yield child.text()
         elif not kind.endswith(("start", "end")):
-            yield Value(re.sub(r"^[#$]?\{|\}$", "", child.text()).strip())
+            inner = list_named(child)
+            source = re.sub(r"^[#$]?\{|\}$", "", child.text()).strip()
+            yield Value(source, inner[0] if len(inner) == 1 and inner[0].text() == source else None)
 
 
 def _read_sides(node: SgNode) -> tuple[SgNode, str, SgNode] | None:
@@ -180,7 +273,8 @@ def _read_format(node: SgNode, level: int) -> Iterator[str | Value]:
         yield Value(node.text())
         return
     text = template.text()
-    sources = items[items.index(text) + 1 :] if text in items else items
+    at = next((at + 1 for at, item in enumerate(items) if item.source == text), 0)
+    sources = items[at:]
     yield from _fill(list(flatten(template, level + 1)), sources)
 
 
@@ -191,7 +285,7 @@ def _find_literal(node: SgNode, level: int) -> SgNode | None:
     return next((found for each in node.children() if (found := _find_literal(each, level + 1)) is not None), None)
 
 
-def _fill(parts: Sequence[str | Value], sources: Sequence[str]) -> Iterator[str | Value]:
+def _fill(parts: Sequence[str | Value], sources: Sequence[Value]) -> Iterator[str | Value]:
     """Puts values where a text has marks for them: ``%s``, ``{}``, ``{0}`` or ``{name}``."""
     waiting = list(sources)
     mark = re.compile(
@@ -204,18 +298,18 @@ def _fill(parts: Sequence[str | Value], sources: Sequence[str]) -> Iterator[str 
         at = 0
         for found in mark.finditer(part):
             named = found["name"] or (found["key"] if found["key"] and not found["key"].isdigit() else None)
-            source = named or (waiting.pop(0) if waiting else "value")
+            value = Value(named) if named else waiting.pop(0) if waiting else Value("value")
             yield part[at : found.start()]
-            yield Value("0" if found["letter"] in tuple("dixXfgeu") else source)
+            yield Value("0") if found["letter"] in tuple("dixXfgeu") else value
             at = found.end()
         yield part[at:]
 
 
-def _list_items(node: SgNode) -> list[str]:
-    """The sources of arguments, or of the values of a tuple."""
+def _list_items(node: SgNode) -> list[Value]:
+    """Arguments, or the values of a tuple."""
     if node.kind() in ARGUMENTS or node.kind() in ("tuple", "list", "array", "parenthesized_expression"):
-        return [child.text() for child in list_named(node)]
-    return [node.text()]
+        return [Value(child.text(), child) for child in list_named(node)]
+    return [Value(node.text(), node)]
 
 
 def list_named(node: SgNode) -> list[SgNode]:
