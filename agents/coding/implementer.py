@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from agents.coding.baseline import render_baseline
 from agents.coding.recovery import RecoveryTask, load_recovery_instructions, render_recovery
-from agents.conventions.choice import render_conventions, render_elsewhere
 from agents.loop.loop import Agent
 from agents.loop.tools.checks import CheckDraft, make_check_tools
 from agents.loop.tools.edits import make_edit_tools
@@ -17,6 +16,7 @@ from agents.loop.tools.run_tests import Test, make_run_tests
 from agents.loop.tools.tool import Tool
 from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
+from agents.prompts.conventions.choice import render_conventions, render_elsewhere
 from agents.review.model.questions import frame_data
 from domain.review.conventions import NO_CONVENTIONS, Conventions
 from domain.runs.baseline import Baseline

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from pydantic import BaseModel, ConfigDict
 
 from agents.coding.baseline import render_baseline
-from agents.conventions.choice import render_conventions, render_elsewhere
 from agents.loop.loop import Agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
 from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
+from agents.prompts.conventions.choice import render_conventions, render_elsewhere
 from agents.review.model.questions import flatten_markdown, frame_data
 from domain.review.conventions import NO_CONVENTIONS, Conventions
 from domain.runs.baseline import Baseline

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from agents.conventions.choice import choose
-from agents.conventions.reading import read_conventions
+from agents.prompts.conventions.choice import choose
+from agents.prompts.conventions.reading import read_conventions
 from domain.config.configuration import Configuration
 from domain.review.conventions import Conventions
 from domain.text.redaction import redact_outgoing

@@ -1,7 +1,7 @@
 """Loads the conventions of the repository that a head is held against."""
 
-from agents.conventions.choice import NOTHING_WRITTEN, WrittenConventions
-from agents.conventions.reading import read_conventions
+from agents.prompts.conventions.choice import NOTHING_WRITTEN, WrittenConventions
+from agents.prompts.conventions.reading import read_conventions
 from agents.review.effort import EFFORTS
 from domain.config.review import ReviewSettings
 from domain.errors import CodeAccessError

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from pydantic import BaseModel, ConfigDict
 
-from agents.conventions.choice import NOTHING_WRITTEN, WrittenConventions, choose, render_conventions
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
+from agents.prompts.conventions.choice import NOTHING_WRITTEN, WrittenConventions, choose, render_conventions
 from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import RenderedFile, clean_name, excerpt, render_safely

@@ -3,11 +3,11 @@
 import pytest
 from pydantic import JsonValue
 
-from agents.conventions.choice import WrittenConventions, choose, render_conventions
-from agents.conventions.texts import ConventionText, find_home, parse
 from agents.llm.ask import ModelAnswer
 from agents.llm.tokens import estimate
 from agents.prompts import load_prompt
+from agents.prompts.conventions.choice import WrittenConventions, choose, render_conventions
+from agents.prompts.conventions.texts import ConventionText, find_home, parse
 from agents.review.model import (
     ConventionReport,
     Verdicts,

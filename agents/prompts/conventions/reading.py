@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from agents.conventions.choice import NOTHING_WRITTEN, WrittenConventions
-from agents.conventions.texts import find_home, parse
+from agents.prompts.conventions.choice import NOTHING_WRITTEN, WrittenConventions
+from agents.prompts.conventions.texts import find_home, parse
 from domain.config.review import ReviewSettings
 from domain.globs import matches
 from domain.review.changes import SkippedFile

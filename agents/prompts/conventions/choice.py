@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from agents.conventions.texts import ConventionText
 from agents.llm.tokens import estimate
+from agents.prompts.conventions.texts import ConventionText
 from domain.review.changes import SkippedFile
 from domain.review.conventions import ConventionFile, Conventions
 from domain.text.escaping import strip_invisible
