@@ -84,7 +84,7 @@ class Collector:
         await self._load_with_new_helpers()
         await self._tester.tell("Running earlier tests on the code they were written for")
         once, twice = await self._runner.repeat(sides.old, doubtful, sides.runners, 2)
-        self.not_run += [_ON_BASE.format(why) for why in once.not_run]
+        self.not_run += [_ON_BASE.format(why) for why in once.not_run if why not in self.not_run]
         passed = list_passed(once) & list_passed(twice)
         held = [case for case in self._cases.values() if case.outcome is CaseOutcome.passed]
         failed = [name for name, case in self._cases.items() if case.outcome.is_bad and name in passed]
