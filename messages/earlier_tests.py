@@ -139,7 +139,18 @@ def _list_lines(earlier: EarlierTests) -> list[str]:
         else "",
         f"{left} left out, because there are too many or the time was up." if earlier.left_out else "",
     ]
-    return [*filter(None, lines), *map(escape, earlier.not_run)]
+    return [*filter(None, lines), *map(escape, earlier.not_run), *_list_removed(earlier)]
+
+
+def _list_removed(earlier: EarlierTests) -> list[str]:
+    """The tests that nobody ran and that are gone, in one line."""
+    if not earlier.removed:
+        return []
+    named = ", ".join(f"{inline_code(each.name, 120)} ({inline_path(each.path, 160)})" for each in earlier.removed)
+    rest = earlier.removed_count - len(earlier.removed)
+    more = f" and {rest:,} more" if rest > 0 else ""
+    they = "it" if earlier.removed_count == 1 else "they"
+    return [f"Removes {_count(earlier.removed_count, 'test', 'tests')}: {named}{more}; {they} could not be run here."]
 
 
 def _name(tests: Sequence[EarlierTest]) -> str:

@@ -10,6 +10,7 @@ from domain.runs.coverage_comparison import CoverageComparison, CoveredShare
 from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import (
+    LONGEST_ID,
     MAX_DETAILED,
     Analysis,
     CaseOutcome,
@@ -185,7 +186,7 @@ def _describe_result(run: TestRun, came_to: SuiteVerdict) -> str:
 
 def _explain_not_run(run: TestRun) -> str:
     """Why nobody knows whether the tests pass."""
-    if failed := next((each for each in run.commands if each.kind == "setup" and not each.is_successful), None):
+    if failed := _find_failed_setup(run):
         return _describe_end(failed)
     if unproven := next((each for each in run.test_commands if each.is_unproven), None):
         return (
@@ -198,6 +199,10 @@ def _explain_not_run(run: TestRun) -> str:
     if run.is_all_skipped:
         return f"all tests were skipped ({len(run.cases):,}), so nothing shows whether this change works."
     return "Forge could not start the tests."
+
+
+def _find_failed_setup(run: TestRun) -> CommandResult | None:
+    return next((each for each in run.commands if each.kind == "setup" and not each.is_successful), None)
 
 
 def _describe_end(command: CommandResult) -> str:
@@ -228,10 +233,9 @@ def _next(
         case SuiteVerdict.not_run if run.is_all_skipped:
             return "make sure that tests for this change are not skipped, then write `/forge test`."
         case SuiteVerdict.not_run:
-            return (
-                "fix the problem named above, then write `/forge test`. Set up the "
-                "checkout with `commands.setup` in `.github/forge.yml` on the default branch."
-            )
+            is_of_setup = not run.not_run and _find_failed_setup(run) is not None
+            what = "`commands.setup` in `.github/forge.yml` on the default branch" if is_of_setup else _NAMED
+            return f"fix {what}, then write `/forge test`."
         case SuiteVerdict.no_tests if proposes:
             return (
                 "Forge proposes tests. If the repository has tests, set their command in `commands.test` in "
@@ -243,7 +247,7 @@ def _next(
             )
         case SuiteVerdict.failed if _is_only_environment(run, analyses):
             return (
-                "install what the tests need with `commands.setup` in `.github/forge.yml` on the default branch, "
+                "install what is missing with `commands.setup` in `.github/forge.yml` on the default branch, "
                 "then write `/forge test`."
             )
         case SuiteVerdict.failed:
@@ -256,10 +260,14 @@ def _next(
             return "nothing." if not _has_uncovered(run) else "nothing has to be done. No test runs the lines below."
 
 
+_NAMED = "the problem named above"
+
+
 def _is_only_environment(run: TestRun, analyses: Sequence[Analysis]) -> bool:
     lacking = {each.test_id for each in analyses if each.failure_class is FailureClass.environment}
-    failures = run.failures[:MAX_DETAILED]
-    return bool(failures) and all(case.id in lacking for case in failures)
+    failed = [case.id for case in run.failures[:MAX_DETAILED]]
+    failed = failed or [command.line[:LONGEST_ID] for command in run.failed_commands]
+    return bool(failed) and all(each in lacking for each in failed)
 
 
 def _has_uncovered(run: TestRun) -> bool:

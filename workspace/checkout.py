@@ -90,6 +90,11 @@ class Checkout:
         return self._folder / _HOME
 
     @property
+    def home_inside(self) -> Path:
+        """Where programs see their home folder."""
+        return self._inside(_HOME)
+
+    @property
     def account(self) -> UnixAccount | None:
         """The account that commands run under; None if it is Forge's own."""
         return self._sandbox.account
@@ -221,7 +226,7 @@ class Checkout:
         return self._sandbox.path_inside(self._folder, self.level) / name
 
     def _environment(self) -> dict[str, str]:
-        home = str(self._inside(_HOME))
+        home = str(self.home_inside)
         return {"CI": "true", "FORGE_RESULTS": str(self.results_inside), "HOME": home, "TMPDIR": home}
 
 

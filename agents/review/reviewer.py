@@ -11,6 +11,7 @@ from agents.review.layers import CheckedChange, ModelPart
 from agents.review.syntax import drop_unfit, find_impacts
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
+from domain.paths import is_test
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import place_on_diff
 from domain.review.impact import Impact
@@ -95,8 +96,16 @@ async def check(
 
 
 def _list_behaviour(touched: Sequence[TouchedFile], impacts: Mapping[str, Impact]) -> tuple[str, ...]:
-    """The source that may change what the program does."""
-    return tuple(each.path for each in touched if each.may_run and impacts[each.path] is Impact.behaviour)
+    """The source that may change what the program does, and the tests that are gone."""
+    return tuple(
+        each.path
+        for each in touched
+        if (each.may_run or _is_gone_test(each)) and impacts[each.path] is Impact.behaviour
+    )
+
+
+def _is_gone_test(file: TouchedFile) -> bool:
+    return file.is_gone and is_test(file.path)
 
 
 async def _read_linter_files(code: Code, merge_base: str, configuration: Configuration) -> dict[str, bytes]:
@@ -125,7 +134,8 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
     touched = checked.touched or touch_by_name(checked.paths)
     read = {*checked.read_by, *model.read}
     unread = list_unread(touched, read)
-    logic = tuple(path for path in checked.behaviour if path not in model.read and path not in unread)
+    told = {each.path for each in touched if each.is_gone} if model.read else set[str]()  # a model is told what is gone
+    logic = tuple(path for path in checked.behaviour if path not in {*model.read, *unread, *told})
     nobody = Unread(paths=unread, logic=logic, then=checked.if_unread)
     held_for = checked.only_for if checked.is_shared else ""
     verdict = decide(findings, risk, layers, not_looked_at, unread=nobody, held_for=held_for)

@@ -16,7 +16,7 @@ from agents.testing.runners.runner import ProjectCommand, Runner
 from agents.testing.runners.table import list_runners
 from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
-from domain.runs.testing import CommandKind, CommandResult, Framework, TestCase
+from domain.runs.testing import CommandKind, Framework, TestCase
 
 RESULTS = "FORGE_RESULTS"
 """The environment variable that names the folder for reports."""
@@ -248,13 +248,3 @@ def find_runner(command: ProjectCommand, known: RepositoryFacts) -> Runner | Non
     if command.kind not in {"test", "retry"} or command.is_configured:
         return None
     return next((each for each in list_runners(known) if each.framework is command.framework), None)
-
-
-def is_missing(result: CommandResult) -> bool:
-    """Whether a command's program is not installed, so that its failure says nothing about the code."""
-    has_no_module = not result.is_successful and _NO_MODULE.fullmatch(result.output.strip()) is not None
-    return (result.exit_status in _CANNOT_BE_RUN or has_no_module) and not result.cases
-
-
-_CANNOT_BE_RUN = frozenset({126, 127})  # of a shell (POSIX, "Exit Status for Commands")
-_NO_MODULE = re.compile(r"(\S{0,500}python[\d.]{0,9}: )?No module named '?[\w.]{1,200}'?")

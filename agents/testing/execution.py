@@ -7,6 +7,18 @@ from workspace.checkout import Checkout
 from workspace.sandbox.bubblewrap import build_path
 from workspace.sandbox.sandbox import Completed
 
+_OWN_PACKAGES = {"PIP_BREAK_SYSTEM_PACKAGES": "1"}
+"""Lets pip install into the home of the commands, although Debian's Python is externally managed (PEP 668)."""
+_FEW_RETRIES = {
+    "BUNDLE_RETRY": "0",
+    "CARGO_NET_RETRY": "0",
+    "PIP_RETRIES": "1",  # with none it would not say why it finds nothing
+    "UV_HTTP_RETRIES": "0",
+    "YARN_HTTP_RETRY": "0",
+    "npm_config_fetch_retries": "0",
+}
+"""Where there is no network, managers of packages say so at once: npm alone would wait 70 seconds."""
+
 
 async def execute(
     command: ProjectCommand, checkout: Checkout, toolbox: Toolbox, configured: Commands, seconds: float
@@ -16,9 +28,14 @@ async def execute(
     :param configured: the commands in the repository's configuration on its default branch.
     :raises ToolError: no sandbox here contains untrusted code, or the sandbox could not be started.
     """
-    environment = {**dict(command.environment), "PATH": build_path(toolbox.reads)}
     asks = command.kind == "setup" and configured.network
     lacks = checkout.why_no_network(toolbox.proxy) if asks else ""
     proxy = toolbox.proxy if asks and not lacks else None
+    environment = {
+        **_OWN_PACKAGES,
+        **({} if proxy else _FEW_RETRIES),
+        **dict(command.environment),
+        "PATH": f"{checkout.home_inside}/.local/bin:{build_path(toolbox.reads)}",
+    }
     done = await checkout.run(command.words, seconds=seconds, environment=environment, reads=toolbox.reads, proxy=proxy)
     return done, lacks

@@ -34,6 +34,12 @@ def _build_symptom(words: str, cause: str, fix: str, confidence: float) -> _Symp
 
 _SYMPTOMS = (
     _build_symptom(
+        r"is not installed here\.$|there is no network here\.$",
+        "The command could not run",
+        "Install in `commands.setup` what it needs.",
+        0.7,
+    ),
+    _build_symptom(
         r"command not found|executable file not found|No such file or directory: ['\"][\w.-]+['\"]$"
         r"|spawn \S{1,100} ENOENT",
         "A program that the test starts is not installed where the tests ran",

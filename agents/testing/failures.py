@@ -5,10 +5,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agents.review.model.rendering import clean_name
+from agents.testing.absence import Absence, find_absence
 from domain.globs import matches
 from domain.runs.testing import (
     LONGEST_DETAILS,
     LONGEST_ID,
+    LONGEST_MESSAGE,
     MAX_DETAILED,
     Analysis,
     CaseOutcome,
@@ -69,19 +71,22 @@ def _list_failed_commands(run: TestRun, failed: Collection[str]) -> tuple[TestCa
     """
     unique: dict[str, TestCase] = {}
     for command in run.failed_commands:
-        case = _to_case(command)
+        absence = find_absence(command)
+        if absence is not None and command.kind in {"test", "retry"}:
+            continue  # it ran no test, so nothing failed
+        case = _to_case(command, absence)
         if case.id not in failed and not any(each.outcome.is_bad and each.id in failed for each in command.cases):
             unique.setdefault(case.id, case)
     return tuple(unique.values())
 
 
-def _to_case(command: CommandResult) -> TestCase:
+def _to_case(command: CommandResult, absence: Absence | None) -> TestCase:
     ended = "timed out or was stopped" if command.exit_status is None else f"ended with status {command.exit_status}"
     return TestCase(
         id=command.line[:LONGEST_ID] or command.kind,
         outcome=CaseOutcome.error,
-        message=f"The {command.kind} command {ended}, and no failed test says why.",
-        details=redact_outgoing(strip_invisible(command.output))[-LONGEST_DETAILS:],
+        message=str(absence or f"The {command.kind} command {ended}, and no failed test says why.")[:LONGEST_MESSAGE],
+        details="" if absence else redact_outgoing(strip_invisible(command.output))[-LONGEST_DETAILS:],
     )
 
 

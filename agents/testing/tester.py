@@ -4,12 +4,14 @@ Exit statuses decide. Reports only explain them, because untrusted code writes t
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from agents.testing import command_detection
+from agents.testing.absence import WAY_OUT, find_absence
 from agents.testing.command_detection import DetectedCommands
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute
@@ -62,10 +64,6 @@ _DETAILS = 1_000  # of a failed test
 
 _MOST_KNOWN = 50  # failed tests of a command that are tried without the change
 _NOT_FOUND = 4  # pytest's exit status if a named test does not exist; it then runs none of the others
-_NO_RUNNER = (
-    "The program of `{}` is not installed. Install it in `commands.setup`, or ask the operator of Forge to name its "
-    "folder in FORGE_SANDBOX_TOOLS."
-)
 
 _NOT_SET_UP = "`{}`, which sets the repository up, failed: mend `commands.setup`."
 _NONE_NAMED = "No command for tests takes these files: name files of tests, or ask for all that your changes concern."
@@ -158,20 +156,28 @@ class Tester:
         except (ToolError, CodeAccessError) as error:
             return TestRun(not_run=str(error)[:1_000])
 
-    async def run_commands(self, tree: str, build: Callable[[str], Sequence[ProjectCommand]]) -> TestRun:
+    async def run_commands(
+        self, tree: str, build: Callable[[str], Sequence[ProjectCommand]], most: float = math.inf
+    ) -> TestRun:
         """Run commands of tests on a commit or tree, one after another in one checkout that is set up.
 
         Raises no errors: the result says what could not run.
 
         :param build: the commands, given the folder for reports as they see it.
+        :param most: seconds for all of them; those that are left then are not run.
         """
         try:
             async with check_out(self.mirror, tree, self.toolbox.sandbox) as checkout:
                 failed = await self.set_up(checkout, tree, uses_cache=True)
                 if failed is not None:
-                    return TestRun(commands=(failed,), not_run=_NOT_SET_UP.format(failed.line[:300]))
+                    why = _explain_absence(failed) or _NOT_SET_UP.format(failed.line[:300])
+                    return TestRun(commands=(failed,), not_run=why)
                 running = _CheckoutRunner(self, checkout, await self._load_files(tree))
-                results = [await running.run_one(each) for each in build(str(checkout.results_inside))]
+                results: list[CommandResult] = []
+                for each in build(str(checkout.results_inside)):
+                    left = most - sum(result.seconds for result in results)
+                    if left > 0:
+                        results.append(await running.run_one(each, left))
         except (ToolError, CodeAccessError) as error:
             return TestRun(not_run=str(error)[:1_000])
         return TestRun(commands=tuple(results))
@@ -352,14 +358,15 @@ class _CheckoutRunner:
             if command is None or (command.kind == "coverage" and not has_tested):
                 continue
             result = await self.run_one(command)
-            if command_detection.is_missing(result) and command.kind in CHECKS and not command.is_configured:
+            lacks = _explain_absence(result)
+            if lacks and command.kind in CHECKS and not command.is_configured:
                 self._lacking.append(command.line)
                 continue
             results.append(result)
             if command.kind == "setup" and not result.is_successful:
-                break
-            if command.kind == "test" and command_detection.is_missing(result):
-                return TestRun(commands=tuple(results), not_run=_NO_RUNNER.format(command.line[:300]))
+                return TestRun(commands=tuple(results), not_run=lacks)
+            if command.kind == "test" and lacks:
+                return TestRun(commands=tuple(results), not_run=lacks)
             if command.kind == "test":
                 has_tested = True
                 if failed := [case for case in result.cases if case.outcome.is_bad]:
@@ -372,14 +379,17 @@ class _CheckoutRunner:
         named = ", ".join(f"`{line[:100]}`" for line in self._lacking)
         return f"Left out, because its program is not installed: {named}." if named else ""
 
-    async def run_one(self, command: ProjectCommand) -> CommandResult:
-        """Run a command and read its reports."""
+    async def run_one(self, command: ProjectCommand, most: float = math.inf) -> CommandResult:
+        """Run a command and read its reports.
+
+        :param most: seconds that it may take, if that is less than its bound.
+        """
         tester = self._tester
         if command.kind != "retry":
             await tester.tell(_DOING[command.kind])
         left = {command.report.file, "coverage.xml"} - {""}
         await self._checkout.run(("rm", "-rf", *map(self._result_path, sorted(left))), seconds=30)
-        seconds = tester.bounds.retry if command.kind == "retry" else tester.bounds.command
+        seconds = min(most, tester.bounds.retry if command.kind == "retry" else tester.bounds.command)
         done, lacks = await execute(command, self._checkout, tester.toolbox, tester.commands, seconds)
         printed = b"\n".join(part.data for part in (done.stdout, done.stderr) if part.total)
         printed = printed.replace(f"{self._checkout.code_inside}/".encode(), b"")  # a temporary folder at level 2
@@ -452,6 +462,12 @@ _DOING: Mapping[CommandKind, str] = {
     "test": "Running the tests",
     "coverage": "Measuring what the tests ran",
 }
+
+
+def _explain_absence(result: CommandResult) -> str:
+    """What it lacks and who can mend that; empty where it could run."""
+    absence = find_absence(result)
+    return "" if absence is None else f"{absence} {(result.kind == 'setup' and result.report_problem) or WAY_OUT}"
 
 
 def _is_set_up(run: TestRun) -> bool:

@@ -9,6 +9,8 @@ from domain.runs.testing import TestCase, TestId
 
 MOST_TOLD = 100
 """Tests that are told one by one; of those that hold, only how many."""
+MOST_NAMED = 5
+"""Removed tests that are named."""
 LONGEST_LINE = 500
 """Characters of a line that is shown."""
 
@@ -66,6 +68,16 @@ class EarlierTest(_Value):
     head_line: int | None = None
 
 
+class RemovedTest(_Value):
+    """A test that a change removes and that nobody ran.
+
+    :param path: of its file before the change.
+    """
+
+    name: str
+    path: str
+
+
 class EarlierTests(_Value):
     """The earlier tests of one change, on its code.
 
@@ -74,6 +86,7 @@ class EarlierTests(_Value):
     :param left_out: how many were not run, because there are too many or the time was up.
     :param not_run: why tests could not be run and what would make them run, one sentence each; empty if all were.
     :param seconds: of the sandbox.
+    :param removed: the first of those that are removed and were not run; :param removed_count: how many there are.
     """
 
     tests: tuple[EarlierTest, ...] = Field(default=(), max_length=MOST_TOLD)
@@ -81,6 +94,8 @@ class EarlierTests(_Value):
     left_out: int = Field(default=0, ge=0)
     not_run: tuple[str, ...] = ()
     seconds: float = Field(default=0.0, ge=0)
+    removed: tuple[RemovedTest, ...] = Field(default=(), max_length=MOST_NAMED)
+    removed_count: int = Field(default=0, ge=0)
 
     def select(self, *outcomes: EarlierOutcome) -> tuple[EarlierTest, ...]:
         """Those that ended in one of some ways."""

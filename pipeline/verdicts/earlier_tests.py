@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
+from agents.testing.earlier_tests.reading import Reader
+from agents.testing.earlier_tests.removed import add_removed
 from agents.testing.earlier_tests.run import run_earlier_tests
 from agents.testing.earlier_tests.sides import is_mixed, is_of_tests, is_script
 from agents.testing.tester import Tell, Tester
@@ -58,7 +60,11 @@ class EarlierTestRuns:
     async def find_or_run(self, mirror: Mirror, change: Change) -> EarlierTests:
         """What they say: kept from whoever asked about the same code before, or run now. Raises no errors of tests."""
         if self.configuration.testing.runner == "actions":
-            return EarlierTests(not_run=(texts.ACTIONS,)) if touches_tests(change) else NOTHING_EARLIER
+            if not touches_tests(change):
+                return NOTHING_EARLIER
+            return await add_removed(
+                EarlierTests(not_run=(texts.ACTIONS,)), Reader(mirror, self.services.toolbox), change
+            )
         services, run = self.services, self.run
         key = await self._build_key(mirror, change)
         kept = await earlier_tests.find(services.database, run.repository.id, key)

@@ -103,7 +103,7 @@ class Collector:
         await self._load_in_parts(texts, gone)
         await self._load_with_new_helpers()
         once, twice = await self._run_before(doubtful)
-        self.not_run += [_ON_BASE.format(why) for why in once.not_run]
+        self.not_run += [_ON_BASE.format(why) for why in once.not_run if why not in self.not_run]
         passed = list_passed(once) & list_passed(twice)
         held = [case for case in self._cases.values() if case.outcome is CaseOutcome.passed]
         failed = [name for name, case in self._cases.items() if case.outcome.is_bad and name in passed]

@@ -8,6 +8,7 @@ from agents.testing.earlier_tests.evidence import Collector, Sides
 from agents.testing.earlier_tests.manifests import restore_settings
 from agents.testing.earlier_tests.outcomes import SharedChange, sort_by_weight
 from agents.testing.earlier_tests.reading import Reader
+from agents.testing.earlier_tests.removed import add_removed
 from agents.testing.earlier_tests.running import BaseRunKeeper, FileRunner, Runners
 from agents.testing.earlier_tests.sides import is_mixed
 from agents.testing.tester import CommandTimeouts, Tester
@@ -48,7 +49,8 @@ async def run_earlier_tests(
     timeouts = CommandTimeouts(command=min(tester.bounds.command, bounds.seconds))
     runner = FileRunner(replace(tester, bounds=timeouts, baseline=None), bounds.seconds)
     try:
-        return await _compare(tester, runner, change, bounds, keeper)
+        said = await _compare(tester, runner, change, bounds, keeper)
+        return await add_removed(said, Reader(tester.mirror, tester.toolbox), change, runner.seen)
     except (CodeAccessError, ToolError) as error:
         return EarlierTests(not_run=(_UNABLE.format(error)[:1_000],), seconds=runner.seconds)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agents.testing.command_detection import is_missing
+from agents.testing.absence import WAY_OUT, find_absence
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.names import find_missing
 from agents.testing.earlier_tests.reading import Reader
@@ -47,7 +47,6 @@ class BaseRunKeeper(Protocol):
 
 
 _MOST_KEPT = 5_000  # cases of one run
-_NOT_INSTALLED = "The program of `{}` is not installed here: let `commands.setup` install it."
 _TOO_LONG = "`{}` took too long and was ended: name a faster command, or fewer tests in one file."
 _NOT_BELIEVED = "`{}` ended with {}, although its report tells of no failure, so the report is not believed."
 _TIME_IS_UP = "Their time was up before all of them had run."
@@ -59,8 +58,8 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
 
     An exit status of zero is not believed where a case is bad; a case that no report tells proves nothing.
     """
-    if is_missing(result):
-        return Ran(not_run=(_NOT_INSTALLED.format(result.line[:100]),))
+    if absence := find_absence(result):
+        return Ran(not_run=(f"{absence} {WAY_OUT}",), has_begun=False)
     if result.exit_status is None:
         return Ran(not_run=(_TOO_LONG.format(result.line[:100]),))
     if not result.is_successful and result.cases and not any(case.outcome.is_bad for case in result.cases):
@@ -183,12 +182,14 @@ class FileRunner:
 
     :param most: seconds of the sandbox, after which nothing more is begun.
     :ivar seconds: of the sandbox, so far.
+    :ivar seen: paths of the files of which a run told something.
     """
 
     def __init__(self, tester: Tester, most: float) -> None:
         self._tester = tester
         self._most = most
         self.seconds = 0.0
+        self.seen: set[str] = set()
 
     async def run(self, tree: str, files: Sequence[str], runners: Runners) -> Ran:
         """Run files once."""
@@ -204,12 +205,17 @@ class FileRunner:
         if not own:  # nothing collects tests from these files any more
             return times * [Ran()]
         run = await self._tester.run_commands(
-            tree, lambda results: times * [command for command, _ in runners.build(files, results)]
+            tree,
+            lambda results: times * [command for command, _ in runners.build(files, results)],
+            self._most - self.seconds,
         )
         self.seconds += sum(each.seconds for each in run.commands)
         if run.not_run:
             return times * [Ran(not_run=(run.not_run,), has_begun=False)]
-        read = [read_result(result, part) for result, part in zip(run.commands, times * own, strict=True)]
+        read = [read_result(result, part) for result, part in zip(run.commands, times * own, strict=False)]
+        read += (times * len(own) - len(read)) * [Ran(not_run=(_TIME_IS_UP,))]
+        for each in read:
+            self.seen.update(each.loading, (case.path or "" for case in each.cases.values()))
         return [_join(read[start : start + len(own)]) for start in range(0, len(read), len(own))]
 
 
@@ -230,4 +236,5 @@ def pack_runs(runs: Sequence[Ran]) -> BaseRun | None:
 def _join(parts: Sequence[Ran]) -> Ran:
     cases = {name: case for part in parts for name, case in part.cases.items()}
     loading = {path: output for part in parts for path, output in part.loading.items()}
-    return Ran(cases, loading, tuple(why for part in parts for why in part.not_run))
+    reasons = dict.fromkeys(why for part in parts for why in part.not_run)
+    return Ran(cases, loading, tuple(reasons), has_begun=any(part.has_begun for part in parts))

@@ -8,14 +8,13 @@ from agents.testing.command_detection import (
     DetectedCommands,
     build_retry,
     detect,
-    is_missing,
     narrow_command,
 )
 from agents.testing.runners import ProjectCommand, RepositoryFacts, list_runners
 from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
-from domain.runs.testing import CaseOutcome, CommandResult, Framework
-from tests.unit.testing.forging import case, command
+from domain.runs.testing import CaseOutcome, Framework
+from tests.unit.testing.forging import case
 
 REPORTS = "-o junit_family=xunit1 --junit-xml=/r/junit.xml --continue-on-collection-errors"
 COVERAGE = "--cov --cov-branch --cov-report=xml:/r/coverage.xml"
@@ -253,22 +252,3 @@ def test_failed_tests_are_run_again_by_their_ids() -> None:
         == f"{PY.line} tests/test_a.py tests/test_b.py"
     )
     assert build_retry(GO, failed, selected, KNOWN).line == "go test -v ."
-
-
-@pytest.mark.parametrize(
-    ("result", "expected"),
-    [
-        (command(127), True),
-        (command(126, kind="lint"), True),
-        (command(1, kind="typecheck", output="/usr/bin/python3: No module named mypy\n"), True),
-        (command(1, output="No module named 'pytest'"), True),
-        (command(1, output="E  No module named 'shop'\n1 failed"), False),
-        (command(1, output="/usr/bin/python3: No module named shop\n1 failed"), False),
-        (command(0, output="No module named shop"), False),
-        (command(127, case("a", CaseOutcome.failed)), False),
-        (command(1), False),
-        (command(None), False),
-    ],
-)
-def test_a_program_that_is_not_there_is_told_from_one_that_fails(result: CommandResult, expected: bool) -> None:
-    assert is_missing(result) is expected

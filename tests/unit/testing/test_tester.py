@@ -1,5 +1,6 @@
 """Real commits whose commands run in the real sandbox: what is run again and where, and what counts."""
 
+import shutil
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from pathlib import Path
 
@@ -18,6 +19,24 @@ from workspace.mirror import Mirrors
 
 pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
 
+UNITTEST = "/usr/bin/python3 -c 'import sys; sys.path.append(\"tests\"); import test_a; test_a.test_a()'"
+BACKEND = """import zipfile
+
+
+def build_wheel(folder, settings=None, metadata=None):
+    name = "fresh-1-py3-none-any.whl"
+    about = {
+        "METADATA": "Metadata-Version: 2.1\\nName: fresh\\nVersion: 1\\n",
+        "WHEEL": "Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+        "entry_points.txt": "[console_scripts]\\nfresh-tool = fresh:main\\n",
+    }
+    with zipfile.ZipFile(f"{folder}/{name}", "w") as wheel:
+        wheel.writestr("fresh.py", "def main():\\n    pass\\n")
+        for file, text in about.items():
+            wheel.writestr(f"fresh-1.dist-info/{file}", text)
+        wheel.writestr("fresh-1.dist-info/RECORD", "")
+    return name
+"""
 Tests = Callable[..., Awaitable[TestRun]]
 PROJECT = {"pyproject.toml": "[tool.pytest.ini_options]\n"}
 PASSES = {"tests/test_a.py": "def test_a():\n    pass\n"}
@@ -114,8 +133,38 @@ async def test_a_check_that_is_not_installed_counts_only_where_it_is_configured(
 async def test_tests_whose_runner_is_not_there_were_not_run(tested: Tests) -> None:
     run = await tested(PASSES, {"a.py": ""}, test="nowhere-to-be-found --all")
     assert decide_verdict(run) is SuiteVerdict.not_run
-    assert run.not_run.startswith("The program of `nowhere-to-be-found --all` is not installed. Install it in `comm")
+    assert run.not_run.startswith("`nowhere-to-be-found` is not installed here. The repository installs it with `comm")
+    assert "FORGE_SANDBOX_PROXY" in run.not_run
     assert "FORGE_SANDBOX_TOOLS" in run.not_run
+
+
+@pytest.mark.skipif(not shutil.which("npx", path="/usr/bin:/bin"), reason="no npx here")
+async def test_a_runner_that_would_have_to_be_downloaded_is_not_waited_for(tested: Tests) -> None:
+    """npm asks three times within 70 seconds unless it is told not to."""
+    package = '{"scripts": {"test": "vitest run"}, "devDependencies": {"vitest": "3"}}'
+    script = "import { it } from 'vitest';\nit('adds', () => {});\n"
+    run = await tested({"package.json": package}, {"test/cart.test.ts": script, "src/cart.ts": "export {};\n"})
+    assert (decide_verdict(run), list_failures(run)) == (SuiteVerdict.not_run, ())
+    assert run.not_run.startswith("`vitest` is not installed here.")
+    assert [each.seconds < 60 for each in run.commands] == [True]
+
+
+async def test_pip_installs_into_the_home_of_the_commands(tested: Tests) -> None:
+    """Debian's Python refuses to, and its folders cannot be written; there is no network, so a package is made."""
+    made = {
+        "lib/pyproject.toml": "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n",
+        "lib/backend.py": BACKEND,
+        "requirements.txt": "./lib\n",
+        "tests/test_a.py": "import shutil\n\nimport fresh\n\n\ndef test_a():\n    assert shutil.which('fresh-tool')\n",
+    }
+    run = await tested(PASSES, made, setup="/usr/bin/python3 -m pip install -r requirements.txt", test=UNITTEST)
+    assert [(each.kind, each.exit_status) for each in run.commands] == [("setup", 0), ("test", 0)], run.commands
+
+
+async def test_a_set_up_without_a_network_says_so(tested: Tests) -> None:
+    run = await tested(PASSES, {"a.py": ""}, setup="/usr/bin/python3 -m pip install no-such-package")
+    assert decide_verdict(run) is SuiteVerdict.not_run
+    assert run.not_run.startswith("`no-such-package` is not installed here. The repository installs it with `comm")
 
 
 async def test_an_end_without_the_report_is_no_success(tested: Tests) -> None:

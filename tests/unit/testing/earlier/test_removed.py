@@ -1,0 +1,59 @@
+"""Tests that a change removes where nobody can run them."""
+
+import shutil
+
+import pytest
+
+from domain.runs.earlier_tests import EarlierTests, RemovedTest
+from messages.earlier_tests import render_section
+from tests.unit.sandbox.machine import has_bubblewrap
+from tests.unit.testing.earlier.conftest import Earlier
+
+pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
+
+PACKAGE = '{"scripts": {"test": "vitest run"}, "devDependencies": {"vitest": "3"}}'
+IMPORT = "import { expect, it } from 'vitest';\n"
+ADDS = "it('adds', () => {\n  expect(1 + 1).toBe(2);\n});\n"
+PAYS = "it('pays once', () => {\n  expect(pay(3, 'euro')).toEqual({ paid: 3 });\n});\n"
+
+
+@pytest.mark.skipif(not shutil.which("npx", path="/usr/bin:/bin"), reason="no npx here")
+async def test_removed_tests_are_named_where_their_runner_is_not_installed(earlier: Earlier) -> None:
+    """One command says that it is missing, and nothing else is tried."""
+    before = {"package.json": PACKAGE, "test/cart.test.ts": IMPORT + ADDS + PAYS, "test/old.test.ts": IMPORT + ADDS}
+    said = await earlier(before, {"test/cart.test.ts": IMPORT + ADDS, "test/old.test.ts": None})
+    assert (said.tests, said.holding) == ((), 0)
+    assert {(each.name, each.path) for each in said.removed} == {
+        ("pays once", "test/cart.test.ts"),
+        ("adds", "test/old.test.ts"),
+    }
+    [why] = said.not_run
+    assert why.startswith("The tests of before could not be run on the new code: `vitest` is not installed here. The ")
+    assert said.seconds < 60
+
+
+async def test_what_moves_or_gets_another_name_is_not_removed(earlier: Earlier) -> None:
+    """In a repository of which no runner is known."""
+    before = {"test/a.test.ts": IMPORT + ADDS + PAYS}
+    after = {"test/a.test.ts": IMPORT + PAYS.replace("pays once", "pays at once"), "test/b.test.ts": IMPORT + ADDS}
+    assert render_section(await earlier(before, after)) == ""
+
+
+async def test_a_test_that_ran_is_told_by_its_end_only(earlier: Earlier) -> None:
+    test = "def test_{}():\n    assert {}\n\n\n"
+    before = {"pytest.ini": "[pytest]\n", "tests/test_a.py": test.format("one", 1) + test.format("two", "not None")}
+    said = await earlier(before, {"tests/test_a.py": test.format("one", 1)})
+    assert (said.removed, said.holding) == ((), 2)
+
+
+async def test_five_are_named_and_the_others_counted(earlier: Earlier) -> None:
+    tests = "".join(PAYS.replace("pays once", f"pays {number}") for number in range(7))
+    section = render_section(await earlier({"test/a.test.ts": IMPORT + tests}, {"test/a.test.ts": None}))
+    assert "- Removes 7 tests: `pays 0` (`test/a.test.ts`), " in section
+    assert section.endswith(" and 2 more; they could not be run here.")
+
+
+def test_the_line_names_the_test_and_its_file() -> None:
+    removed = RemovedTest(name="test_pay_twice", path="tests/test_store.py")
+    section = render_section(EarlierTests(removed=(removed,), removed_count=1))
+    assert "- Removes 1 test: `test_pay_twice` (`tests/test_store.py`); it could not be run here." in section
