@@ -62,26 +62,6 @@ async def test_a_fresh_installation(github: Simulator, monkeypatch: pytest.Monke
     assert list(Path().iterdir()) == []
 
 
-async def test_repositories_that_want_signed_commits_are_named(
-    github: Simulator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    open_to_all, strict, lenient = (github.create_repository(f"octo-org/{name}") for name in ("a", "b", "c"))
-    github.install(open_to_all, strict, lenient)
-    _, said = await _examine(github, monkeypatch)
-    assert "✓ commits: not signed, and no rule of the repositories (3) is known to want that" in said
-    github.protect(strict, "forge/*", ruleset=True, signed=True)
-    github.protect(lenient, "forge/*", ruleset=True, signed=True, bypassed=True)
-    github.protect(open_to_all, "main", ruleset=True, signed=True)
-    before = len(github.requests)
-    _, said = await _examine(github, monkeypatch)
-    assert "! commits: a rule refuses Forge's unsigned commits in octo-org/b\n" in said
-    assert sum("/rule" in request.path for request in github.requests[before:]) == 5
-    github.protect(open_to_all, "forge/*", signed=True)  # branch protection, which a branch of Forge's tells of
-    open_to_all.git.set_ref("refs/heads/forge/0-old", open_to_all.git.branch("main") or "")
-    _, said = await _examine(github, monkeypatch)
-    assert "! commits: a rule refuses Forge's unsigned commits in octo-org/a, octo-org/b\n" in said
-
-
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
