@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from agents.testing.earlier_tests.reading import Reader
-from agents.testing.earlier_tests.removed import add_removed
-from agents.testing.earlier_tests.run import run_earlier_tests
+from agents.testing.earlier_tests.run import name_removed, run_earlier_tests
 from agents.testing.earlier_tests.sides import is_mixed, is_of_tests, is_script
 from agents.testing.tester import Tell, Tester
 from domain.config.avoidance import AvoidanceReaction
@@ -62,9 +60,7 @@ class EarlierTestRuns:
         if self.configuration.testing.runner == "actions":
             if not touches_tests(change):
                 return NOTHING_EARLIER
-            return await add_removed(
-                EarlierTests(not_run=(texts.ACTIONS,)), Reader(mirror, self.services.toolbox), change
-            )
+            return await name_removed(mirror, self.services.toolbox, change, texts.ACTIONS)
         services, run = self.services, self.run
         key = await self._build_key(mirror, change)
         kept = await earlier_tests.find(services.database, run.repository.id, key)
@@ -72,9 +68,8 @@ class EarlierTestRuns:
             return kept
         keeper = _KeptBaseRuns(self, await mirror.tree_of(change.merge_base))
         said = await run_earlier_tests(self._build_tester(mirror), change, keeper=keeper)
-        if (
-            said != NOTHING_EARLIER and not said.not_run and not said.left_out
-        ):  # what is lacking, somebody may have mended meanwhile
+        is_whole = not said.not_run and not said.left_out  # what is lacking, somebody may have mended meanwhile
+        if said != NOTHING_EARLIER and is_whole:
             await earlier_tests.save(services.database, run, key, said, services.clock.now())
         return said
 

@@ -12,10 +12,12 @@ from agents.testing.earlier_tests.removed import add_removed
 from agents.testing.earlier_tests.running import BaseRunKeeper, FileRunner, Runners
 from agents.testing.earlier_tests.sides import is_mixed
 from agents.testing.tester import CommandTimeouts, Tester
+from agents.toolbox import Toolbox
 from domain.errors import CodeAccessError, ToolError
 from domain.review.changes import Change
 from domain.runs.earlier_tests import MOST_TOLD, NOTHING_EARLIER, EarlierOutcome, EarlierTests
 from workspace.commits import write_blob, write_tree
+from workspace.mirror import Mirror
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,14 @@ async def run_earlier_tests(
         return await add_removed(said, Reader(tester.mirror, tester.toolbox), change, runner.seen)
     except (CodeAccessError, ToolError) as error:
         return EarlierTests(not_run=(_UNABLE.format(error)[:1_000],), seconds=runner.seconds)
+
+
+async def name_removed(mirror: Mirror, toolbox: Toolbox, change: Change, why: str) -> EarlierTests:
+    """The tests that a change removes, where none is run.
+
+    :param why: nothing is run, one sentence.
+    """
+    return await add_removed(EarlierTests(not_run=(why,)), Reader(mirror, toolbox), change)
 
 
 async def _compare(
