@@ -4,9 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import partial
 
-from agents.testing.earlier_tests.reading import Reader
-from agents.testing.earlier_tests.removed import add_removed
-from agents.testing.earlier_tests.run import run_earlier_tests
+from agents.testing.earlier_tests.run import name_removed, run_earlier_tests
 from agents.testing.earlier_tests.sides import is_of_tests
 from agents.testing.tester import Tell, Tester
 from domain.config.avoidance import AvoidanceReaction
@@ -59,9 +57,7 @@ class EarlierTestRuns:
         if self.configuration.testing.runner == "actions":
             if not touches_tests(change):
                 return NOTHING_EARLIER
-            return await add_removed(
-                EarlierTests(not_run=(texts.ACTIONS,)), Reader(mirror, self.services.toolbox), change
-            )
+            return await name_removed(self._build_tester(mirror), change, EarlierTests(not_run=(texts.ACTIONS,)))
         services, run = self.services, self.run
         key = await self._build_key(mirror, change)
         kept = await earlier_tests.find(services.database, run.repository.id, key)

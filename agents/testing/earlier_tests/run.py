@@ -51,6 +51,11 @@ async def run_earlier_tests(tester: Tester, change: Change, bounds: EarlierBound
         return EarlierTests(not_run=(_UNABLE.format(error)[:1_000],), seconds=runner.seconds)
 
 
+async def name_removed(tester: Tester, change: Change, said: EarlierTests) -> EarlierTests:
+    """What is said where nothing runs, with the tests that the change removes."""
+    return await add_removed(said, Reader(tester.mirror, tester.toolbox), change)
+
+
 async def _compare(tester: Tester, runner: FileRunner, change: Change, bounds: EarlierBounds) -> EarlierTests:
     reader = Reader(tester.mirror, tester.toolbox)
     old, new = change.merge_base, change.head_sha
