@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 
 from agents.testing import absence, command_detection
-from agents.testing.command_detection import DetectedCommands
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute
 from agents.testing.runners.facts import RepositoryFacts, list_needed
@@ -102,7 +101,7 @@ class _Files:
     def facts(self) -> RepositoryFacts:
         return RepositoryFacts(self.paths, self.manifests)
 
-    def commands(self, configured: Commands, checkout: Checkout | None) -> DetectedCommands:
+    def commands(self, configured: Commands, checkout: Checkout | None) -> command_detection.DetectedCommands:
         """The commands for a checkout, in the same order for every checkout."""
         results = "" if checkout is None else str(checkout.results_inside)
         return command_detection.detect(self.paths, self.manifests, configured, results)
@@ -348,7 +347,7 @@ class _CheckoutRunner:
         self._coverage: Coverage | None = None
         self._lacking: list[str] = []
 
-    async def run_all(self, detected: DetectedCommands, chosen: Selection) -> TestRun:
+    async def run_all(self, detected: command_detection.DetectedCommands, chosen: Selection) -> TestRun:
         """Run all commands in order; none after a failed set-up, and no coverage without a test."""
         results: list[CommandResult] = []
         has_tested = False
