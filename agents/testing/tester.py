@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from agents.testing import command_detection
-from agents.testing.absence import WAY_OUT, find_absence
+from agents.testing import absence, command_detection
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute
 from agents.testing.runners.facts import RepositoryFacts, list_needed
@@ -465,8 +464,9 @@ _DOING: Mapping[CommandKind, str] = {
 
 def _explain_absence(result: CommandResult) -> str:
     """What it lacks and who can mend that; empty where it could run."""
-    absence = find_absence(result)
-    return "" if absence is None else f"{absence} {(result.kind == 'setup' and result.report_problem) or WAY_OUT}"
+    lacking = absence.find_absence(result)
+    why = result.report_problem if result.kind == "setup" else ""
+    return "" if lacking is None else f"{lacking} {why or absence.WAY_OUT}"
 
 
 def _is_set_up(run: TestRun) -> bool:
