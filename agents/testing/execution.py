@@ -3,6 +3,9 @@
 from agents.testing.runners.runner import ProjectCommand
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
+from domain.runs.testing import LONGEST_OUTPUT
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import redact_outgoing
 from workspace.checkout import Checkout
 from workspace.sandbox.bubblewrap import build_path
 from workspace.sandbox.sandbox import Completed
@@ -39,3 +42,9 @@ async def execute(
     }
     done = await checkout.run(command.words, seconds=seconds, environment=environment, reads=toolbox.reads, proxy=proxy)
     return done, lacks
+
+
+def read_end(printed: bytes) -> str:
+    """The end of what a command printed, without invisible characters and credentials."""
+    text = redact_outgoing(strip_invisible(printed[-4 * LONGEST_OUTPUT :].decode(errors="replace")))
+    return text[-LONGEST_OUTPUT:]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agents.testing import absence, command_detection
 from agents.testing.dependency_cache import Dependencies
-from agents.testing.execution import execute
+from agents.testing.execution import execute, read_end
 from agents.testing.runners.facts import RepositoryFacts, list_needed
 from agents.testing.runners.reports import RepositoryPlace
 from agents.testing.runners.runner import ProjectCommand
@@ -36,7 +36,6 @@ from domain.runs.output_lines import count_lines
 from domain.runs.testing import (
     CHECKS,
     LONGEST_MESSAGE,
-    LONGEST_OUTPUT,
     MAX_DETAILED,
     CommandKind,
     CommandResult,
@@ -48,7 +47,6 @@ from domain.runs.testing import (
     measure_diff_coverage,
     merge_retry,
 )
-from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from workspace.checkout import Checkout, check_out
 from workspace.mirror import Mirror
@@ -400,7 +398,7 @@ class _CheckoutRunner:
             line=command.line[:_CUT_LINE],
             framework=command.framework,
             exit_status=done.status,
-            output=_end(printed),
+            output=read_end(printed),
             seconds=done.seconds,
             cases=cases,
             writes_report=command.writes_report,
@@ -475,12 +473,6 @@ def _is_set_up(run: TestRun) -> bool:
 
 def _count_lines(printed: bytes, kind: CommandKind) -> dict[str, int] | None:
     return count_lines(printed.decode(errors="replace"), is_check=kind in CHECKS)
-
-
-def _end(printed: bytes) -> str:
-    """The end of an output, without invisible characters and credentials."""
-    text = redact_outgoing(strip_invisible(printed[-4 * LONGEST_OUTPUT :].decode(errors="replace")))
-    return text[-LONGEST_OUTPUT:]
 
 
 def _redact_cases(cases: Sequence[TestCase]) -> tuple[TestCase, ...]:
