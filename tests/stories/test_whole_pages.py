@@ -338,7 +338,7 @@ Thank you.
 
 /forge approve with: watch the memory
 
-===== Forge / review: neutral · Approved by a person: no other findings [Review again] =====
+===== Forge / review: neutral · Not approved: nobody read 1 file [Review again] =====
 - carol approved protected_paths, on conditions: watch the memory
 - Nothing was found by 3 tools; 1 file of source was read by no linter of its language and by no model
   - deploy/service.yml
