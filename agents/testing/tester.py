@@ -13,9 +13,8 @@ from pathlib import Path
 from agents.testing import absence, command_detection
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute, read_end
-from agents.testing.runners.facts import RepositoryFacts, list_needed
+from agents.testing.runners import ProjectCommand, RepositoryFacts, list_needed
 from agents.testing.runners.reports import RepositoryPlace
-from agents.testing.runners.runner import ProjectCommand
 from agents.testing.test_selection import (
     CONFIGURED,
     EVERYTHING,

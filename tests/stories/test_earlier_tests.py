@@ -1,6 +1,5 @@
 """What the tests of before say of the new code: a person's pull request, from the check to a maintainer's answer."""
 
-import shutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -187,36 +186,6 @@ async def test_a_repository_says_what_asks(story: Story, reaction: str, conclusi
     assert ("avoidance/failure-hidden" in (check.summary or "")) is is_listed
     assert story.gates(pull) == []
     story.pass_over(pull)
-
-
-@pytest.mark.skipif(not shutil.which("npx", path="/usr/bin:/bin"), reason="no npx here")
-async def test_a_runner_that_is_not_installed_is_no_failure_of_the_change(story: Story) -> None:
-    """One line in the review says what is lacking and who can mend it, one what is removed; the files are named."""
-    before = {
-        "package.json": '{"scripts": {"test": "vitest run"}, "devDependencies": {"vitest": "3"}}',
-        "src/cart.ts": "export const total = 1;\n",
-        "test/cart.test.ts": "import { expect, it } from 'vitest';\n\nit('adds', () => {\n  expect(1).toBe(1);\n});\n",
-    }
-    repository, alice = story.repository(before)
-    await alice.push(repository, "work", {"src/cart.ts": "export const total = 2;\n", "test/cart.test.ts": None})
-    pull = await alice.open_pull_request(repository, "work", "main", title="Another total")
-    await story.settle()
-    check = find_check(story, pull)
-    assert (check.conclusion, check.title) == ("neutral", UNTHOUGHT)
-    assert "Nobody read the logic of src/cart.ts, test/cart.test.ts" in (check.summary or "")
-    why, removed = read_section(check).splitlines()
-    assert why.startswith(
-        "- The tests of before could not be run on the new code: `vitest` is not installed here. The "
-    )
-    assert removed == "- Removes 1 test: `adds` (`test/cart.test.ts`); it could not be run here."
-    await say(story, pull, alice, "/forge test")
-    [tested] = story.github.check_runs(pull.repository, pull.head_sha, "Forge / test")
-    assert (tested.conclusion, tested.title) == ("action_required", "Forge could not run the tests")
-    assert "**What happened:** `vitest` is not installed here. The repository installs it with" in (
-        tested.summary or ""
-    )
-    assert "a bug in the code" not in (tested.summary or "")
-    assert story.gates(pull) == []
 
 
 async def test_a_change_without_tests_runs_nothing(story: Story) -> None:

@@ -42,7 +42,10 @@ async def test_low_effort_asks_one_question_and_looks_again_at_what_would_block(
     find_division(model)  # an error
     head = await story_with_model.github.user("alice").push(repository, "feature", {"billing/two.py": PAY})
     model.when("== billing/two.py", {"findings": [claim() | {"path": "billing/two.py"}]})
-    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "refuted", "quote": "VALUE_2 = 2"}]})
+    model.when(
+        "== candidates",
+        {"verdicts": [{"number": 1, "verdict": "refuted", "quote": "return sum(prices) / len(prices)"}]},
+    )
     await story_with_model.settle()
     assert len(model.calls) == 3
     assert story_with_model.check(repository, head).conclusion == "success"

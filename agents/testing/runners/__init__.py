@@ -1,7 +1,16 @@
 """The test runners that Forge knows: whose a file is, how it is run, and how its report is read."""
 
-from agents.testing.runners.facts import RepositoryFacts
+from agents.testing.runners.facts import RepositoryFacts, list_needed
 from agents.testing.runners.runner import JUNIT, ProjectCommand, ReportPlace, Runner
 from agents.testing.runners.table import choose_runner, list_runners
 
-__all__ = ("JUNIT", "ProjectCommand", "ReportPlace", "RepositoryFacts", "Runner", "choose_runner", "list_runners")
+__all__ = (
+    "JUNIT",
+    "ProjectCommand",
+    "ReportPlace",
+    "RepositoryFacts",
+    "Runner",
+    "choose_runner",
+    "list_needed",
+    "list_runners",
+)
