@@ -10,17 +10,17 @@ from tests.unit.testing.forging import case, command, run
 
 NPX = """npm error code EAI_AGAIN
 npm error syscall getaddrinfo
-npm error request to https://registry.npmjs.org/{} failed, reason: getaddrinfo EAI_AGAIN registry.npmjs.org
+npm error request to https://registry.example/{} failed, reason: getaddrinfo EAI_AGAIN registry.example
 npm error A complete log of this run can be found in: /workspace/home/.npm/_logs/debug-0.log
 """
 CACHED = (
-    "npm error code ENOTCACHED\nnpm error request to https://registry.npmjs.org/vitest failed: cache mode is "
+    "npm error code ENOTCACHED\nnpm error request to https://registry.example/vitest failed: cache mode is "
     "'only-if-cached' but no cached response is available.\n"
 )
 CANCELED = 'npm error npx canceled due to missing packages and no YES option: ["vitest@3.1.0"]\n'
 PNPM = '\u2009ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL\u2009 Command "vitest" not found\n'
 PNPM_RUN = "> vitest\n\nsh: 1: vitest: not found\n\u2009ELIFECYCLE\u2009 Test failed.\n"
-COREPACK = "Internal Error: Error when performing the request to https://registry.npmjs.org/pnpm/latest; for help\n"
+COREPACK = "Internal Error: Error when performing the request to https://registry.example/pnpm/latest; for help\n"
 NODE = """Error: Cannot find module '/w/node_modules/vitest/vitest.mjs'
   code: 'MODULE_NOT_FOUND',
   requireStack: []
@@ -30,29 +30,29 @@ UV = "error: Failed to spawn: `pytest`\n  Caused by: No such file or directory (
 PIP = """WARNING: Retrying after connection broken by 'NewConnectionError: Failed to establish a new connection'
 ERROR: Could not find a version that satisfies the requirement pytest (from versions: none)
 """
-CARGO = """    Updating crates.io index
+CARGO = """    Updating `registry` index
 error: failed to get `serde` as a dependency of package `x v0.1.0 (/w)`
 
 Caused by:
-  [6] Could not resolve hostname (Could not resolve host: index.crates.io)
+  [6] Could not resolve hostname (Could not resolve host: index.example)
 """
 GO = (
-    'a_test.go:3:8: github.com/google/uuid@v1.3.0: Get "https://proxy.golang.org/github.com/google/uuid/@v/v1.zip": '
-    "dial tcp: lookup proxy.golang.org: dial udp: connect: network is unreachable\nFAIL\tx [setup failed]\nFAIL\n"
+    'a_test.go:3:8: github.com/google/uuid@v1.3.0: Get "https://proxy.example/github.com/google/uuid/@v/v1.zip": '
+    "dial tcp: lookup proxy.example: dial udp: connect: network is unreachable\nFAIL\tx [setup failed]\nFAIL\n"
 )
 MAVEN = (
     "[ERROR] Failed to execute goal org.apache.maven.plugins:maven-resources-plugin:2.6:resources: Could not transfer "
-    "artifact org.apache.maven:maven-project:pom:2.0.6 from/to central (https://repo.maven.apache.org/maven2): Unknown "
-    "host repo.maven.apache.org: Temporary failure in name resolution -> [Help 1]\n"
+    "artifact org.apache.maven:maven-project:pom:2.0.6 from/to central (https://repo.example/maven2): Unknown "
+    "host repo.example: Temporary failure in name resolution -> [Help 1]\n"
 )
 GRADLE = """* What went wrong:
 Could not determine the dependencies of task ':test'.
 > Could not resolve org.junit.jupiter:junit-jupiter:5.10.0.
-   > Could not get resource 'https://repo.maven.apache.org/maven2/org/junit/x.pom'.
-         > repo.maven.apache.org: Temporary failure in name resolution
+   > Could not get resource 'https://repo.example/maven2/org/junit/x.pom'.
+         > repo.example: Temporary failure in name resolution
 """
-WRAPPER = 'Exception in thread "main" java.net.UnknownHostException: services.gradle.org\n'
-COMPOSER = "curl error 6 while downloading https://repo.packagist.org/packages.json: Could not resolve host\n"
+WRAPPER = 'Exception in thread "main" java.net.UnknownHostException: services.example\n'
+COMPOSER = "curl error 6 while downloading https://repo.example/packages.json: Could not resolve host\n"
 
 
 @pytest.mark.parametrize(
