@@ -24,12 +24,14 @@ class FixOutcome:
     :param why_not: why it is not fixed, in sentences; empty if it is.
     :param is_known: the fix is the finding's own and not a model's.
     :param summary: what a model says of its fix.
+    :param is_tried: the test that shows the finding passes with it.
     """
 
     finding: Finding
     why_not: str = ""
     is_known: bool = False
     summary: str = ""
+    is_tried: bool = False
 
 
 def report_unfinished(head_sha: str) -> str:
@@ -140,7 +142,8 @@ def _describe(outcome: FixOutcome) -> str:
         return f"not fixed: {outcome.why_not}"
     if outcome.is_known:
         return "fixed as suggested"
-    return f"fixed by a model: {escape(outcome.summary, _LONGEST)}" if outcome.summary else "fixed by a model"
+    by = "fixed by a model, and the test that shows it passes" if outcome.is_tried else "fixed by a model"
+    return f"{by}: {escape(outcome.summary, _LONGEST)}" if outcome.summary else by
 
 
 def _count(outcomes: Sequence[FixOutcome]) -> str:
@@ -154,5 +157,9 @@ def _name_number(count: int, noun: str = "open finding") -> str:
 
 
 def _warn(outcomes: Sequence[FixOutcome]) -> str:
-    written = any(not each.why_not and not each.is_known for each in outcomes)
-    return " What a model wrote was not run: look at it before you take it." if written else ""
+    written = [each for each in outcomes if not each.why_not and not each.is_known]
+    if not written:
+        return ""
+    is_tried = all(each.is_tried for each in written)
+    told = "A model wrote some of it" if is_tried else "What a model wrote was not run"
+    return f" {told}: look at it before you take it."

@@ -241,6 +241,20 @@ async def test_the_test_is_the_goal_of_a_fix(story_with_model: Story, model: Scr
     assert "The test that shows the finding still fails with the change" in second
 
 
+async def test_the_fix_of_all_says_that_its_test_passes(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, alice = await propose(story, {"shop.py": BROKEN})
+    model.when("== finding", write_fix(edit_lines(2, LINE, "    return sum(prices)")))
+    await alice.comment(pull, "/forge fix all")
+    await story.settle()
+    [answer] = story.answers(pull)
+    assert "fixed by a model, and the test that shows it passes" in answer.body
+    assert "was not run" not in answer.body
+    for each in pull.repository.issues.values():
+        story.pass_over(each)
+
+
 async def test_a_fix_with_which_the_test_fails_is_not_offered(story_with_model: Story, model: ScriptedModel) -> None:
     story = story_with_model
     find_and_prove(model, {"test": SHOWS})

@@ -44,7 +44,7 @@ async def teach(story: Story, role: Role = "maintain") -> tuple[Repository, User
     [answer] = story.answers(pull)
     assert answer.body.count("Learned (M-") == 4
     assert "`ruff/F821` counts a little less in `tools/`" in answer.body
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
     return repository, alice, carol, pull, names
 
 
@@ -67,7 +67,7 @@ async def test_a_rule_dismissed_often_is_held_back_and_comes_back(story: Story) 
     repository, alice, carol, _, _ = await teach(story)
     pull, head = await open_pull_request(story, repository, alice, "second", NEXT)
     check = story.check(repository, head)
-    assert (check.conclusion, story.comments(pull)) == ("success", [])
+    assert (check.conclusion, story.comments(pull)) == ("neutral", [])
     said = line(story, repository, head)
     assert said.startswith("- 1 finding of `ruff/F821` in `tools/`: dismissed 4 times there (M-")
     assert "<details><summary>1 finding suppressed because of earlier dismissals</summary>" in (check.summary or "")
@@ -113,7 +113,7 @@ async def test_one_writer_alone_does_not_mute_what_blocks(story: Story) -> None:
     _, head = await open_pull_request(
         story, repository, alice, "third", {"tools/six.py": "def six():\n    return six_missing\n"}
     )
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
     assert "alone dismissed" not in summary(story, repository, head)
     assert line(story, repository, head).startswith("- 1 finding of `ruff/F821` in `tools/`: dismissed 5 times there")
 
@@ -159,7 +159,7 @@ async def test_what_one_comment_says_is_dismissed_at_once(story: Story, way: str
     before = len(story.github.writes())
     await (carol.resolve(comment.thread) if way == "resolve" else carol.reply(comment, "/forge dismiss set elsewhere"))
     await story.settle()
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
     shown = [each for each in story.github.writes()[before:] if "/check-runs/" in each.path]
     assert len(shown) == 1
     [answer] = story.thread_answers(pull, comment)
@@ -221,7 +221,7 @@ Forge learned nothing: `memory: {enabled: false}` in `.github/forge.yml` switche
         ]
     )
     assert "M-" not in answer.body
-    assert story.check(repository, head).conclusion == "success"  # the plain dismissals hold
+    assert story.check(repository, head).conclusion == "neutral"  # the plain dismissals hold
 
     second, head = await open_pull_request(story, repository, alice, "second", NEXT)
     assert story.check(repository, head).conclusion == "failure"

@@ -48,7 +48,7 @@ class JoinedFixes:
     def take(self, finding: Finding, fix: ValidFix, edits: Sequence[LineEdit]) -> None:
         """:param edits: those of the fix that are not taken already."""
         self.taken.setdefault(finding.path, []).append((finding, edits))
-        outcome = FixOutcome(finding, is_known=fix.is_known, summary=fix.summary)
+        outcome = FixOutcome(finding, is_known=fix.is_known, summary=fix.summary, is_tried=fix.is_tried)
         self.outcomes[finding.fingerprint] = outcome
 
     def leave(self, finding: Finding, why: str) -> None:
