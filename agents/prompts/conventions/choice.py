@@ -35,7 +35,7 @@ NOTHING_WRITTEN = WrittenConventions()
 
 
 def choose(written: WrittenConventions, paths: Collection[str]) -> Conventions:
-    """The conventions for some files, as far as there is room (pure).
+    """The conventions for some files, as far as there is room.
 
     :param paths: the files; none: only what is about the whole repository.
     """
