@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -373,7 +374,8 @@ def run(tmp_path: Path) -> Run:
         runner = find(example)
         files = tuple({name.partition("::")[0]: None for name in names}) or example.run
         command = runner.build(files, str(results), names)
-        environment = {**os.environ, **dict(command.environment), "FORGE_RESULTS": str(results)}
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # pytest is where this Python is
+        environment = {**os.environ, "PATH": path, **dict(command.environment), "FORGE_RESULTS": str(results)}
         done = subprocess.run(
             command.words, check=False, cwd=tmp_path, env=environment, capture_output=True, timeout=120
         )
