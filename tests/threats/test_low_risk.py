@@ -23,7 +23,11 @@ async def open_change(story: Story, level: int, path: str, text: str, before: st
     return bool(approvals(story, pull) or pull.state != "open" or await list_actions(story))
 
 
-@pytest.mark.parametrize("level", [2, 4])
+# Both levels ask the same of the risk: `make test` plays the one that merges.
+LEVELS = [4, pytest.param(2, marks=pytest.mark.deep)]
+
+
+@pytest.mark.parametrize("level", LEVELS)
 async def test_t_t4_what_is_harmless_is_not(story: Story, level: int) -> None:
     assert await open_change(story, level, "docs/a.md", "# Shop\n\nSell well.\n", "# Shop\n")
 
@@ -35,7 +39,7 @@ OBEYED = {
 }
 
 
-@pytest.mark.parametrize("level", [2, 4])
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("path", OBEYED)
 async def test_t_t4_what_agents_and_editors_obey_is_left_to_people(story: Story, level: int, path: str) -> None:
     """A comment alone, too: the syntax tree is the same before and after."""
@@ -125,7 +129,7 @@ HIDDEN = {
 }
 
 
-@pytest.mark.parametrize("level", [2, 4])
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("path", HIDDEN)
 async def test_t_t4_a_program_in_a_test_or_a_page_is_left_to_people(story: Story, level: int, path: str) -> None:
     """Nobody finds fault with it, and no model reads it here; people do."""
@@ -143,6 +147,6 @@ async def test_t_t4_terms_that_vanish_are_left_to_people(story: Story, path: str
     assert (pull.state, approvals(story, pull)) == ("open", [])
 
 
-@pytest.mark.parametrize("level", [2, 4])
+@pytest.mark.parametrize("level", LEVELS)
 async def test_t_t4_a_test_that_only_tests_is_not(story: Story, level: int) -> None:
     assert await open_change(story, level, "tests/test_a.py", SHOP.replace("old", "new"))
