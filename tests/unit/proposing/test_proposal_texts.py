@@ -376,7 +376,7 @@ def test_what_stands_in_the_way_in_plain_words() -> None:
 <sub>Spent by this run so far: 0.01 USD.</sub>\
 """)
     assert texts.branch_moved("forge/12-count", spent=0) == snapshot("""\
-**Someone changed the branch `forge/12-count`, so Forge stopped pushing to it.** Forge overwrites nothing, so its work since the last push is not on the branch.
+**Someone changed the branch `forge/12-count`, so Forge stopped pushing to it.** Forge overwrites nothing. Its work since the last push is not on the branch.
 
 **Next:** continue by hand from there. To have Forge do the work again on its own branch, write `/forge run`.
 
