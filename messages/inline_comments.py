@@ -11,10 +11,7 @@ from messages.proofs import find_shown_test, render_proof
 
 ICONS = {Severity.critical: "⛔", Severity.error: "🔴", Severity.warning: "🟡", Severity.info: "🔵"}
 OUTDATED = "**No longer applies**"
-DISAGREE = (
-    "Not a problem? Somebody else with write access, or the author where nobody else has it, replies `/forge dismiss` "
-    "and why"
-)
+DISAGREE = "Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why"
 SHOWN_IN_COMMENT = 30  # places that one comment lists
 _LINES = re.compile(r":\d+(?:-\d+)?(?=`)")
 _GOAL = "Mend the cause, and keep all other behaviour. This test fails without the mend and has to pass with it."

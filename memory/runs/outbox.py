@@ -55,6 +55,11 @@ class TestedHead:
     occasion: str
 
 
+def name_test_step(head_sha: str, occasion: str, name: str) -> str:
+    """The step of a write to the check of a tested head."""
+    return f"tests {head_sha} {occasion}: {name}"
+
+
 async def claim(
     database: Database, run: Run, step: str, kind: str, now: datetime, tested: TestedHead | None = None
 ) -> WriteClaim:
@@ -133,7 +138,7 @@ async def has_tested(database: Database, repository_id: int, head_sha: str) -> b
         .join(RunRow, RunRow.id == OutboxRow.run_id)
         .where(
             RunRow.repository_id == repository_id,
-            OutboxRow.head_sha == head_sha,
+            OutboxRow.step.startswith(name_test_step(head_sha, "", "").partition(":")[0]),
             OutboxRow.step.endswith(f": {TESTED}"),
             OutboxRow.state == "done",
         )

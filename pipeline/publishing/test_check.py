@@ -72,7 +72,7 @@ class HeadTestCheck:
 
     def step_name(self, name: str) -> str:
         """The name of one of its writes in the outbox."""
-        return f"tests {self.head} {self.occasion}: {name}"
+        return outbox.name_test_step(self.head, self.occasion, name)
 
     @property
     def _creation_step(self) -> str:

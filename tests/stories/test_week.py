@@ -195,4 +195,4 @@ async def test_a_coding_agent_is_told_place_and_problem(story_with_model: Story,
     assert "<summary>For your coding agent</summary>\n\n```\n`billing/pay.py:" in comment.body
     assert comment.body.count("<sub>") == 1
     assert "Mend the cause" not in comment.body
-    assert "Somebody else with write access, or the author where nobody else has it, replies" in comment.body
+    assert "Someone else with write access (you, if nobody else has it) replies" in comment.body

@@ -13,6 +13,7 @@ import asyncio
 import json
 import random
 import subprocess
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -211,6 +212,7 @@ async def _play_all(mirrors: Path, drawn: Sequence[tuple[str, str]]) -> None:
     async with pool, Toolbox.start(pool=pool, seconds=_PATIENCE) as toolbox:
         for name, merge in drawn:
             counted["branches"] += 1
+            print(f"{counted['branches']} of {len(drawn)}: {name} {merge[:10]}", file=sys.stderr, flush=True)
             await Player(name, _find(mirrors, name), toolbox).play(merge, counted)
     print(json.dumps(counted))
 
