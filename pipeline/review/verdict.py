@@ -13,7 +13,7 @@ from domain.review.review import Conclusion, Decision, Review
 from domain.runs.earlier_tests import EarlierTests
 from domain.runs.run import Run
 from memory.gates import gates
-from memory.runs import checkpoints, outbox
+from memory.runs import checkpoints
 from messages import automation as automation_texts
 from messages import gates as gate_texts
 from messages import review as review_texts
@@ -104,7 +104,7 @@ class ReviewVerdict:
         problem = " ".join(why for why in (unposted, settings.problem) if why) or None
         asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
         welcome = await introduce(services, run, settings.pull_request.default_branch, settings.configuration)
-        is_tested = await outbox.has_tested(services.database, run.repository.id, run.head_sha)
+        is_tested = await self._status.is_tested()
         text = review_texts.render_outcome(review, inline, before, problem, asked, welcome, is_tested=is_tested)
         await self._status.conclude_or_change(review.conclusion, text, review.findings)
         if told != review_texts.tell_outcome(review):

@@ -69,11 +69,21 @@ async def check(
     sides = [pair for pair in found if pair is not None]
     audited = _parse_audited(done.stderr.data.decode(errors="replace"))
     return ToolReport(
-        head=tuple(finding for side, finding in sides if side == HEAD),
+        head=tuple(finding for side, finding in sides if side == HEAD and _is_of_change(finding, known[finding.path])),
         base=tuple(finding for side, finding in sides if side == BASE),
         unread=frozenset(path for path, file in known.items() if file.base is not None and (BASE, path) not in audited),
         files=len(known),
         read=frozenset(path for path in known if (HEAD, path) in audited),
+    )
+
+
+def _is_of_change(finding: RawFinding, file: CheckedFile) -> bool:
+    """Whether it begins on a changed line, or is grave: another trigger makes old lines of a workflow dangerous.
+
+    What is said of a job or a workflow as a whole would otherwise come with any of its lines.
+    """
+    return (
+        file.base is None or finding.line in file.change.changed_lines or finding.severity.rank >= Severity.error.rank
     )
 
 

@@ -4,8 +4,9 @@
 
 ``MIRRORS`` holds a git directory ``owner+name/repo`` for each repository of ``sample.toml``. ``--draw`` writes the
 drawn branches into ``drawn.txt``: those that a merge brought and that have several commits, each of them a push. Each
-line that is printed is a JSON object: what came ``again`` although something alike was told before, what ``ended``
-although its line is still there, and at the end the sums. Whether that is wrong takes a look at the code.
+line that is printed is a JSON object: what came ``again`` although something alike was told before, what ``changed in
+place`` and is the same all the same, what ``ended`` although its line is still there, and at the end the sums. Whether
+that is wrong takes a look at the code.
 """
 
 import argparse
@@ -40,7 +41,7 @@ _DRAWN = _HERE / "drawn.txt"
 _RECENT = 1_500  # merges of the default branch that are drawn from
 _LEAST, _MOST = 3, 12  # commits of a branch
 _FEWEST = 8  # characters of a line that say enough to be looked for
-_PATIENCE = 600.0  # seconds, as others may use the machine
+_PATIENCE = 120.0  # seconds for one push, as others may use the machine
 _NO_MODEL = ModelPart(report=LayerReport(layer=Layer.model))
 
 
@@ -98,9 +99,11 @@ class Player:
         for head in list_pushes(self._git_dir, merge):
             counted["heads"] += 1
             try:
-                await self._push(told, base, head)
-            except ForgeError as error:
-                print(json.dumps({"failed": f"{self._name} {head[:10]}", "why": str(error)}), flush=True)
+                async with asyncio.timeout(_PATIENCE):
+                    await self._push(told, base, head)
+            except (ForgeError, TimeoutError) as error:
+                counted["failed"] += 1
+                print(json.dumps({"failed": f"{self._name} {head[:10]}", "why": repr(error)}), flush=True)
 
     async def _push(self, told: Told, base: str, head: str) -> None:
         change = await self._mirror.change(await self._mirror.merge_base(base, head), head)
@@ -118,6 +121,8 @@ class Player:
             if finding.fingerprint not in told.known:
                 told.counted["findings"] += 1
                 self._tell_again(told, finding, there, renamed, head, lines)
+            else:
+                self._tell_changed(told, finding, head, lines)
         self._end(told, review, head, lines)
         for finding in review.findings:
             told.known[finding.fingerprint] = finding
@@ -142,6 +147,15 @@ class Player:
             if mark not in there and before.rule == finding.rule and is_alike:
                 told.counted["again"] += 1
                 self._print("again", head, finding, text, before, told.texts[mark], posted=mark in told.posted)
+
+    def _tell_changed(self, told: Told, finding: Finding, head: str, lines: dict[str, list[str]]) -> None:
+        before = told.known[finding.fingerprint]
+        told.counted["kept"] += 1
+        if before.statement != finding.statement:
+            told.counted["changed in place"] += 1
+            text = _read_line(lines.get(finding.path, []), finding.line)
+            was = told.texts[finding.fingerprint]
+            self._print("changed in place", head, finding, text, before, was)
 
     def _end(self, told: Told, review: Review, head: str, lines: dict[str, list[str]]) -> None:
         for mark in told.posted - told.over:
@@ -208,12 +222,12 @@ def _find(mirrors: Path, name: str) -> Path:
 
 async def _play_all(mirrors: Path, drawn: Sequence[tuple[str, str]]) -> None:
     counted = Counter[str]()
-    pool = WorkerPool("agents.worker_jobs", size=1, limits=WorkerLimits(start=_PATIENCE), rest=_PATIENCE)
-    async with pool, Toolbox.start(pool=pool, seconds=_PATIENCE) as toolbox:
+    pool = WorkerPool("agents.worker_jobs", size=1, limits=WorkerLimits(start=_PATIENCE), rest=3600.0)
+    async with pool, Toolbox.start(pool=pool) as toolbox:
         for name, merge in drawn:
             counted["branches"] += 1
-            print(f"{counted['branches']} of {len(drawn)}: {name} {merge[:10]}", file=sys.stderr, flush=True)
             await Player(name, _find(mirrors, name), toolbox).play(merge, counted)
+            print(f"{name} {merge[:10]}: {json.dumps(counted)} of {len(drawn)}", file=sys.stderr, flush=True)
     print(json.dumps(counted))
 
 

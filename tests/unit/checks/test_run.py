@@ -231,6 +231,27 @@ async def test_workflows(toolbox: Toolbox) -> None:
     assert rules["zizmor/unpinned-uses"].line == 9
 
 
+ONE_JOB = WORKFLOW.replace("permissions: {}", "permissions:\n  pull-requests: write")
+OTHER_JOB = "  b:\n    runs-on: ubuntu-latest\n    steps:\n      - run: make\n"
+BROKEN_BEFORE = WORKFLOW.replace("      - run", "          - run")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (ONE_JOB, ONE_JOB + OTHER_JOB, set()),
+        (WORKFLOW.replace("[pull_request_target]", "push"), WORKFLOW, {("zizmor/dangerous-triggers", 2)}),
+        (BROKEN_BEFORE.replace("permissions: {}\n", ""), WORKFLOW.replace("permissions: {}\n", ""), set()),
+    ],
+)
+async def test_what_a_workflow_had_is_not_said_of_a_line_beside(
+    toolbox: Toolbox, before: str, after: str, found: set[tuple[str, int]]
+) -> None:
+    result = await check_files(toolbox, {".github/workflows/a.yml": (before, after)})
+    told = {(each.rule, each.line) for each in result.findings if each.rule != "zizmor/template-injection"}
+    assert told == found
+
+
 @pytest.mark.parametrize(
     ("expression", "severity"),
     [
