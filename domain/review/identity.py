@@ -34,14 +34,17 @@ def compute_statement(lines: Sequence[str], line: int | None, end_line: int | No
     return _digest(lines[start - 1 : end])
 
 
-def compute_surroundings(lines: Sequence[str], line: int | None, end_line: int | None) -> tuple[str, ...]:
-    """The digests of the lines of the same statement and of the written ones next to it, in order."""
+def compute_surroundings(
+    lines: Sequence[str], line: int | None, end_line: int | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The digests of the lines of the same statement, and of those of code next to it."""
     if line is None or not 1 <= line <= len(lines):
-        return ()
+        return (), ()
     start, end = _find_statement(lines, line, end_line)
-    before = [text for text in lines[max(start - 10, 0) : start - 1] if text.strip()][-_NEIGHBOURS:]
-    after = [text for text in lines[end : end + 10] if text.strip()][:_NEIGHBOURS]
-    return tuple(_digest([text])[:8] for text in (*before, *lines[start - 1 : end], *after))
+    before = [text for text in lines[max(start - 10, 0) : start - 1] if _strip([text])][-_NEIGHBOURS:]
+    after = [text for text in lines[end : end + 10] if _strip([text])][:_NEIGHBOURS]
+    own = [text for text in lines[start - 1 : end] if _strip([text])]
+    return tuple(_digest([text])[:8] for text in own), tuple(_digest([text])[:8] for text in (*before, *after))
 
 
 def _find_statement(lines: Sequence[str], line: int, end_line: int | None) -> tuple[int, int]:
@@ -114,11 +117,15 @@ def _is_laid_out_anew(finding: Finding, earlier: Finding) -> bool:
 
 
 def _is_in_place(finding: Finding, earlier: Finding, undecided: Collection[str]) -> bool:
-    """Whether its statement changed where it stood."""
+    """Whether its statement changed where it stood: most of its lines and of those next to it, or of these alone."""
     if earlier.fingerprint not in undecided or finding.category is Category.avoidance:
         return False
-    ours, theirs = Counter(finding.surroundings), Counter(earlier.surroundings)
-    return (ours & theirs).total() >= _IN_COMMON * max(ours.total(), theirs.total(), 1)
+    own, theirs = (each.statement_lines + each.surroundings for each in (finding, earlier))
+    return _are_alike(own, theirs) or _are_alike(finding.surroundings, earlier.surroundings)
+
+
+def _are_alike(own: Sequence[str], theirs: Sequence[str]) -> bool:
+    return (Counter(own) & Counter(theirs)).total() >= _IN_COMMON * max(len(own), len(theirs), 1)
 
 
 def _is_open(lines: Sequence[str]) -> bool:

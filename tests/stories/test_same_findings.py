@@ -50,6 +50,21 @@ HALF_FIXED = {
     )
 """,
     ),
+    "a template that is written anew": (
+        """def find(pool, name, day):
+    db = pool.connect()
+    limit = max(60, 5)
+    # By both, as the index is.
+    return db.execute(
+        f"SELECT id FROM orders WHERE name = '{name}'"
+        f" AND day = '{day}' LIMIT {limit}"
+    )
+""",
+        """def find(pool, name, day):
+    db = pool.connect()
+    return name, db.execute(f"SELECT id FROM orders WHERE day = '{day}'")
+""",
+    ),
     "a command": (
         """import shlex
 import subprocess
