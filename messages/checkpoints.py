@@ -70,8 +70,8 @@ def render_recent(recent: Sequence[WorkCheckpoint], paths: Mapping[str, Sequence
     parts = ["The newest checkpoints of this work:", "\n".join(table)]
     if recent[-1].cause not in ENDS:
         parts.append(
-            "`/forge rollback C-ID` takes the work back to one of them, with the names of files behind it only these; "
-            "then answer here, and the next attempt begins there."
+            "`/forge rollback C-ID` takes the work back to one of them, with the names of files behind it only these. "
+            "Then answer here, and the next attempt begins there."
         )
     return "\n\n".join(parts)
 

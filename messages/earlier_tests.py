@@ -8,12 +8,12 @@ from domain.text.redaction import redact_outgoing
 
 HEADING = "### The tests of before, on the new code"
 ACTIONS = (
-    "This change touches tests. Forge does not run tests here, because the repository's own workflows do "
-    "(`testing.runner: actions`), so it cannot know what the tests of before say of the new code."
+    "This change touches tests. The repository's own workflows run tests here, and Forge does not "
+    "(`testing.runner: actions`). So it cannot know what the tests of before say of the new code."
 )
 UNASKED_FORK = (
     "This change touches tests, or a file that may hold some or settings of theirs, and comes from a fork. Forge runs "
-    "nothing of a fork before somebody with write access lets it: `/forge test` runs the tests of before on the new "
+    "nothing of a fork before somebody with write access lets it. `/forge test` runs the tests of before on the new "
     "code, and `/forge review` lets the review do so."
 )
 _LOST, _CHANGED, _NAMES, _OUTPUT, _LINES = (

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from domain.gates import BUDGET_GATES, Choice, Gate, GateRequest, GateState
-from domain.money import format_usd
 from domain.runs.recovery import MOST_ATTEMPTS
 from domain.runs.run import Phase
 from domain.text.escaping import escape, inline_code
 from messages.review import CheckText, render_reasons
+from messages.spending import end_with_spent, render_spent
 
 ESCALATED_LABEL = "forge: nobody answered"
 
@@ -58,14 +58,15 @@ _EFFECTS = {
 
 
 def render_check(gate: Gate, spent: int, note: str = "", looked: datetime | None = None) -> CheckText:
-    """The gate's check run: the details page of the question.
+    """The gate's check run: what its buttons answer. The rest is in the gate's comment, where it could be posted.
 
     :param spent: what the run cost so far, in micro-USD.
     :param note: what became of the last button that was pressed here, already neutral.
     :param looked: when somebody pressed View.
     """
     seen = f"<sub>Viewed on {_when(looked)}.</sub>" if looked is not None else ""
-    return CheckText(render_title(gate), "\n\n".join(part for part in (note, *_body(gate, spent), seen) if part))
+    body = _body(gate, spent) if gate.comment_id is None else _brief(gate)
+    return CheckText(render_title(gate), "\n\n".join(part for part in (note, *body, seen) if part))
 
 
 def render_stopped_phase(gate: Gate) -> CheckText:
@@ -91,8 +92,8 @@ def render_escalation(gate: Gate, spent: int, marker: str) -> str:
         f"{_when(gate.asked_at)} and nobody answered "
         f"by {_when(gate.until)}, so it counts as rejected."
     )
-    again = f"Spent so far: {format_usd(spent)}. {_retry_command(gate)} asks again."
-    return "\n\n".join([told, escape(gate.request.prompt, 500), again, marker])
+    again = f"{_retry_command(gate)} asks again."
+    return "\n\n".join([told, escape(gate.request.prompt, 500), again + end_with_spent(spent), marker])
 
 
 def render_gates_section(gates: Sequence[Gate]) -> str:
@@ -123,7 +124,7 @@ def _body(gate: Gate, spent: int) -> list[str]:
             escape(gate.request.prompt, 500),
             render_reasons(gate.request.reasons),
             *_question_details(gate),
-            _cost(spent),
+            render_spent(spent),
         ]
     return [
         escape(gate.request.prompt, 500),
@@ -131,8 +132,18 @@ def _body(gate: Gate, spent: int) -> list[str]:
         *_question_details(gate),
         _options(gate),
         _who(gate),
-        _cost(spent),
+        render_spent(spent),
     ]
+
+
+def _brief(gate: Gate) -> list[str]:
+    """Beside the comment that says it all."""
+    if gate.state is GateState.void:
+        return _body(gate, 0)
+    if not gate.is_waiting:
+        return [_answer(gate)]
+    answers = f"How to answer, and who may: Forge's comment on #{gate.number}."
+    return [escape(gate.request.prompt, 500), render_reasons(gate.request.reasons), answers]
 
 
 def _question_details(gate: Gate) -> list[str]:
@@ -257,10 +268,6 @@ def _who(gate: Gate) -> str:
 
 def _are(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"
-
-
-def _cost(spent: int) -> str:
-    return f"<sub>Spent by this run so far: {format_usd(spent)}.</sub>"
 
 
 def _words(gate: Gate) -> str:

@@ -11,10 +11,9 @@ from messages.proofs import find_shown_test, render_proof
 
 ICONS = {Severity.critical: "⛔", Severity.error: "🔴", Severity.warning: "🟡", Severity.info: "🔵"}
 OUTDATED = "**No longer applies**"
-DISAGREE = "Not a problem? Reply `/forge dismiss` and why"
+DISAGREE = "Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why"
 SHOWN_IN_COMMENT = 30  # places that one comment lists
 _LINES = re.compile(r":\d+(?:-\d+)?(?=`)")
-_WISH = "Mend the cause, keep all other behaviour, and add a test that fails without the mend if there can be one."
 _GOAL = "Mend the cause, and keep all other behaviour. This test fails without the mend and has to pass with it."
 _GONE_HERE = " *(no longer here)*"
 
@@ -107,8 +106,8 @@ def _render_task(topic: Remark, gone: Collection[str]) -> str:
     if not places:
         return ""
     test = find_shown_test(topic[0])
-    goal = _WISH if test is None else f"{_GOAL} Add it as {test.path}:\n\n{strip_invisible(test.text).strip()}"
-    wish = f"{', '.join(places)}: {strip_invisible(topic[0].message[:1500])}\n{goal}"
+    goal = "" if test is None else f"\n{_GOAL} Add it as {test.path}:\n\n{strip_invisible(test.text).strip()}"
+    wish = f"{', '.join(places)}: {strip_invisible(topic[0].message[:1500])}{goal}"
     return f"<details><summary>For your coding agent</summary>\n\n{code_block(wish)}\n\n</details>"
 
 

@@ -258,8 +258,8 @@ def answer_why(evidence: Evidence) -> str:
 
 
 _EXEMPT = (
-    "Forge raises it in any case: by what people dismissed of its like it never suppresses credentials, critical "
-    "findings, security findings that block, and findings of giving up, whose detectors have records of their own."
+    "Forge raises it in any case. What people dismissed of its like suppresses no credentials, no critical findings "
+    "and no security findings that block. Nor does it suppress findings of giving up: their detectors have own records."
 )
 _OFF = "Forge learns nothing here (`memory.enabled`), so only its own dismissal would mute it."
 

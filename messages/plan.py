@@ -5,12 +5,13 @@ from enum import StrEnum
 
 from domain.errors import ForgeError
 from domain.gates import Gate
-from domain.money import Refusal, format_usd
+from domain.money import Refusal
 from domain.runs.contracts import HeldContract
 from domain.runs.plan import Plan, RatedPlan, Task, sort_tasks
 from domain.runs.run import Phase, ReasonCode
 from domain.text.escaping import escape, inline_code
 from messages.review import render_reasons
+from messages.spending import end_with_spent, render_spent
 
 _SHOWN = 12  # files of a task, and areas, that are named
 _LONGEST = 50_000  # characters of a plan; GitHub takes 65,536 in a comment, which says more than that
@@ -38,7 +39,7 @@ def render_progress(steps: Sequence[tuple[str, StepState]], spent: int) -> str:
     title, hint = (
         ("Forge planned this issue", "") if is_over else ("Forge is planning this issue", "`/forge cancel` stops it.")
     )
-    return _join([f"**{title}**", "\n".join(rows), _footer(spent, hint)])
+    return _join([f"**{title}**", "\n".join(rows), render_spent(spent, hint)])
 
 
 def render_comment(weighed: RatedPlan, *, version: int, spent: int) -> str:
@@ -47,7 +48,7 @@ def render_comment(weighed: RatedPlan, *, version: int, spent: int) -> str:
     :param version: 1 for the first plan of this issue.
     :param spent: what planning cost so far, in micro-USD.
     """
-    end = [f"**Next:** {_NEXT} {_CHANGE}", _footer(spent)]
+    end = [f"**Next:** {_NEXT} {_CHANGE}", render_spent(spent)]
     start = f"**{_plan_title(weighed, version)}**"
     return _fit([start, *_details(weighed)], [start, *_outline(weighed)], end)
 
@@ -98,13 +99,13 @@ def render_questions(asked: Sequence[str], *, plans_only: bool, spent: int) -> s
     """
     command = "/forge plan" if plans_only else "/forge run"
     rows = [f"{number}. {escape(question, 400)}" for number, question in enumerate(asked, 1)]
-    return "\n\n".join(
+    return _join(
         [
             "**Forge has questions before it can plan this issue**",
             "The issue does not say enough, so a plan would be a guess.",
             "\n".join(rows),
             f"**Next:** answer in a comment or in the issue itself, then write `{command}`.",
-            _footer(spent),
+            render_spent(spent),
         ]
     )
 
@@ -128,7 +129,8 @@ def refuse_closed() -> str:
 
 def report_stop(why: ReasonCode, *, spent: int) -> str:
     """For a run that something else put an end to before there was a plan."""
-    return f"**This run was stopped:** {_STOPPED.get(why, 'the run ended')}. {_NOW.get(why, _ANEW)}\n\n{_footer(spent)}"
+    what, now = _STOPPED.get(why, "the run ended"), _NOW.get(why, _ANEW)
+    return f"**This run was stopped:** {what}. {now}{end_with_spent(spent)}"
 
 
 def report_rejection(gate: Gate, *, spent: int) -> str:
@@ -144,7 +146,7 @@ def report_rejection(gate: Gate, *, spent: int) -> str:
         else f"nobody answered {inline_code(gate.name)} in time"
     )
     kept = "Nothing was changed." if gate.request.phase is Phase.planning else "Its draft pull request stays as it is."
-    return f"**This run was stopped:** {why}. {kept} `/forge run` starts again.\n\n{_footer(spent)}"
+    return f"**This run was stopped:** {why}. {kept} `/forge run` starts again.{end_with_spent(spent)}"
 
 
 def report_failure(error: ForgeError, run_id: str, *, spent: int) -> str:
@@ -152,7 +154,7 @@ def report_failure(error: ForgeError, run_id: str, *, spent: int) -> str:
     advice = escape(error.advice) or "Write `/forge plan`; if it happens again, ask the operator of Forge."
     return (
         f"**Forge could not finish its work on this issue**\n\n**What happened:** {escape(error.message)}\n\n"
-        f"**What to do:** {advice}\n\nRun {inline_code(run_id)}.\n\n{_footer(spent)}"
+        f"**What to do:** {advice}\n\nRun {inline_code(run_id)}.{end_with_spent(spent)}"
     )
 
 
@@ -164,7 +166,7 @@ def report_stuck(why: str, *, spent: int) -> str:
     return (
         f"**Forge is stuck on this issue.** {escape(why)}\n\n"
         "**What to do:** write `/forge run` or `/forge plan` to try again. It helps if the issue says "
-        f"more about the goal, or asks for less at once.\n\n{_footer(spent)}"
+        f"more about the goal, or asks for less at once.{end_with_spent(spent)}"
     )
 
 
@@ -184,7 +186,7 @@ def contracts_held(held: Sequence[HeldContract], *, spent: int) -> str:
     return (
         f"**Not started after a day of waiting:** {_holders(held)}. Two runs never change the same contract at "
         "once.\n\n"
-        f"**What to do:** write `/forge run` once that work is done.\n\n{_footer(spent)}"
+        f"**What to do:** write `/forge run` once that work is done.{end_with_spent(spent)}"
     )
 
 
@@ -206,7 +208,7 @@ def contracts_lost(contracts: Sequence[str], *, spent: int) -> str:
         "Forge lost contact with this one. Its "
         "work so far is kept, and Forge pushes nothing more.\n\n"
         "**What to do:** write `/forge run` to start again on top of the other run's work."
-        f"\n\n{_footer(spent)}"
+        f"{end_with_spent(spent)}"
     )
 
 
@@ -218,7 +220,7 @@ def nothing_granted(paths: Sequence[str], *, spent: int) -> str:
     return (
         f"**Nothing was changed:** the plan changes only protected files ({_places(paths)}), and nobody allowed "
         "Forge to change them.\n\n**What to do:** change them by hand, or write `/forge run` to be asked again."
-        f"\n\n{_footer(spent)}"
+        f"{end_with_spent(spent)}"
     )
 
 
@@ -228,7 +230,7 @@ def report_refusal(refusal: Refusal, *, spent: int) -> str:
     advice = escape(refusal.advice) or _ANEW
     return (
         f"**This run was stopped by a limit.** {escape(refusal.message)}\n\n"
-        f"**What to do:** {advice}{asks}\n\n{_footer(spent)}"
+        f"**What to do:** {advice}{asks}{end_with_spent(spent)}"
     )
 
 
@@ -367,7 +369,3 @@ def _holder(holding: HeldContract) -> str:
 
 def _join(parts: Sequence[str]) -> str:
     return "\n\n".join(part for part in parts if part)
-
-
-def _footer(spent: int, words: str = "") -> str:
-    return f"<sub>{' '.join(filter(None, [f'Spent by this run so far: {format_usd(spent)}.', words]))}</sub>"

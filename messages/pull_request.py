@@ -15,6 +15,7 @@ from domain.verdicts import Reason
 from messages.automation import RUN_TRAILER
 from messages.plan import StepState
 from messages.pushes import UNSIGNED, needs_signatures
+from messages.spending import end_with_spent, render_spent
 
 TASK_TRAILER = "Forge-Task"
 """The trailer that names the task a commit is for."""
@@ -194,7 +195,7 @@ def add_result(body: str, proved: VerifiedResult, spent: int) -> str | None:
     if proved.send_backs:
         rows.append(f"The change needed {_fixes(proved.send_backs)}.")
     rows += [f"Condition: {_escape_foreign(each, _WHOLE.reason)}" for each in proved.conditions]
-    rows.append(f"Spent by the run in total: {format_usd(spent)}.")
+    rows += [f"Spent by the run in total: {format_usd(spent)}."] if spent else []
     whole = f"{body[:start]}{_result(rows)}{body[end + len(_END) :]}"
     return whole if len(whole) <= LONGEST_BODY else None
 
@@ -277,7 +278,8 @@ def render_status(progress: Progress, spent: int) -> str:
     is_over = progress.testing is StepState.done
     head = "Forge opened a pull request for this issue" if is_over else "Forge is working on this issue"
     hint = "" if is_over else _ASK
-    return "\n\n".join([f"**{head}**", "\n".join(_phases(progress)), _footer(spent, hint)])
+    parts = [f"**{head}**", "\n".join(_phases(progress)), render_spent(spent, hint)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _phases(progress: Progress) -> Sequence[str]:
@@ -317,7 +319,7 @@ def nothing_changed(work: Sequence[TaskReport], *, spent: int) -> str:
         "**Nothing was changed, so there is no pull request.**",
         "\n".join(rows),
         f"**Next:** {_NOTHING_LEFT}",
-        _footer(spent),
+        render_spent(spent),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -327,17 +329,17 @@ def report_taken_over(number: int, *, spent: int) -> str:
     return (
         f"**Someone pushed to the branch of #{number}, so Forge will not push to it any more.** "
         "Forge reviews the pull request like any other.\n\n"
-        f"**Next:** continue there, and mark the pull request ready for review when it is.\n\n{_footer(spent)}"
+        f"**Next:** continue there, and mark the pull request ready for review when it is.{end_with_spent(spent)}"
     )
 
 
 def report_closed(number: int, *, is_merged: bool, spent: int) -> str:
     """For a draft that a person merged or closed while Forge still worked on it."""
     if is_merged:
-        return f"**#{number} was merged**, so nothing is left to do.\n\n{_footer(spent)}"
+        return f"**#{number} was merged**, so nothing is left to do.{end_with_spent(spent)}"
     return (
         f"**A person closed #{number}**, so Forge stopped.\n\n**Next:** say in a comment what should "
-        f"change, then write `/forge run`.\n\n{_footer(spent)}"
+        f"change, then write `/forge run`.{end_with_spent(spent)}"
     )
 
 
@@ -346,7 +348,7 @@ def report_untested(number: int, *, spent: int) -> str:
     return (
         f"**#{number} stays a draft: Forge could not test it.** Its check `Forge / test` says why and what to do."
         "\n\n**Next:** do that and write `/forge test` there, or have a person review it and "
-        f"mark it ready.\n\n{_footer(spent)}"
+        f"mark it ready.{end_with_spent(spent)}"
     )
 
 
@@ -355,8 +357,7 @@ def report_given_up(number: int, *, spent: int) -> str:
     return (
         f"**#{number} stays a draft:** the problems that its review or its tests found are not "
         "fixed.\n\n**Next:** continue there "
-        "by hand, or say in a comment here what should change and write `/forge run`.\n\n"
-        f"{_footer(spent)}"
+        f"by hand, or say in a comment here what should change and write `/forge run`.{end_with_spent(spent)}"
     )
 
 
@@ -375,10 +376,9 @@ def branch_moved(branch: str, *, spent: int) -> str:
     """For a branch of Forge's that somebody else moved or removed."""
     return (
         f"**Someone changed the branch {inline_code(branch)}, so Forge stopped "
-        "pushing to it.** Forge overwrites "
-        "nothing, so its work since the last push is not on the branch.\n\n"
+        "pushing to it.** Forge overwrites nothing. Its work since the last push is not on the branch.\n\n"
         "**Next:** continue by hand from there. To have Forge do the work again on its own branch, write "
-        f"`/forge run`.\n\n{_footer(spent)}"
+        f"`/forge run`.{end_with_spent(spent)}"
     )
 
 
@@ -393,7 +393,7 @@ def push_refused(branch: str, said: str, *, spent: int) -> str:
     return (
         f"**GitHub refused the branch {inline_code(branch)}.** "
         f"{_escape_foreign(said, 500) or 'It did not say why.'}\n\n"
-        f"**Next:** {UNSIGNED if needs_signatures(said) else allowed} Then write `/forge run`.\n\n{_footer(spent)}"
+        f"**Next:** {UNSIGNED if needs_signatures(said) else allowed} Then write `/forge run`.{end_with_spent(spent)}"
     )
 
 
@@ -489,7 +489,3 @@ def _defuse_closing(text: str) -> str:
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
-def _footer(spent: int, words: str = "") -> str:
-    return f"<sub>{' '.join(filter(None, [f'Spent by this run so far: {format_usd(spent)}.', words]))}</sub>"

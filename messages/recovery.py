@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from domain.gates import Choice, Gate, GateState, Option
-from domain.money import format_usd
 from domain.review.avoidance import INSTEAD, LEGITIMATE, TITLES
 from domain.runs.recovery import (
     LEAST_CONFIDENCE,
@@ -18,6 +17,7 @@ from domain.runs.recovery import (
 )
 from domain.text.escaping import escape, inline_code, inline_path
 from domain.verdicts import Reason
+from messages.spending import end_with_spent
 
 NAME = "recovery"
 PROMPT = "An agent hides a failure instead of mending it, and does not get on by itself. How shall it go on?"
@@ -107,7 +107,7 @@ def report_stop(gate: Gate, *, spent: int) -> str:
     return (
         f"**Forge is stuck on this issue.** {why}\n\nWhat was committed before stays, and nothing of the rest was "
         "taken. **Next:** a person has to mend it by hand, or say in a comment here what should be done otherwise and "
-        f"write `/forge run`.\n\n<sub>Spent by this run so far: {format_usd(spent)}.</sub>"
+        f"write `/forge run`.{end_with_spent(spent)}"
     )
 
 

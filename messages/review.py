@@ -157,6 +157,7 @@ def render_outcome(
     welcome: str = "",
     *,
     has_server: bool = True,
+    is_tested: bool = False,
 ) -> CheckText:
     """The finished check run, or what stands in its place where no server could take an answer.
 
@@ -166,11 +167,12 @@ def render_outcome(
     :param gates: the section on what people were asked.
     :param welcome: the part in which Forge introduces itself.
     :param has_server: buttons and commands are there for the reader.
+    :param is_tested: a check of this head shows what came of its tests.
     """
     inline = {finding.id for finding in posted}
     parts = [
         *_warning(problem),
-        _verdict(review, has_server=has_server),
+        _verdict(review, has_server=has_server, is_tested=is_tested),
         gates,
         render_change(review),
         _findings_table(review, inline, posted_before),
@@ -200,13 +202,18 @@ def tell_outcome(review: Review) -> str:
     return name_outcome(review) if is_final else _tell_so_far(review).capitalize()
 
 
-def tell_overtaken(head_sha: str) -> str:
-    """In place of a verdict, when a newer head has one."""
-    return f"Overtaken by {inline_code(head_sha[:7])}: see the check `{CHECK_NAME}`"
+def render_overtaken(body: str, head_sha: str) -> str:
+    """The body of a review once a newer head has one: that it was overtaken is all that still holds of it."""
+    marker = body[body.rfind("<!--") :] if "<!--" in body else ""
+    told = f"**Overtaken by {inline_code(head_sha[:7])}: see the check `{CHECK_NAME}`.**"
+    return "\n\n".join(filter(None, (told, marker)))
 
 
 def replace_outcome(body: str, told: str) -> str:
-    """The body of a review with another verdict."""
+    """The body of a review with another verdict.
+
+    :param told: one line, in Markdown.
+    """
     return _OUTCOME.sub(lambda _: f"**{told}.**", body, count=1)
 
 
@@ -299,11 +306,11 @@ def _human_title(review: Review) -> str:
     return "Needs a human review"
 
 
-def _verdict(review: Review, *, has_server: bool) -> str:
+def _verdict(review: Review, *, has_server: bool, is_tested: bool) -> str:
     codes = {reason.code for reason in review.reasons}
     without = None if has_server else next((text for code, text in _NEXT_ALONE.items() if code in codes), None)
     asked = review.decision is Decision.require_human
-    todo = without if asked and without else _next(review, has_server=has_server)
+    todo = without if asked and without else _next(review, has_server=has_server, is_tested=is_tested)
     return f"{render_reasons(review.reasons)}\n\n**Next:** {todo}"
 
 
@@ -331,7 +338,7 @@ _NEXT = {
 """What to do about a reason, the first that applies."""
 
 
-def _next(review: Review, *, has_server: bool) -> str:
+def _next(review: Review, *, has_server: bool, is_tested: bool) -> str:
     codes = {reason.code for reason in review.reasons}
     if review.decision is Decision.request_changes:
         return "fix the findings marked error or critical, and push. Forge does not repeat earlier findings."
@@ -344,12 +351,15 @@ def _next(review: Review, *, has_server: bool) -> str:
         return f"merge when you are ready{accepted}"
     if review.unread.paths or review.unread.logic:
         which = "the files named above" if review.unread.paths else "the change"
-        return f"have a person read {which} before you merge.{_tell_tests(review, has_server=has_server)}"
+        tests = _tell_tests(review, has_server=has_server, is_tested=is_tested)
+        return f"have a person read {which} before you merge.{tests}"
     return "nothing. Merge when you are ready." if not review.findings else "read the findings; none of them blocks."
 
 
-def _tell_tests(review: Review, *, has_server: bool) -> str:
-    """That no test ran either, and how one would."""
+def _tell_tests(review: Review, *, has_server: bool, is_tested: bool) -> str:
+    """That no test ran either, and how one would; or where it is said what came of them."""
+    if is_tested:
+        return " What its tests say is in the check `Forge / test`."
     if review.earlier is not None and (review.earlier.holding or review.earlier.tests):
         return ""
     return " Forge ran no test" + (": `/forge test` runs them." if has_server else ".")

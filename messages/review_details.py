@@ -1,15 +1,16 @@
 """The folded part of a review's check: the risk, what ran, what was left out, and what people dismissed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from domain.money import format_usd
 from domain.review.changes import SkippedFile
 from domain.review.conventions import HeldConventions, ShownFile
 from domain.review.findings import Finding, Layer
-from domain.review.review import LayerReport, Review, ToolRun
+from domain.review.review import BEHAVIOUR, LayerReport, Review, ToolRun
 from domain.text.escaping import escape, inline_code, inline_path
 from messages.inline_comments import link_rule
 from messages.memory import render_suppressed
+from safety.risk import RISKY
 
 LAYERS = {Layer.static: "static analysis", Layer.security: "security", Layer.model: "model"}
 
@@ -66,23 +67,36 @@ def render_risk(review: Review) -> str:
     if not review.risk.parts:
         return f"{head}\n\nA small change, with nothing that raises the risk."
     rows = [f"| +{part.points} | {escape(part.text)} |" for part in review.risk.parts]
-    return "\n".join([head, "", "| points | why |", "| --- | --- |", *rows])
+    return "\n".join([head, "", "| points | why |", "| --- | --- |", *rows, *_explain_levels(review)])
+
+
+def _explain_levels(review: Review) -> list[str]:
+    """From where on a level is the next, and a person is asked; nothing where nothing can change what is done."""
+    if all(part.code != BEHAVIOUR for part in review.risk.parts):
+        return []
+    asked = (
+        f"No model read it: a person is asked if the points beside those for what the program does, here "
+        f"{review.risk.score_of_facts}, reach {RISKY}."
+    )
+    levels = "Medium is 25 to 49, high 50 to 74, critical more."
+    return ["", levels if review.read_by_model else f"{levels} {asked}"]
 
 
 def _layers(review: Review) -> str:
     head = ["### What ran", "", "| check | tool | files | time | |", "| --- | --- | --- | --- | --- |"]
-    rows = [row for layer in review.layers for row in _layer_rows(layer)]
+    told = {reason.text for reason in review.reasons}  # why a layer could not run, above all this
+    rows = [row for layer in review.layers for row in _layer_rows(layer, told)]
     return "\n".join([*head, *rows, *(["", escape(review.sandbox)] if review.sandbox else [])])
 
 
-def _layer_rows(layer: LayerReport) -> list[str]:
+def _layer_rows(layer: LayerReport, told: Collection[str]) -> list[str]:
     name = LAYERS[layer.layer]
     rows = [
         f"| {name} | {inline_code(tool.tool)} | {tool.files} | {tool.seconds:.2f} s | {_render_outcome(tool)} |"
         for tool in layer.tools
         if tool.files or tool.tokens or tool.problem
     ]
-    if layer.missing is not None:
+    if layer.missing is not None and layer.missing not in told:
         rows.append(f"| {name} | | | | ⚠️ {escape(layer.missing, 300)} |")
     if layer.cut:
         more = f"{_count(layer.cut, 'more finding')} left out; Forge keeps the most severe ones of each file and tool"
@@ -140,7 +154,8 @@ def _cost(review: Review) -> list[str]:
     tools = [tool for layer in review.layers if layer.layer is Layer.model for tool in layer.tools]
     if not tools:
         return []
-    return [f"{sum(tool.tokens for tool in tools):,} tokens, {format_usd(sum(tool.cost for tool in tools))}"]
+    tokens, cost = sum(tool.tokens for tool in tools), sum(tool.cost for tool in tools)
+    return [f"{tokens:,} tokens{f', {format_usd(cost)}' if cost else ''}"]
 
 
 def _count(number: int, noun: str) -> str:

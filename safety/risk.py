@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.globs import matches
-from domain.paths import is_manifest, is_source, is_test, namesake
+from domain.paths import is_document, is_manifest, is_source, is_test, namesake
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import RawFinding, Severity
 from domain.review.impact import Impact
@@ -111,7 +111,8 @@ _SPREADS = ((50, 5), (20, 3), (10, 2), (4, 1))  # files above → points
 _FINDINGS = {Severity.critical: (20, 45), Severity.error: (6, 15), Severity.warning: (1, 5)}  # each, at most
 
 _SILENCING = 2  # points for comments that silence a tool
-_RISKY = 18  # points beside those for the behaviour, from which a person is asked where no model could read
+RISKY = 18
+"""Points beside those for the behaviour, from which a person is asked where no model could read."""
 _HARMLESS = {
     Impact.layout: "Only comments and layout",
     Impact.moved: "Only moves functions within their file",
@@ -172,7 +173,7 @@ def reassess(risk: Risk, findings: Sequence[RawFinding]) -> Risk:
 
 def is_risky(risk: Risk) -> bool:
     """Whether more speaks for a risk than that the program may behave differently."""
-    return risk.score_of_facts >= _RISKY
+    return risk.score_of_facts >= RISKY
 
 
 def _total(parts: Sequence[RiskPart]) -> Risk:
@@ -184,11 +185,19 @@ def _total(parts: Sequence[RiskPart]) -> Risk:
 def _score_impacts(impacts: Mapping[str, Impact]) -> Iterator[RiskPart]:
     """What the files can do to the program, each kind named."""
     for impact in dict.fromkeys(impacts.values()):
-        paths = _list_paths([path for path, each in impacts.items() if each is impact])
+        paths = [path for path, each in impacts.items() if each is impact]
         if impact is Impact.behaviour:
-            yield RiskPart(code=BEHAVIOUR, points=_BEHAVIOUR, text=f"May change what the program does: {paths}")
+            yield RiskPart(code=BEHAVIOUR, points=_BEHAVIOUR, text=_describe_behaviour(paths))
         else:
-            yield RiskPart(code=f"harmless.{impact.value}", points=0, text=f"{_HARMLESS[impact]}: {paths}")
+            yield RiskPart(code=f"harmless.{impact.value}", points=0, text=f"{_HARMLESS[impact]}: {_list_paths(paths)}")
+
+
+def _describe_behaviour(paths: Sequence[str]) -> str:
+    documents = [path for path in paths if is_document(path)]
+    programs = [path for path in paths if path not in documents]
+    told = [f"May change what the program does: {_list_paths(programs)}"] if programs else []
+    told += [f"More than text for people, such as a command to run: {_list_paths(documents)}"] if documents else []
+    return ". ".join(told)
 
 
 def _score_size(change: Change, impacts: Mapping[str, Impact]) -> Iterator[RiskPart]:

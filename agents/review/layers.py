@@ -10,7 +10,7 @@ from domain.review.conventions import NOTHING_HELD, HeldConventions
 from domain.review.findings import Finding, Layer
 from domain.review.review import IfUnread, IssueAnswer, LayerReport, Risk
 from safety.eligibility import is_included
-from safety.risk import is_risky
+from safety.risk import RISKY, is_risky
 
 
 class CheckedChange(BaseModel):
@@ -104,7 +104,8 @@ def skip_model(checked: CheckedChange, configuration: Configuration, missing: st
     if not checked.needs_a_model(configuration):
         note = None if is_choice or not checked.has_source else f"Not read by a model: {why}"
         return ModelPart(report=layer.model_copy(update={"note": note}))
-    risk = f"Risk is {checked.risk.level.value}"
+    points = f"{checked.risk.score_of_facts} points beside those for behaviour, where {RISKY} ask for a reader"
+    risk = f"Risk is {checked.risk.level.value}: {points}"
     due, so = f"{risk}, so a model should have read the change", f"{risk}, so a person reads the change."
     if configuration.review.model is ReadMode.always:
         due = "The repository wants a model to read every change of source (review.model: always)"

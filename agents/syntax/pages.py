@@ -38,17 +38,27 @@ _SHELL = (
     r"(sudo\s+(-\S+\s+)*)?(env\s+)?([\w/]*/)?"
     r"((ba|z|k|da|fi|a)?sh|python[\d.]*|node|perl|ruby|php|iex|invoke-expression|pwsh|powershell)\b"
 )
+_INSTALL = (
+    r"\b(?P<manager>pip[\d.]*|pipx|npm|pnpm|yarn|bun|gem|cargo|go|composer|brew)[ \t]+(?:-\S+[ \t]+)*"
+    r"(?:install|i|add|get|require)[ \t]+"
+)
 _PASTED = re.compile(
     rf"{_FETCH}[^|\n`]*\|\s*{_SHELL}.*|\b(eval|source|\.|{_SHELL})\s+(-\S+\s+)*[\"']?(\$|<)\([^)]*{_FETCH}.*"
     rf"|{_FETCH}.*(&&|;).*\b({_SHELL}\s|chmod\s|\./).*|\b{_SHELL}\s+-[ce]\b.*(https?:|url|exec|eval|fetch|request).*"
     rf"|\b(iex|invoke-expression)\b.*({_FETCH}|downloadstring).*|(^|[|&;`(]|\$ |# )\s*(sudo|doas|runas)\s+\S.*"
     r"|\bbase64\s+(-d|-D|--decode)\b.*\|.*|\bgit\s+clone\s+\S.*"
     r"|\b(npx|bunx|pnpx|uvx|pipx\s+run|uv\s+tool\s+run|(pnpm|yarn)\s+dlx|npm\s+(exec|create|init)|bun\s+x|deno\s+run"
-    r"|(docker|podman)\s+run|go\s+run)\s+\S.*"
-    r"|\b(pip[\d.]*|pipx|npm|pnpm|yarn|bun|gem|cargo|go|composer|brew)\s+(-\S+\s+)*(install|i|add|get|require)\s+[^\s`.,;)].*",
+    rf"|(docker|podman)\s+run|go\s+run)\s+\S.*|{_INSTALL}[^\s`.,;)].*",
     re.IGNORECASE,
 )
 """Commands that run what they download, or run as root."""
+_PACKAGES = r"(?P<packages>[\w@./:=\[\]^~<>! -]+)"
+_INSTALLS = re.compile(rf"{_INSTALL}{_PACKAGES}", re.IGNORECASE)
+"""A command that does no more than install packages by their names."""
+_TOLD = re.compile(rf"(?:^|`|[$>] )[ \t]*{_INSTALL}{_PACKAGES}(?=`|$)", re.IGNORECASE | re.MULTILINE)
+"""The same where a document tells it as a command."""
+_REGISTRIES = {"pipx": "pip", "pnpm": "npm", "yarn": "npm", "bun": "npm"}
+_VERSION = re.compile(r"(?<=.)(\[[\w,-]+\])?([@=<>~!^]{1,2}[\w.*^~-]+)?$")
 _FILE = re.compile(r"[\s/=>]([\w-][\w.-]*)")
 _RUN_FILE = re.compile(
     rf"(\b{_SHELL}\s+|\bchmod\s+\S+\s+|\bsource\s+|\./)(\S{{0,200}}/)?(?P<file>[\w-][\w.-]*)", re.IGNORECASE
@@ -66,7 +76,33 @@ def find_impact(path: str, base: str | None, head: str) -> Impact:
     :param base: its text before; None for a new file.
     """
     before, after = Counter(_list_acts(path, base or "")), Counter(_list_acts(path, head))
-    return Impact.behaviour if after - before or _changes_licence(path, base, head) else Impact.document
+    is_acting = any(not _installs_known(act, base or "") for act in after - before)
+    return Impact.behaviour if is_acting or _changes_licence(path, base, head) else Impact.document
+
+
+def _installs_known(act: str, base: str) -> bool:
+    """Whether a command only installs what the document named before, in such a command or as the path of a module."""
+    told, _, rest = act.partition("`")
+    command = _INSTALLS.fullmatch(told.rstrip(".,;) "))
+    if command is None or not all(_installs_known(each, base) for each in _find(_PASTED, rest)):
+        return False
+    installed = {name for each in _TOLD.finditer(base) for name in _list_packages(each)}
+    return all(name in installed or _is_named_module(name, base) for name in _list_packages(command))
+
+
+def _list_packages(command: re.Match[str]) -> list[str]:
+    """What a command names after its verb, without versions and behind whose registry it is for."""
+    manager = re.sub(r"[\d.]+$", "", command["manager"].lower())
+    words = command["packages"].split()
+    return [f"{_REGISTRIES.get(manager, manager)} {_VERSION.sub('', word)}" for word in words]
+
+
+def _is_named_module(name: str, base: str) -> bool:
+    """Whether a text names the repository of a Go module, such as ``host/owner/name`` of ``host/owner/name/cmd/a``."""
+    parts = name.removeprefix("go ").split("/")
+    if not name.startswith("go ") or len(parts) < 3 or "." not in parts[0]:
+        return False
+    return re.search(rf"(?<![\w.-]){re.escape('/'.join(parts[:3]))}(?![\w.-])", base) is not None
 
 
 def _changes_licence(path: str, base: str | None, head: str) -> bool:

@@ -110,8 +110,8 @@ class ReviewSettings(Section):
     model: WhenRead = Field(
         default=ReadMode.auto,
         description="`auto`: where a model is set up, it reads every change of source; without one, a person is asked "
-        "from 18 points of risk on beside the 25 of every change of behaviour. Where the budget runs short, it "
-        "reads the riskiest files and the check names the others. `always`: the model reads all, and asks "
+        "if its risk has 18 points or more beside the 25 that every change of behaviour has. Where the budget runs "
+        "short, it reads the riskiest files and the check names the others. `always`: the model reads all, and asks "
         "people for more money where it must; without a model every change of source asks for a person. `never`: "
         "no code is sent to a model, so linters and security checks are all there is. `true` means `auto`, `false` "
         "means `never`.",

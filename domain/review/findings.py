@@ -126,6 +126,7 @@ class Finding(RawFinding):
 
     :param statement: the digest of what it is about, and ``statements_around`` those that this may be in another
         layout; see :mod:`domain.review.identity`.
+    :param statement_lines: digests of the lines of its statement, and ``surroundings`` of those of code next to it.
     :param memories: ids of the memories that led to it.
     :param proof: what running a test showed of it; None if none was written for it.
     """
@@ -137,6 +138,8 @@ class Finding(RawFinding):
     spot: Anchor | None = None
     on_diff: bool = False
     statement: str = ""
+    statement_lines: tuple[str, ...] = ()
+    surroundings: tuple[str, ...] = ()
     statements_around: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
     memories: tuple[str, ...] = ()
     proof: Proof | None = None

@@ -20,6 +20,9 @@ PULL_REQUEST = "pull_request"
 APPROVAL = "auto_approve"
 """The step of an automatic approving review; more follows it if the approval is repeated or withdrawn."""
 
+TESTED = "concluded"
+"""What the step ends in that shows what came of the tests of a head."""
+
 _WITHDRAWAL = "withdrawal"  # the kind of write that withdraws Forge's own approval; the review's id is kept
 
 
@@ -50,6 +53,11 @@ class TestedHead:
 
     head_sha: str
     occasion: str
+
+
+def name_test_step(head_sha: str, occasion: str, name: str) -> str:
+    """The step of a write to the check of a tested head."""
+    return f"tests {head_sha} {occasion}: {name}"
 
 
 async def claim(
@@ -121,6 +129,22 @@ async def list_opened_tests(database: Database, owner: str) -> Sequence[TestedHe
     async with database.transaction() as session:
         rows = (await session.execute(query)).all()
     return [TestedHead(head, occasion) for head, occasion in rows if head is not None and occasion is not None]
+
+
+async def has_tested(database: Database, repository_id: int, head_sha: str) -> bool:
+    """Whether a check of a head shows what came of its tests, whichever run had them."""
+    query = (
+        select(OutboxRow.id)
+        .join(RunRow, RunRow.id == OutboxRow.run_id)
+        .where(
+            RunRow.repository_id == repository_id,
+            OutboxRow.step.startswith(name_test_step(head_sha, "", "").partition(":")[0]),
+            OutboxRow.step.endswith(f": {TESTED}"),
+            OutboxRow.state == "done",
+        )
+    )
+    async with database.transaction() as session:
+        return await session.scalar(query.limit(1)) is not None
 
 
 async def list_pushes(database: Database, owner: str) -> Sequence[str]:

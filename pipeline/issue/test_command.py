@@ -32,7 +32,9 @@ from pipeline.verdicts.update import update_verdict
 _PAUSES = (1, 2, 4, 8, 15, 30)
 """Minutes between two checks of workflows; an hour in all."""
 
-_EXPLAINS, _TELLS = "a model explains failures", "the review hears of the tests of before"  # patches; stored
+# Patches; stored.
+_EXPLAINS, _TELLS = "a model explains failures", "the review hears of the tests of before"
+_POINTS = "the review says where the tests are shown"
 
 log = structlog.get_logger(__name__)
 
@@ -112,12 +114,24 @@ class HeadTest:
         raise ForgeError("The repository's own workflows did not end within an hour.", "Ask again once they have.")
 
     async def _tell_review(self, tested: HeadTestResult) -> None:
-        """Let the review of this head know what the tests of before say, where it could not know itself."""
+        """Let the review of this head know what the tests of before say, where it could not know itself, and that tests
+        ran at all.
+        """
         journal, services, run = self._context.journal, self._context.services, self._context.run
-        if tested.earlier == NOTHING_EARLIER or not await journal.has_patch(_TELLS):
-            return
-        if await journal.step("tell the review", self._add_to_review, tested.earlier):
+        is_told = False
+        if tested.earlier != NOTHING_EARLIER and await journal.has_patch(_TELLS):
+            is_told = await journal.step("tell the review", self._add_to_review, tested.earlier)
+        if is_told:
             await resume_judged_run(services, journal, self._occasion, run.repository, run.number, is_judged=True)
+        elif await journal.has_patch(_POINTS):
+            await journal.step("point to the tests", self._show_in_review)
+
+    async def _show_in_review(self) -> None:
+        """Let the check of a review that misses a reader say where the tests are shown."""
+        services, run = self._context.services, self._context.run
+        review = await checkpoints.load_review(services.database, run)
+        if review is not None and (review.unread.paths or review.unread.logic):
+            await update_verdict(services, run.repository, run.number, f"{self._occasion} tested")
 
     async def _add_to_review(self, said: EarlierTests) -> bool:
         """Whether the review did not know it. One that is not over asks the tests itself."""

@@ -38,16 +38,16 @@ _CONCLUSIONS = {
 
 
 async def show(services: Services, run: Run, gate: Gate, spent: int) -> Gate:
-    """Show a gate as it is now in its check and its comment; the gate with the ids of both.
+    """Show a gate as it is now in its comment, then in its check, which is brief beside that; the gate with both ids.
 
     :param spent: what the run cost so far, in micro-USD.
     """
-    if gate.check_head is not None:
-        gate = gate.model_copy(update={"check_id": await _show_check(services, run, gate, spent)})
     try:
         gate = gate.model_copy(update={"comment_id": await _show_comment(services, run, gate, spent)})
     except Forbidden as error:  # a locked conversation: only the check asks
         log.warning("gate.uncommented", gate=gate.id, error=str(error))
+    if gate.check_head is not None:
+        gate = gate.model_copy(update={"check_id": await _show_check(services, run, gate, spent)})
     await gates.save_location(services.database, gate.id, check_id=gate.check_id, comment_id=gate.comment_id)
     return gate
 

@@ -1,6 +1,6 @@
 """Posts reviews and their inline comments, and settles the threads of these."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -77,10 +77,10 @@ async def post_review(
     return await _post(services, run, "review", remarks, marker, (body, unplaced), review_texts.tell_outcome(review))
 
 
-async def retell_verdict(services: Services, run: Run, told: str) -> bool:
-    """Let the body of the run's review tell another verdict; whether the run posted one. May be repeated.
+async def retell(services: Services, run: Run, tell: Callable[[str], str]) -> bool:
+    """Change the body of the run's review; whether the run posted one. May be repeated.
 
-    :param told: one line, in Markdown.
+    :param tell: the new body for the one that is there.
     """
     review_id = await outbox.find_remote_id(services.database, run.id, "review", "review")
     if not review_id:
@@ -88,10 +88,16 @@ async def retell_verdict(services: Services, run: Run, told: str) -> bool:
     await halts.require_none(services.database)
     with suppress(NotFound):
         body = await services.host.review_body(run.repository, run.number, review_id)
-        changed = review_texts.replace_outcome(body, told)
+        changed = tell(body)
         if changed != body:
             await services.host.edit_review(run.repository, run.number, review_id, changed)
     return True
+
+
+async def retell_verdict(services: Services, run: Run, review: Review) -> None:
+    """Let the body of the run's review tell the verdict of now; may be repeated."""
+    told = review_texts.tell_outcome(review)
+    await retell(services, run, lambda body: review_texts.replace_outcome(body, told))
 
 
 async def post_lost_tests(services: Services, run: Run, review: Review, remarks: Sequence[Remark]) -> PostedReview:

@@ -11,6 +11,7 @@ from domain.review.review import Conclusion
 from domain.runs.run import ReasonCode, Run, RunState
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
+from memory.gates import gates
 from memory.runs import checkpoints, outbox, runs
 from messages import config as config_texts
 from messages import review as review_texts
@@ -125,6 +126,12 @@ async def is_concluded(services: Services, run: Run) -> bool:
     return await outbox.is_done(services.database, run.id, CONCLUDED, "check")
 
 
+async def was_asking(services: Services, run: Run) -> bool:
+    """Whether a run waited for people when its pull request was closed; then its check shows no verdict."""
+    asked = await gates.list_for_run(services.database, run.id)
+    return any(gate.decision is not None and gate.decision.via == ReasonCode.closed for gate in asked)
+
+
 async def show_configuration(
     services: Services, run: Run, conclusion: Conclusion, text: CheckText, annotations: Sequence[Annotation]
 ) -> None:
@@ -136,7 +143,7 @@ async def show_configuration(
 
 
 async def _shows_end(services: Services, ended: Run, found: CheckRunRef | None) -> bool:
-    """Whether the check shows that the run ended; a verdict from before the merge stays.
+    """Whether the check shows that the run ended; a verdict from before the merge stays, and a question does not.
 
     :param found: None where GitHub does not show it yet.
     """
@@ -146,7 +153,9 @@ async def _shows_end(services: Services, ended: Run, found: CheckRunRef | None) 
         is_completed = found.is_completed
         if found.conclusion == Conclusion.cancelled:
             return True
-    return is_completed and (ended.state is RunState.failed or ended.reason is ReasonCode.closed)
+    if ended.state is RunState.failed or not is_completed:
+        return is_completed
+    return ended.reason is ReasonCode.closed and not await was_asking(services, ended)
 
 
 async def _agree_with_same_head(

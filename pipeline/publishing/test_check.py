@@ -54,7 +54,7 @@ class HeadTestCheck:
         """
         asks = needs_person and verdict is SuiteVerdict.passed
         conclusion = Conclusion.action_required if asks else CONCLUSIONS[verdict]
-        await self._update("concluded", "completed", text, conclusion)
+        await self._update(outbox.TESTED, "completed", text, conclusion)
 
     async def give_up(self, text: CheckText, conclusion: Conclusion) -> None:
         """Complete the check without a result."""
@@ -72,7 +72,7 @@ class HeadTestCheck:
 
     def step_name(self, name: str) -> str:
         """The name of one of its writes in the outbox."""
-        return f"tests {self.head} {self.occasion}: {name}"
+        return outbox.name_test_step(self.head, self.occasion, name)
 
     @property
     def _creation_step(self) -> str:

@@ -1,13 +1,15 @@
 """Analyses one head with layers 1 and 2, and builds its review from all layers."""
 
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from agents.review import reviewer, transient_commits
 from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
+from domain.review.findings import Finding
 from domain.review.identity import follow
 from domain.review.review import Review
 from domain.runs.run import REVIEW_CHECK, Run
-from memory.findings import dismissals, findings
+from memory.findings import dismissals, findings, judgements
 from memory.runs import checkpoints, runs
 from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
@@ -62,9 +64,15 @@ class ReviewAnalysis:
         )
         earlier = await findings.load_all(services.database, run.repository.id, run.number)
         renamed = {each.path: each.old_path for each in change.touched if each.old_path is not None}
-        followed = follow(checked.findings, earlier, renamed)
+        followed = follow(checked.findings, earlier, renamed, await self._find_settled(earlier))
         of_base = {"only_for": only_for, "is_shared": run.check_name == REVIEW_CHECK}
         return checked.model_copy(update={"findings": followed, **of_base})
+
+    async def _find_settled(self, earlier: Sequence[Finding]) -> Collection[str]:
+        """The fingerprints of the findings that people dismissed or judged."""
+        database, run, known = self._services.database, self._run, [each.fingerprint for each in earlier]
+        dismissed = await dismissals.find_by_fingerprint(database, run.repository, run.number, known)
+        return {*dismissed, *await judgements.load_standing(database, run.repository.id, run.number, known)}
 
     async def has_leaked(self) -> bool:
         """Whether an earlier head had a credential for which nobody answered: no filter of paths covers that."""

@@ -54,5 +54,5 @@ async def _retell_overtaken(services: Services, run: Run) -> None:
     """Let the body of the newest review of an earlier head say that it was overtaken; those before it do already."""
     past = await runs.list_for_pull_request(services.database, run.repository.id, run.number)
     for other in (each.run for each in past if each.run.id < run.id and each.run.head_sha != run.head_sha):
-        if await reviews.retell_verdict(services, other, review_texts.tell_overtaken(run.head_sha)):
+        if await reviews.retell(services, other, partial(review_texts.render_overtaken, head_sha=run.head_sha)):
             return

@@ -10,7 +10,7 @@ from domain.github.importance import Importance, use_importance
 from domain.review.findings import Finding
 from domain.review.review import Conclusion
 from domain.runs.run import Run
-from memory.runs import runs
+from memory.runs import outbox, runs
 from messages import gates as gate_texts
 from messages import review as review_texts
 from messages.review import CheckText
@@ -50,6 +50,10 @@ class ReviewStatus:
     def show_so_far(self, text: CheckText) -> None:
         """Show what is known while the run goes on, in a moment."""
         self._progress.post_later(partial(run_check.show_so_far, self._services, self._run, text))
+
+    async def is_tested(self) -> bool:
+        """Whether another check of this head shows what came of its tests."""
+        return await outbox.has_tested(self._services.database, self._run.repository.id, self._run.head_sha)
 
     async def conclude(self, conclusion: Conclusion, text: CheckText, annotated: Sequence[Finding] = ()) -> None:
         """Show the run's verdict.

@@ -104,10 +104,11 @@ class ReviewVerdict:
         problem = " ".join(why for why in (unposted, settings.problem) if why) or None
         asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
         welcome = await introduce(services, run, settings.pull_request.default_branch, settings.configuration)
-        text = review_texts.render_outcome(review, inline, before, problem, asked, welcome)
+        is_tested = await self._status.is_tested()
+        text = review_texts.render_outcome(review, inline, before, problem, asked, welcome, is_tested=is_tested)
         await self._status.conclude_or_change(review.conclusion, text, review.findings)
         if told != review_texts.tell_outcome(review):
-            await reviews.retell_verdict(services, run, review_texts.tell_outcome(review))
+            await reviews.retell_verdict(services, run, review)
         if review.decision is not Decision.approve:
             await withdraw_approvals(services, run, all_of_them=True)
         return review.conclusion

@@ -37,7 +37,8 @@ async def try_to_close(services: Services, run: Run) -> bool:
     """Close at once what shows a run that ended, and its gates; False if GitHub may accept that later."""
     await waits.end(services.database, run.id, services.clock.now())
     is_void = await _try_write(ask.show_closed_gates(services, run))
-    if run.reason is ReasonCode.closed and await run_check.has_concluded(services, run):
+    is_left = run.reason is ReasonCode.closed and not await run_check.was_asking(services, run)
+    if is_left and await run_check.has_concluded(services, run):
         return is_void  # its verdict came first, or the run finds that it did not
     return await _try_write(close_status(services, run)) and is_void
 

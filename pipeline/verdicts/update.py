@@ -8,7 +8,7 @@ from domain.runs.run import RepositoryRef, Run, RunState
 from memory.findings import findings
 from memory.gates import gates
 from memory.repositories import automation_level
-from memory.runs import checkpoints, runs
+from memory.runs import checkpoints, outbox, runs
 from messages import automation as automation_texts
 from messages import gates as gate_texts
 from messages import review as review_texts
@@ -69,6 +69,7 @@ async def _show_verdict(services: Services, run: Run, now: Review, cause: str) -
     asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
     sections = "\n\n".join(part for part in (level, refused, asked) if part)
     welcome = await load_welcome(services, run)
-    text = review_texts.render_outcome(now, inline, 0, gates=sections, welcome=welcome)
+    is_tested = await outbox.has_tested(services.database, run.repository.id, run.head_sha)
+    text = review_texts.render_outcome(now, inline, 0, gates=sections, welcome=welcome, is_tested=is_tested)
     await run_check.conclude_again(services, run, cause, now.conclusion, text)
-    await reviews.retell_verdict(services, run, review_texts.tell_outcome(now))
+    await reviews.retell_verdict(services, run, now)

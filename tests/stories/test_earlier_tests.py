@@ -160,7 +160,7 @@ async def test_a_test_that_passes_wherever_it_is_is_one_line(story: Story) -> No
     ("settings", "said"),
     [
         ("commands: {setup: ['false']}\n", "could not be run"),
-        ("testing: {runner: actions}\n", "Forge does not run tests here, because the repository's own workflows do"),
+        ("testing: {runner: actions}\n", "The repository's own workflows run tests here, and Forge does not"),
     ],
 )
 async def test_tests_that_cannot_run_claim_nothing(story: Story, settings: str, said: str) -> None:
@@ -199,7 +199,7 @@ async def test_a_fork_waits_for_a_word(story: Story) -> None:
     pull, alice = await propose_from_fork(story, HIDES)
     check = find_check(story, pull)
     assert check.conclusion == "neutral"
-    assert "Forge runs nothing of a fork before somebody with write access lets it: `/forge test`" in read_section(
+    assert "Forge runs nothing of a fork before somebody with write access lets it. `/forge test`" in read_section(
         check
     )
     assert story.gates(pull) == []

@@ -221,7 +221,9 @@ async def test_stopped_while_it_waits(story: Story, how: str) -> None:
     assert story.gate_outcomes(scene.pull) == [f"protected_paths: {VOID}"]
     answer = await scene.comment(scene.carol, "/forge approve protected_paths")
     assert "is already decided" in answer
-    assert scene.conclusion != "success"
+    shown = scene.told.check(scene.repository, scene.head)
+    title = {"cancel": "Stopped", "close": "Pull request closed", "pause": "Paused"}[how]
+    assert (shown.conclusion, shown.title) == ("cancelled", title)
 
 
 async def test_a_push_makes_it_void_and_asks_anew_in_the_same_comment(story: Story) -> None:

@@ -19,6 +19,7 @@ def main():
 """
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
 BROKEN = APP.replace("os.name", "os.name + missing")
+LOCK = '{"lockfileVersion": 3, "packages": {"": {"name": "web"}, "node_modules/left": {"version": "1.0.0"}}}\n'
 
 
 async def test_opened(story: Story) -> None:
@@ -238,6 +239,7 @@ async def test_binary_rename_and_other_kinds(story: Story) -> None:
         "logo.png": bytes(range(255, -1, -1)),
         "passwd": Blob(b"/etc/passwd", "120000"),
         "package-lock.json": "{}\n",
+        "web/package-lock.json": LOCK,
     }
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
@@ -247,8 +249,11 @@ async def test_binary_rename_and_other_kinds(story: Story) -> None:
     assert (comment.path, comment.line) == ("new.py", 5)
     summary = story.check(repository, head).summary or ""
     assert "### Not checked" in summary
+    left_out = summary.partition("### Not checked")[2]
     for path in ("logo.png", "passwd", "package-lock.json"):
-        assert f"`{path}`" in summary
+        assert f"`{path}`" in left_out
+    assert "| security | `lock files` | 1 |" in summary
+    assert "web/package-lock.json" not in left_out
 
 
 async def test_huge_pull_request_is_never_approved_unseen(story: Story) -> None:

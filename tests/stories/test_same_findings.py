@@ -26,9 +26,67 @@ LATER = {
 }
 
 
-async def _open(story: Story) -> tuple[Repository, User, PullRequest]:
+HALF_FIXED = {
+    "a template of SQL": (
+        """def find(db, name, day):
+    return db.execute(f"SELECT id FROM orders WHERE name = '{name}' AND day = '{day}'")
+""",
+        """def find(db, name, day):
+    return db.execute(f"SELECT id FROM orders WHERE name = ? AND day = '{day}'", (name,))
+""",
+    ),
+    "a template of SQL on several lines": (
+        """def find(db, name, day):
+    return db.execute(
+        f"SELECT id FROM orders WHERE name = '{name}'"
+        f" AND day = '{day}'"
+    )
+""",
+        """def find(db, name, day):
+    return db.execute(
+        "SELECT id FROM orders WHERE name = ?"
+        f" AND day = '{day}'",
+        (name,),
+    )
+""",
+    ),
+    "a template that is written anew": (
+        """def find(pool, name, day):
+    db = pool.connect()
+    limit = max(60, 5)
+    # By both, as the index is.
+    return db.execute(
+        f"SELECT id FROM orders WHERE name = '{name}'"
+        f" AND day = '{day}' LIMIT {limit}"
+    )
+""",
+        """def find(pool, name, day):
+    db = pool.connect()
+    return name, db.execute(f"SELECT id FROM orders WHERE day = '{day}'")
+""",
+    ),
+    "a command": (
+        """import shlex
+import subprocess
+
+
+def pack(path, name):
+    return subprocess.check_output(f"tar {shlex.quote('czf')} {name} {path}", shell=True)
+""",
+        """import shlex
+import subprocess
+
+
+def pack(path, name):
+    return subprocess.check_output(f"tar {shlex.quote('czf')} {shlex.quote(name)} {path}", shell=True)
+""",
+    ),
+}
+
+
+async def _open(story: Story, orders: str = ORDERS) -> tuple[Repository, User, PullRequest]:
     repository, alice = story.repository({"app.py": "x = 1\n"})
-    await alice.push(repository, "feature", {"shop/orders.py": ORDERS}, base="main")
+    await alice.push(repository, "feature", {"shop/orders.py": orders}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
     return repository, alice, pull
@@ -96,3 +154,14 @@ def search(db, text, order):
     assert "No longer applies" in over.body
     assert "No longer applies" not in rest.body
     assert "Compare it with the names that are allowed" in rest.body
+
+
+@pytest.mark.parametrize(("before", "after"), HALF_FIXED.values(), ids=HALF_FIXED)
+async def test_half_a_fix_within_one_statement_ends_nothing(story: Story, before: str, after: str) -> None:
+    repository, alice, pull = await _open(story, before)
+    [comment] = story.comments(pull)
+    await alice.push(repository, "feature", {"shop/orders.py": after})
+    await story.settle()
+    assert story.comments(pull) == [comment]
+    assert "No longer applies" not in comment.body
+    assert not comment.thread.resolved

@@ -1,15 +1,19 @@
 """What authors and maintainers meet in a week: words of verdicts, drafts, one pull request left alone, linked issues."""
 
+import re
+
 import pytest
 
 from agents.llm.scripted import ScriptedModel
 from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import UNTHOUGHT, Story
+from tests.world.issues import SHOP
 from tests.world.model_findings import open_reviewed
 
 APP = "import os\n\n\ndef main():\n    return os.name\n"
 BROKEN = APP.replace("os.name", "os.name + missing")
+_MARKER = re.compile(r"\n\n<!-- forge:review:.*-->\Z")
 FREE = "def shipping(cents):\n    return 0 if cents >= 5000 else 495\n"
 
 
@@ -49,6 +53,24 @@ async def test_a_required_check_passes_where_linters_are_all_there_is(story: Sto
     await alice.open_pull_request(repository, "feature")
     await story.settle()
     assert (story.check(repository, head).conclusion, story.check(repository, head).title) == ("neutral", UNTHOUGHT)
+
+
+async def test_where_tests_ran_the_review_names_their_check(story: Story) -> None:
+    change = {"shop/cart.py": "def total(prices):\n    return sum(prices, 0)\n"}
+    repository, alice, _, pull = await _propose(story, SHOP, change)
+    assert "Forge ran no test" in (story.check(repository, pull.head_sha).summary or "")
+    await alice.comment(pull, "/forge test")
+    await story.settle()
+    [tested] = story.github.check_runs(repository, pull.head_sha, "Forge / test")
+    assert tested.title == "Passed: 1 test"
+    for again in (False, True):
+        if again:
+            await alice.comment(pull, "/forge review full")
+            await story.settle()
+        check = story.check(repository, pull.head_sha)
+        assert "What its tests say is in the check `Forge / test`." in (check.summary or "")
+        assert "Forge ran no test" not in (check.summary or "")
+    story.pass_over(pull)
 
 
 async def test_what_a_model_read_is_approved(story_with_model: Story, model: ScriptedModel) -> None:
@@ -102,7 +124,7 @@ async def test_a_review_that_was_overtaken_says_so(story: Story) -> None:
     head = await alice.push(repository, "feature", {"app.py": BROKEN.replace("missing", "'x'")})
     await story.settle()
     assert story.reviews(pull) == [review]
-    assert review.body.startswith(f"**Overtaken by `{head[:7]}`: see the check `Forge / review`.** ")
+    assert _MARKER.sub("", review.body) == f"**Overtaken by `{head[:7]}`: see the check `Forge / review`.**"
 
 
 async def test_a_dismissal_changes_what_the_review_says(story: Story) -> None:
@@ -168,8 +190,9 @@ async def test_the_review_says_what_is_missing_of_the_issue(story_with_model: St
     assert "And say so on the page of the cart." in model.calls[0].content
 
 
-async def test_a_coding_agent_is_told_place_problem_and_wish(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_coding_agent_is_told_place_and_problem(story_with_model: Story, model: ScriptedModel) -> None:
     *_, comment = await open_reviewed(story_with_model, model)
     assert "<summary>For your coding agent</summary>\n\n```\n`billing/pay.py:" in comment.body
     assert comment.body.count("<sub>") == 1
-    assert comment.body.endswith("Not a problem? Reply `/forge dismiss` and why</sub>")
+    assert "Mend the cause" not in comment.body
+    assert "Someone else with write access (you, if nobody else has it) replies" in comment.body

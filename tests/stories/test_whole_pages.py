@@ -54,12 +54,11 @@ The command goes through a shell, so any part that comes from outside can run ot
 
 ```
 `shop/parcels.py:9`: The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
-Mend the cause, keep all other behaviour, and add a test that fails without the mend if there can be one.
 ```
 
 </details>
 
-<sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Reply `/forge dismiss` and why</sub>
+<sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
 ----- shop/parcels.py:3 · forge[bot] -----
 🟡 **Warning** · correctness
@@ -69,7 +68,7 @@ Mend the cause, keep all other behaviour, and add a test that fails without the 
 ```suggestion
 ```
 
-<sub>F-APAUPJ · [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) · Not a problem? Reply `/forge dismiss` and why</sub>
+<sub>F-APAUPJ · [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
 ===== Forge / review: failure · Changes requested: 1 finding to fix [Review again] =====
 - 1 finding of severity error or above
@@ -94,6 +93,8 @@ Mend the cause, keep all other behaviour, and add a test that fails without the 
 | +25 | May change what the program does: shop/parcels.py |
 | +6 | 1 finding of severity error |
 | +1 | 1 finding of severity warning |
+
+Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked if the points beside those for what the program does, here 7, reach 18.
 
 ### What ran
 
@@ -138,12 +139,11 @@ The command goes through a shell, so any part that comes from outside can run ot
 
 ```
 `shop/parcels.py:9`: The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
-Mend the cause, keep all other behaviour, and add a test that fails without the mend if there can be one.
 ```
 
 </details>
 
-<sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Reply `/forge dismiss` and why</sub>
+<sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
 ----- shop/parcels.py:3 · forge[bot] -----
 🟡 **Warning** · correctness
@@ -153,7 +153,7 @@ Mend the cause, keep all other behaviour, and add a test that fails without the 
 ```suggestion
 ```
 
-<sub>F-APAUPJ · [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) · Not a problem? Reply `/forge dismiss` and why</sub>
+<sub>F-APAUPJ · [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
 ----- billing/pay.py:124 · forge[bot] -----
 🟡 **Warning** · correctness
@@ -164,12 +164,11 @@ An empty list divides by zero. Return 0 for it, or refuse it.
 
 ```
 `billing/pay.py:124`: An empty list divides by zero. Return 0 for it, or refuse it.
-Mend the cause, keep all other behaviour, and add a test that fails without the mend if there can be one.
 ```
 
 </details>
 
-<sub>F-OZQFDT · `model/logic-error` · Not a problem? Reply `/forge dismiss` and why</sub>
+<sub>F-OZQFDT · `model/logic-error` · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
 ===== Forge / review: failure · Changes requested: 1 finding to fix [Review again] =====
 - 1 finding of severity error or above
@@ -199,6 +198,8 @@ Mend the cause, keep all other behaviour, and add a test that fails without the 
 | +4 | 133 changed lines that may matter |
 | +2 | 2 findings of severity warning |
 
+Medium is 25 to 49, high 50 to 74, critical more.
+
 ### What ran
 
 | check | tool | files | time | |
@@ -212,7 +213,7 @@ Mend the cause, keep all other behaviour, and add a test that fails without the 
 
 Tools ran in PLACE.
 
-<sub>2 files, +133 −0 · SHA…SHA · N tokens, 0.00 USD</sub>
+<sub>2 files, +133 −0 · SHA…SHA · N tokens</sub>
 
 </details>\
 """)
@@ -244,8 +245,6 @@ This changes protected files, which control what runs and who may do what. Appro
 
 **Who decides:** anyone with the role maintain or above, but not the author of the change. **Until:** TIME; then it counts as rejected. A push voids it.
 
-<sub>Spent by this run so far: 0.00 USD.</sub>
-
 ===== Forge / review: action_required · Needs a human review [Review again] =====
 - protected_paths is waiting for a person with the role maintain
 - Nothing was found by 3 tools; 1 file of source was read by no linter of its language and by no model
@@ -268,6 +267,8 @@ This changes protected files, which control what runs and who may do what. Appro
 | +25 | May change what the program does: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
+Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked if the points beside those for what the program does, here 1, reach 18.
+
 ### What ran
 
 | check | tool | files | time | |
@@ -289,16 +290,7 @@ This changes protected files, which control what runs and who may do what. Appro
 - 1 protected path changed
   - deploy/service.yml
 
-| answer | what it does |
-| --- | --- |
-| `/forge approve protected_paths` | the run continues |
-| `/forge approve protected_paths with: note` | the run continues; your words are kept with the decision, and no agent follows them |
-| `/forge reject protected_paths reason` | the run ends, and the check fails |
-| `/forge delegate protected_paths @account` | asks someone else with permission to decide |
-
-**Who decides:** anyone with the role maintain or above, but not the author of the change. **Until:** TIME; then it counts as rejected. A push voids it.
-
-<sub>Spent by this run so far: 0.00 USD.</sub>\
+How to answer, and who may: Forge's comment on #1.\
 """)
 
     story.clock.move(minutes=20)
@@ -324,8 +316,6 @@ This changes protected files, which control what runs and who may do what. Appro
 
 - 1 protected path changed
   - deploy/service.yml
-
-<sub>Spent by this run so far: 0.00 USD.</sub>
 
 ----- alice commented · 👀 -----
 /forge approve
@@ -360,6 +350,8 @@ Thank you.
 | +25 | May change what the program does: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
+Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked if the points beside those for what the program does, here 1, reach 18.
+
 ### What ran
 
 | check | tool | files | time | |
@@ -380,13 +372,6 @@ Decided on TIME, 20 minutes after it was asked.
 
 > watch the memory
 
-The run continues. These words are kept; no agent follows them.
-
-This changes protected files, which control what runs and who may do what. Approve if that is intended.
-
-- 1 protected path changed
-  - deploy/service.yml
-
-<sub>Spent by this run so far: 0.00 USD.</sub>\
+The run continues. These words are kept; no agent follows them.\
 """)
     story.pass_over(pull)

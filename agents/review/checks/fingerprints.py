@@ -14,7 +14,7 @@ from domain.review.findings import (
     compute_location_key,
     compute_secondary_fingerprint,
 )
-from domain.review.identity import compute_statement, list_statements
+from domain.review.identity import compute_statement, compute_surroundings, list_statements
 
 
 def add_fingerprints(findings: Sequence[RawFinding], lines: Mapping[str, Sequence[str]]) -> tuple[Finding, ...]:
@@ -36,6 +36,7 @@ def add_fingerprints(findings: Sequence[RawFinding], lines: Mapping[str, Sequenc
         )
         seen[first] += 1
         is_said = finding.layer is Layer.model
+        own, around = compute_surroundings(text, finding.line, finding.end_line)
         named[index] = Finding(
             **dict(finding),
             fingerprint=mark,
@@ -43,6 +44,8 @@ def add_fingerprints(findings: Sequence[RawFinding], lines: Mapping[str, Sequenc
             place=compute_location_key(finding.category, finding.path, text, finding.line),
             spot=Anchor.of(finding.category, finding.message, text, finding.line) if is_said else None,
             statement=compute_statement(text, finding.line, finding.end_line),
+            statement_lines=own,
+            surroundings=around,
             statements_around=list_statements(text, finding.line),
         )
     return tuple(named[index] for index in range(len(findings)))

@@ -61,11 +61,11 @@ def build_result(
 
 
 def explain_not_compared(change: Change, dependencies: Sequence[DependencyChange] | None) -> str | None:
-    """Why dependencies were not compared; None if they were, or if there was nothing to compare."""
+    """Why nobody looked for known weaknesses of dependencies; None if somebody did, or if there was nothing new."""
     listing = (each for each in change.touched if is_manifest(each.path) or is_lock(each.path))
     if dependencies is not None or not any(each.has_new_content for each in listing):
         return None
-    return "Dependencies were not compared: that takes GitHub's dependency graph of the repository."
+    return "No known weakness of dependencies was looked for: that takes GitHub's dependency graph of the repository."
 
 
 def _map_readers(outcomes: Sequence[ToolExecution]) -> dict[str, tuple[str, ...]]:

@@ -32,7 +32,7 @@ _STRANGERS_WRITE = re.compile(
     r"|pull_request\.head\.(?:ref|label|repo\.\w+)|head_commit\.(?:message|author\.\w+)|commits|pages"
     r"|workflow_run\.(?:head_branch|head_commit|display_title|pull_requests|head_repository))"
 )
-_COMPLETED = re.compile(r" INFO audit: zizmor: \S+ completed (?:\./)?head/(.+)$")
+_COMPLETED = re.compile(r" INFO audit: zizmor: \S+ completed (?:\./)?(head|base)/(.+)$")
 _MOST_PRINTED = 4 << 20  # bytes
 _GITHUBS_OWN = re.compile(r"uses:\s*[\"']?(actions|github)/")
 
@@ -67,17 +67,29 @@ async def check(
     except (ValueError, KeyError, TypeError, StopIteration) as error:
         raise ToolError("zizmor's answer could not be read.") from error
     sides = [pair for pair in found if pair is not None]
+    audited = _parse_audited(done.stderr.data.decode(errors="replace"))
     return ToolReport(
-        head=tuple(finding for side, finding in sides if side == HEAD),
+        head=tuple(finding for side, finding in sides if side == HEAD and _is_of_change(finding, known[finding.path])),
         base=tuple(finding for side, finding in sides if side == BASE),
+        unread=frozenset(path for path, file in known.items() if file.base is not None and (BASE, path) not in audited),
         files=len(known),
-        read=_parse_audited(done.stderr.data.decode(errors="replace")) & known.keys(),
+        read=frozenset(path for path in known if (HEAD, path) in audited),
     )
 
 
-def _parse_audited(said: str) -> frozenset[str]:
-    """The paths at head that zizmor audited; it skips a file that it cannot parse."""
-    return frozenset(found[1] for line in said.splitlines() if (found := _COMPLETED.match(line)))
+def _is_of_change(finding: RawFinding, file: CheckedFile) -> bool:
+    """Whether it begins on a changed line, or is grave: another trigger makes old lines of a workflow dangerous.
+
+    What is said of a job or a workflow as a whole would otherwise come with any of its lines.
+    """
+    return (
+        file.base is None or finding.line in file.change.changed_lines or finding.severity.rank >= Severity.error.rank
+    )
+
+
+def _parse_audited(said: str) -> frozenset[tuple[str, str]]:
+    """The sides and paths that zizmor audited; it skips a file that it cannot parse."""
+    return frozenset((found[1], found[2]) for line in said.splitlines() if (found := _COMPLETED.match(line)))
 
 
 def _parse_findings(

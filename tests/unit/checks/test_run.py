@@ -231,6 +231,27 @@ async def test_workflows(toolbox: Toolbox) -> None:
     assert rules["zizmor/unpinned-uses"].line == 9
 
 
+ONE_JOB = WORKFLOW.replace("permissions: {}", "permissions:\n  pull-requests: write")
+OTHER_JOB = "  b:\n    runs-on: ubuntu-latest\n    steps:\n      - run: make\n"
+BROKEN_BEFORE = WORKFLOW.replace("      - run", "          - run")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (ONE_JOB, ONE_JOB + OTHER_JOB, set()),
+        (WORKFLOW.replace("[pull_request_target]", "push"), WORKFLOW, {("zizmor/dangerous-triggers", 2)}),
+        (BROKEN_BEFORE.replace("permissions: {}\n", ""), WORKFLOW.replace("permissions: {}\n", ""), set()),
+    ],
+)
+async def test_what_a_workflow_had_is_not_said_of_a_line_beside(
+    toolbox: Toolbox, before: str, after: str, found: set[tuple[str, int]]
+) -> None:
+    result = await check_files(toolbox, {".github/workflows/a.yml": (before, after)})
+    told = {(each.rule, each.line) for each in result.findings if each.rule != "zizmor/template-injection"}
+    assert told == found
+
+
 @pytest.mark.parametrize(
     ("expression", "severity"),
     [
@@ -305,8 +326,8 @@ async def test_that_dependencies_were_not_compared_is_said_where_there_are_some(
     files: Versions = {path: (before, after), "b.txt": (None, "x\n")}
     alone = await check_files(toolbox, files, dependencies=None)
     compared = await check_files(toolbox, files, dependencies=())
-    assert ("Dependencies were not compared" in (alone.layers[1].note or "")) is is_said
-    assert "Dependencies" not in (compared.layers[1].note or "")
+    assert ("No known weakness of dependencies was looked for" in (alone.layers[1].note or "")) is is_said
+    assert "No known weakness" not in (compared.layers[1].note or "")
     assert ["dependencies" in {tool.tool for tool in result.layers[1].tools} for result in (alone, compared)] == [
         False,
         True,

@@ -177,9 +177,7 @@ The issue does not say enough, so a plan would be a guess.
 1. Which cart?
 2. Since when?
 
-**Next:** answer in a comment or in the issue itself, then write `/forge plan`.
-
-<sub>Spent by this run so far: 0.00 USD.</sub>\
+**Next:** answer in a comment or in the issue itself, then write `/forge plan`.\
 """)
 
 
@@ -220,16 +218,12 @@ def test_a_refusal_says_what_to_do() -> None:
 
 
 def test_an_end_says_why() -> None:
-    assert plan_texts.report_stop(ReasonCode.closed, spent=0) == snapshot("""\
-**This run was stopped:** the issue was closed. Reopen it and write `/forge plan` to plan it again.
-
-<sub>Spent by this run so far: 0.00 USD.</sub>\
-""")
-    assert plan_texts.report_stop(ReasonCode.aborted, spent=0) == snapshot("""\
-**This run was stopped:** a person stopped it. `/forge plan` makes a new plan; `/forge resume` continues a stopped `/forge run`.
-
-<sub>Spent by this run so far: 0.00 USD.</sub>\
-""")  # noqa: E501
+    assert plan_texts.report_stop(ReasonCode.closed, spent=0) == snapshot(
+        "**This run was stopped:** the issue was closed. Reopen it and write `/forge plan` to plan it again."
+    )
+    assert plan_texts.report_stop(ReasonCode.aborted, spent=0) == snapshot(
+        "**This run was stopped:** a person stopped it. `/forge plan` makes a new plan; `/forge resume` continues a stopped `/forge run`."  # noqa: E501
+    )
     assert plan_texts.report_failure(ToolError("git did not answer."), "01J", spent=0) == snapshot("""\
 **Forge could not finish its work on this issue**
 
@@ -237,16 +231,12 @@ def test_an_end_says_why() -> None:
 
 **What to do:** Write `/forge plan`; if it happens again, ask the operator of Forge.
 
-Run `01J`.
-
-<sub>Spent by this run so far: 0.00 USD.</sub>\
+Run `01J`.\
 """)
     assert plan_texts.report_stuck("It only talks.", spent=0) == snapshot("""\
 **Forge is stuck on this issue.** It only talks.
 
-**What to do:** write `/forge run` or `/forge plan` to try again. It helps if the issue says more about the goal, or asks for less at once.
-
-<sub>Spent by this run so far: 0.00 USD.</sub>\
+**What to do:** write `/forge run` or `/forge plan` to try again. It helps if the issue says more about the goal, or asks for less at once.\
 """)  # noqa: E501
 
 

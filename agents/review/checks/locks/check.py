@@ -14,7 +14,7 @@ from agents.review.checks.rule_texts import build_message, shorten
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.toolbox import Toolbox
 from domain.github.dependencies import DependencyChange
-from domain.review.changes import Change, TouchedFile
+from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Category, Layer, RawFinding
 from safety.containment import CodeOrigin
 from workspace.objects import Code
@@ -58,6 +58,11 @@ class ComparedLocks:
     differences: Mapping[str, LockDifference] = field(default_factory=dict[str, LockDifference])
     report: ToolReport = field(default_factory=ToolReport)
     missing: str | None = None
+
+    def drop_compared(self, not_looked_at: Sequence[SkippedFile]) -> tuple[SkippedFile, ...]:
+        """The files that nothing looked at, without the lock files that were compared here."""
+        compared = {path for path, found in self.differences.items() if found.is_read}
+        return tuple(each for each in not_looked_at if each.path not in compared)
 
     def list_explained(self, compared: HostComparison) -> frozenset[str]:
         """The lock files of which a comparison of the code host explains every difference.
@@ -104,7 +109,8 @@ async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: Co
     found = await asyncio.to_thread(
         lambda: tuple(_build(path, fault) for path, each in differences.items() for fault in each.faults)
     )
-    return ComparedLocks(seen, differences, ToolReport(found, files=len(there), problem=problem))
+    read = sum(each.is_read for each in differences.values())
+    return ComparedLocks(seen, differences, ToolReport(found, files=read, problem=problem))
 
 
 def _build(path: str, fault: LockFault) -> RawFinding:

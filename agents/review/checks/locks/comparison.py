@@ -47,6 +47,7 @@ class LockDifference(BaseModel):
 
     ``added`` and ``removed`` are names and versions, written as all write them. It ``is_plain`` if all that changed is
     versions, from the same hosts and by hashes: then it is harmless as far as the code host names the same ones.
+    Nothing of it is known unless both versions could be read (``is_read``).
     """
 
     model_config = ConfigDict(frozen=True)
@@ -55,6 +56,7 @@ class LockDifference(BaseModel):
     added: tuple[Pair, ...] = ()
     removed: tuple[Pair, ...] = ()
     is_plain: bool = False
+    is_read: bool = False
 
 
 @dataclass
@@ -100,6 +102,7 @@ def compare(path: str, base: str | None, head: str) -> LockDifference:
         faults=faults,
         added=tuple(sorted(after - before)),
         removed=tuple(sorted(before - after)),
+        is_read=True,
         is_plain=versions.has_base
         and not faults
         and before != after

@@ -1,0 +1,1 @@
+"""How findings keep their identity while pull requests of public repositories are pushed commit by commit."""
