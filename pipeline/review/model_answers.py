@@ -17,6 +17,7 @@ from agents.review.model import (
     keep_sure,
     read_earlier_verdicts,
 )
+from agents.review.model.related import RelatedCode
 from agents.review.syntax import drop_unfit
 from agents.toolbox import Toolbox
 from domain.memories.memory import Memory
@@ -34,6 +35,7 @@ class PreparedQuestions(BaseModel):
 
     :param carried: findings of earlier heads on unchanged lines: they count again.
     :param changed: findings of earlier heads whose lines were changed: the model judges them again.
+    :param looks_up_because: the model may look things up before it answers, as a clause; empty if it may not.
     :param summary: what the last review said that the change does; on a push only a part of it is read.
     :param known: paths that the model read in full at earlier heads, and in which nothing is new.
     """
@@ -43,6 +45,7 @@ class PreparedQuestions(BaseModel):
     known: tuple[str, ...] = ()
     carried: tuple[Finding, ...] = ()
     changed: tuple[Finding, ...] = ()
+    looks_up_because: str = ""
 
 
 class AssessedAnswers(BaseModel):
@@ -50,12 +53,14 @@ class AssessedAnswers(BaseModel):
 
     :param gone: names of earlier findings that the model calls gone.
     :param settled: candidates that count without a second look.
+    :param evidence: what the model looked up and names as proof.
     """
 
     candidates: tuple[Finding, ...]
     settled: tuple[Finding, ...] = ()
     second: Question | None
     gone: tuple[str, ...]
+    evidence: tuple[RelatedCode, ...] = ()
 
 
 def assess_answers(
@@ -67,10 +72,12 @@ def assess_answers(
     lessons: Sequence[Memory],
     effort: ReadingEffort,
     on_conventions: ModelAnswer | None = None,
+    evidence: Sequence[RelatedCode] = (),
 ) -> AssessedAnswers:
     """Find the candidates, what the second look is asked about them.
 
     :param on_conventions: the answer about the conventions of the repository.
+    :param evidence: what the model looked up and names as proof.
     :param effort: says which of them get a second look; of the others those count that the model is sure of.
     """
     found = [*checked.findings, *prepared.carried]
@@ -93,7 +100,7 @@ def assess_answers(
         versions,
         checked.findings,
         outlines=prepared.plan.outlines,
-        related=prepared.plan.related,
+        related=(*prepared.plan.related, *evidence),
         redact=redact_outgoing,
     )
     gone = [
@@ -102,7 +109,13 @@ def assess_answers(
         for name, is_gone in read_earlier_verdicts(answer, question).items()
         if is_gone
     ]
-    return AssessedAnswers(candidates=tuple(candidates), settled=keep_sure(others), second=second, gone=tuple(gone))
+    return AssessedAnswers(
+        candidates=tuple(candidates),
+        settled=keep_sure(others),
+        second=second,
+        gone=tuple(gone),
+        evidence=tuple(evidence),
+    )
 
 
 async def drop_unfit_suggestions(
