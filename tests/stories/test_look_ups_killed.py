@@ -1,5 +1,6 @@
 """Killed with SIGKILL between two turns of looking things up, Forge asks for each turn once and goes on from there."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tests.world.look_ups import LARGE, UNCHANGED
 )
 async def test_each_turn_is_asked_for_once(where: str, moment: str, tmp_path: Path) -> None:
     async with stage("sqlite", tmp_path) as there:
+        there.forge.part = replace(there.forge.part, risk="low")
         repository = there.github.create_repository("octo-org/shop", files=UNCHANGED)
         there.github.install(repository)
         alice = there.github.user("alice")
