@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from agents.llm.models import LanguageModel, Models, ModelTier, Unusable
 from agents.llm.tokens import estimate
-from agents.loop.allowance import Allowance
+from agents.loop.look_up_limits import LookUpLimits
 from agents.review.model.file_selection import ReadingLimits
 from agents.review.model.questions import USUAL, QuestionPlan
 from domain.review.effort import Effort
@@ -18,7 +18,7 @@ F = TypeVar("F", bound=RawFinding)
 
 _LARGE = 3_000
 """Tokens of all questions about a change from which it is large."""
-_SOME, _MUCH = Allowance(turns=4, tokens=12_000), Allowance(turns=6, tokens=24_000)
+_SOME, _MUCH = LookUpLimits(turns=4, tokens=12_000), LookUpLimits(turns=6, tokens=24_000)
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ReadingEffort:
     limits: ReadingLimits = USUAL
     rechecks: Severity = Severity.info
     holds_conventions: bool = True
-    looks_up: Allowance | None = _SOME
+    looks_up: LookUpLimits | None = _SOME
     always_looks_up: bool = False
 
     def explain_look_ups(self, plan: QuestionPlan, risk: Risk) -> str:

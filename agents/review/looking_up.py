@@ -1,11 +1,11 @@
 """Asks a model about a change and lets it look into the code of the head first, with tools that only read."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from agents.llm.ask import choose_after
 from agents.llm.models import LanguageModel
-from agents.loop.allowance import Allowance
+from agents.loop.look_up_limits import LookUpLimits
 from agents.loop.loop import Agent, Steps, Use, run_agent
 from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
@@ -21,11 +21,12 @@ from agents.review.model.look_ups import (
     find_end,
     list_offered,
 )
-from agents.review.model.questions import ReviewQuestion
+from agents.review.model.questions import ReviewQuestion, find_withheld_lines
 from agents.review.neighbours import find_references
 from agents.syntax.symbols.references import Reference
 from agents.toolbox import Toolbox
 from domain.ports import ModelBudget
+from domain.review.findings import RawFinding
 from domain.text.redaction import redact_outgoing
 from safety.containment import CodeOrigin
 from workspace.objects import Objects
@@ -40,7 +41,7 @@ class ReadableCode:
     """The code of a head as a model may look into it.
 
     :param never_send: globs of files that no model may see.
-    :param withheld: path → lines with credentials.
+    :param found: by layers 1 and 2: lines with credentials are withheld.
     """
 
     objects: Objects
@@ -48,7 +49,7 @@ class ReadableCode:
     toolbox: Toolbox
     origin: CodeOrigin
     never_send: Sequence[str]
-    withheld: Mapping[str, Collection[int]]
+    found: Sequence[RawFinding]
 
     async def make_tools(self) -> Sequence[Tool]:
         """The tools, none of which changes or runs anything.
@@ -56,7 +57,7 @@ class ReadableCode:
         :raises CodeAccessError: the code cannot be read.
         """
         snapshot = await Snapshot.of(self.objects, self.head_sha)
-        never, redact, withheld = self.never_send, redact_outgoing, self.withheld
+        never, redact, withheld = self.never_send, redact_outgoing, find_withheld_lines(self.found)
         return (
             *make_file_tools(snapshot, never_send=never, redact=redact, withheld=withheld),
             make_references_tool(snapshot, self._find, never_send=never, redact=redact, withheld=withheld),
@@ -68,16 +69,16 @@ class ReadableCode:
 
 
 async def ask_looking_up(
-    question: ReviewQuestion, tools: Sequence[Tool], allowance: Allowance, why: str, choose_steps: ChooseSteps
+    question: ReviewQuestion, tools: Sequence[Tool], limits: LookUpLimits, why: str, choose_steps: ChooseSteps
 ) -> ReviewAnswer:
     """What a model answers to a question after its look-ups.
 
     :param why: look-ups are offered, as a clause.
     """
-    agent = build_agent(tools, allowance)
-    steps = _BoundSteps(choose_steps(agent, build_assignment(question)), question.key, allowance)
+    agent = build_agent(tools, limits)
+    steps = _BoundSteps(choose_steps(agent, build_assignment(question)), question.key, limits)
     end = await run_agent(agent, steps)
-    return build_answer(question, steps.turns, steps.past, end, allowance, why)
+    return build_answer(question, steps.turns, steps.past, end, limits, why)
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class _BoundSteps:
 
     inner: Steps
     key: str
-    allowance: Allowance
+    limits: LookUpLimits
     turns: list[Turn] = field(default_factory=list[Turn])
     past: list[CompletedTurn] = field(default_factory=list[CompletedTurn])
 
@@ -97,7 +98,7 @@ class _BoundSteps:
         return earlier
 
     async def reason(self, past: Sequence[CompletedTurn]) -> Turn:
-        ended = find_end(past, self.allowance)
+        ended = find_end(past, self.limits)
         if ended is not None:
             return Turn(key=self.key, problem=ended)
         self.turns.append(await self.inner.reason(past))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from agents.llm.ask import ModelAnswer
 from agents.llm.models import LanguageModel
-from agents.loop.allowance import Allowance
+from agents.loop.look_up_limits import LookUpLimits
 from agents.loop.loop import Agent, Steps
 from agents.loop.tools.tool import Tool
 from agents.loop.turns import Assignment, CompletedTurn, Turn
@@ -14,7 +14,7 @@ from agents.review.layers import CheckedChange
 from agents.review.looking_up import ReadableCode, ask_looking_up
 from agents.review.model.look_ups import LookedUpReport, ReviewAnswer, allot, list_offered
 from agents.review.model.proof import MOST_PROVED
-from agents.review.model.questions import ReviewQuestion, find_withheld_lines
+from agents.review.model.questions import ReviewQuestion
 from domain.config.configuration import Configuration
 from pipeline.durable.steps import run_outside_journal
 from pipeline.model_calls.agent_journal import AgentSteps
@@ -24,9 +24,9 @@ from pipeline.verdicts.settings import RunSettings
 from safety.containment import find_origin
 
 
-def choose_allowance(
+def choose_limits(
     prepared: PreparedQuestions, answers: Sequence[ModelAnswer], configuration: Configuration
-) -> Allowance | None:
+) -> LookUpLimits | None:
     """What may be looked up for the next question; None if nothing.
 
     Look-ups get the calls of the phase that nothing else may need: further questions, one repair, the second look, what
@@ -70,7 +70,7 @@ class RunLookUps:
     calls: BudgetedCalls
 
     async def ask(
-        self, question: ReviewQuestion, model: LanguageModel, allowance: Allowance, why: str, *, can_spare: bool
+        self, question: ReviewQuestion, model: LanguageModel, limits: LookUpLimits, why: str, *, can_spare: bool
     ) -> ReviewAnswer:
         """As :func:`agents.review.looking_up.ask_looking_up`.
 
@@ -81,7 +81,7 @@ class RunLookUps:
             return RunSteps(self.calls, agent, assignment, model, can_spare)
 
         tools = await run_outside_journal(self._make_tools)
-        return await ask_looking_up(question, tools, allowance, why, choose)
+        return await ask_looking_up(question, tools, limits, why, choose)
 
     async def _make_tools(self) -> Sequence[Tool]:
         context, pull_request = self.calls.context, self.settings.pull_request
@@ -91,6 +91,6 @@ class RunLookUps:
             context.services.toolbox,
             find_origin(pull_request.is_from_fork(context.run.repository.id)),
             self.settings.configuration.review.never_send,
-            find_withheld_lines(self.checked.findings),
+            self.checked.findings,
         )
         return await code.make_tools()

@@ -17,15 +17,19 @@ from agents.review.model import (
     keep_sure,
     read_earlier_verdicts,
 )
+from agents.review.model.look_ups import list_evidence, show_evidence
 from agents.review.model.related import RelatedCode
 from agents.review.syntax import drop_unfit
 from agents.toolbox import Toolbox
+from domain.config.review import ReviewSettings
+from domain.globs import matches
 from domain.memories.memory import Memory
 from domain.review.avoidance import CERTAIN, RULE
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Severity, place_on_diff
 from domain.text.redaction import redact_finding, redact_outgoing
 from safety.containment import CodeOrigin
+from workspace.objects import Objects
 
 _REMARK = CERTAIN - 0.1  # the most that a model's claim of a hidden failure is believed
 
@@ -116,6 +120,18 @@ def assess_answers(
         gone=tuple(gone),
         evidence=tuple(evidence),
     )
+
+
+async def load_evidence(
+    code: Objects, head_sha: str, answers: Sequence[ModelAnswer], change: Change, review: ReviewSettings
+) -> tuple[RelatedCode, ...]:
+    """The lines around what a model looked up and names as proof, as the second look is shown them.
+
+    :raises CodeAccessError: they cannot be read.
+    """
+    found = [place for place in list_evidence(answers) if not matches(place[1], review.never_send)]
+    contents = await code.read(head_sha, sorted({path for _, path, _ in found})) if found else {}
+    return show_evidence(found, contents, change.paths, redact_outgoing)
 
 
 async def drop_unfit_suggestions(

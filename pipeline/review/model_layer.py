@@ -24,7 +24,7 @@ from domain.runs.run import Phase
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.memories import RecallTopic
-from pipeline.review.look_ups import RunLookUps, choose_allowance
+from pipeline.review.look_ups import RunLookUps, choose_limits
 from pipeline.review.model_answers import PreparedQuestions, weigh_claims
 from pipeline.review.model_part import add_proofs, build_model_part, remove_place
 from pipeline.review.model_questions import ModelQuestions
@@ -108,11 +108,11 @@ class ModelLayer:
         :param answers: to the questions before.
         """
         going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
-        allowance = choose_allowance(prepared, answers, self._configuration)
-        if allowance is None:
+        limits = choose_limits(prepared, answers, self._configuration)
+        if limits is None:
             return await self._ask(look_ups.calls, question, Report, going_on, can_spare=can_spare)
         why = prepared.looks_up_because
-        answer = await look_ups.ask(question, going_on, allowance, why, can_spare=can_spare)
+        answer = await look_ups.ask(question, going_on, limits, why, can_spare=can_spare)
         if not answer.asks_plainly:
             return answer
         return answer.replace_by(await self._ask(look_ups.calls, question, Report, going_on, can_spare=can_spare))

@@ -27,9 +27,14 @@ from memory.runs import checkpoints
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from pipeline.review.conventions import load_conventions
-from pipeline.review.evidence import load_evidence
 from pipeline.review.intent import load_intent
-from pipeline.review.model_answers import AssessedAnswers, PreparedQuestions, assess_answers, drop_unfit_suggestions
+from pipeline.review.model_answers import (
+    AssessedAnswers,
+    PreparedQuestions,
+    assess_answers,
+    drop_unfit_suggestions,
+    load_evidence,
+)
 from pipeline.review.surroundings import load_surroundings
 from pipeline.verdicts.settings import RunSettings
 from safety.containment import find_origin

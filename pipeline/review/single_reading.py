@@ -21,7 +21,6 @@ from agents.review.model import (
     show_cells,
 )
 from agents.review.model.proof import list_provable, soften_unshown
-from agents.review.model.questions import find_withheld_lines
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.changes import Change, FileVersions
@@ -30,9 +29,14 @@ from domain.text.redaction import redact_outgoing
 from messages import proofs as texts
 from pipeline.model_calls.single_budget import SingleBudget
 from pipeline.review.conventions import read_at
-from pipeline.review.evidence import load_evidence
-from pipeline.review.look_ups import choose_allowance
-from pipeline.review.model_answers import PreparedQuestions, assess_answers, drop_unfit_suggestions, weigh_claims
+from pipeline.review.look_ups import choose_limits
+from pipeline.review.model_answers import (
+    PreparedQuestions,
+    assess_answers,
+    drop_unfit_suggestions,
+    load_evidence,
+    weigh_claims,
+)
 from pipeline.review.model_part import add_proofs, build_model_part
 from pipeline.review.surroundings import HeadCode, find_surroundings
 from safety.containment import CodeOrigin
@@ -109,15 +113,14 @@ class SingleReading:
         code: Objects,
     ) -> ModelAnswer:
         """What the model answers to a question; after look-ups, where it may make some."""
-        allowance = choose_allowance(prepared, answers, self.configuration)
-        if allowance is None:
+        limits = choose_limits(prepared, answers, self.configuration)
+        if limits is None:
             return await ask(question, Report, model, budget)
-        withheld = find_withheld_lines(checked.findings)
         never_send = self.configuration.review.never_send
-        there = ReadableCode(code, checked.head_sha, self.toolbox, self.origin, never_send, withheld)
+        there = ReadableCode(code, checked.head_sha, self.toolbox, self.origin, never_send, checked.findings)
         tools = await there.make_tools()
         choose = partial(DirectSteps, model=model, budget=budget)
-        answer = await ask_looking_up(question, tools, allowance, prepared.looks_up_because, choose)
+        answer = await ask_looking_up(question, tools, limits, prepared.looks_up_because, choose)
         return answer.replace_by(await ask(question, Report, model, budget)) if answer.asks_plainly else answer
 
     @property

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from agents.llm.ask import ModelAnswer
 from agents.llm.messages import REPORT
-from agents.loop.allowance import Allowance, count_shown
+from agents.loop.look_up_limits import LookUpLimits, count_shown
 from agents.loop.loop import Agent, Done, Stopped, Stuck
 from agents.loop.seen import list_found, list_read
 from agents.loop.tools.references import REFERENCES
@@ -66,12 +66,12 @@ class ReviewAnswer(ModelAnswer):
         )
 
 
-def build_agent(tools: Sequence[Tool], allowance: Allowance) -> Agent[LookedUpReport]:
+def build_agent(tools: Sequence[Tool], limits: LookUpLimits) -> Agent[LookedUpReport]:
     """The reader of a change.
 
     :param tools: that only read.
     """
-    return Agent(LookedUpReport, tools, lambda _: None, allowance=allowance)
+    return Agent(LookedUpReport, tools, lambda _: None, limits=limits)
 
 
 def build_assignment(question: ReviewQuestion) -> Assignment:
@@ -84,7 +84,7 @@ def build_assignment(question: ReviewQuestion) -> Assignment:
     )
 
 
-def allot(usual: Allowance, most_calls: int, made: int, due: int) -> Allowance | None:
+def allot(usual: LookUpLimits, most_calls: int, made: int, due: int) -> LookUpLimits | None:
     """What one question may look up; None if all calls are needed otherwise.
 
     :param most_calls: of the review phase.
@@ -95,16 +95,16 @@ def allot(usual: Allowance, most_calls: int, made: int, due: int) -> Allowance |
     return None if turns < 1 else usual.model_copy(update={"turns": turns})
 
 
-def find_end(past: Sequence[CompletedTurn], allowance: Allowance) -> str | None:
+def find_end(past: Sequence[CompletedTurn], limits: LookUpLimits) -> str | None:
     """Why the model is asked no further; None if it is."""
     if past and not past[-1].turn.uses:
         return _WORDS
-    return _ENDLESS.format(allowance.turns) if len(past) >= allowance.turns + _AFTER else None
+    return _ENDLESS.format(limits.turns) if len(past) >= limits.turns + _AFTER else None
 
 
 def list_offered(agent: Agent[LookedUpReport], past: Sequence[CompletedTurn]) -> Sequence[Tool]:
     """The tools of the next turn: all of them, so that what providers cache stays the same, until one was refused."""
-    is_over = agent.allowance is not None and agent.allowance.is_over(past)
+    is_over = agent.limits is not None and agent.limits.is_over(past)
     return () if is_over else agent.tools
 
 
@@ -113,7 +113,7 @@ def build_answer(
     turns: Sequence[Turn],
     past: Sequence[CompletedTurn],
     end: Done[LookedUpReport] | Stuck | Stopped,
-    allowance: Allowance,
+    limits: LookUpLimits,
     why: str,
 ) -> ReviewAnswer:
     """The answer that a model gave after its look-ups, or why there is none.
@@ -130,7 +130,7 @@ def build_answer(
         refusal=end.refusal if isinstance(end, Stopped) else None,
         notice=next((each.notice for each in reversed(turns) if each.notice), None),
         calls=tuple(call for each in turns for call in each.calls),
-        looked_up=_count(past, allowance, why),
+        looked_up=_count(past, limits, why),
         seen=tuple(dict.fromkeys((*(path for path, _ in list_read(past)), *list_found(past, "grep", REFERENCES)))),
         asks_plainly=isinstance(end, Stopped) and end.refusal is None and _knows_no_tools(turns, past),
     )
@@ -175,16 +175,16 @@ def _excerpt(of: str, path: str, line: int, content: bytes, redact: Redact) -> R
     return RelatedCode(of, path, "looked up", first, tuple(shown))
 
 
-def _count(past: Sequence[CompletedTurn], allowance: Allowance, why: str) -> LookUps:
+def _count(past: Sequence[CompletedTurn], limits: LookUpLimits, why: str) -> LookUps:
     pairs = [(past[:at], each) for at, each in enumerate(past) if any(use.tool != REPORT for use in each.turn.uses)]
-    looked = [each for before, each in pairs if not allowance.explain_end(before, each.turn)]
+    looked = [each for before, each in pairs if not limits.explain_end(before, each.turn)]
     used = Counter(use.tool for each in looked for use in each.turn.uses if use.tool != REPORT)
     return LookUps(
         why=why,
         used=dict(sorted(used.items())),
         turns=len(looked),
-        most_turns=allowance.turns,
+        most_turns=limits.turns,
         tokens=count_shown(looked),
-        most_tokens=allowance.tokens,
+        most_tokens=limits.tokens,
         cost=sum(each.turn.cost for each in looked),
     )

@@ -63,8 +63,8 @@ class Seams:
     def _weigh(self, one: RenderedFile, other: RenderedFile) -> int:
         if one.path == other.path:
             return _SAME_FILE
-        names = len(self._defined[one.path] & self._find_words(other.path))
-        names += len(self._defined[other.path] & self._find_words(one.path))
+        names = len(self._names[one.path] & self._find_words(other.path))
+        names += len(self._names[other.path] & self._find_words(one.path))
         both_risky = one.path in self._riskiest and other.path in self._riskiest
         same_folder = PurePosixPath(one.path).parent == PurePosixPath(other.path).parent
         return (
@@ -75,7 +75,7 @@ class Seams:
         )
 
     @cached_property
-    def _defined(self) -> dict[str, frozenset[str]]:
+    def _names(self) -> dict[str, frozenset[str]]:
         """Path → the names of what the change touches there, without those that many files define."""
         found = {path: frozenset(list_touched(self._outlines.get(path, NO_OUTLINE))) for path in self._files}
         counts = Counter(name for names in found.values() for name in names)

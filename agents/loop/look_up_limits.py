@@ -15,7 +15,7 @@ _CUT = "\n[Cut here: no more is shown in this task.]"
 _IN_VAIN = 2  # messages in a row of which every look-up failed
 
 
-class Allowance(BaseModel):
+class LookUpLimits(BaseModel):
     """What an agent may look up.
 
     :param turns: messages that look something up, each with several tools if the agent likes.
