@@ -22,6 +22,7 @@ from agents.review.model.related import RelatedCode
 from agents.review.syntax import drop_unfit
 from agents.toolbox import Toolbox
 from domain.config.review import ReviewSettings
+from domain.errors import CodeAccessError
 from domain.globs import matches
 from domain.memories.memory import Memory
 from domain.review.avoidance import CERTAIN, RULE
@@ -30,6 +31,7 @@ from domain.review.findings import Finding, Severity, place_on_diff
 from domain.text.redaction import redact_finding, redact_outgoing
 from safety.containment import CodeOrigin
 from workspace.objects import Objects
+from workspace.snapshot import Snapshot
 
 _REMARK = CERTAIN - 0.1  # the most that a model's claim of a hidden failure is believed
 
@@ -120,6 +122,15 @@ def assess_answers(
         gone=tuple(gone),
         evidence=tuple(evidence),
     )
+
+
+async def explain_look_ups(effort: ReadingEffort, plan: QuestionPlan, checked: CheckedChange, code: Objects) -> str:
+    """Why the model may look things up in the code of the head, as a clause; empty if it may not, or cannot."""
+    why = effort.explain_look_ups(plan, checked.risk)
+    try:
+        return why if why and await Snapshot.of(code, checked.head_sha) else ""
+    except CodeAccessError:  # such as a repository with too many files to be listed
+        return ""
 
 
 async def load_evidence(

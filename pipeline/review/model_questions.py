@@ -33,6 +33,7 @@ from pipeline.review.model_answers import (
     PreparedQuestions,
     assess_answers,
     drop_unfit_suggestions,
+    explain_look_ups,
     load_evidence,
 )
 from pipeline.review.surroundings import load_surroundings
@@ -103,7 +104,7 @@ class ModelQuestions:
             )
         )
         asked = {path for question in plan.questions for path in question.lines}
-        effort = EFFORTS[self._configuration.review.effort]
+        effort, mirror = EFFORTS[self._configuration.review.effort], await fetch_mirror(self._services, self._run)
         unread = asked | {entry.path for entry in plan.not_read}
         return PreparedQuestions(
             plan=plan,
@@ -111,7 +112,7 @@ class ModelQuestions:
             carried=tuple(place_on_diff(f, change) for f in carried),
             changed=tuple(changed),
             known=tuple(sorted(read - unread)),
-            looks_up_because=effort.explain_look_ups(plan, checked.risk),
+            looks_up_because=await explain_look_ups(effort, plan, checked, mirror),
         )
 
     async def assess(

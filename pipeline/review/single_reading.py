@@ -34,6 +34,7 @@ from pipeline.review.model_answers import (
     PreparedQuestions,
     assess_answers,
     drop_unfit_suggestions,
+    explain_look_ups,
     load_evidence,
     weigh_claims,
 )
@@ -163,4 +164,5 @@ class SingleReading:
                 written=written,
             )
         )
-        return PreparedQuestions(plan=plan, looks_up_because=self._effort.explain_look_ups(plan, checked.risk))
+        why = await explain_look_ups(self._effort, plan, checked, code)
+        return PreparedQuestions(plan=plan, looks_up_because=why)
