@@ -47,7 +47,7 @@ class ReadingEffort:
         if self.always_looks_up:
             return "the effort is deep"
         if is_risky(risk):
-            return "more than that behaviour may change speaks for a risk"
+            return "the change is risky"
         is_large = sum(estimate(question.content) for question in plan.questions) >= _LARGE
         return "the change is large" if is_large else ""
 

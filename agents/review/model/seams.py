@@ -119,7 +119,7 @@ def list_touched(outline: Outline) -> list[str]:
 
 def _describe(path: str, parts: Sequence[int], number: int, change: Change, outlines: Mapping[str, Outline]) -> str:
     file, names = change.file(path), list_touched(outlines.get(path, NO_OUTLINE))
-    counts = "" if file is None else f" +{file.additions} -{file.deletions}"
+    signs = Counter(line[:1] for hunk in (file.hunks if file else ()) for line in hunk.lines)
     where = "here" if number in parts else f"part {', '.join(map(str, parts))}"
     told = f": {', '.join(names[:_MOST_NAMES])}{', …' if len(names) > _MOST_NAMES else ''}" if names else ""
-    return f"{clean_name(path)}{counts} ({where}){told}"
+    return f"{clean_name(path)} +{signs['+']} -{signs['-']} ({where}){told}"

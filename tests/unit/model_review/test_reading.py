@@ -137,7 +137,7 @@ def test_a_large_change_is_cut_where_it_hangs_together_and_each_part_knows_the_w
         ["m/other.py"],
     ]
     assert "== the whole change: this is part 1 of 2, the others are read by themselves\n" in first.content
-    assert "\na/one.py +102 -0 (part 1): first_step\nm/other.py +100 -0 (here)\n" in second.content
+    assert "\na/one.py +103 -0 (part 1): first_step\nm/other.py +101 -0 (here)\n" in second.content
     assert "== the whole change" not in plan({"a.py": (None, "a = 1\n")}).questions[0].content
 
 
