@@ -12,12 +12,13 @@ from agents.review.model.questions import USUAL, QuestionPlan
 from domain.review.effort import Effort
 from domain.review.findings import RawFinding, Severity
 from domain.review.review import Risk
-from safety.risk import is_risky
 
 F = TypeVar("F", bound=RawFinding)
 
 _LARGE = 3_000
 """Tokens of all questions about a change from which it is large."""
+_RISKY = 25
+"""Points from which a change is risky: medium, without those that every change of behaviour has."""
 _SOME, _MUCH = LookUpLimits(turns=4, tokens=12_000), LookUpLimits(turns=6, tokens=24_000)
 
 
@@ -46,7 +47,7 @@ class ReadingEffort:
             return ""
         if self.always_looks_up:
             return "the effort is deep"
-        if is_risky(risk):
+        if risk.score_of_facts >= _RISKY:
             return "the change is risky"
         is_large = sum(estimate(question.content) for question in plan.questions) >= _LARGE
         return "the change is large" if is_large else ""
