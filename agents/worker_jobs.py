@@ -25,6 +25,7 @@ from agents.syntax.languages import LANGUAGES
 from agents.syntax.outline import outline_file
 from agents.syntax.symbols.changes import ChangedSource, list_wanted
 from agents.syntax.symbols.grammars import GRAMMARS
+from agents.syntax.symbols.references import find_references
 from agents.syntax.symbols.uses import Surrounding
 from agents.testing import parsers as testing
 from domain.paths import is_document
@@ -89,6 +90,13 @@ def relate(request: Any) -> JsonValue:
     return [{**asdict(each), "lines": list(each.lines)} for each in find_related(changes, around)]
 
 
+def refer(request: Any) -> JsonValue:
+    """The lines that refer to a name which a file defines."""
+    around = Surrounding(request["texts"], request["paths"], request["manifests"])
+    path, language, text, name = (request[key] for key in ("path", "language", "text", "name"))
+    return [asdict(each) for each in find_references(path, language, text, name, around)]
+
+
 def check_syntax(request: Any) -> JsonValue:
     """The first syntax error of a file at head, unless it could not be parsed at the merge base either."""
     form, grammar, head, base = (request[key] for key in ("format", "grammar", "head", "base"))
@@ -126,6 +134,7 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "outline": outline,
     "wanted names": name_wanted,
     "related code": relate,
+    "references": refer,
     "syntax": check_syntax,
     "dangers": scan_dangers,
     "report": testing.read_report,
@@ -159,7 +168,9 @@ def prepare() -> None:
             "removed": [1],
         }
         name_wanted({"changes": [one]})
-        relate({"changes": [one], "texts": {"b": "a"}, "paths": ["b"], "manifests": {"package.json": "{}"}})
+        around: dict[str, JsonValue] = {"texts": {"b": "a"}, "paths": ["b"], "manifests": {"package.json": "{}"}}
+        relate({"changes": [one], **around})
+        refer({"path": "a", "language": language, "text": "a", "name": "a", **around})
     assess_impact({"path": "a.md", "language": None, "base": "a", "head": "<b>"})
     compare_lock({"path": "cargo.lock", "base": "version = 3\n", "head": "version = 4\n"})
     for path in ("a.py", "a.yml", "a.md"):

@@ -6,6 +6,7 @@ from domain.money import format_usd
 from domain.review.changes import SkippedFile
 from domain.review.conventions import HeldConventions, ShownFile
 from domain.review.findings import Finding, Layer
+from domain.review.look_ups import LookUps
 from domain.review.review import BEHAVIOUR, LayerReport, Review, ToolRun
 from domain.text.escaping import escape, inline_code, inline_path
 from messages.inline_comments import link_rule
@@ -101,9 +102,21 @@ def _layer_rows(layer: LayerReport, told: Collection[str]) -> list[str]:
     if layer.cut:
         more = f"{_count(layer.cut, 'more finding')} left out; Forge keeps the most severe ones of each file and tool"
         rows.append(f"| {name} | | | | ⚠️ {more} |")
+    if layer.look_ups is not None:
+        rows.append(f"| {name} | looked up | | | {_tell_look_ups(layer.look_ups)} |")
     if layer.note is not None:
         rows.append(f"| {name} | | | | {escape(layer.note, 300)} |")
     return rows
+
+
+def _tell_look_ups(made: LookUps) -> str:
+    """What the model looked up before it answered, of what it might, and what that cost."""
+    uses = ", ".join(f"{tool} {count}" for tool, count in made.used.items())
+    bound = f"of {_count(made.most_turns, 'message')} and {made.most_tokens:,} tokens it might have used"
+    if not made.turns:
+        return f"nothing, {bound}; offered because {made.why}"
+    took = f"{uses}, in {_count(made.turns, 'message')} with {made.tokens:,} tokens of answers"
+    return f"{took}, {bound}; {format_usd(made.cost)}; offered because {made.why}"
 
 
 def _render_outcome(tool: ToolRun) -> str:

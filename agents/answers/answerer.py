@@ -1,13 +1,13 @@
 """Answers a person's question about the code of a pull request: an agent that can only read."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pydantic import BaseModel
 
 from agents.loop.loop import Agent
-from agents.loop.tools.files import ReadFile, make_file_tools
-from agents.loop.turns import Assignment, CompletedTurn, ToolUse
+from agents.loop.seen import list_found, list_read
+from agents.loop.tools.files import make_file_tools
+from agents.loop.turns import Assignment, CompletedTurn
 from agents.prompts import load_prompt
 from agents.review.model.file_selection import ReadingLimits, select_files
 from agents.review.model.questions import flatten_markdown, frame_data
@@ -24,7 +24,6 @@ _WORDS = 1_000  # characters of the question
 _SIZE = ReadingLimits(question=6_000, questions=1, context=0, least_context=0)  # of the diff
 _MOST_PLACES = 10
 _LAST_LINE = 10_000_000
-_FOUND = re.compile(r"^(.+?):\d+:", re.MULTILINE)  # a line that `grep` shows
 
 
 class Place(BaseModel):
@@ -83,34 +82,13 @@ def list_places(
     never_send: Sequence[str],
 ) -> list[Place]:
     """Where the answer says it shows, then the files that were read; only what it was shown and may be shown."""
-    named = {place.path: place for place in reversed(list(_list_read(past)))}
-    shown = {*named, *_list_found(past), *(() if change is None else change.paths)} & set(snapshot.files)
+    named = {path: Place(path=path, line=line) for path, line in reversed(list(list_read(past)))}
+    shown = {*named, *list_found(past, "grep"), *(() if change is None else change.paths)} & set(snapshot.files)
     said = [place for place in answer.places if place.path in shown and 1 <= place.line <= _LAST_LINE]
     known = {place.path for place in said}
     read = [place for path, place in reversed(named.items()) if path in shown and path not in known]
     every = [place for place in (*said, *read) if not globs.matches(place.path, never_send)]
     return list({(place.path, place.line): place for place in every}.values())[:_MOST_PLACES]
-
-
-def _list_results(past: Sequence[CompletedTurn], tool: str) -> Iterator[tuple[ToolUse, str]]:
-    """The uses of a tool with success, and their results, in order."""
-    for done in past:
-        for use, result in zip(done.turn.uses, done.results, strict=True):
-            if use.tool == tool and not result.is_error:
-                yield use, result.text
-
-
-def _list_read(past: Sequence[CompletedTurn]) -> Iterator[Place]:
-    """What was read, in order."""
-    for use, _ in _list_results(past, "read_file"):
-        read = ReadFile.model_validate_json(use.arguments)
-        yield Place(path=read.path.removeprefix("./"), line=read.first_line)
-
-
-def _list_found(past: Sequence[CompletedTurn]) -> Iterator[str]:
-    """The files of which a search showed lines."""
-    for _, text in _list_results(past, "grep"):
-        yield from (found[1] for found in _FOUND.finditer(text))
 
 
 def _find_mistake(answer: CodeAnswer) -> str | None:

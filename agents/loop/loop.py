@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from agents.llm.messages import REPORT, describe_mistakes
+from agents.loop.look_up_limits import LookUpLimits, refuse
 from agents.loop.tools.tool import Tool, ToolEffect, call_tool
 from agents.loop.turns import CompletedTurn, Result, ToolUse, Turn
 from domain.money import Refusal
@@ -92,12 +93,14 @@ class Agent(Generic[A]):
     :param tools: what it may use before that.
     :param reading: how many seconds the tools of one message that read may take in all.
     :param mistakes: what is wrong with work of the right shape, in words the model can act on; None if nothing is.
+    :param limits: what it may look up, if it only reads; None: as much as its steps allow.
     """
 
     schema: type[A]
     tools: Sequence[Tool]
     mistakes: Callable[[A], str | None]
     reading: float = READING_S
+    limits: LookUpLimits | None = None
 
     def get_effect(self, tool: str) -> ToolEffect:
         """What a tool does; a report is about what was edited."""
@@ -124,11 +127,21 @@ async def _take_turn(agent: Agent[A], steps: Steps, past: Sequence[CompletedTurn
     turn = await steps.reason(past)
     if turn.problem is not None:
         return Stopped(turn.problem, turn.refusal)
-    return await steps.act(past, turn, lambda: _use_all(agent, turn.uses))
+    return await steps.act(past, turn, lambda: _use_within(agent, past, turn))
 
 
 def _is_silent(past: Sequence[CompletedTurn]) -> bool:
     return len(past) >= MAX_SILENT_TURNS and not any(exchange.turn.uses for exchange in past[-MAX_SILENT_TURNS:])
+
+
+async def _use_within(agent: Agent[A], past: Sequence[CompletedTurn], turn: Turn) -> Sequence[Result]:
+    """The results of all tools, as far as the agent may look things up."""
+    if agent.limits is None:
+        return await _use_all(agent, turn.uses)
+    over = agent.limits.explain_end(past, turn)
+    if over:
+        return [await _use(agent, use) if use.tool == REPORT else refuse(use.tool, over) for use in turn.uses]
+    return agent.limits.fit_results(past, turn, await _use_all(agent, turn.uses))
 
 
 async def _use_all(agent: Agent[A], uses: Sequence[ToolUse]) -> Sequence[Result]:

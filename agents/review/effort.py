@@ -1,16 +1,25 @@
-"""What each effort means: which model reads, how much it is shown, and what is looked at again."""
+"""What each effort means: which model reads, how much it is shown, what it may look up, what is looked at again."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from agents.llm.models import LanguageModel, Models, ModelTier, Unusable
+from agents.llm.tokens import estimate
+from agents.loop.look_up_limits import LookUpLimits
 from agents.review.model.file_selection import ReadingLimits
-from agents.review.model.questions import USUAL
+from agents.review.model.questions import USUAL, QuestionPlan
 from domain.review.effort import Effort
 from domain.review.findings import RawFinding, Severity
+from domain.review.review import Risk
 
 F = TypeVar("F", bound=RawFinding)
+
+_LARGE = 3_000
+"""Tokens of all questions about a change from which it is large."""
+_RISKY = 25
+"""Points from which a change is risky: medium, without those that every change of behaviour has."""
+_SOME, _MUCH = LookUpLimits(turns=4, tokens=12_000), LookUpLimits(turns=6, tokens=24_000)
 
 
 @dataclass(frozen=True)
@@ -21,12 +30,27 @@ class ReadingEffort:
     :param limits: how much it is shown.
     :param rechecks: the least severity of a candidate that gets a second look.
     :param holds_conventions: whether the change is held against the repository's conventions.
+    :param looks_up: what one question may look up; None: nothing.
+    :param always_looks_up: whatever the size and risk of the change.
     """
 
     tier: ModelTier = ModelTier.fast
     limits: ReadingLimits = USUAL
     rechecks: Severity = Severity.info
     holds_conventions: bool = True
+    looks_up: LookUpLimits | None = _SOME
+    always_looks_up: bool = False
+
+    def explain_look_ups(self, plan: QuestionPlan, risk: Risk) -> str:
+        """Why a model may look things up before it answers, as a clause; empty if it may not."""
+        if self.looks_up is None:
+            return ""
+        if self.always_looks_up:
+            return "the effort is deep"
+        if risk.score_of_facts >= _RISKY:
+            return "the change is risky"
+        is_large = sum(estimate(question.content) for question in plan.questions) >= _LARGE
+        return "the change is large" if is_large else ""
 
     def choose_model(self, models: Models) -> LanguageModel | Unusable:
         """The model that reads; where that of its tier cannot be asked, the fast one."""
@@ -46,9 +70,14 @@ class ReadingEffort:
 
 
 EFFORTS: Mapping[Effort, ReadingEffort] = {
-    Effort.low: ReadingEffort(limits=ReadingLimits(questions=1), rechecks=Severity.error, holds_conventions=False),
+    Effort.low: ReadingEffort(
+        limits=ReadingLimits(questions=1), rechecks=Severity.error, holds_conventions=False, looks_up=None
+    ),
     Effort.standard: ReadingEffort(),
     Effort.deep: ReadingEffort(
-        tier=ModelTier.strong, limits=ReadingLimits(question=24_000, context=0.3, least_context=4_000)
+        tier=ModelTier.strong,
+        limits=ReadingLimits(question=24_000, context=0.3, least_context=4_000),
+        looks_up=_MUCH,
+        always_looks_up=True,
     ),
 }

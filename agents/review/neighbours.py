@@ -1,19 +1,25 @@
-"""Asks the warm workers which code of other files concerns a change: what to look for, then what of it matters."""
+"""Asks the warm workers which code of other files concerns a change, or refers to a name."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from pydantic import JsonValue
 
+from agents.review.checks.paths import is_test_or_document
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.review.model.related import RelatedCode
 from agents.review.syntax import is_utf8
 from agents.syntax.languages import find_language
+from agents.syntax.symbols.changes import CONSTRUCTORS
 from agents.syntax.symbols.grammars import GRAMMARS
+from agents.syntax.symbols.modules import MANIFESTS
+from agents.syntax.symbols.references import Reference
 from agents.toolbox import Toolbox
 from domain.review.changes import Change, ContentKind, FileChange, FileVersions
 from domain.text.redaction import redact_outgoing
 from safety.containment import CodeOrigin
-from workspace.code_search import NearCode
+from workspace.code_search import NearCode, search_near
+from workspace.objects import Objects
 
 Request = dict[str, JsonValue]
 
@@ -76,8 +82,33 @@ async def find_related(
 
 def build_search(changes: list[JsonValue], near: NearCode) -> Request:
     """What the worker's job ``related code`` is asked."""
+    return {"changes": changes, **_describe_code(near)}
+
+
+async def find_references(
+    code: Objects, commit: str, path: str, name: str, toolbox: Toolbox, origin: CodeOrigin
+) -> list[Reference] | None:
+    """The references to a name that a file of a commit defines; None if nobody may parse it, or that takes too long.
+
+    :raises CodeAccessError: the code cannot be read.
+    """
+    text = (await code.read(commit, [path])).get(path, b"")
+    last = name.rpartition(".")[2]
+    owners = [(each,) for each in name.split(".")[:-1][-1:]] if last in CONSTRUCTORS else []
+    near = await search_near(code, commit, [path], [(last,), *owners], MANIFESTS)
+    ranked = sorted(near.holders, key=is_test_or_document)
+    near = replace(near, holders={each: near.holders[each] for each in ranked})
+    asked: Request = {"path": path, "language": find_language(path), "text": text.decode(errors="replace")}
+    answer = await _ask("references", {**asked, "name": name, **_describe_code(near)}, toolbox, origin)
+    return [_to_reference(each) for each in answer if isinstance(each, dict)] if isinstance(answer, list) else None
+
+
+def _to_reference(told: Request) -> Reference:
+    return Reference(str(told["path"]), int(str(told["line"])), str(told["what"]))
+
+
+def _describe_code(near: NearCode) -> Request:
     return {
-        "changes": changes,
         "texts": {path: content.decode() for path, content in near.holders.items() if is_utf8(content)},
         "paths": list(near.paths),
         "manifests": {path: content.decode(errors="replace") for path, content in near.manifests.items()},

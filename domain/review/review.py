@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from domain.review.changes import SkippedFile
 from domain.review.conventions import NOTHING_HELD, HeldConventions
 from domain.review.findings import Finding, Layer
+from domain.review.look_ups import LookUps
 from domain.review.suppression import SuppressedFinding, UnsecondedFinding
 from domain.runs.earlier_tests import EarlierTests
 from domain.verdicts import Reason
@@ -101,7 +102,8 @@ class LayerReport(BaseModel):
     """The result of one layer of a review.
 
     ``missing`` says why a required layer could not run; ``cut`` counts
-    findings left out because there are too many.
+    findings left out because there are too many; ``look_ups`` is None where a
+    model could look nothing up.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -111,6 +113,7 @@ class LayerReport(BaseModel):
     missing: str | None = None
     note: str | None = None
     cut: int = 0
+    look_ups: LookUps | None = None
 
 
 class Conclusion(StrEnum):

@@ -117,6 +117,8 @@ class BudgetedCalls:
         schema: type[BaseModel],
         tools: Sequence[Tool],
         model: LanguageModel,
+        *,
+        can_spare: bool = False,
     ) -> Turn:
         """An agent's next turn; as :meth:`ask`."""
         going_on = choose_after(model, [each.turn for each in past])
@@ -125,7 +127,7 @@ class BudgetedCalls:
             shown = told.prepend_to(assignment, redact_outgoing)
             return await take_turn(shown, past, schema, tools, going_on, self.budget, keep=keep)
 
-        return await self._ask_or_wait(f"{assignment.key} {len(past) + 1}", name, Turn, call)
+        return await self._ask_or_wait(f"{assignment.key} {len(past) + 1}", name, Turn, call, can_spare=can_spare)
 
     async def take_turn_outside_run(
         self,

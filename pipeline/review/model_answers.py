@@ -17,14 +17,21 @@ from agents.review.model import (
     keep_sure,
     read_earlier_verdicts,
 )
+from agents.review.model.look_ups import list_evidence, show_evidence
+from agents.review.model.related import RelatedCode
 from agents.review.syntax import drop_unfit
 from agents.toolbox import Toolbox
+from domain.config.review import ReviewSettings
+from domain.errors import CodeAccessError
+from domain.globs import matches
 from domain.memories.memory import Memory
 from domain.review.avoidance import CERTAIN, RULE
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, Severity, place_on_diff
 from domain.text.redaction import redact_finding, redact_outgoing
 from safety.containment import CodeOrigin
+from workspace.objects import Objects
+from workspace.snapshot import Snapshot
 
 _REMARK = CERTAIN - 0.1  # the most that a model's claim of a hidden failure is believed
 
@@ -34,6 +41,7 @@ class PreparedQuestions(BaseModel):
 
     :param carried: findings of earlier heads on unchanged lines: they count again.
     :param changed: findings of earlier heads whose lines were changed: the model judges them again.
+    :param looks_up_because: the model may look things up before it answers, as a clause; empty if it may not.
     :param summary: what the last review said that the change does; on a push only a part of it is read.
     :param known: paths that the model read in full at earlier heads, and in which nothing is new.
     """
@@ -43,6 +51,7 @@ class PreparedQuestions(BaseModel):
     known: tuple[str, ...] = ()
     carried: tuple[Finding, ...] = ()
     changed: tuple[Finding, ...] = ()
+    looks_up_because: str = ""
 
 
 class AssessedAnswers(BaseModel):
@@ -50,12 +59,14 @@ class AssessedAnswers(BaseModel):
 
     :param gone: names of earlier findings that the model calls gone.
     :param settled: candidates that count without a second look.
+    :param evidence: what the model looked up and names as proof.
     """
 
     candidates: tuple[Finding, ...]
     settled: tuple[Finding, ...] = ()
     second: Question | None
     gone: tuple[str, ...]
+    evidence: tuple[RelatedCode, ...] = ()
 
 
 def assess_answers(
@@ -67,10 +78,12 @@ def assess_answers(
     lessons: Sequence[Memory],
     effort: ReadingEffort,
     on_conventions: ModelAnswer | None = None,
+    evidence: Sequence[RelatedCode] = (),
 ) -> AssessedAnswers:
     """Find the candidates, what the second look is asked about them.
 
     :param on_conventions: the answer about the conventions of the repository.
+    :param evidence: what the model looked up and names as proof.
     :param effort: says which of them get a second look; of the others those count that the model is sure of.
     """
     found = [*checked.findings, *prepared.carried]
@@ -93,7 +106,7 @@ def assess_answers(
         versions,
         checked.findings,
         outlines=prepared.plan.outlines,
-        related=prepared.plan.related,
+        related=(*prepared.plan.related, *evidence),
         redact=redact_outgoing,
     )
     gone = [
@@ -102,7 +115,34 @@ def assess_answers(
         for name, is_gone in read_earlier_verdicts(answer, question).items()
         if is_gone
     ]
-    return AssessedAnswers(candidates=tuple(candidates), settled=keep_sure(others), second=second, gone=tuple(gone))
+    return AssessedAnswers(
+        candidates=tuple(candidates),
+        settled=keep_sure(others),
+        second=second,
+        gone=tuple(gone),
+        evidence=tuple(evidence),
+    )
+
+
+async def explain_look_ups(effort: ReadingEffort, plan: QuestionPlan, checked: CheckedChange, code: Objects) -> str:
+    """Why the model may look things up in the code of the head, as a clause; empty if it may not, or cannot."""
+    why = effort.explain_look_ups(plan, checked.risk)
+    try:
+        return why if why and await Snapshot.of(code, checked.head_sha) else ""
+    except CodeAccessError:  # such as a repository with too many files to be listed
+        return ""
+
+
+async def load_evidence(
+    code: Objects, head_sha: str, answers: Sequence[ModelAnswer], change: Change, review: ReviewSettings
+) -> tuple[RelatedCode, ...]:
+    """The lines around what a model looked up and names as proof, as the second look is shown them.
+
+    :raises CodeAccessError: they cannot be read.
+    """
+    found = [place for place in list_evidence(answers) if not matches(place[1], review.never_send)]
+    contents = await code.read(head_sha, sorted({path for _, path, _ in found})) if found else {}
+    return show_evidence(found, contents, change.paths, redact_outgoing)
 
 
 async def drop_unfit_suggestions(

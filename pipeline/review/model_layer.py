@@ -8,7 +8,14 @@ from agents.llm.ask import ModelAnswer, Question, choose_after
 from agents.llm.models import LanguageModel, Unusable
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, ModelPart, skip_model
-from agents.review.model import ConventionQuestion, ConventionReport, Report, Verdicts, keep_confirmed
+from agents.review.model import (
+    ConventionQuestion,
+    ConventionReport,
+    Report,
+    ReviewQuestion,
+    Verdicts,
+    keep_confirmed,
+)
 from agents.review.model.proof import soften_unshown
 from domain.config.review import ReadMode
 from domain.gates import digest
@@ -17,7 +24,8 @@ from domain.runs.run import Phase
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.memories import RecallTopic
-from pipeline.review.model_answers import weigh_claims
+from pipeline.review.look_ups import RunLookUps, choose_limits
+from pipeline.review.model_answers import PreparedQuestions, weigh_claims
 from pipeline.review.model_part import add_proofs, build_model_part, remove_place
 from pipeline.review.model_questions import ModelQuestions
 from pipeline.review.proofs import ModelProofs
@@ -65,9 +73,9 @@ class ModelLayer:
         prepared = await self._journal.step("prepare questions", self._questions.prepare, checked)
         calls = self._build_calls(checked)
         answers: list[ModelAnswer] = []
+        look_ups = RunLookUps(self._settings, checked, calls)
         for question in prepared.plan.questions:
-            going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
-            answers.append(await self._ask(calls, question, Report, going_on, can_spare=can_spare))
+            answers.append(await self._read(look_ups, prepared, question, model, answers))
         on_conventions = await self._ask_about_conventions(calls, prepared.plan.conventions, model, answers)
         assess = self._questions.assess
         assessed = await self._journal.step("weigh answers", assess, checked, prepared, answers, on_conventions)
@@ -80,11 +88,34 @@ class ModelLayer:
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
         kept = weigh_claims((*assessed.settled, *kept))
         proofs = ModelProofs(self._context, self._settings, calls)
-        proved = await proofs.prove(checked, prepared.plan, assessed.candidates, kept, model)
+        plan = prepared.plan.model_copy(update={"related": (*prepared.plan.related, *assessed.evidence)})
+        proved = await proofs.prove(checked, plan, assessed.candidates, kept, model)
         kept = soften_unshown(proved.findings, self._configuration.review.unshown)
         effort = self._configuration.review.effort
         part = build_model_part(prepared, answers, kept, assessed.gone, model, unchecked, on_conventions, effort)
         return add_proofs(part, proved.answers, proved.told, model)
+
+    async def _read(
+        self,
+        look_ups: RunLookUps,
+        prepared: PreparedQuestions,
+        question: ReviewQuestion,
+        model: LanguageModel,
+        answers: Sequence[ModelAnswer],
+    ) -> ModelAnswer:
+        """What the model answers to a question about the change; after look-ups, where it may make some.
+
+        :param answers: to the questions before.
+        """
+        going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
+        limits = choose_limits(prepared, answers, self._configuration)
+        if limits is None:
+            return await self._ask(look_ups.calls, question, Report, going_on, can_spare=can_spare)
+        why = prepared.looks_up_because
+        answer = await look_ups.ask(question, going_on, limits, why, can_spare=can_spare)
+        if not answer.asks_plainly:
+            return answer
+        return answer.replace_by(await self._ask(look_ups.calls, question, Report, going_on, can_spare=can_spare))
 
     async def _ask_about_conventions(
         self,

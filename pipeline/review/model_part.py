@@ -2,16 +2,20 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
 
 from agents.llm.ask import ModelAnswer
 from agents.llm.models import LanguageModel
 from agents.review.layers import ModelPart
 from agents.review.model import QuestionPlan, ReviewQuestion, judge_issue, summarise_change
+from agents.review.model.look_ups import ReviewAnswer
 from agents.review.model.rules import CONVENTION
 from domain.review.changes import SkippedFile
 from domain.review.conventions import HeldConventions
 from domain.review.effort import Effort
 from domain.review.findings import Finding, Layer
+from domain.review.look_ups import LookUps
 from domain.review.review import LayerReport, ToolRun
 from domain.text.redaction import redact_outgoing
 from pipeline.review.model_answers import PreparedQuestions
@@ -53,7 +57,10 @@ def build_model_part(
     notices = dict.fromkeys(filter(None, (told, model.notice, *(answer.notice for answer in answers))))
     asked = [*answers, *([] if on_conventions is None else [on_conventions.model_copy(update={"problem": None})])]
     report = LayerReport(
-        layer=Layer.model, tools=_describe_models(prepared, asked, model), note=" ".join(notices) or None
+        layer=Layer.model,
+        tools=_describe_models(prepared, asked, model),
+        note=" ".join(notices) or None,
+        look_ups=_sum_look_ups(answers),
     )
     if not answers:
         report = LayerReport(layer=Layer.model, note="There is nothing new for a model to read.")
@@ -93,6 +100,12 @@ def add_proofs(part: ModelPart, answers: Sequence[ModelAnswer], told: str, model
     return part.model_copy(
         update={"report": part.report.model_copy(update={"tools": tuple(tools.values()), "note": note})}
     )
+
+
+def _sum_look_ups(answers: Sequence[ModelAnswer]) -> LookUps | None:
+    """What was looked up for all questions together; None if nothing could be."""
+    made = [answer.looked_up for answer in answers if isinstance(answer, ReviewAnswer)]
+    return reduce(add, made) if made else None
 
 
 def _describe_models(

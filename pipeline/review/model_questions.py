@@ -28,7 +28,14 @@ from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from pipeline.review.conventions import load_conventions
 from pipeline.review.intent import load_intent
-from pipeline.review.model_answers import AssessedAnswers, PreparedQuestions, assess_answers, drop_unfit_suggestions
+from pipeline.review.model_answers import (
+    AssessedAnswers,
+    PreparedQuestions,
+    assess_answers,
+    drop_unfit_suggestions,
+    explain_look_ups,
+    load_evidence,
+)
 from pipeline.review.surroundings import load_surroundings
 from pipeline.verdicts.settings import RunSettings
 from safety.containment import find_origin
@@ -97,6 +104,7 @@ class ModelQuestions:
             )
         )
         asked = {path for question in plan.questions for path in question.lines}
+        effort, mirror = EFFORTS[self._configuration.review.effort], await fetch_mirror(self._services, self._run)
         unread = asked | {entry.path for entry in plan.not_read}
         return PreparedQuestions(
             plan=plan,
@@ -104,6 +112,7 @@ class ModelQuestions:
             carried=tuple(place_on_diff(f, change) for f in carried),
             changed=tuple(changed),
             known=tuple(sorted(read - unread)),
+            looks_up_because=await explain_look_ups(effort, plan, checked, mirror),
         )
 
     async def assess(
@@ -120,8 +129,10 @@ class ModelQuestions:
         change, versions = await self._load_code(checked)
         lessons = await recall.list_recalled(self._services.database, self._run.id, Phase.review.value)
         effort = EFFORTS[self._configuration.review.effort]
+        mirror = await fetch_mirror(self._services, self._run)
+        evidence = await load_evidence(mirror, self._run.head_sha, answers, change, self._configuration.review)
         assessed = await asyncio.to_thread(
-            assess_answers, checked, prepared, answers, change, versions, lessons, effort, on_conventions
+            assess_answers, checked, prepared, answers, change, versions, lessons, effort, on_conventions, evidence
         )
         from_fork = self._settings.pull_request.is_from_fork(self._run.repository.id)
         return await drop_unfit_suggestions(assessed, versions, self._services.toolbox, find_origin(from_fork))

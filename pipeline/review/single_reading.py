@@ -1,16 +1,20 @@
 """Layer 3 of one review without a run: a model reads the whole change, and nothing of its answers is kept."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from agents.llm.ask import ModelAnswer, ask, choose_after
 from agents.llm.models import LanguageModel, Models, Unusable
 from agents.review.effort import EFFORTS, ReadingEffort
 from agents.review.layers import CheckedChange, ModelPart, skip_model
+from agents.review.looking_up import DirectSteps, ReadableCode, ask_looking_up
 from agents.review.model import (
     ConventionReport,
     Intent,
     Report,
+    ReviewQuestion,
     Verdicts,
     build_questions,
     keep_confirmed,
@@ -25,7 +29,15 @@ from domain.text.redaction import redact_outgoing
 from messages import proofs as texts
 from pipeline.model_calls.single_budget import SingleBudget
 from pipeline.review.conventions import read_at
-from pipeline.review.model_answers import PreparedQuestions, assess_answers, drop_unfit_suggestions, weigh_claims
+from pipeline.review.look_ups import choose_limits
+from pipeline.review.model_answers import (
+    PreparedQuestions,
+    assess_answers,
+    drop_unfit_suggestions,
+    explain_look_ups,
+    load_evidence,
+    weigh_claims,
+)
 from pipeline.review.model_part import add_proofs, build_model_part
 from pipeline.review.surroundings import HeadCode, find_surroundings
 from safety.containment import CodeOrigin
@@ -69,12 +81,14 @@ class SingleReading:
         budget = SingleBudget(self.configuration)
         answers: list[ModelAnswer] = []
         for question in prepared.plan.questions:
-            answers.append(await ask(question, Report, choose_after(model, answers), budget))
+            asking = self._read(checked, prepared, question, choose_after(model, answers), budget, answers, code)
+            answers.append(await asking)
         on_conventions, asked = None, prepared.plan.conventions
         if asked is not None:
             on_conventions = await ask(asked, ConventionReport, choose_after(model, answers), budget)
+        evidence = await load_evidence(code, checked.head_sha, answers, change, self.configuration.review)
         assessed = await asyncio.to_thread(
-            assess_answers, checked, prepared, answers, change, versions, (), self._effort, on_conventions
+            assess_answers, checked, prepared, answers, change, versions, (), self._effort, on_conventions, evidence
         )
         assessed = await drop_unfit_suggestions(assessed, versions, self.toolbox, self.origin)
         kept, unchecked = assessed.candidates, list[Finding]()
@@ -88,6 +102,27 @@ class SingleReading:
         part = build_model_part(prepared, answers, kept, (), model, unchecked, on_conventions, effort)
         told = texts.summarise_proofs((), texts.WITHOUT_SERVER) if list_provable(kept, kept) else ""
         return add_proofs(part, (), told, model)
+
+    async def _read(
+        self,
+        checked: CheckedChange,
+        prepared: PreparedQuestions,
+        question: ReviewQuestion,
+        model: LanguageModel,
+        budget: SingleBudget,
+        answers: Sequence[ModelAnswer],
+        code: Objects,
+    ) -> ModelAnswer:
+        """What the model answers to a question; after look-ups, where it may make some."""
+        limits = choose_limits(prepared, answers, self.configuration)
+        if limits is None:
+            return await ask(question, Report, model, budget)
+        never_send = self.configuration.review.never_send
+        there = ReadableCode(code, checked.head_sha, self.toolbox, self.origin, never_send, checked.findings)
+        tools = await there.make_tools()
+        choose = partial(DirectSteps, model=model, budget=budget)
+        answer = await ask_looking_up(question, tools, limits, prepared.looks_up_because, choose)
+        return answer.replace_by(await ask(question, Report, model, budget)) if answer.asks_plainly else answer
 
     @property
     def _effort(self) -> ReadingEffort:
@@ -129,4 +164,5 @@ class SingleReading:
                 written=written,
             )
         )
-        return PreparedQuestions(plan=plan)
+        why = await explain_look_ups(self._effort, plan, checked, code)
+        return PreparedQuestions(plan=plan, looks_up_because=why)

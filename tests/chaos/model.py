@@ -12,6 +12,7 @@ from pydantic_ai.settings import ModelSettings
 
 from agents.llm.scripted import Says, ScriptedModel, ScriptedReply, Uses
 from domain.money import FixedPrice
+from tests.world import look_ups
 from tests.world.cart import DIFF
 from tests.world.command_line_agent import CART, says
 
@@ -172,8 +173,16 @@ def build_planner(
     model.when("+    return sum(prices[1:])", {"findings": [dict(_FOUND)]})
     proven: JsonValue = {"number": 1, "verdict": "proven", "quote": "return sum(prices[1:])"}
     model.when("== candidates", {"verdicts": [proven]}).when("== your test", {"test": _PROVES})
+    model.when(look_ups.ASKED, _look_up)
+    look_ups.prove_caller(model, "== plugins/loader.py (unchanged, looked up)")
     model.when("A run on an issue.", {"learnings": [_LEARNED]})
     return model.when("== your task: T2 ", read(_second)).when("FORGE_REPORT", delegate)
+
+
+def _look_up(shown: str) -> ScriptedReply:
+    if "plugins/loader.py:5:" not in shown:
+        return look_ups.GREP
+    return look_ups.report_caller() if f"5\t{look_ups.CALL}" in shown else look_ups.READ
 
 
 def _report_at_once() -> Says:

@@ -2,8 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,13 +26,17 @@ _WITHHELD = "the repository keeps its content from models (review.never_send)"
 
 Current = Callable[[], Awaitable[Snapshot]]
 """Returns the files as they are when a tool is called."""
+NOTHING_WITHHELD: Mapping[str, Collection[int]] = {}
+_HIDDEN = "[withheld: holds a credential]"
 
 
-class _Arguments(BaseModel):
+class Arguments(BaseModel):
+    """What a tool takes."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ReadFile(_Arguments):
+class ReadFile(Arguments):
     """What ``read_file`` takes."""
 
     path: str = Field(max_length=4096, description="From the root of the repository, such as src/app.py.")
@@ -40,13 +44,13 @@ class ReadFile(_Arguments):
     lines: int = Field(default=400, ge=1, le=2000, description="How many lines to show.")
 
 
-class Glob(_Arguments):
+class Glob(Arguments):
     """What ``glob`` takes."""
 
     pattern: str = Field(max_length=200, description="Such as src/**/*.py: * stays within a folder, ** crosses them.")
 
 
-class Grep(_Arguments):
+class Grep(Arguments):
     """What ``grep`` takes."""
 
     pattern: str = Field(min_length=1, max_length=500, description="A regular expression, matched within a line.")
@@ -55,27 +59,35 @@ class Grep(_Arguments):
     ignore_case: bool = Field(default=False, description="Take a to z and A to Z for the same.")
 
 
-def make_file_tools(snapshot: Snapshot | Current, *, never_send: Sequence[str], redact: Redact) -> tuple[Tool, ...]:
+def make_file_tools(
+    snapshot: Snapshot | Current,
+    *,
+    never_send: Sequence[str],
+    redact: Redact,
+    withheld: Mapping[str, Collection[int]] = NOTHING_WITHHELD,
+) -> tuple[Tool, ...]:
     """``read_file``, ``glob`` and ``grep`` over one commit. The same call gives the same text again.
 
     :param snapshot: the commit, or a function that returns it at each call, for an agent that changes files.
     :param never_send: glob patterns of files that are neither shown nor found.
     :param redact: removes secrets from every answer.
+    :param withheld: path → lines that are neither shown nor found.
     """
 
-    async def files() -> _Files:
-        return _Files(snapshot if isinstance(snapshot, Snapshot) else await snapshot(), never_send, redact)
+    async def files() -> ShownFiles:
+        there = snapshot if isinstance(snapshot, Snapshot) else await snapshot()
+        return ShownFiles(there, never_send, redact, withheld)
 
-    offered: tuple[tuple[str, str, type[BaseModel], Callable[[_Files, Any], Awaitable[str]]], ...] = (
-        ("read_file", "Shows numbered lines of a text file.", ReadFile, _Files.read_file),
-        ("glob", "Lists the files whose path matches a pattern.", Glob, _Files.glob),
-        ("grep", "Finds lines in text files, by a regular expression without look-around.", Grep, _Files.grep),
+    offered: tuple[tuple[str, str, type[BaseModel], Callable[[ShownFiles, Any], Awaitable[str]]], ...] = (
+        ("read_file", "Shows numbered lines of a text file.", ReadFile, ShownFiles.read_file),
+        ("glob", "Lists the files whose path matches a pattern.", Glob, ShownFiles.glob),
+        ("grep", "Finds lines in text files, by a regular expression without look-around.", Grep, ShownFiles.grep),
     )
-    return tuple(Tool(name, text, takes, _redact_answers(files, call, redact)) for name, text, takes, call in offered)
+    return tuple(Tool(name, text, takes, redact_answers(files, call, redact)) for name, text, takes, call in offered)
 
 
-def _redact_answers(
-    files: "Callable[[], Awaitable[_Files]]", call: "Callable[[_Files, Any], Awaitable[str]]", redact: Redact
+def redact_answers(
+    files: "Callable[[], Awaitable[ShownFiles]]", call: "Callable[[ShownFiles, Any], Awaitable[str]]", redact: Redact
 ) -> Callable[[Any], Awaitable[str]]:
     """The call with redacted answers; mistakes are redacted too, because they name paths and patterns."""
 
@@ -103,17 +115,17 @@ class _MatchedFiles:
 
 
 @dataclass(frozen=True)
-class _Files:
-    """The three tools."""
+class ShownFiles:
+    """The files of one commit as an agent may see them; for its parts see :func:`make_file_tools`."""
 
     snapshot: Snapshot
     never_send: Sequence[str]
     redact: Redact
+    withheld: Mapping[str, Collection[int]] = field(default_factory=dict[str, Collection[int]])
 
     async def read_file(self, arguments: ReadFile) -> str:
-        path = self._require_file(arguments.path)
-        content = await self.snapshot.read(path)
-        lines = await asyncio.to_thread(_lines, content, self.redact)
+        path = self.require_file(arguments.path)
+        lines = await self.read_lines(path)
         if not lines:
             return f"{path} is empty."
         if arguments.first_line > len(lines):
@@ -127,7 +139,7 @@ class _Files:
         notes = [f"[{_count_files(more)} more. Use a narrower pattern.]"] if more else []
         if not listed:
             notes.append(_explain_no_match(arguments.pattern))
-        return "\n".join([*_fit_lines(listed), *notes, *chosen.notes])
+        return "\n".join([*fit_lines(listed), *notes, *chosen.notes])
 
     async def grep(self, arguments: Grep) -> str:
         pattern = _check_pattern(arguments)
@@ -136,11 +148,31 @@ class _Files:
         if not chosen.files:
             return "\n".join([_explain_no_match(arguments.glob or "**"), *chosen.notes])
         found = await self.snapshot.search(pattern, paths, fixed=arguments.fixed, ignore_case=arguments.ignore_case)
-        lines = await asyncio.to_thread(lambda: list(_render_matches(found, self.redact)))
+        lines = await asyncio.to_thread(lambda: list(self._render_matches(found)))
         special = len(chosen.files) - len(paths)
-        return "\n".join([*_fit_lines(lines), *_list_notes(found, len(paths), special), *chosen.notes])
+        return "\n".join([*fit_lines(lines), *_list_notes(found, len(paths), special), *chosen.notes])
 
-    def _require_file(self, path: str) -> str:
+    async def read_lines(self, path: str) -> list[str]:
+        """The lines of a file of the commit, as they may be shown.
+
+        :raises CannotRead: it is not a text file, or too large.
+        """
+        content = await self.snapshot.read(path)
+        return await asyncio.to_thread(self._list_lines, path, content)
+
+    def _list_lines(self, path: str, content: bytes) -> list[str]:
+        hidden, lines = self.withheld.get(path, ()), _lines(content, self.redact)
+        return [_HIDDEN if number in hidden else line for number, line in enumerate(lines, 1)] if hidden else lines
+
+    def _render_matches(self, found: SearchResult) -> Iterator[str]:
+        """Each matching line as ``path:number:text``."""
+        for path, numbers in found.lines.items():
+            lines, hidden = self._list_lines(path, found.contents[path]), self.withheld.get(path, ())
+            yield from (f"{path}:{at}:{cut_line(lines[at - 1])}" for at in numbers if at not in hidden)
+            if more := found.counts[path] - len(numbers):
+                yield f"{path}: {more:,} more matching lines"
+
+    def require_file(self, path: str) -> str:
         """The path, if it names a file that may be read; otherwise raises ``ToolMistake``."""
         path = path.removeprefix("./")
         if globs.matches(path, self.never_send):
@@ -205,12 +237,13 @@ def _lines(content: bytes, redact: Redact) -> list[str]:
     return redact("\n".join(plain)).split("\n") if lines else []
 
 
-def _cut(line: str) -> str:
+def cut_line(line: str) -> str:
+    """A line as far as it is shown."""
     more = len(line) - LONGEST_LINE
     return line if more <= 0 else f"{line[:LONGEST_LINE]}… [{more:,} more characters]"
 
 
-def _fit_lines(lines: Sequence[str]) -> list[str]:
+def fit_lines(lines: Sequence[str]) -> list[str]:
     """As many lines as fit in an answer, and a note if some are missing."""
     fitting: list[str] = []
     room = _ROOM
@@ -227,7 +260,7 @@ def _render_page(path: str, lines: Sequence[str], first: int, most: int) -> str:
     shown: list[str] = []
     room = _ROOM
     for number, line in enumerate(lines[first - 1 : first - 1 + most], first):
-        shown.append(f"{number}\t{_cut(line)}")
+        shown.append(f"{number}\t{cut_line(line)}")
         room -= len(shown[-1]) + 1
         if room < 0:
             break
@@ -238,15 +271,6 @@ def _render_page(path: str, lines: Sequence[str], first: int, most: int) -> str:
 
 def _kind(file: SnapshotFile) -> str:
     return f" ({file.obstacle})" if file.obstacle else ""
-
-
-def _render_matches(found: SearchResult, redact: Redact) -> Iterator[str]:
-    """Each matching line as ``path:number:text``."""
-    for path, numbers in found.lines.items():
-        lines = _lines(found.contents[path], redact)
-        yield from (f"{path}:{number}:{_cut(lines[number - 1])}" for number in numbers)
-        if more := found.counts[path] - len(numbers):
-            yield f"{path}: {more:,} more matching lines"
 
 
 def _list_notes(found: SearchResult, looked_at: int, special: int) -> Iterator[str]:

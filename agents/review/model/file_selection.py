@@ -7,6 +7,7 @@ from functools import partial
 from agents.llm.tokens import estimate
 from agents.review.model.moved_code import Moves, find_moves, find_moves_within
 from agents.review.model.rendering import LONGEST_LINE, RenderedFile, render
+from agents.review.model.seams import Seams
 from domain.globs import matches
 from domain.paths import is_data, is_document, is_lock
 from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions, Hunk, SkippedFile
@@ -57,7 +58,7 @@ def select_files(
     outlines: Mapping[str, Outline] | None = None,
     riskiest: Collection[str] = (),
 ) -> FileSelection:
-    """Choose what is read. The riskiest files come first, and neighbours share a question.
+    """Choose what is read. The riskiest files come first, and what belongs together shares a question.
 
     :param withheld: path → head lines that hold credentials.
     :param never_send: glob patterns of files whose content must not be sent to a model.
@@ -87,7 +88,8 @@ def select_files(
         moves = find_moves_within(files)  # what moved to a file that is not read is shown nowhere else
         groups, too_large = _fill_groups(files, partial(parts_of, brief=True, moves=moves), size)
     moved = {path: others for path, others in moves.paths.items() if path not in skipped}
-    return FileSelection(tuple(tuple(group) for group in groups), (*left_out, *too_large), moved)
+    cut = Seams(files, outlines or {}, riskiest).regroup(groups, size.question) if len(groups) > 1 else groups
+    return FileSelection(tuple(tuple(group) for group in cut), (*left_out, *too_large), moved)
 
 
 def _list_sources(change: Change, never_send: Sequence[str]) -> list[FileChange]:

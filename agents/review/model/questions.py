@@ -13,6 +13,7 @@ from agents.prompts.conventions.choice import NOTHING_WRITTEN, WrittenConvention
 from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import RenderedFile, clean_name, excerpt, render_safely
+from agents.review.model.seams import render_whole
 from domain.globs import matches
 from domain.review.changes import Change, FileVersions, SkippedFile
 from domain.review.conventions import NOTHING_HELD, ConventionFile, HeldConventions, ShownFile
@@ -165,7 +166,13 @@ def build_questions(
         intent = Intent(title=intent.title)
     shown = _Shown(change, versions, found, withheld, redact, related)
     asked = tuple(
-        shown.build_question(f"model review {number} of {len(groups)}", group, earlier, intent)
+        shown.build_question(
+            f"model review {number} of {len(groups)}",
+            group,
+            earlier,
+            intent,
+            render_whole(number, groups, change, outlines or {}, redact),
+        )
         for number, (group, earlier) in enumerate(zip(groups, again, strict=True), 1)
     )
     conventions, held = _build_convention_question(reading.groups, written)
@@ -243,16 +250,23 @@ class _Shown:
     related: Sequence[RelatedCode]
 
     def build_question(
-        self, key: str, group: Sequence[RenderedFile], earlier: Sequence[EarlierFinding], intent: Intent
+        self,
+        key: str,
+        group: Sequence[RenderedFile],
+        earlier: Sequence[EarlierFinding],
+        intent: Intent,
+        whole: Sequence[str],
     ) -> ReviewQuestion:
         """The question about a part of the change.
 
         :param group: the files it shows.
         :param earlier: the findings that it asks to judge again.
+        :param whole: the outline of the whole change; none if this is all of it.
         """
         redact, paths = self.redact, {shown.path for shown in group}
         parts = [
             *_render_intent(intent, redact),
+            *whole,
             *(shown.text for shown in group),
             *render_related([each for each in self.related if each.of in paths], redact),
             *_list_reported([finding for finding in self.found if finding.path in paths], redact),

@@ -76,7 +76,7 @@ def find_related(
     """
     ranked = dict(sorted(around.texts.items(), key=lambda each: is_test_or_document(each[0])))
     search = _Search(changed, replace(around, texts=ranked))
-    lines = {path: _withhold_keys(text.split("\n")) for path, text in around.texts.items()}
+    lines = {path: withhold_keys(text.split("\n")) for path, text in around.texts.items()}
     kept: list[RelatedCode] = []
     taken: Counter[str] = Counter()
     shown: set[tuple[str, int]] = set()
@@ -104,7 +104,7 @@ def render_related(related: Sequence[RelatedCode], redact: Redact) -> Iterator[s
         yield "\n".join([f"== {clean_name(each.path)} (unchanged, {redact(each.why)})", *shown])
 
 
-def _withhold_keys(lines: Sequence[str]) -> list[str]:
+def withhold_keys(lines: Sequence[str]) -> list[str]:
     """The lines of a file, without those of private keys: an excerpt might not show that they are some."""
     hidden = find_key_lines(lines)
     return [WITHHELD if number in hidden else line for number, line in enumerate(lines, 1)]

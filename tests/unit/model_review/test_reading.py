@@ -17,6 +17,7 @@ from agents.review.model import (
 from agents.review.model.rendering import WITHHELD
 from domain.review.changes import SkippedFile
 from domain.review.findings import Category, Layer, RawFinding, Severity
+from domain.review.outline import FunctionSpan, Outline
 from domain.text.redaction import redact_outgoing
 from tests.unit.checks.building import Versions, change_of
 
@@ -117,6 +118,27 @@ def test_a_large_change_becomes_several_questions_by_file():
     ]
     assert [question.key for question in planned.questions] == [f"model review {n} of 3" for n in (1, 2, 3)]
     assert planned.not_read == ()
+
+
+def test_a_large_change_is_cut_where_it_hangs_together_and_each_part_knows_the_whole():
+    filler = "value = compute(1)\n" * 100
+    files: Versions = {
+        "a/one.py": (None, f"def first_step():\n    pass\n{filler}"),
+        "m/other.py": (None, filler),
+        "z/user.py": (None, f"first_step()\n{filler}"),
+        "tests/test_one.py": (None, filler),
+    }
+    outlines = {"a/one.py": Outline(spans=(FunctionSpan(name="first_step", start=1, body=2, end=2),))}
+    planned = plan(files, size=ReadingLimits(question=4000), outlines=outlines)
+
+    first, second = planned.questions
+    assert [sorted(each.lines) for each in planned.questions] == [
+        ["a/one.py", "tests/test_one.py", "z/user.py"],
+        ["m/other.py"],
+    ]
+    assert "== the whole change: this is part 1 of 2, the others are read by themselves\n" in first.content
+    assert "\na/one.py +103 -0 (part 1): first_step\nm/other.py +101 -0 (here)\n" in second.content
+    assert "== the whole change" not in plan({"a.py": (None, "a = 1\n")}).questions[0].content
 
 
 def test_one_huge_file_is_split_and_every_line_is_shown_once():
