@@ -290,6 +290,10 @@ class Mirror(Objects):
         """A new commit on top of ``parent`` with a change made; see :func:`workspace.commits.commit_change`."""
         return await commits.commit_change(self.git, parent, change, message, author, at)
 
+    async def commit_tree(self, parent: str, tree: str, message: str, author: Signature, at: datetime) -> str:
+        """A new commit on top of ``parent`` with the files of a tree; see :func:`workspace.commits.commit_tree`."""
+        return await commits.commit_tree(self.git, parent, tree, message, author, at)
+
     async def draft_again(self, sha: str) -> CommitDraft:
         """A commit as it could be made anew elsewhere; see :func:`workspace.commits.draft_again`."""
         return await commits.draft_again(self.git, sha)

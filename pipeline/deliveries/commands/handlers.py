@@ -43,6 +43,7 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.dismiss: findings.dismiss,
     Verb.fix: answers.fix,
     Verb.ask: answers.ask,
+    Verb.do: answers.do,
     Verb.remember: memories.remember_text,
     Verb.forget: memories.forget,
     Verb.review: runs.review,
