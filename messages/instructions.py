@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from domain.money import format_usd
-from domain.runs.run import ReasonCode
+from domain.runs.run import ReasonCode, Run
 from domain.text.escaping import escape, inline_code
 from messages.automation import RUN_TRAILER
+from messages.commands import describe_state
 
 _LONGEST, _MOST_PATHS = 600, 5
 
@@ -95,9 +96,23 @@ def report_stopped(reason: ReasonCode) -> str:
     return f"Nothing was done: {_STOPPED.get(reason, 'it was stopped')}."
 
 
+def render_open(waiting: Sequence[Run]) -> str:
+    """The line of `/forge status` on instructions that are not done; empty if there are none."""
+    if not waiting:
+        return ""
+    first, *rest = waiting
+    behind = f" {len(rest)} more wait{'' if len(rest) > 1 else 's'} behind it." if rest else ""
+    return f"An instruction: {describe_state(first)} (run {inline_code(first.id)}).{behind}"
+
+
 def refuse_sending() -> str:
     """Where the configuration keeps code from models."""
     return "Nothing was done: `review.model: never` in `.github/forge.yml` keeps code from models."
+
+
+def report_lost_permission() -> str:
+    """For whoever lost the role while they waited."""
+    return "Nothing was done: that takes the role write, which whoever asked does not have any more."
 
 
 def point_to_review() -> str:

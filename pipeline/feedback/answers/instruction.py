@@ -1,16 +1,8 @@
 """Admits what somebody asks for on a pull request as a run, which waits there for those before it."""
 
-import contextlib
-
-from pydantic import BaseModel
-
 from domain.commands import Repeat, WrittenComment
-from domain.errors import CodeHostError, Halted
-from domain.github.conversation import Reaction
 from domain.runs.run import Trigger
-from domain.slash.commands import LONGEST_TEXT, TextCommand
 from domain.slash.verbs import Verb
-from domain.text.quotes import REVIEWER
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import instructions
@@ -21,11 +13,9 @@ from messages import instructions as texts
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.feedback.answers.target import QueuedAnswer
-from pipeline.gates.actor import CommandActor, load_actor
-from pipeline.publishing import comments
+from pipeline.gates.actor import CommandActor
 from pipeline.publishing.instructions import Instruction
 from pipeline.runs.wake_up import find_owner
-from safety.authorization import authorise
 from safety.eligibility import needs_ok
 
 
@@ -59,40 +49,6 @@ async def admit_instruction(
     )
     run = await instructions.admit(services.database, candidate, comment.sender, services.clock.now())
     return QueuedAnswer(run_id=run.id)
-
-
-class RequestInWords(BaseModel):
-    """What somebody asks for in words, with a mention; in journals.
-
-    :param words: untrusted, with Forge as ``@reviewer``.
-    :param key, path, line: see :class:`Instruction`.
-    """
-
-    comment: WrittenComment
-    words: str
-    key: str
-    path: str = ""
-    line: int | None = None
-
-    @property
-    def asked(self) -> TextCommand:
-        """The command that says the same."""
-        said = " ".join(self.words.replace(REVIEWER, " ").split()).strip(" ,:;")
-        return TextCommand(verb=Verb.do, text=said[:LONGEST_TEXT] or self.words[:LONGEST_TEXT])
-
-
-async def admit_words(services: Services, request: RequestInWords) -> QueuedAnswer:
-    """Admit what words ask for, as the command does, if they may ask at this moment; a reaction shows it."""
-    comment, asked = request.comment, request.asked
-    actor = await load_actor(services, comment.repository, comment.number, comment.sender, judges=False)
-    if authorise(asked, actor.facts) is not None:
-        return QueuedAnswer(refused=fix_texts.report_lost_permission(asked.verb))
-    instruction = Instruction.of(comment, asked, request.key, request.path, request.line)
-    queued = await admit_instruction(services, instruction, actor, request.key)
-    if queued.run_id is not None:
-        with contextlib.suppress(Halted, CodeHostError):
-            await comments.react(services, comment.repository, comment.comment, Reaction.seen)
-    return queued
 
 
 async def _find_refusal(services: Services, comment: WrittenComment, actor: CommandActor, verb: Verb) -> str:

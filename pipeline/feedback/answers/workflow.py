@@ -15,7 +15,7 @@ from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.fix import FixAnswer
 from pipeline.feedback.answers.fix_all import FixAllAnswer
-from pipeline.feedback.answers.instruction import RequestInWords, admit_words
+from pipeline.feedback.answers.mention import RequestInWords, admit_words
 from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
 from pipeline.feedback.answers.remark import RemarkReader
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo

@@ -16,7 +16,7 @@ from pipeline.automation.level import try_update_level
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
-from pipeline.feedback.answers.instruction import RequestInWords, admit_words
+from pipeline.feedback.answers.mention import RequestInWords, admit_words
 from pipeline.feedback.replies.answer import answer_question
 from pipeline.feedback.replies.context import ReplyContext, find_dismissal_refusal, load_context
 from pipeline.feedback.replies.effects import ReplyOutcome, apply_reply

@@ -9,8 +9,8 @@ from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from memory.runs import runs, work_checkpoints
 from messages import instructions as texts
-from pipeline.instruction.delivery import load_stamp
-from pipeline.instruction.start import Start
+from pipeline.issue.instruction.delivery import load_stamp
+from pipeline.issue.instruction.start import Start
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
 from workspace.merges import merge_onto

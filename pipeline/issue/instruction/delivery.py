@@ -1,6 +1,5 @@
 """Brings what was made of an instruction to the branch of its pull request; else into a pull request, or as a patch."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -15,8 +14,8 @@ from messages.changes import render_diff
 from messages.pushes import explain_refused_push
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import fetch_commits
-from pipeline.instruction.start import Start, may_still_ask
-from pipeline.instruction.work import TestedDraft
+from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
+from pipeline.issue.instruction.start import Start, may_still_ask
 from pipeline.publishing import pull_requests
 from pipeline.publishing.instructions import Instruction
 from pipeline.publishing.pull_requests import NotOpened
@@ -113,14 +112,13 @@ class Delivery:
     """The delivery of one change. Every step may be repeated: the same change makes the same commit.
 
     :param context: of the run, whose head is the one on which the change was made.
-    :param test: tests a commit.
     """
 
     context: RunContext
     asked: Instruction
     start: Start
     proposal: Proposal
-    test: Callable[[str], Awaitable[TestedDraft]]
+    tests: DraftTests
 
     async def deliver(self) -> Delivered | None:
         """Where the change is now; None if whoever asked lost the permission."""
@@ -146,7 +144,7 @@ class Delivery:
             taken = await self._step("take in what was pushed", self._take_in, made)
             if not taken.tip:
                 return await self._propose(made, taken.why, self.proposal.tested)
-            tested = await self.test(taken.tip)
+            tested = await self.tests.run(taken.tip)
             if tested.is_failed:
                 return await self._propose(taken.tip, texts.explain_conflicting_tests(taken.head), tested)
             base, tip = taken.head, taken.tip

@@ -3,22 +3,20 @@
 from domain.errors import ForgeError
 from domain.gates import Gate
 from domain.runs.patches import ChangeSet
-from domain.runs.plan import Plan, sort_tasks
+from domain.runs.plan import sort_tasks
 from domain.runs.run import ReasonCode, Run, RunState
-from domain.text.redaction import redact_outgoing
 from memory.gates import gates
 from memory.runs import instructions
-from messages import fixes as fix_texts
 from messages import instructions as texts
-from messages import pull_request as pull_request_texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_resume
 from pipeline.gates.ask import show_gates
-from pipeline.instruction.delivery import Delivered, Delivery, Proposal, load_stamp
-from pipeline.instruction.start import Start, find_obstacle, find_start
-from pipeline.instruction.undo import keep_commit, prepare_undo
-from pipeline.instruction.work import InstructionWork, Made
+from pipeline.issue.instruction.commit_message import render_message, render_trailer
+from pipeline.issue.instruction.delivery import Delivered, Delivery, Proposal, load_stamp
+from pipeline.issue.instruction.start import Start, find_obstacle, find_start
+from pipeline.issue.instruction.undo import keep_commit, prepare_undo
+from pipeline.issue.instruction.work import InstructionWork, Made
 from pipeline.issue.run_end import RunEnd
 from pipeline.publishing.instructions import Instruction, answer_instruction, load_instruction
 from pipeline.run_context import RunContext
@@ -57,8 +55,8 @@ class InstructionRun(RunWorkflow):
         if not made.change.files:
             text = texts.report_unchanged(made.summary, made.left, await self._context.load_cost())
             return RunEnd(RunState.completed, ReasonCode.unchanged, text)
-        trailer = await self._journal.step("who asked", self._render_trailer, asked)
-        message = _render_message(made.plan, self._run.id, trailer)
+        trailer = await self._journal.step("who asked", render_trailer, self._services, asked)
+        message = render_message(made.plan, self._run.id, trailer)
         tip = await self._journal.step("make the commit", self._commit, made.change, message)
         title = made.plan.title or sort_tasks(made.plan)[0].title
         proposal = Proposal(tip, message, title, made.summary, made.tested, made.granted.paths)
@@ -66,21 +64,20 @@ class InstructionRun(RunWorkflow):
 
     async def _undo(self, asked: Instruction, start: Start, work: InstructionWork) -> RunEnd:
         """Take the commit of an earlier instruction back, in one more commit."""
-        trailer = await self._journal.step("who asked", self._render_trailer, asked)
+        trailer = await self._journal.step("who asked", render_trailer, self._services, asked)
         undo = await self._journal.step("take it back", prepare_undo, self._context, asked, start, trailer)
         if not undo.tip:
             return RunEnd(RunState.completed, ReasonCode.unchanged, undo.why)
-        tested = await work.test(undo.tip)
+        tested = await work.tests.run(undo.tip)
         proposal = Proposal(undo.tip, undo.message, undo.title, texts.explain_undo(undo.commit), tested)
         return await self._propose(asked, start, work, proposal)
 
     async def _propose(
         self, asked: Instruction, start: Start, work: InstructionWork, proposal: Proposal, left: str = ""
     ) -> RunEnd:
-        delivered = await Delivery(self._context, asked, start, proposal, work.test).deliver()
+        delivered = await Delivery(self._context, asked, start, proposal, work.tests).deliver()
         if delivered is None:
-            text = fix_texts.report_lost_permission(asked.asked.verb)
-            return RunEnd(RunState.cancelled, ReasonCode.excluded, text)
+            return RunEnd(RunState.cancelled, ReasonCode.excluded, texts.report_lost_permission())
         checkpoint = ""
         if delivered.commit:
             keep = ("keep what it made", keep_commit, self._context, start, delivered.commit, proposal.summary)
@@ -122,12 +119,6 @@ class InstructionRun(RunWorkflow):
         await show_gates(self._services, self._run)  # an answer may have started this execution
         return await instructions.find_earlier(self._services.database, self._run) is None
 
-    async def _render_trailer(self, asked: Instruction) -> str:
-        """Names who asked, with the address by which GitHub knows them."""
-        forge = await self._services.host.signature(self._run.repository)
-        sender = asked.comment.sender
-        return f"Co-authored-by: {sender.login} <{sender.id}+{sender.login}@{forge.email.rpartition('@')[2]}>"
-
     async def _commit(self, change: ChangeSet, message: str) -> str:
         mirror = await self._context.fetch_mirror()
         return await mirror.commit_change(self._run.head_sha, change, message, *await load_stamp(self._context))
@@ -164,11 +155,3 @@ def _name_reason(delivered: Delivered) -> ReasonCode:
     if delivered.commit:
         return ReasonCode.committed
     return ReasonCode.unchanged if delivered.number is None else ReasonCode.proposed
-
-
-def _render_message(plan: Plan, run_id: str, trailer: str) -> str:
-    """The message of the one commit: of its task, or of all of them together."""
-    first, *rest = sort_tasks(plan)
-    joined = {"title": plan.title or first.title, "description": plan.summary}
-    message = pull_request_texts.render_commit_message(first.model_copy(update=joined) if rest else first, run_id)
-    return redact_outgoing(f"{message}{trailer}\n")

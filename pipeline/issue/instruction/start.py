@@ -67,7 +67,7 @@ async def find_obstacle(context: RunContext, asked: Instruction) -> str:
     """Why nothing is carried out now, as an answer; empty if it is."""
     services, run = context.services, context.run
     if not await may_still_ask(services, asked):
-        return fix_texts.report_lost_permission(asked.asked.verb)
+        return texts.report_lost_permission()
     paused_by = await permits.find_pauser(services.database, run.repository)
     if paused_by is not None:
         return command_texts.already_paused(paused_by)

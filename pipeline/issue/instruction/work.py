@@ -1,10 +1,6 @@
 """Plans an instruction, carries it out and tests what was made, on the code of its pull request."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-
-from pydantic import BaseModel
 
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done
@@ -12,17 +8,14 @@ from domain.runs.next_step import SendBack
 from domain.runs.patches import ChangeSet
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState
-from domain.runs.task_result import MOST_FIXES, RequiredFix
-from domain.runs.testing import SuiteVerdict, TestRun, decide_verdict
 from memory.runs import checkpoints
 from messages import instructions as texts
-from messages import tests as test_texts
-from pipeline.instruction.start import Start
 from pipeline.issue.built_change import BuiltChange
-from pipeline.issue.coding.draft_checks import DraftChecks
 from pipeline.issue.contract_locks import ContractLocks
 from pipeline.issue.draft_commits import DraftCommits
 from pipeline.issue.implementation import Implementation
+from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
+from pipeline.issue.instruction.start import Start
 from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.plan_approval import approve_plan
 from pipeline.issue.planning_agent import run_planner
@@ -31,18 +24,6 @@ from pipeline.issue.run_end import RunEnd, end_unfinished, end_without_model
 from pipeline.run_context import RunContext
 from pipeline.runs.phases import enter_phase, leave_phase
 from safety.plan_risk import is_small, needs_approval, rate_plan
-
-
-class TestedDraft(BaseModel):
-    """How the tests ended that concern a change; in journals.
-
-    :param title: in a few words.
-    :param to_fix: the tests that fail because of it.
-    """
-
-    title: str
-    is_failed: bool = False
-    to_fix: tuple[RequiredFix, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,15 +73,10 @@ class InstructionWork:
         async with locks.keep_renewed():
             return await self._implement(DraftCommits(self.context, planned, granted, locks))
 
-    @cached_property
-    def _checks(self) -> DraftChecks:
-        return DraftChecks(self.context, self.start.configuration, None)
-
-    async def test(self, commit: str) -> TestedDraft:
-        """Run the tests that concern the change up to a commit."""
-        if not self._checks.can_test:
-            return TestedDraft(title=texts.leave_to_workflows())
-        return await self.context.journal.step("test the draft", self._test, commit)
+    @property
+    def tests(self) -> DraftTests:
+        """The tests of what is made."""
+        return DraftTests(self.context, self.start.configuration)
 
     async def _plan(self) -> PlannedIssue | RunEnd:
         await enter_phase(self.context, Phase.planning)
@@ -160,19 +136,4 @@ class InstructionWork:
         )
 
     async def _test_built(self, built: BuiltChange) -> TestedDraft:
-        return await self.test(built.tip) if built.whole.files else TestedDraft(title="")
-
-    async def _test(self, commit: str) -> TestedDraft:
-        run = await self._checks.test(commit, ())
-        return TestedDraft(
-            title=test_texts.render_outcome(run).title,
-            is_failed=decide_verdict(run) is SuiteVerdict.failed,
-            to_fix=_list_to_fix(run),
-        )
-
-
-def _list_to_fix(run: TestRun) -> tuple[RequiredFix, ...]:
-    failed: Sequence[RequiredFix] = [
-        RequiredFix(path=case.path or "", line=case.line, rule=case.id, message=case.message) for case in run.failures
-    ]
-    return tuple(failed[:MOST_FIXES])
+        return await self.tests.run(built.tip) if built.whole.files else TestedDraft(title="")
