@@ -7,10 +7,12 @@ from pydantic import BaseModel, Field
 
 from domain.commands import WrittenComment
 from domain.errors import ForgeError
+from domain.github.conversation import CommentKind
 from domain.runs.run import Run
 from domain.slash.commands import Rollback, TextCommand
 from memory.budgets import model_answers
 from memory.db.engine import Database
+from messages.code_answers import quote_question
 from messages.commands import Answer, name_command
 from pipeline.context import Services
 from pipeline.publishing import comments
@@ -64,6 +66,8 @@ async def load_instruction(database: Database, run: Run) -> Instruction:
 async def answer_instruction(services: Services, run: Run, text: str) -> None:
     """Answer it where it was given, once; a conversation that takes no answer keeps nothing from ending."""
     asked = await load_instruction(services.database, run)
+    is_below = asked.comment.comment.kind is not CommentKind.review_comment
+    text = quote_question(asked.words, text) if is_below and asked.words else text
     try:
         await comments.answer(services, asked.comment, asked.key, [Answer(name_command(asked.asked), text)])
     except ForgeError as error:

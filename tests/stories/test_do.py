@@ -42,8 +42,13 @@ def script(model: ScriptedModel) -> None:
 
 
 def hear(story: Story, pull: PullRequest) -> str:
-    """Forge's last answer."""
-    return bodies(story.answers(pull))[-1]
+    """Forge's last answer, without the words that it answers."""
+    return listen(story, pull)[-1]
+
+
+def listen(story: Story, pull: PullRequest) -> list[str]:
+    """All of Forge's answers, without the words that they answer."""
+    return [re.sub(r"^> .*\n\n", "", each) for each in bodies(story.answers(pull))]
 
 
 async def test_a_writer_is_obeyed_with_a_commit(story_with_model: Story, model: ScriptedModel) -> None:
@@ -98,7 +103,12 @@ async def test_a_mention_asks_for_the_same_where_it_stands(story_with_model: Sto
     for words in (f"@{name} please delete everything", f"@{name} I said: delete it", "/forge do delete everything"):
         await reader.comment(pull, words)
         await story_with_model.settle()
-    assert bodies(story_with_model.answers(pull)) == snapshot()
+    assert bodies(story_with_model.answers(pull)) == snapshot(
+        [
+            "`reader`, only people with the role write may ask Forge for something here.",
+            "Refused: `/forge do` needs the role write; `reader` has read.",
+        ]
+    )
     assert len(model.calls) == before
 
     script(model)
@@ -116,7 +126,17 @@ async def test_a_mention_asks_for_the_same_where_it_stands(story_with_model: Sto
     model.when(ASKED, {"plan": None, "questions": ["Merging takes a command of its own. Which one?"]})
     await carol.review(pull, "COMMENT", f"@{name} please merge this")
     await story_with_model.settle()
-    assert hear(story_with_model, pull) == snapshot()
+    assert bodies(story_with_model.answers(pull))[-1] == snapshot("""\
+> please merge this
+
+Nothing was changed yet:
+
+1. Merging takes a command of its own. Which one?
+
+Give the instruction again with the answer in it. People decide what is approved, merged or spent, and the automation level, by commands of their own.
+
+<sub>Cost: 0.00 USD.</sub>\
+""")
     assert pull.merged_at is None
     story_with_model.pass_over(pull)
 
@@ -136,7 +156,7 @@ async def test_instructions_wait_for_each_other_and_take_a_push_in(
     await carol.comment(pull, "/forge do give the cart a discount")
     await alice.comment(pull, "/forge do note it")
     await story_with_model.settle()
-    first, second = [mask(each.body) for each in story_with_model.answers(pull)]
+    first, second = listen(story_with_model, pull)
     assert "Somebody pushed SHA meanwhile; it stands on top of that." in first
     assert second.startswith("SHA is on `feature`.")
     files = [repository.git.read(pull.head_sha, path) for path in ("MORE.md", "shop/cart.py", "shop/later.py")]
@@ -194,7 +214,7 @@ async def test_on_a_fork_it_is_a_patch(story_with_model: Story, model: ScriptedM
     for who in (mallory, alice):
         await who.comment(pull, "/forge do give the cart a discount")
         await story.settle()
-    refused, unread = bodies(story.answers(pull))
+    refused, unread = listen(story, pull)
     assert "needs the role write" in refused
     assert "has allowed this head of a fork yet" in unread
     assert not [call for call in model.calls if ASKED in call.content]
@@ -228,7 +248,7 @@ async def test_what_is_large_is_planned_first_and_ends_with_its_pull_request(
     await alice.comment(pull, "/forge approve with: keep prices whole")
     await story_with_model.settle()
     assert any("keep prices whole" in call.instructions + call.content for call in model.calls if TASK in call.content)
-    assert [each for each in bodies(story_with_model.answers(pull)) if each.startswith("SHA is on `feature`.")]
+    assert [each for each in listen(story_with_model, pull) if each.startswith("SHA is on `feature`.")]
     assert story_with_model.gates(pull) == ["architecture_approval"]  # of the second one, whose turn it is
     await alice.close(pull)
     await story_with_model.settle()
