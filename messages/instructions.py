@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from domain.money import format_usd
 from domain.runs.run import ReasonCode, Run
-from domain.text.escaping import escape, inline_code
+from domain.text.escaping import code_block, escape, inline_code
 from messages.automation import RUN_TRAILER
 from messages.commands import describe_state
 
 _LONGEST, _MOST_PATHS = 600, 5
+LONGEST_PATCH = 40_000  # bytes; GitHub takes 65,536 characters for the whole comment
 
 _ENDED = {
     ReasonCode.gate_rejected: "A person rejected it.",
@@ -169,6 +170,13 @@ def render_pull_request(number: int, summary: str, login: str, why: str) -> str:
     who = f"{inline_code(login)} asked for it in #{number}."
     where = f"It is not on that branch yet, because {escape(why, _LONGEST)}."
     return _join([escape(summary, _LONGEST), f"{who} {where}"])
+
+
+def render_patch(patch: str | None) -> str:
+    """A change for whoever applies it by hand; None is too long."""
+    if patch is None:
+        return "The patch is too long to show. Ask for less at once."
+    return f"{code_block(patch.rstrip(), 'diff')}\n\nCopy it, and apply it with `git apply`."
 
 
 def explain_undo(commit: str) -> str:

@@ -258,6 +258,19 @@ class Mirror(Objects):
                 await self._mirrors.remove(self.repository_id)
             raise
 
+    async def render_patch(self, base: str, head: str, most: int) -> str | None:
+        """What ``git apply`` takes to make one commit of another; None if it is longer than so many bytes.
+
+        :raises CodeAccessError: the change cannot be read.
+        """
+        await self.change(base, head)  # which fetches what changed
+        options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--end-of-options")
+        try:
+            done = await self.git.run("diff", *options, base, head, most=most)
+        except TooLarge:
+            return None
+        return done.stdout.decode(errors="replace")
+
     async def fetch_blobs(self, blobs: Collection[str]) -> None:
         """Fetch blobs in one request, as git's own lazy fetching does, but all at once.
 

@@ -175,14 +175,18 @@ async def test_where_the_branch_may_not_be_written(story_with_model: Story, mode
     script(model)
     story_with_model.github.grant(repository, carol, "admin")
     await carol.comment(pull, "/forge pause")
+    await story_with_model.settle()
     await carol.comment(pull, "/forge do give the cart a discount")
     await story_with_model.settle()
-    assert "carol paused Forge" in hear(story_with_model, pull)
+    assert hear(story_with_model, pull).startswith("Forge is paused in this repository by `carol`")
     await carol.comment(pull, "/forge unpause\n/forge level 0")
     await story_with_model.settle()
     await carol.comment(pull, "/forge do give the cart a discount")
     await story_with_model.settle()
-    assert hear(story_with_model, pull) == snapshot()
+    assert hear(story_with_model, pull).startswith(
+        "It is only shown here, because automation is at level 0 here, at which Forge opens no pull request; an admin "
+        "raises it with `/forge level 1`"
+    )
 
     await carol.comment(pull, "/forge level 1")
     await story_with_model.settle()
@@ -223,7 +227,9 @@ async def test_on_a_fork_it_is_a_patch(story_with_model: Story, model: ScriptedM
     await story.settle()
     told = hear(story, pull)
     assert "It is only shown here, because Forge does not write to forks." in told
-    assert "+def total(prices, discount=0):" in told
+    patch = told.partition("```diff\n")[2].partition("\n```")[0]
+    assert "--- a/shop/cart.py" in patch
+    assert "+def total(prices, discount=0):" in patch
     assert pull.head_sha == head
     story.pass_over(pull)
 
@@ -239,6 +245,7 @@ async def test_what_is_large_is_planned_first_and_ends_with_its_pull_request(
     await story_with_model.settle()
     assert story_with_model.gates(pull) == ["architecture_approval"]
     assert "**Plan for this instruction · risk high**" in story_with_model.questions(pull)[0].body
+    assert "Closing the pull request voids it." in story_with_model.questions(pull)[0].body
     assert [call.content.count("> note it") for call in model.calls if ASKED in call.content] == [0]
     story_with_model.clock.move(seconds=2)
     await alice.comment(pull, "/forge status")

@@ -5,17 +5,16 @@ They are if they quote what Forge wrote, mention it, or follow directly on its c
 
 from collections.abc import Sequence
 
-import structlog
 from pydantic import BaseModel
 
 from agents.review.model.questions import flatten_markdown
 from domain.commands import ReadRemark, ReadReply
-from domain.errors import ForgeError
 from domain.github.conversation import Remark
 from domain.runs.run import RepositoryRef
 from domain.slash.commands import LONGEST_TEXT, TextCommand
 from domain.slash.verbs import Verb
 from domain.text.quotes import asks_something, call_reviewer, find_mentions, find_source, split_quotes
+from memory.deliveries.command_counts import claim_notice
 from messages import instructions as instruction_texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
@@ -23,10 +22,7 @@ from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
 from pipeline.feedback.answers.target import find_run
 from pipeline.gates.actor import load_actor
 from pipeline.gates.comment_quota import check_comment_quota
-from pipeline.publishing.comments import answer_below
 from safety.authorization import authorise
-
-log = structlog.get_logger(__name__)
 
 
 class RemarkTarget(BaseModel):
@@ -70,22 +66,12 @@ async def _find_target(services: Services, command: ReadRemark | ReadReply, guid
     actor = await load_actor(services, command.repository, number, command.sender, judges=False)
     request = AnswerRequest(comment=command, asked=asked, index=0, replied_to=replied_to)
     if authorise(asked, actor.facts) is not None:
-        if replied_to.is_mention:
-            await _answer_stranger(services, command)
-        return RemarkTarget(outcome="nobody who may ask here")
+        is_told = replied_to.is_mention and await claim_notice(services.database, guid, "stranger")
+        told = instruction_texts.refuse_stranger(command.sender.login) if is_told else ""
+        return RemarkTarget(outcome="nobody who may ask here", refused=told, request=request)
     queued = await find_run(services, command, actor, asked.verb, request.make_key(guid))
     refused = queued.refused if asks_something(words) else ""
     return RemarkTarget(run_id=queued.run_id, outcome="not read now", refused=refused, request=request)
-
-
-async def _answer_stranger(services: Services, command: ReadRemark | ReadReply) -> None:
-    """Tell somebody who may not ask who may, once on each issue or pull request: that costs no model a call."""
-    where = (command.repository, command.number)
-    text = instruction_texts.refuse_stranger(command.sender.login)
-    try:
-        await answer_below(services, *where, f"{command.repository.id}#{command.number} {command.sender.id}", text)
-    except ForgeError as error:
-        log.info("remark.unanswered", number=command.number, error=str(error))
 
 
 def _select_words(command: ReadRemark | ReadReply) -> str:

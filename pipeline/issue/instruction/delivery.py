@@ -10,7 +10,6 @@ from domain.github.branches import PREFIX
 from domain.github.commits import Signature
 from memory.runs import runs
 from messages import instructions as texts
-from messages.changes import render_diff
 from messages.pushes import explain_refused_push
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import fetch_commits
@@ -256,8 +255,7 @@ class Delivery:
 
     async def _render_patch(self, tip: str) -> str:
         mirror = await self.context.fetch_mirror()
-        block, left = render_diff((await mirror.change(self.start.head, tip)).files)
-        return f"{block}\n\n{left} more lines do not fit here." if left else block
+        return texts.render_patch(await mirror.render_patch(self.start.head, tip, texts.LONGEST_PATCH))
 
 
 async def load_stamp(context: RunContext) -> tuple[Signature, datetime]:
