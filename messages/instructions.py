@@ -92,9 +92,13 @@ def report_failure(why: str, spent: int) -> str:
     )
 
 
-def report_stopped(reason: ReasonCode) -> str:
-    """For an instruction that something else put an end to."""
-    return f"Nothing was done: {_STOPPED.get(reason, 'it was stopped')}."
+def report_stopped(reason: ReasonCode, *, is_pushed: bool) -> str:
+    """For an instruction that something else put an end to.
+
+    :param is_pushed: its commit was pushed before.
+    """
+    why = _STOPPED.get(reason, "it was stopped")
+    return f"Its commit was pushed; then {why}." if is_pushed else f"Nothing was done: {why}."
 
 
 def render_open(waiting: Sequence[Run]) -> str:

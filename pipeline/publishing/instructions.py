@@ -19,6 +19,9 @@ from pipeline.publishing import comments
 
 log = structlog.get_logger(__name__)
 
+COMMITTED = "instruction"
+"""The work of the checkpoint by which the commit of an instruction is taken back; stored."""
+
 
 class Instruction(BaseModel):
     """An instruction, as it is kept with its run.

@@ -1,7 +1,7 @@
 """Opens and closes what shows a run: a review's check, an issue's comment and checks, the answer to an instruction."""
 
 from domain.runs.run import Run, Trigger
-from memory.runs import runs
+from memory.runs import outbox, runs
 from messages import instructions as instruction_texts
 from messages.pull_request import Progress
 from pipeline.context import Services
@@ -29,8 +29,9 @@ async def close_status(services: Services, run: Run) -> None:
     if run.trigger is Trigger.deployment:
         await close_deployment(services, run)
     elif run.trigger is Trigger.instruction:
-        ended = await runs.get(services.database, run.id)
-        await answer_instruction(services, run, instruction_texts.report_stopped((ended or run).reason))
+        ended = await runs.get(services.database, run.id) or run
+        pushed = await outbox.list_pushes(services.database, run.id)
+        await answer_instruction(services, run, instruction_texts.report_stopped(ended.reason, is_pushed=bool(pushed)))
     elif run.is_of_issue:
         await IssueStatus(services, run).close()
         await test_check.close_checks(services, run)

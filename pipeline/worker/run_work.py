@@ -37,7 +37,7 @@ async def work_on_run(services: Services, run_id: str, asks_again: bool = False)
         if run.trigger is Trigger.instruction:
             ended = await InstructionRun(services, run, workflow_id).execute()
             await wake_next(services, journal, run, workflow_id)
-            return ended
+            return await reflect_if_ended(services, run, ended)
         if run.is_of_issue:
             ended = await IssueRun(services, run, workflow_id).execute()
         else:

@@ -1,7 +1,7 @@
 """Executes ``rollback``: takes an agent's work back to a checkpoint, or an environment to what ran there before."""
 
 from domain.ids import new_id
-from domain.runs.run import Run, Trigger
+from domain.runs.run import Run
 from domain.runs.work_rollback import RollbackRefusal
 from domain.slash.commands import Rollback
 from memory.runs import runs
@@ -14,7 +14,7 @@ from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.instruction import admit_instruction
 from pipeline.feedback.answers.target import QueuedAnswer
 from pipeline.issue.coding.rollback import RollbackPlace, RollbackRequest, find_checkpoint, take_back
-from pipeline.publishing.instructions import Instruction
+from pipeline.publishing.instructions import COMMITTED, Instruction
 
 
 async def roll_back(context: CommandContext, asked: Rollback) -> str:
@@ -46,8 +46,8 @@ async def _find_instruction(context: CommandContext, asked: Rollback) -> Run | N
     place = RollbackPlace(context.repository.id, context.number)
     found = await find_checkpoint(context.database, asked.checkpoint or "", place)
     run = None if isinstance(found, RollbackRefusal) else await runs.get(context.database, found.key.run_id)
-    is_here = run is not None and run.trigger is Trigger.instruction and run.number == context.number
-    return run if is_here else None
+    is_done = not isinstance(found, RollbackRefusal) and found.key.work == COMMITTED
+    return run if is_done and run is not None and run.number == context.number else None
 
 
 async def _order_undo(context: CommandContext, asked: Rollback, made_by: Run) -> str:

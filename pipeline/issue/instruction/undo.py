@@ -11,11 +11,11 @@ from memory.runs import runs, work_checkpoints
 from messages import instructions as texts
 from pipeline.issue.instruction.delivery import load_stamp
 from pipeline.issue.instruction.start import Start
-from pipeline.publishing.instructions import Instruction
+from pipeline.publishing.instructions import COMMITTED, Instruction
 from pipeline.run_context import RunContext
 from workspace.merges import merge_onto
 
-_COMMIT, _WORK = "what an instruction put on the branch", "instruction"  # stored
+_COMMIT = "what an instruction put on the branch"  # stored
 
 
 class Undo(BaseModel):
@@ -36,7 +36,7 @@ async def keep_commit(context: RunContext, start: Start, commit: str, said: str)
     """Keep a commit on the branch, so that people can take it back; the short id by which they do. May be repeated."""
     database, run, now = context.database, context.run, context.now()
     await model_answers.keep(database, run, _COMMIT, {"commit": commit}, now)
-    key = WorkKey(run_id=run.id, work=_WORK, base=start.head)
+    key = WorkKey(run_id=run.id, work=COMMITTED, base=start.head)
     known = await work_checkpoints.find_newest(database, key)
     if known is None:
         details = CheckpointDetails(said=said, spent_usd=await context.load_cost() / 1_000_000)
