@@ -105,6 +105,14 @@ async def test_what_people_say_to_each_other_is_not_answered(story_with_model: S
     )
     assert len([each for each in model.calls if ASKED in each.content]) == 0
 
+    model.when("== instruction by", {"plan": None, "questions": ["What is the total of nothing?"]})
+    await carol.reply(comment, f"@{name} please mend it")
+    await story_with_model.settle()
+    assert "1. What is the total of nothing?" in story_with_model.thread_answers(pull, comment)[-1].body
+    [asked] = [each.content for each in model.calls if "== instruction by" in each.content]
+    assert f"== given at\nbilling/pay.py:{LINE}" in asked
+    assert "> please mend it" in asked
+
 
 async def test_words_to_forge_count_like_its_commands(story_with_model: Story, model: ScriptedModel) -> None:
     """Who has no role cannot make Forge look at more comments by leaving the slash away."""
