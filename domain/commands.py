@@ -199,6 +199,7 @@ class ExecuteComment(WrittenComment):
     :param head_sha: the pull request's head as the event saw it; None for an issue comment, where GitHub leaves it out.
     :param opened_by: id of the account that opened the issue or pull request; None if it was deleted.
     :param asked: its commands and mistakes, at least one.
+    :param path: the file on whose diff it stands, and ``line`` its line at the head; empty below the conversation.
     """
 
     kind: Literal["obey_comment"] = "obey_comment"
@@ -207,6 +208,8 @@ class ExecuteComment(WrittenComment):
     opened_by: int | None
     asked: tuple[SlashCommand | SlashMistake, ...]
     seen: EventSnapshot | None = None
+    path: str = Field(default="", exclude_if=lambda path: not path)
+    line: int | None = Field(default=None, exclude_if=lambda line: line is None)
 
 
 class DecideGate(Command):
@@ -249,8 +252,28 @@ class RecordThread(Command):
     is_dated: bool = False
 
 
+class ReadRemark(WrittenComment):
+    """A person commented below an issue or pull request, or in the summary of a review, in words and not by commands.
+
+    They quote somebody, or mention them, who may be Forge.
+
+    :param words: of the person alone: untrusted Markdown, cut off if it is long.
+    :param quoted: the passages that they quote.
+    :param mentioned: the accounts that they mention, in small letters; an App without its ``[bot]``.
+    """
+
+    kind: Literal["read_remark"] = "read_remark"
+    words: str
+    quoted: tuple[str, ...]
+    mentioned: tuple[str, ...]
+    seen: EventSnapshot | None = None
+
+
 class ChangesRequested(Command):
-    """A person's review requested changes, in words and not by commands."""
+    """A person's review requested changes, in words and not by commands.
+
+    :param remark: the same words, where they may be for Forge on a pull request of somebody else.
+    """
 
     kind: Literal["changes_requested"] = "changes_requested"
     repository: RepositoryRef
@@ -258,6 +281,7 @@ class ChangesRequested(Command):
     head_sha: str
     sender: Sender
     seen: EventSnapshot | None = None
+    remark: ReadRemark | None = Field(default=None, exclude_if=lambda remark: remark is None)
 
 
 class ReadReply(WrittenComment):
@@ -273,21 +297,6 @@ class ReadReply(WrittenComment):
     line: int | None
     head_sha: str
     opened_by: int | None
-
-
-class ReadRemark(WrittenComment):
-    """A person commented below an issue or pull request, in words and not by commands, with a quote or a mention.
-
-    :param words: of the person alone: untrusted Markdown, cut off if it is long.
-    :param quoted: the passages that they quote.
-    :param mentioned: the accounts that they mention, in small letters; an App without its ``[bot]``.
-    """
-
-    kind: Literal["read_remark"] = "read_remark"
-    words: str
-    quoted: tuple[str, ...]
-    mentioned: tuple[str, ...]
-    seen: EventSnapshot | None = None
 
 
 class ReadMemoryFile(Command):

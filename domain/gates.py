@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from domain.ids import shorten_id
 from domain.money import NO_EXTENSION, BudgetExtension
@@ -113,6 +113,7 @@ class GateRequest(BaseModel):
     :param escalate: accounts or teams to notify if nobody answers.
     :param grants: what an approval grants, for money or model calls.
     :param on_issue: the run of an issue asks, so its comments are on the issue.
+    :param of_instruction: the run of an instruction on a pull request asks, which a push does not end.
     :param proposed_head: the head of the run's pull request, which shows the check; empty: none yet.
     :param needs_words: whether an approval has to say what to do.
     :param has_follower: whether an agent works on, which keeps to the conditions of an approval; else they are a note.
@@ -135,6 +136,7 @@ class GateRequest(BaseModel):
     escalate: tuple[str, ...] = ()
     grants: BudgetExtension = NO_EXTENSION
     on_issue: bool = False
+    of_instruction: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
     proposed_head: str = ""
     task: str = ""
     shows: str = ""

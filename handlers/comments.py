@@ -5,9 +5,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from domain.commands import ExecuteComment, Ignored
+from domain.commands import ExecuteComment, Ignored, ReadRemark
 from domain.github.conversation import CommentRef
+from domain.text.escaping import strip_invisible
+from domain.text.quotes import find_mentions, split_quotes
 from handlers import slash
+from handlers.markdown import MOST_READ
 from handlers.payloads import AccountView, Id, PullSubject, RepositoryEvent, Subject, View
 
 NodeId = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]  # opaque
@@ -23,6 +26,7 @@ class Author(AccountView):
 
 NO_COMMAND = "no_command"
 LONGEST_WORDS = 4_000  # characters of a comment without a command that are kept
+_MOST_QUOTES, _MOST_MENTIONS = 5, 20  # of a comment that are kept
 
 
 class CommentView(View):
@@ -68,6 +72,8 @@ def build_command(
     opened_by: AccountView | None,
     head_sha: str | None,
     is_pull_request: bool = True,
+    path: str = "",
+    line: int | None = None,
 ) -> ExecuteComment | Ignored:
     """The commands in a comment, as one request."""
     asked = slash.read(written.body or "", in_thread=comment.thread is not None)
@@ -83,5 +89,28 @@ def build_command(
         opened_by=opened_by.id if opened_by else None,
         sender=event.sender.as_sender(),
         asked=asked,
+        seen=subject.to_seen(),
+        path=path,
+        line=line,
+    )
+
+
+def build_remark(
+    event: RepositoryEvent, written: CommentView, comment: CommentRef, subject: Subject, *, is_pull_request: bool = True
+) -> ReadRemark | None:
+    """The words of a comment that quotes or mentions somebody, who may be Forge; None if it does neither."""
+    quoted, words = split_quotes(strip_invisible((written.body or "")[:MOST_READ]))
+    mentioned = find_mentions(words)
+    if not words or not (quoted or mentioned):
+        return None
+    return ReadRemark(
+        repository=event.to_ref(),
+        number=subject.number,
+        is_pull_request=is_pull_request,
+        comment=comment,
+        words=words[:LONGEST_WORDS],
+        quoted=tuple(passage[:LONGEST_WORDS] for passage in quoted[:_MOST_QUOTES]),
+        mentioned=mentioned[:_MOST_MENTIONS],
+        sender=event.sender.as_sender(),
         seen=subject.to_seen(),
     )

@@ -1,4 +1,4 @@
-"""Reviews of a pull request: the commands in their body, and requested changes."""
+"""Reviews of a pull request: the commands in their body, words that may be for Forge, and requested changes."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,7 +6,7 @@ from typing import Any
 
 from domain.commands import AnyCommand, ChangesRequested, Ignored
 from domain.github.conversation import CommentKind, CommentRef
-from handlers.comments import NO_COMMAND, CommentView, PullRequest, build_command, ignore_comment
+from handlers.comments import NO_COMMAND, CommentView, PullRequest, build_command, build_remark, ignore_comment
 from handlers.payloads import RepositoryEvent
 
 
@@ -24,21 +24,26 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
     event = _Event.model_validate(payload)
     review, pull_request = event.review, event.pull_request
+    reference = CommentRef(kind=CommentKind.review, id=review.id, node_id=review.node_id)
     obeyed = ignore_comment(event, review, "submitted") or build_command(
         event,
         review,
-        CommentRef(kind=CommentKind.review, id=review.id, node_id=review.node_id),
+        reference,
         written_at=review.submitted_at,
         subject=pull_request,
         opened_by=pull_request.user,
         head_sha=pull_request.head.sha,
     )
-    if obeyed == Ignored(reason=NO_COMMAND) and review.state == "changes_requested":
+    if obeyed != Ignored(reason=NO_COMMAND):
+        return obeyed
+    remark = build_remark(event, review, reference, pull_request)
+    if review.state == "changes_requested":
         return ChangesRequested(
             repository=event.to_ref(),
             number=pull_request.number,
             head_sha=pull_request.head.sha,
             sender=event.sender.as_sender(),
             seen=pull_request.to_seen(),
+            remark=remark,
         )
-    return obeyed
+    return remark or obeyed

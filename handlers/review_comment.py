@@ -41,6 +41,8 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         subject=pull_request,
         opened_by=pull_request.user,
         head_sha=pull_request.head.sha,
+        path=comment.path,
+        line=comment.line,
     )
     if obeyed != Ignored(reason=NO_COMMAND) or not strip_invisible(comment.body or "").strip():
         return obeyed

@@ -9,7 +9,7 @@ from domain.money import LimitUse, Usage, format_usd
 from domain.review.effort import EffortCost
 from domain.review.findings import Finding, Severity
 from domain.review.review import Review
-from domain.runs.run import ReasonCode, Run, RunState
+from domain.runs.run import ReasonCode, Run, RunState, Trigger
 from domain.slash.commands import LONGEST_TEXT, MOST_COMMANDS, SlashCommand
 from domain.slash.mistakes import Problem, SlashMistake
 from domain.slash.verbs import VERBS, RequiredRole, Verb, VerbRow
@@ -56,6 +56,8 @@ _REASONS = {
     ReasonCode.questions: "the issue leaves questions open",
     ReasonCode.in_review: "its pull request is being reviewed and tested",
     ReasonCode.contract: "another run is changing the same contract",
+    ReasonCode.turn: "an earlier instruction here is not done yet",
+    ReasonCode.committed: "there is a commit on the branch",
     ReasonCode.proposed: "there is a pull request",
     ReasonCode.untested: "its pull request could not be tested",
     ReasonCode.unchanged: "it changed nothing",
@@ -381,6 +383,7 @@ def head_moved(head_sha: str) -> str:
 
 def confirm_cancel(run: Run) -> str:
     again = "`/forge run`" if run.is_of_issue else "`/forge review`"
+    again = "`/forge do`" if run.trigger is Trigger.instruction else again
     return f"Run {inline_code(run.id)} was stopped. Its comments stay. {again} starts another one."
 
 

@@ -175,7 +175,7 @@ def explain_refusal(gate: Gate) -> str:
         return ""
     if gate.name in BUDGET_GATES:
         return "Forge does not ask the model again; the review ends with the results so far."
-    if gate.name == "protected_paths" and gate.request.on_issue:
+    if gate.name == "protected_paths" and (gate.request.on_issue or gate.request.of_instruction):
         return "The run continues without changing these files."
     if gate.name == "deploy_hold":
         return "Forge rolls the deployment back."
@@ -215,11 +215,14 @@ def _why_void(gate: Gate) -> str:
 
 def _retry_command(gate: Gate) -> str:
     """What begins a run anew that asks this."""
+    if gate.request.of_instruction:
+        return "`/forge do`"
     return "`/forge run`" if gate.request.on_issue else "`/forge review full`"
 
 
 def _new_run_hint(gate: Gate) -> str:
-    return _retry_command(gate) if gate.request.on_issue else f"A push, or {_retry_command(gate)},"
+    is_asked = gate.request.on_issue or gate.request.of_instruction
+    return _retry_command(gate) if is_asked else f"A push, or {_retry_command(gate)},"
 
 
 _VOIDED = {
@@ -260,6 +263,8 @@ def _who(gate: Gate) -> str:
     void = " Closing the issue voids it." if request.on_issue else " A push voids it."
     if gate.request.phase is Phase.deployment:
         void = ""
+    if request.of_instruction:
+        void = " Closing the pull request voids it."
     return (
         f"**Who decides:** anyone with the role {name_deciders(request)}."
         f"{passed} **Until:** {_when(gate.until)}; then it counts as rejected{told}.{void}"

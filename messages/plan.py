@@ -65,10 +65,11 @@ def render_details(weighed: RatedPlan, *, version: int) -> str:
 def render_question(weighed: RatedPlan, *, version: int) -> str:
     """The plan in the question whether it may be carried out, which names its risk and the reasons.
 
-    :param version: 1 for the first plan of this issue.
+    :param version: 1 for the first plan of this issue; 0 for that of an instruction.
     """
     start = f"**{_plan_title(weighed, version)}**"
-    return _fit([start, *_details(weighed, with_risk=False)], [start, *_outline(weighed)], [_CHANGE])
+    change = _CHANGE if version else _CHANGE_INSTRUCTION
+    return _fit([start, *_details(weighed, with_risk=False)], [start, *_outline(weighed)], [change])
 
 
 def _fit(whole: Sequence[str], outline: Sequence[str], end: Sequence[str]) -> str:
@@ -78,7 +79,8 @@ def _fit(whole: Sequence[str], outline: Sequence[str], end: Sequence[str]) -> st
 
 
 def _plan_title(weighed: RatedPlan, version: int) -> str:
-    return f"Plan for this issue, version {version} · risk {weighed.level.value}"
+    about = f"this issue, version {version}" if version else "this instruction"
+    return f"Plan for {about} · risk {weighed.level.value}"
 
 
 def render_summary(weighed: RatedPlan | None) -> str:
@@ -239,6 +241,7 @@ _NEXT = (
     "asks for approval first if the risk is high."
 )
 _CHANGE = "To change it, reply in a comment and write the command again. Forge then makes a new version."
+_CHANGE_INSTRUCTION = "To change it, approve it `with:` what it lacks, or reject it and ask in other words."
 
 _STOPPED = {
     ReasonCode.superseded: "a newer run of this issue took over",

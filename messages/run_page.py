@@ -28,6 +28,7 @@ _TRIGGERS = {
     Trigger.plan: "Plan",
     Trigger.issue: "Implementation",
     Trigger.question: "Question",
+    Trigger.instruction: "Instruction",
     Trigger.deployment: "Deployment",
 }
 _DECISIONS = {

@@ -16,7 +16,7 @@ _GREETING = (
     "Somebody installed Forge for this repository. This is the only time it introduces itself; close this issue "
     "whenever you like."
 )
-_FIRST = (Verb.help, Verb.review, Verb.explain, Verb.dismiss, Verb.plan, Verb.run, Verb.pause)
+_FIRST = (Verb.help, Verb.review, Verb.explain, Verb.dismiss, Verb.do, Verb.plan, Verb.run, Verb.pause)
 """The commands to begin with."""
 
 

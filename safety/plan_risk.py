@@ -41,6 +41,8 @@ class PlanLimits:
 
 
 LIMITS = PlanLimits()
+SMALL = PlanLimits(lines=(200, 0), minutes=(60, 0), tasks=(2, 0), files=(8, 0))
+"""Up to which size a person's instruction is carried out without a question."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,17 @@ def rate_plan(
 def needs_approval(level: RiskLevel) -> bool:
     """Whether the plan needs the gate ``architecture_approval`` (docs/contract.md, gates)."""
     return _rank(level) >= _rank(RiskLevel.high)
+
+
+def is_small(plan: Plan, limits: PlanLimits = SMALL) -> bool:
+    """Whether an instruction may be carried out at once; otherwise people see its plan first."""
+    sizes = (
+        (len(plan.tasks), limits.tasks),
+        (len(plan.files), limits.files),
+        (plan.estimate.lines, limits.lines),
+        (plan.estimate.minutes, limits.minutes),
+    )
+    return all(size <= most for size, (most, _) in sizes)
 
 
 def list_grantable(plan: Plan, configuration: Configuration) -> tuple[str, ...]:

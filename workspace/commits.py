@@ -75,6 +75,11 @@ async def commit_change(git: Git, parent: str, change: ChangeSet, message: str, 
     return await _commit_tree(git, [parent], tree, message, author, at)
 
 
+async def commit_tree(git: Git, parent: str, tree: str, message: str, author: Signature, at: datetime) -> str:
+    """The SHA of a new commit on top of ``parent`` with exactly the files of a tree that the repository has."""
+    return await _commit_tree(git, [parent], tree, message, author, at)
+
+
 @dataclass(frozen=True)
 class CommitDescription:
     """What a commit says about itself.

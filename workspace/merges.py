@@ -1,4 +1,4 @@
-"""Tells what nobody wrote anew: a merge that git makes of its parents, a head that changes the same as another one."""
+"""Merges as git does, and tells what nobody wrote anew: a merge by git, a head that changes the same as another one."""
 
 from domain.errors import CodeAccessError
 from workspace.diff import Entry, parse_raw
@@ -24,6 +24,16 @@ async def is_clean_merge(mirror: Mirror, sha: str, parents: tuple[str, ...]) -> 
         return False
     tree = await mirror.git.run("rev-parse", "--verify", "--end-of-options", f"{sha}^{{tree}}")
     return merged.code == 0 and merged.stdout.split()[:1] == tree.stdout.split()[:1]
+
+
+async def merge_onto(mirror: Mirror, head: str, made: str) -> str | None:
+    """The tree of a merge of a commit into a head that moved on; None where both changed the same lines.
+
+    :raises CodeAccessError: the contents that both sides changed could not be fetched.
+    """
+    await _fetch_what_both_changed(mirror, head, made)
+    merged = await _merge(mirror, head, made)
+    return merged.stdout.split()[0].decode() if merged.code == 0 else None
 
 
 async def has_same_change(mirror: Mirror, base: str, one: str, other: str) -> bool:

@@ -258,6 +258,19 @@ class Mirror(Objects):
                 await self._mirrors.remove(self.repository_id)
             raise
 
+    async def render_patch(self, base: str, head: str, most: int) -> str | None:
+        """What ``git apply`` takes to make one commit of another; None if it is longer than so many bytes.
+
+        :raises CodeAccessError: the change cannot be read.
+        """
+        await self.change(base, head)  # which fetches what changed
+        options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--end-of-options")
+        try:
+            done = await self.git.run("diff", *options, base, head, most=most)
+        except TooLarge:
+            return None
+        return done.stdout.decode(errors="replace")
+
     async def fetch_blobs(self, blobs: Collection[str]) -> None:
         """Fetch blobs in one request, as git's own lazy fetching does, but all at once.
 
@@ -289,6 +302,10 @@ class Mirror(Objects):
     async def commit_change(self, parent: str, change: ChangeSet, message: str, author: Signature, at: datetime) -> str:
         """A new commit on top of ``parent`` with a change made; see :func:`workspace.commits.commit_change`."""
         return await commits.commit_change(self.git, parent, change, message, author, at)
+
+    async def commit_tree(self, parent: str, tree: str, message: str, author: Signature, at: datetime) -> str:
+        """A new commit on top of ``parent`` with the files of a tree; see :func:`workspace.commits.commit_tree`."""
+        return await commits.commit_tree(self.git, parent, tree, message, author, at)
 
     async def draft_again(self, sha: str) -> CommitDraft:
         """A commit as it could be made anew elsewhere; see :func:`workspace.commits.draft_again`."""

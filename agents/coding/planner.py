@@ -1,4 +1,4 @@
-"""The planner: its task, framed as data, and its tools."""
+"""The planner: its task, an issue or an instruction on a pull request, framed as data, and its tools."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -55,8 +55,24 @@ class AuthoredText(BaseModel):
     text: str
 
 
+class InstructionPlace(BaseModel):
+    """Where on a pull request somebody gave an instruction.
+
+    :param changed: the files that the pull request changes.
+    :param path: the file on whose diff it was given, and ``line`` its line; empty below the conversation.
+    :param said: what was said before in the same thread, oldest first.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    changed: tuple[str, ...] = ()
+    path: str = ""
+    line: int | None = None
+    said: tuple[AuthoredText, ...] = ()
+
+
 class PlanningTask(BaseModel):
-    """What the planner knows about an issue.
+    """What the planner knows about an issue, or about an instruction on a pull request.
 
     :param issue: its body and author.
     :param comments: comments by people, oldest first, without those of Forge.
@@ -66,6 +82,8 @@ class PlanningTask(BaseModel):
     :param contracts: names of all contracts.
     :param conventions: what the repository wrote down about how it wants code to be written; None in a run that began
         under a version which did not read that.
+    :param place: of an instruction, whose words are those of ``issue`` and whose number and title are those of the
+        pull request; None for an issue.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -80,6 +98,7 @@ class PlanningTask(BaseModel):
     replies: tuple[AuthoredText, ...] = ()
     contracts: tuple[str, ...] = tuple(CONTRACTS)
     conventions: Conventions | None = None
+    place: InstructionPlace | None = None
 
     @property
     def request(self) -> str:
@@ -110,7 +129,10 @@ def build_assignment(
     :param says_words: whether the model may see what tests print.
     """
     content = build_content(task, redact, baseline, says_words=says_words)
-    return Assignment(key="plan", instructions=load_instructions(), content=content)
+    instructions = load_instructions()
+    if task.place is not None:
+        instructions = f"{instructions}\n\n{load_prompt('do')}"
+    return Assignment(key="plan", instructions=instructions, content=content)
 
 
 def load_instructions() -> str:
@@ -128,7 +150,7 @@ def build_content(
     :param says_words: whether the model may see what tests print.
     """
     data = [
-        *_render_issue(task, redact),
+        *(_render_issue(task, redact) if task.place is None else _render_instruction(task, task.place, redact)),
         *_render_repository(task, redact),
         *render_baseline(baseline, redact, says_words=says_words),
         *render_conventions(task.conventions or NO_CONVENTIONS),
@@ -169,6 +191,20 @@ def _render_issue(task: PlanningTask, redact: Redact) -> Iterator[str]:
     yield f"== issue {task.number} by {_render_author(task.issue)}"
     yield f"Title: {redact(flatten_markdown(task.title, _TITLE))}"
     yield _quote(task.issue.text, _BODY, redact) or "(without a body)"
+
+
+def _render_instruction(task: PlanningTask, place: InstructionPlace, redact: Redact) -> Iterator[str]:
+    yield f"== instruction by {_render_author(task.issue)}"
+    yield _quote(task.issue.text, _BODY, redact) or "(nothing that can be read)"
+    if place.path:
+        yield "== given at"
+        yield redact(_flatten(place.path if place.line is None else f"{place.path}:{place.line}"))
+    yield from _render_comments("said before in this thread", place.said, redact)
+    yield f"== pull request {task.number}"
+    yield f"Title: {redact(flatten_markdown(task.title, _TITLE))}"
+    yield "It changes:"
+    yield from (f"- {redact(_flatten(path))}" for path in place.changed[:_ENTRIES])
+    yield from _note_omitted(len(place.changed) - _ENTRIES, "files")
 
 
 def _render_repository(task: PlanningTask, redact: Redact) -> Iterator[str]:

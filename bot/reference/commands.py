@@ -20,7 +20,8 @@ generated from the code; `/forge help` shows the same table.
 - In a **reply to a finding** its id may be left out: `/forge dismiss we want this here`.
 - A **question needs no command** where it is clear that Forge is asked: in a review thread right below its comment, or
   in a comment that quotes what Forge wrote or mentions it. Forge answers those with the role write as `/forge ask`
-  does. Where words ask for something to be done it names the commands for that, and nothing else follows from them
+  does. Words that **mention** it on a pull request and want something done are carried out as `/forge do` is
+  ([instructions.md](instructions.md)); to other such words it names the commands, and nothing else follows from them
   outside of a finding's thread.
 - **Not the author unless alone**: if you opened the pull request, or pushed a part of it that nobody else approved
   ([gates.md](gates.md)), you may use such a command only if nobody else has the role. The receipt and the audit then

@@ -56,6 +56,8 @@ class ReasonCode(StrEnum):
     questions = "questions"  # an issue leaves questions open
     in_review = "in_review"  # waiting for the review of its own pull request
     contract = "contract"  # waiting for a contract that another run is changing
+    turn = "turn"  # waiting for an earlier instruction on the same pull request
+    committed = "committed"  # there is a commit on the branch of a pull request
     proposed = "proposed"  # there is a pull request
     untested = "untested"  # there is one, but its tests could not run
     unchanged = "unchanged"  # no change to propose for an issue
@@ -91,6 +93,7 @@ class Trigger(StrEnum):
     plan = "plan"  # a slash command that asks for a plan of an issue
     issue = "issue"  # a slash command or a label for the whole pipeline
     question = "question"  # a question about the code in an issue; the run only holds what its answer cost
+    instruction = "instruction"  # a slash command or a mention: carry something out on a pull request
     deployment = "deployment"  # what was merged, or a slash command: it brings a commit to an environment
 
     @property
@@ -101,7 +104,12 @@ class Trigger(StrEnum):
     @property
     def is_of_review(self) -> bool:
         """Whether the run reviews a pull request."""
-        return not self.is_of_issue and self is not Trigger.deployment
+        return not self.is_of_issue and not self.is_beside_reviews
+
+    @property
+    def is_beside_reviews(self) -> bool:
+        """Whether the run goes on beside the reviews of its pull request, with a fencing token of its own."""
+        return self in {Trigger.instruction, Trigger.deployment}
 
 
 class Phase(StrEnum):
@@ -135,7 +143,7 @@ class Run(BaseModel):
 
     :param base_ref: the base branch at admission; empty if unknown.
     :param check_name: of its check, see :func:`safety.required_checks.check_name`.
-    :param lane: of a deployment, see :attr:`fence_number`; None for all other runs.
+    :param lane: of a deployment or an instruction, see :attr:`fence_number`; None for all other runs.
     :param mode: that somebody asked for; None for the configuration's.
     """
 
@@ -159,7 +167,7 @@ class Run(BaseModel):
 
     @property
     def fence_number(self) -> int:
-        """What its fencing token guards: its issue or pull request; a deployment goes on beside the runs there."""
+        """What its fencing token guards: its issue or pull request; of what goes on beside the runs there, itself."""
         return self.number if self.lane is None else self.lane
 
     @property
@@ -174,6 +182,7 @@ class Run(BaseModel):
             Trigger.plan: Phase.planning,
             Trigger.issue: Phase.implementation,
             Trigger.question: Phase.planning,
+            Trigger.instruction: Phase.implementation,
             Trigger.deployment: Phase.deployment,
         }
         return of_issues.get(self.trigger, Phase.review)

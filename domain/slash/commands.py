@@ -146,7 +146,7 @@ class Delegate(_SlashCommand):
 
 
 class TextCommand(_SlashCommand):
-    verb: Literal[Verb.remember, Verb.missed, Verb.ask]
+    verb: Literal[Verb.remember, Verb.missed, Verb.ask, Verb.do]
     text: Text
 
 

@@ -30,6 +30,7 @@ class Verb(StrEnum):
     remember = "remember"
     forget = "forget"
     fix = "fix"
+    do = "do"
     run = "run"
     plan = "plan"
     retry = "retry"
@@ -196,6 +197,12 @@ VERBS: Mapping[Verb, VerbRow] = {
         "fix F-ID or all",
         "propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings",
         arguments=rf"(?:(?P<everything>(?i:all)){_END}|{{finding}})",
+    ),
+    Verb.do: VerbRow(
+        "do INSTRUCTION",
+        "carry out what you ask for on this pull request, as a commit on its branch; in a review thread it is about "
+        "that thread's lines",
+        arguments=_TEXT,
     ),
     Verb.run: VerbRow(
         "run [MODE]",

@@ -28,6 +28,7 @@ EFFORT = "how thoroughly it is read"
 """The key of the effort that a person asked for."""
 
 TASK = "what the planner is told"
+INSTRUCTION = "what somebody asks for on a pull request"
 """The key of the planner's task."""
 
 

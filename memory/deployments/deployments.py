@@ -1,6 +1,5 @@
 """Keeps deployments and who works in each environment: one at a time, and the newest of those that wait."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +19,7 @@ from memory.db.tables.deployments import DeploymentRow, EnvironmentRow
 from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.ledger import ledger
 from memory.repositories import purges
-from memory.runs.runs import Candidate, build_row, lock_fence
+from memory.runs.runs import Candidate, build_row, lock_fence, make_lane
 
 _OVER = [state.value for state in DeploymentState if state.is_over]
 _THERE = [state.value for state in DeploymentState if state.is_there]
@@ -108,11 +107,6 @@ async def _add(session: AsyncSession, order: DeploymentOrder, now: datetime) -> 
     ledger.record(session, row.id, EventType.run_admitted, now, phase=Phase.deployment, payload=payload)
     await session.flush()
     return row
-
-
-def make_lane(run_id: str) -> int:
-    """The number of the fencing token of a deployment: below zero, where no pull request is."""
-    return -1 - (int.from_bytes(hashlib.sha256(run_id.encode()).digest()[:8]) >> 2)
 
 
 async def get(database: Database, run_id: str) -> Deployment | None:

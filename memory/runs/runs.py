@@ -1,5 +1,6 @@
 """Keeps runs and the fencing token of each pull request: admission, moves between states, supersession."""
 
+import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -37,7 +38,8 @@ from safety.rereview import is_due
 from safety.review_quota import RunCounts
 
 NOT_REVIEWS = [trigger.value for trigger in Trigger if not trigger.is_of_review]
-_BESIDE = [Trigger.question.value, Trigger.deployment.value]  # what goes on beside the runs of a number
+# what goes on beside the runs of a number
+_BESIDE = [trigger.value for trigger in Trigger if trigger is Trigger.question or trigger.is_beside_reviews]
 _FINAL = [state.value for state in RunState if state.is_final]
 _LONGEST_TITLE = 256  # characters
 _fence_number: ColumnElement[int] = func.coalesce(RunRow.lane, RunRow.number)  # see Run.fence_number
@@ -138,7 +140,7 @@ async def end_all(
 ) -> tuple[Run, ...] | None:
     """Take the fencing token from what runs on a pull request; returns the runs that were stopped.
 
-    :param number: of the pull request, or the lane of a deployment.
+    :param number: of the pull request, or the lane of what goes on beside its runs.
     :param delivery: the delivery that stops them, so that a repeated step finds the same runs.
     :param seen_fence: the token from before the caller asked GitHub; if it moved since, this returns None.
     """
@@ -256,7 +258,7 @@ async def list_for_pull_request(
 ) -> Sequence[PastRun]:
     """Every run on a pull request or an issue, newest first, without the deployments.
 
-    :param with_questions: also those that only hold what an answer cost.
+    :param with_questions: also those that only hold what an answer cost, and those of instructions.
     """
     query = (
         select(RunRow).where(RunRow.repository_id == repository_id, RunRow.number == number).order_by(RunRow.id.desc())
@@ -474,6 +476,11 @@ async def _find_sender(session: AsyncSession, admitted_by: str) -> int | None:
     """The account that sent the delivery of an admission, which is named GUID#NUMBER."""
     guid, _, _ = admitted_by.rpartition("#")
     return await session.scalar(select(number_in(DeliveryRow.command["sender"]["id"])).where(DeliveryRow.guid == guid))
+
+
+def make_lane(run_id: str) -> int:
+    """The number of a fencing token beside those of pull requests: below zero, where none of them is."""
+    return -1 - (int.from_bytes(hashlib.sha256(run_id.encode()).digest()[:8]) >> 2)
 
 
 def build_row(candidate: Candidate, attempt: int, fence: int, now: datetime, lane: int | None = None) -> RunRow:

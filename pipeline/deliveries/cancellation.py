@@ -13,7 +13,7 @@ from domain.github.installations import InstallationState
 from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot
 from domain.runs.run import ReasonCode, RepositoryRef, Run
-from memory.runs import outbox, runs
+from memory.runs import instructions, outbox, runs
 from messages import deliveries as texts
 from pipeline.automation.level import learn_from_end
 from pipeline.consistent_reads import load_issue, read_when_visible
@@ -57,7 +57,10 @@ class Cancellation:
 
     async def end(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> Sequence[Run]:
         """End the runs on a pull request or issue; those that were stopped."""
-        return await self._end(repository, number, reason) or ()
+        return [
+            *(await self._end(repository, number, reason) or ()),
+            *await self._end_beside(repository, number, reason),
+        ]
 
     async def end_all(self, repository: RepositoryRef, reason: ReasonCode) -> int:
         """End the runs in a repository; how many numbers had one."""
@@ -83,6 +86,7 @@ class Cancellation:
                 return texts.REOPENED_PULL_REQUEST
             fence = None if look is None else look.fence
             ended = await self._end(command.repository, command.number, ReasonCode.closed, fence)
+        ended += await self._end_beside(command.repository, command.number, ReasonCode.closed)
         live = await self._load_ended(command) if look is None else look.pull_request
         if live is not None and not live.is_open:
             is_deployed = await self._journal.has_patch(_DEPLOYED_FIRST)
@@ -218,6 +222,16 @@ class Cancellation:
         if stopped is not None:
             await self.show_stopped(stopped)
         return stopped
+
+    async def _end_beside(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> list[Run]:
+        """End the instructions on a pull request, whose fencing tokens are their own."""
+        if not await self._journal.has_patch("instructions end, too"):
+            return []
+        lanes = await self._journal.step("what is asked here", self._list_lanes, repository, number)
+        return [run for lane in lanes for run in await self._end(repository, lane, reason) or ()]
+
+    async def _list_lanes(self, repository: RepositoryRef, number: int) -> list[int]:
+        return [run.fence_number for run in await instructions.list_open(self._database, repository.id, number)]
 
     async def _end_runs(
         self, repository: RepositoryRef, number: int, reason: ReasonCode, seen_fence: int | None

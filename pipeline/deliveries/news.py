@@ -11,6 +11,7 @@ from domain.commands import (
     ReportMergeGroup,
     WelcomeRepositories,
 )
+from messages.deliveries import NOT_PROPOSED
 from pipeline.deliveries.change_requests import forward_change_request
 from pipeline.deliveries.checks_ended import wake_owners
 from pipeline.deliveries.context import DeliveryContext
@@ -40,7 +41,10 @@ async def handle_news(context: DeliveryContext, command: News) -> str:
         case RecordThread():
             return await handle_thread(context, command)
         case ChangesRequested():
-            return await forward_change_request(context, command)
+            forwarded = await forward_change_request(context, command)
+            if command.remark is None or forwarded != NOT_PROPOSED:
+                return forwarded
+            return await handle_remark(context.services, context.journal, command.remark, context.guid)
         case ReadReply():
             return await handle_reply(context.services, context.journal, command, context.guid)
         case ReadRemark():

@@ -7,7 +7,9 @@ from dbos import DBOS
 from domain.runs.run import Run, RunState, Trigger
 from pipeline.durable.bell import BELL
 from pipeline.durable.steps import call_dbos
-from pipeline.durable.workflows import DEPLOY, RUN, Workflow
+from pipeline.durable.workflows import DEPLOY, INSTRUCT, RUN, Workflow
+
+_WORKFLOWS = {Trigger.deployment: DEPLOY, Trigger.instruction: INSTRUCT}
 
 
 async def enqueue(workflow: Workflow, *arguments: object, **key: str | int) -> None:
@@ -26,6 +28,11 @@ async def enqueue_run(run: Run) -> None:
     await enqueue(_choose_workflow(run), run.id, run=run.id, repository=run.repository.id, number=run.number)
 
 
+async def enqueue_instruction(run_id: str, repository_id: int, number: int) -> None:
+    """Queue the start of an instruction's run, behind those on the same pull request."""
+    await enqueue(INSTRUCT, run_id, run=run_id, repository=repository_id, number=number)
+
+
 async def enqueue_resume(run: Run, cause: str, *, is_judged: bool = False) -> None:
     """Queue a run that waits for people, or that has something left to ask them.
 
@@ -38,4 +45,4 @@ async def enqueue_resume(run: Run, cause: str, *, is_judged: bool = False) -> No
 
 
 def _choose_workflow(run: Run) -> Workflow:
-    return DEPLOY if run.trigger is Trigger.deployment else RUN
+    return _WORKFLOWS.get(run.trigger, RUN)

@@ -9,11 +9,12 @@ APP_VERSION = "forge"  # one for ever: DBOS does not resume a workflow under ano
 DELIVERIES = "deliveries"  # short work
 RUNS = "runs"
 DEPLOYMENTS = "deployments"  # its own: a command that deploys takes long
+INSTRUCTIONS = "instructions"  # its own: an agent takes long, and a push is reviewed meanwhile
 TESTS = "tests"  # its own: tests take long, and must not delay anything else
 HEARINGS = "hearings"  # its own: a model takes its time, and must not delay anything else
 LEARNING = "learning"
 FEEDBACKS = "feedbacks"  # its own: it may wait for GitHub, and must not delay anything else
-QUEUES = (DELIVERIES, RUNS, DEPLOYMENTS, TESTS, HEARINGS, LEARNING, FEEDBACKS)
+QUEUES = (DELIVERIES, RUNS, DEPLOYMENTS, INSTRUCTIONS, TESTS, HEARINGS, LEARNING, FEEDBACKS)
 
 _PULL_REQUEST = "{repository}#{number}"
 _REPOSITORY = "{repository}"
@@ -61,6 +62,7 @@ class Workflow:
 DELIVERY = Workflow("delivery", DELIVERIES, "{guid}")
 RUN = Workflow("review_run", RUNS, "{run}", _PULL_REQUEST, again="/{occasion}")
 DEPLOY = Workflow("deployment", DEPLOYMENTS, "{run}", "{run}", again="/{occasion}")  # turns: by environment
+INSTRUCT = Workflow("instruction", INSTRUCTIONS, "{run}", _PULL_REQUEST, again="/{occasion}")
 CLOSE_RUN = Workflow("last_word", DELIVERIES, "{run}/last word", again=" after {occasion}")
 TEST = Workflow("test", TESTS, "{run}/test {occasion}", _PULL_REQUEST)
 READ_REPLY = Workflow("hear", HEARINGS, "{run}/hear {occasion}", _PULL_REQUEST)
@@ -75,6 +77,7 @@ WORKFLOWS = (
     DELIVERY,
     RUN,
     DEPLOY,
+    INSTRUCT,
     CLOSE_RUN,
     TEST,
     READ_REPLY,

@@ -46,6 +46,8 @@ async def _place(services: Services, run: Run, request: GateRequest) -> GateRequ
     """
     if run.trigger is Trigger.deployment:
         return request.model_copy(update={"on_issue": True, "proposed_head": run.head_sha})
+    if run.trigger is Trigger.instruction:
+        return request.model_copy(update={"of_instruction": True})
     if not run.is_of_issue:
         return request
     number = await outbox.find_proposal(services.database, run.id)

@@ -154,7 +154,7 @@ async def _is_of_low_risk(services: Services, gate: Gate) -> bool:
     if run.trigger is Trigger.deployment:
         deployed = await deployments.get(services.database, run.id)
         return deployed is not None and deployed.risk is RiskLevel.low
-    if run.is_of_issue:
+    if run.is_of_issue or run.trigger is Trigger.instruction:
         plan = await checkpoints.load_plan(services.database, run)
         return plan is not None and plan.level is RiskLevel.low
     review = await checkpoints.load_review(services.database, run)

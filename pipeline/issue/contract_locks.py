@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from domain.errors import ForgeError
 from domain.runs.contracts import CONTRACTS, LEASE, LONGEST_WAIT, HeldContract
 from domain.runs.patches import ContractLock
-from domain.runs.run import ReasonCode, RunState
+from domain.runs.run import ReasonCode, RunState, Trigger
 from memory.budgets import model_answers
 from memory.runs import contract_leases, runs, scheduled_checks
 from messages import plan as plan_texts
@@ -157,7 +157,7 @@ class ContractLocks:
         ended = await runs.get(database, run.id)
         if ended is not None and ended.state.is_final:
             scheduled = await scheduled_checks.list_for_repository(database, run.repository.id)
-            waiting = [each.id for each in scheduled if each.is_of_issue]
+            waiting = [each.id for each in scheduled if each.is_of_issue or each.trigger is Trigger.instruction]
             await scheduled_checks.run_now(database, waiting, self._context.now())
 
     async def _load_newest(self) -> TakenContracts:

@@ -91,7 +91,8 @@ class Implementation:
         planned = self.commits.planned
         if planned.input.task.conventions is None:
             return NO_CONVENTIONS
-        return await run_outside_journal(load_conventions, self.context, planned.configuration, paths)
+        at = planned.input.conventions_at
+        return await run_outside_journal(load_conventions, self.context, planned.configuration, paths, at)
 
 
 def _list_tried(send_backs: Sequence[SendBack], fixes: Sequence[Worked]) -> tuple[TriedFix, ...]:

@@ -29,6 +29,7 @@ class IssueRunInput(BaseModel):
 
     :param version: counts the plans of this issue.
     :param is_open: whether the issue is open, or the run has opened a pull request already.
+    :param conventions_at: the commit of the default branch, where that is not the base of the run.
     """
 
     configuration: Configuration
@@ -36,6 +37,7 @@ class IssueRunInput(BaseModel):
     version: int
     is_open: bool
     paused_by: str | None
+    conventions_at: str | None = None
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ async def _build_task(
         issue=AuthoredText(login=issue.author_login, role=roles.get(issue.author_id, "none"), text=issue.body),
         comments=tuple(text for each, text in texts if since is None or each.created_at <= since),
         default_branch=(await host.default_branch(run.repository)).name,
-        entries=_list_top_level(await load_snapshot(context), configuration.review.never_send),
+        entries=list_top_level(await load_snapshot(context), configuration.review.never_send),
         conventions=await load_conventions(context, configuration, ()),
         earlier=None if earlier is None else earlier.plan.plan,
         replies=tuple(text for each, text in texts if since is not None and each.created_at > since),
@@ -126,7 +128,7 @@ def _get_author(comment: IssueComment) -> tuple[str, int | None]:
     return comment.author_login, comment.author_id
 
 
-def _list_top_level(snapshot: Snapshot, never_send: Sequence[str]) -> tuple[str, ...]:
+def list_top_level(snapshot: Snapshot, never_send: Sequence[str]) -> tuple[str, ...]:
     """The entries of the root folder, without what is never sent; folders end with a slash."""
     names = (path.partition("/") for path in snapshot.files if not matches(path, never_send))
     return tuple(dict.fromkeys(f"{name}{slash}" for name, slash, _ in names))

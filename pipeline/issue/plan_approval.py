@@ -1,7 +1,7 @@
 """Asks people for everything that a plan needs before it is carried out."""
 
 from domain.gates import Gate, GateRequest, GateState, digest
-from domain.runs.run import Phase, Run, RunState
+from domain.runs.run import Phase, Run, RunState, Trigger
 from messages import plan as plan_texts
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.issue.configured_gates import ConfiguredGates
@@ -17,12 +17,13 @@ from safety.plan_risk import needs_approval
 _NAME = "architecture_approval"
 
 
-async def approve_plan(context: RunContext, planned: PlannedIssue) -> GrantedPaths | RunEnd:
+async def approve_plan(context: RunContext, planned: PlannedIssue, *, is_asked: bool = False) -> GrantedPaths | RunEnd:
     """Leave the planning phase; which protected files agents may change then, or how the run ends if people refuse.
 
+    :param is_asked: whether people approve it at any risk.
     :raises WaitingForGate: nobody answered yet.
     """
-    refused = await _ask_approval(context, planned)
+    refused = await _ask_approval(context, planned, is_asked=is_asked)
     if refused is None:
         gates = ConfiguredGates(context, planned)
         refused = await gates.ask_at_phase_end(Phase.planning, 1, planned.plan.model_dump_json())
@@ -32,11 +33,11 @@ async def approve_plan(context: RunContext, planned: PlannedIssue) -> GrantedPat
     return await ask_for_paths(context, planned)
 
 
-async def _ask_approval(context: RunContext, planned: PlannedIssue) -> RunEnd | None:
+async def _ask_approval(context: RunContext, planned: PlannedIssue, *, is_asked: bool) -> RunEnd | None:
     """Ask for approval if the risk is high (``architecture_approval``); how the run ends if people refuse."""
     if not await context.journal.has_patch("plans stand in the comment of the run"):
         await post_plan(context, planned)
-    if not needs_approval(planned.plan.level):
+    if not (is_asked or needs_approval(planned.plan.level)):
         return None  # the run's comment shows the plan
     request = _build_request(context.run, planned)
     gate = await context.journal.step("ask people", open_gate, context.services, context.run, request)
@@ -56,7 +57,8 @@ def _build_request(run: Run, planned: PlannedIssue) -> GateRequest:
     subject = digest(_NAME, run.base_sha, plan.model_dump_json())
     prompt = f"The risk of this plan is {plan.level.value}. May it be carried out?"
     options = default_options(_NAME, "the run ends, and nothing is changed")
-    shows = plan_texts.render_question(plan, version=planned.input.version)
+    is_instruction = run.trigger is Trigger.instruction
+    shows = plan_texts.render_question(plan, version=0 if is_instruction else planned.input.version)
     return build_request(
         _NAME, Phase.planning, subject, prompt, plan.reasons, planned.configuration, options=options, shows=shows
     )

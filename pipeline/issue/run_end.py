@@ -24,12 +24,14 @@ class RunEnd:
 
     :param text: of its comment.
     :param detail: why, in one sentence, where the reason alone does not say it.
+    :param why: the same where it is no issue that is told of it.
     """
 
     state: RunState
     reason: ReasonCode
     text: str
     detail: str = ""
+    why: str = ""
 
 
 async def end_unfinished(context: RunContext, unfinished: Stuck | Stopped) -> RunEnd:
@@ -37,14 +39,15 @@ async def end_unfinished(context: RunContext, unfinished: Stuck | Stopped) -> Ru
     spent = await context.load_cost()
     match unfinished:
         case Stuck(why):
-            return RunEnd(RunState.failed, ReasonCode.stuck, plan_texts.report_stuck(why, spent=spent))
+            return RunEnd(RunState.failed, ReasonCode.stuck, plan_texts.report_stuck(why, spent=spent), why=why)
         case Stopped(_, Refusal() as refusal):
-            return RunEnd(RunState.failed, ReasonCode.breaker, plan_texts.report_refusal(refusal, spent=spent))
+            text = plan_texts.report_refusal(refusal, spent=spent)
+            return RunEnd(RunState.failed, ReasonCode.breaker, text, why=f"{refusal.message} {refusal.advice}".strip())
         case Stopped(why):
             text = plan_texts.report_failure(ForgeError(why), context.run.id, spent=spent)
-            return RunEnd(RunState.failed, ReasonCode.error, text)
+            return RunEnd(RunState.failed, ReasonCode.error, text, why=why)
 
 
 def end_without_model(why: str) -> RunEnd:
     """The end of a run that has no model to ask."""
-    return RunEnd(RunState.failed, ReasonCode.error, plan_texts.no_model(why), why)
+    return RunEnd(RunState.failed, ReasonCode.error, plan_texts.no_model(why), why, why)

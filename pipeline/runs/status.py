@@ -1,11 +1,13 @@
-"""Opens and closes what shows a run: the check of a review, or the comment and test checks of an issue's run."""
+"""Opens and closes what shows a run: a review's check, an issue's comment and checks, the answer to an instruction."""
 
 from domain.runs.run import Run, Trigger
-from memory.runs import runs
+from memory.runs import outbox, runs
+from messages import instructions as instruction_texts
 from messages.pull_request import Progress
 from pipeline.context import Services
 from pipeline.publishing import run_check, test_check
 from pipeline.publishing.deployment_end import close_deployment
+from pipeline.publishing.instructions import answer_instruction
 from pipeline.publishing.issue_comment import IssueStatus
 from pipeline.runs.wake_up import find_owner
 
@@ -26,6 +28,10 @@ async def close_status(services: Services, run: Run) -> None:
     """Show how a run ended that something else ended; may be repeated."""
     if run.trigger is Trigger.deployment:
         await close_deployment(services, run)
+    elif run.trigger is Trigger.instruction:
+        ended = await runs.get(services.database, run.id) or run
+        pushed = await outbox.list_pushes(services.database, run.id)
+        await answer_instruction(services, run, instruction_texts.report_stopped(ended.reason, is_pushed=bool(pushed)))
     elif run.is_of_issue:
         await IssueStatus(services, run).close()
         await test_check.close_checks(services, run)

@@ -3,7 +3,17 @@
 from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
 
 from memory.db.engine import Engine
-from pipeline.durable.workflows import APP_VERSION, DELIVERIES, DEPLOYMENTS, FEEDBACKS, HEARINGS, LEARNING, RUNS, TESTS
+from pipeline.durable.workflows import (
+    APP_VERSION,
+    DELIVERIES,
+    DEPLOYMENTS,
+    FEEDBACKS,
+    HEARINGS,
+    INSTRUCTIONS,
+    LEARNING,
+    RUNS,
+    TESTS,
+)
 from pipeline.worker.settings import EngineSettings
 
 # Works at the same time in this process
@@ -49,6 +59,7 @@ def prepare_queues(engine: Engine, settings: EngineSettings) -> None:
 
     register(DELIVERIES, _DELIVERIES_AT_ONCE, in_turn=False)
     register(RUNS, settings.concurrent_runs)
+    register(INSTRUCTIONS, settings.concurrent_runs)
     register(DEPLOYMENTS, _DEPLOYMENTS_AT_ONCE, polls=_LONG)
     register(TESTS, _TESTS_AT_ONCE, polls=_LONG)
     register(HEARINGS, _HEARINGS_AT_ONCE, polls=_LONG)

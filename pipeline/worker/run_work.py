@@ -1,4 +1,4 @@
-"""Works on a run: the review of a pull request, the work on an issue, or a deployment."""
+"""Works on a run: the review of a pull request, the work on an issue, an instruction, or a deployment."""
 
 from dbos import DBOS
 from dbos._error import DBOSUnexpectedStepError  # not exported
@@ -8,6 +8,7 @@ from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.deployment.workflow import DeploymentRun
 from pipeline.durable.journal import WorkflowJournal
+from pipeline.issue.instruction.workflow import InstructionRun, wake_next
 from pipeline.issue.status_comment import is_end_shown
 from pipeline.issue.workflow import IssueRun
 from pipeline.learning.reflection_queue import reflect_if_ended
@@ -33,6 +34,10 @@ async def work_on_run(services: Services, run_id: str, asks_again: bool = False)
             return "over"
         if run.trigger is Trigger.deployment:
             return await DeploymentRun(services, run, workflow_id).execute()
+        if run.trigger is Trigger.instruction:
+            ended = await InstructionRun(services, run, workflow_id).execute()
+            await wake_next(services, journal, run, workflow_id)
+            return await reflect_if_ended(services, run, ended)
         if run.is_of_issue:
             ended = await IssueRun(services, run, workflow_id).execute()
         else:

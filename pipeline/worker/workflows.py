@@ -6,6 +6,7 @@ from typing import Any
 from dbos import DBOS
 
 from domain.commands import ReadReply
+from domain.runs.run import Trigger
 from memory.runs import runs
 from pipeline.automation.workflow import AutomationRun
 from pipeline.context import Services
@@ -21,6 +22,7 @@ from pipeline.durable.workflows import (
     DEPLOY,
     FEEDBACK,
     HOLD,
+    INSTRUCT,
     READ_REPLY,
     REFLECT,
     RUN,
@@ -50,7 +52,7 @@ async def _automate(services: Services, run_id: str, count: int) -> str:
     run = await runs.get(services.database, run_id)
     if run is None:
         return UNKNOWN
-    if run.is_of_issue:
+    if run.is_of_issue or run.trigger is Trigger.instruction:
         await enqueue_resume(run, f"look {count}")
         return "looks again"
     return await AutomationRun(services, run, count, _own_id()).execute()
@@ -96,6 +98,7 @@ WORK: Mapping[Workflow, Work] = {
     DELIVERY: dispatch,
     RUN: work_on_run,
     DEPLOY: work_on_run,
+    INSTRUCT: work_on_run,
     CLOSE_RUN: _close,
     TEST: _test,
     READ_REPLY: _read_reply,

@@ -63,6 +63,7 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge remember text or M-ID` | write, not the author unless alone | teach Forge something, or keep what it proposes |
 | `/forge forget M-ID` | write, not the author unless alone | make Forge forget it |
 | `/forge fix F-ID or all` | write | propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings |
+| `/forge do INSTRUCTION` | write | carry out what you ask for on this pull request, as a commit on its branch; in a review thread it is about that thread's lines |
 | `/forge run [MODE]` | write | plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive` |
 | `/forge plan` | write | plan this issue, nothing more |
 | `/forge retry [recovery]` | write | run the failed phase again; at the gate `recovery`: let the agent try anew |

@@ -19,6 +19,7 @@ ANSWER: dict[str, JsonValue] = {
     "answer": "Nothing calls `total` yet.",
     "places": [{"path": "billing/pay.py", "line": LINE}],
 }
+STRANGER = "`reader`, only people with the role write may ask Forge for something here."
 LOOKED = f"<sub>Looked at `billing/pay.py:{LINE}`"
 
 
@@ -81,26 +82,36 @@ async def test_what_people_say_to_each_other_is_not_answered(story_with_model: S
     await alice.reply(thread, "Why not?")
     await story_with_model.settle()
     assert len(model.calls) == before
+    assert first_lines(story_with_model.answers(pull)) == [STRANGER]
     model.when(MEANT, OTHER)
     await carol.comment(pull, f"@{name} thank you! @alice, will you?")
     await story_with_model.settle()
     assert len(model.calls) == before + 1
-    assert story_with_model.answers(pull) == []
+    assert len(story_with_model.answers(pull)) == 1
     model.when(MEANT, {"meaning": "request", "has_reason": False, "confidence": 0.9})
-    await carol.comment(pull, f"@{name} please fix that")
+    [review] = story_with_model.reviews(pull)
+    await carol.comment(pull, f"{quote(review.body)}\nPlease fix that")
     await carol.reply(comment, "Please fix it.")
     await story_with_model.settle()
-    assert bodies(story_with_model.answers(pull)) == snapshot(
+    assert bodies(story_with_model.answers(pull))[1:] == snapshot(
         [
-            "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-ID` proposes a change, `/forge review` looks again; `/forge help` lists all commands."
+            "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-ID` proposes a change, `/forge do INSTRUCTION` carries something out; `/forge help` lists all commands."
         ]
     )
     assert bodies(story_with_model.thread_answers(pull, comment)) == snapshot(
         [
-            "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-OZQFDT` proposes a change, `/forge review` looks again; `/forge help` lists all commands."
+            "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-OZQFDT` proposes a change, `/forge do INSTRUCTION` carries something out; `/forge help` lists all commands."
         ]
     )
     assert len([each for each in model.calls if ASKED in each.content]) == 0
+
+    model.when("== instruction by", {"plan": None, "questions": ["What is the total of nothing?"]})
+    await carol.reply(comment, f"@{name} please mend it")
+    await story_with_model.settle()
+    assert "1. What is the total of nothing?" in story_with_model.thread_answers(pull, comment)[-1].body
+    [asked] = [each.content for each in model.calls if "== instruction by" in each.content]
+    assert f"== given at\nbilling/pay.py:{LINE}" in asked
+    assert "> please mend it" in asked
 
 
 async def test_words_to_forge_count_like_its_commands(story_with_model: Story, model: ScriptedModel) -> None:
@@ -110,10 +121,10 @@ async def test_words_to_forge_count_like_its_commands(story_with_model: Story, m
     for number in range(COMMENTS_PER_OUTSIDER):
         await reader.comment(pull, f"@{story_with_model.github.app.slug} what does line {number} do?")
     await story_with_model.settle()
-    assert story_with_model.answers(pull) == []
+    assert len(story_with_model.answers(pull)) == 1
     await reader.comment(pull, "/forge status")
     await story_with_model.settle()
-    assert first_lines(story_with_model.answers(pull)) == snapshot(
+    assert first_lines(story_with_model.answers(pull))[1:] == snapshot(
         ["Nothing was done: 11 comments for Forge within an hour by this account; 10 are…"]
     )
 

@@ -13,7 +13,7 @@ from memory.db.engine import TableRow
 class PullRequestRow(TableRow):
     """The fencing token of a pull request or issue: only the run that holds the current one may write.
 
-    A deployment has one of its own, under a negative number.
+    A deployment or an instruction has one of its own, under a negative number.
     """
 
     __tablename__ = "pull_requests"
@@ -55,7 +55,7 @@ class RunRow(TableRow):
     base_ref: Mapped[str] = mapped_column(server_default="")  # empty in rows of older versions
     check_name: Mapped[str] = mapped_column(server_default=REVIEW_CHECK)
     mode: Mapped[str | None]  # that somebody asked for; None: the configuration's
-    lane: Mapped[int | None]  # what the fencing token of a deployment guards; None: its number
+    lane: Mapped[int | None]  # what the fencing token guards of what goes on beside reviews; None: its number
     trigger: Mapped[str]
     attempt: Mapped[int]
     fence: Mapped[int]

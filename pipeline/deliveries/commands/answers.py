@@ -1,11 +1,14 @@
-"""Executes ``fix`` and ``ask``: checks what can be checked at once, and queues what takes a model."""
+"""Executes ``fix``, ``ask`` and ``do``: checks what can be checked at once, and queues what takes a model."""
 
 from domain.slash.commands import AskFix, TextCommand
 from messages import commands as texts
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
+from pipeline.durable.queues import enqueue_instruction
+from pipeline.feedback.answers.instruction import admit_instruction
 from pipeline.feedback.answers.request import AnswerRequest
 from pipeline.feedback.answers.target import QueuedAnswer, find_run
+from pipeline.publishing.instructions import Instruction
 
 
 async def fix(context: CommandContext, asked: AskFix) -> str:
@@ -20,6 +23,24 @@ async def ask(context: CommandContext, asked: TextCommand) -> str:
     """``/forge ask``: answer a question from the code."""
     queued = await context.step_with_permission(asked.verb, asked, _find_run, context, asked)
     return await _enqueue(context, asked, queued)
+
+
+async def do(context: CommandContext, asked: TextCommand) -> str:
+    """``/forge do``: carry out what somebody asks for on a pull request."""
+    if not context.comment.is_pull_request:
+        return texts.only_on_pull_requests(asked.verb)
+    queued = await context.step_with_permission(asked.verb, asked, _admit, context, asked)
+    if queued.run_id is None:
+        return queued.refused
+    await enqueue_instruction(queued.run_id, context.repository.id, context.number)
+    return texts.NO_ANSWER
+
+
+async def _admit(context: CommandContext, asked: TextCommand) -> QueuedAnswer:
+    comment = context.comment
+    key = _build_request(context, asked).make_key(context.guid)
+    instruction = Instruction.of(comment, asked, key, comment.path, comment.line)
+    return await admit_instruction(context.services, instruction, context.actor, key)
 
 
 async def _enqueue(context: CommandContext, asked: AskFix | TextCommand, queued: QueuedAnswer) -> str:

@@ -7,6 +7,7 @@ from domain.slash.verbs import Verb
 from pipeline.deliveries.commands import (
     answers,
     automation,
+    cost,
     deployments,
     findings,
     judgements,
@@ -26,7 +27,7 @@ Handler = Callable[[CommandContext, Any], Awaitable[str | GateReply]]
 HANDLERS: Mapping[Verb, Handler] = {
     Verb.help: show.show_help,
     Verb.status: show.show_status,
-    Verb.cost: show.show_cost,
+    Verb.cost: cost.show_cost,
     Verb.view: show.show_gate,
     Verb.history: places.show_history,
     Verb.diff: places.show_diff,
@@ -43,6 +44,7 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.dismiss: findings.dismiss,
     Verb.fix: answers.fix,
     Verb.ask: answers.ask,
+    Verb.do: answers.do,
     Verb.remember: memories.remember_text,
     Verb.forget: memories.forget,
     Verb.review: runs.review,

@@ -4,32 +4,30 @@ import itertools
 from collections.abc import Sequence
 
 from domain.deployments.deployment import Deployment
-from domain.money import LimitUse
-from domain.runs.run import Run
+from domain.runs.run import Run, Trigger
 from domain.slash.commands import AboutGate, LookBack, PlainCommand
 from memory.budgets import model_answers
 from memory.deployments import deployments
 from memory.findings import dismissals
 from memory.repositories import permits
 from memory.reservations import reservations
-from memory.runs import checkpoints, recoveries, runs, waits, work_checkpoints
+from memory.runs import checkpoints, instructions, recoveries, runs, waits, work_checkpoints
 from memory.runs.traces import find_linked_number
 from messages import checkpoints as checkpoint_texts
 from messages import commands as texts
 from messages import deployments as deployment_texts
 from messages import gates as gate_texts
 from messages import history as history_texts
+from messages import instructions as instruction_texts
 from messages import plan as plan_texts
 from messages import recovery as recovery_texts
 from messages.commands import PastRun
-from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.memories import describe_proposed
 from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import find_gate
 from pipeline.publishing.issue_comment import describe_keeping
 from pipeline.verdicts.settings import find_mode
-from safety.budgets import limits_of
 
 
 async def show_help(context: CommandContext, asked: PlainCommand) -> str:
@@ -40,11 +38,6 @@ async def show_help(context: CommandContext, asked: PlainCommand) -> str:
 async def show_status(context: CommandContext, asked: PlainCommand) -> str:
     """``/forge status``"""
     return await context.journal.step(asked.verb, _render_status, context)
-
-
-async def show_cost(context: CommandContext, asked: PlainCommand) -> str:
-    """``/forge cost``"""
-    return await context.journal.step(asked.verb, _render_cost, context)
 
 
 async def show_past_runs(context: CommandContext, asked: LookBack) -> str:
@@ -79,7 +72,8 @@ async def _render_status(context: CommandContext) -> str:
     else:
         review = None if last is None else await checkpoints.load_review(database, last.run)
         status = texts.render_status(last, doing, until, paused_by, gates, mode, remark, review)
-    return "\n\n".join(part for part in (status, deployed, proposed) if part)
+    asked = instruction_texts.render_open(await instructions.list_open(database, repository.id, context.number))
+    return "\n\n".join(part for part in (status, asked, deployed, proposed) if part)
 
 
 async def _list_deployments(context: CommandContext, linked: int | None = None) -> Sequence[Deployment]:
@@ -107,7 +101,7 @@ async def _render_history(context: CommandContext) -> str:
     newest = past[0].run.id
     tried, count = await model_answers.load_newest(context.database, newest, history_texts.MOST)
     kept = await work_checkpoints.list_of_run(context.database, newest)
-    listed = sorted([*past, *beside], key=lambda each: each.run.id, reverse=True)
+    listed = sorted([*past, *beside, *await _list_instructions(context)], key=lambda each: each.run.id, reverse=True)
     shown = [each.run.id for each in listed[: texts.MOST_LINES]]
     parts = (
         texts.render_history(listed, await checkpoints.load_reviews(context.database, shown)),
@@ -118,26 +112,10 @@ async def _render_history(context: CommandContext) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-async def _render_cost(context: CommandContext) -> str:
+async def _list_instructions(context: CommandContext) -> Sequence[PastRun]:
     where = (context.database, context.repository.id, context.number)
-    past = await runs.list_for_pull_request(*where)
-    paid = await runs.list_for_pull_request(*where, with_questions=True)
-    budgets = await _list_budgets(context, past[0].run) if past else ()
-    shares = [share for each in paid for share in await reservations.list_shares(context.database, run_id=each.run.id)]
-    spending = [
-        texts.Spending(share.phase, share.model, share.spent.calls, share.spent.usage, share.spent.amount)
-        for share in shares
-    ]
-    return texts.render_cost(spending, budgets)
-
-
-async def _list_budgets(context: CommandContext, run: Run) -> Sequence[LimitUse]:
-    """How much of each limit of a run is used."""
-    services, ceilings = context.services, context.services.ceilings
-    loaded = await loading.load(services.host, services.database, run.repository, ceilings.of_configuration)
-    limits = limits_of(loaded.configuration.budgets)
-    budget = reservations.PhaseBudget(services.database, run, run.budget_phase, limits, services.clock, ceilings)
-    return await budget.uses()
+    every = await runs.list_for_pull_request(*where, with_questions=True)
+    return [each for each in every if each.run.trigger is Trigger.instruction]
 
 
 async def _render_gate(context: CommandContext, name: str | None) -> str:

@@ -22,11 +22,13 @@ from pipeline.run_context import RunContext
 class Understood(BaseModel):
     """Whether words are a question.
 
+    :param is_request: whether they ask for something to be done on a pull request.
     :param told: of other words, what is answered all the same: where they ask for something to be done, or look like
         a question that nobody could read.
     """
 
     is_question: bool = False
+    is_request: bool = False
     told: str = ""
 
 
@@ -57,7 +59,8 @@ class RemarkReader:
         meaning = ReplyReading.model_validate(found.value).meaning
         on_issue = self.context.run.is_of_issue
         told = reply_texts.point_to_commands(on_issue=on_issue) if meaning is Meaning.request else ""
-        return Understood(is_question=meaning is Meaning.question, told=told)
+        is_request = meaning is Meaning.request and not on_issue
+        return Understood(is_question=meaning is Meaning.question, is_request=is_request, told=told)
 
     def _give_up(self, why: str) -> Understood:
         return Understood(told=why if asks_something(self.words) else "")

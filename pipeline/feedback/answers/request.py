@@ -21,12 +21,14 @@ class RepliedTo(BaseModel):
     :param text: its comment; empty if they only mentioned Forge.
     :param passage: what they quoted of it.
     :param path: the file at which they stand, and ``line`` its line; empty outside of review threads.
+    :param is_mention: they mention Forge.
     """
 
     text: str = ""
     passage: str = ""
     path: str = ""
     line: int | None = None
+    is_mention: bool = False
 
 
 class AnswerRequest(BaseModel):

@@ -12,11 +12,13 @@ from messages import code_answers
 from messages import fixes as texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
+from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.fix import FixAnswer
 from pipeline.feedback.answers.fix_all import FixAllAnswer
+from pipeline.feedback.answers.mention import RequestInWords, admit_words
 from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
 from pipeline.feedback.answers.remark import RemarkReader
-from pipeline.feedback.answers.request import AnswerRequest
+from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
 from pipeline.feedback.answers.subject import load_subject
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import load_configuration
@@ -53,6 +55,8 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
     configuration = await context.journal.step("what is configured", _load_configuration, context)
     if request.replied_to is not None:
         understood = await RemarkReader(context, key, words, request.replied_to, configuration).understand()
+        if understood.is_request and request.replied_to.is_mention:
+            return await _hand_over(context, request, key, words)
         if not understood.is_question:
             return understood.told
     about = await context.journal.step("what it is about", load_subject, services, context.run, request)
@@ -64,6 +68,17 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
     answer = await QuestionAnswerer(context, asked, configuration).find_answer()
     is_below = request.comment.comment.kind is not CommentKind.review_comment
     return code_answers.quote_question(words.replace(REVIEWER, "Forge"), answer) if is_below else answer
+
+
+async def _hand_over(context: RunContext, request: AnswerRequest, key: str, words: str) -> str:
+    """Carry out what words ask for, as ``/forge do``; the answer, if nothing is."""
+    place = request.replied_to or RepliedTo()
+    asked = RequestInWords(comment=request.comment, words=words, key=key, path=place.path, line=place.line)
+    queued = await context.journal.step("admit it", admit_words, context.services, asked)
+    if queued.run_id is None:
+        return queued.refused
+    await enqueue_instruction(queued.run_id, context.run.repository.id, context.run.number)
+    return ""
 
 
 async def _load_configuration(context: RunContext) -> Configuration:

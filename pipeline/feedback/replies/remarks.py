@@ -14,6 +14,8 @@ from domain.runs.run import RepositoryRef
 from domain.slash.commands import LONGEST_TEXT, TextCommand
 from domain.slash.verbs import Verb
 from domain.text.quotes import asks_something, call_reviewer, find_mentions, find_source, split_quotes
+from memory.deliveries.command_counts import claim_notice
+from messages import instructions as instruction_texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
@@ -62,9 +64,11 @@ async def _find_target(services: Services, command: ReadRemark | ReadReply, guid
     asked = TextCommand(verb=Verb.ask, text=words)
     number = command.number if command.is_pull_request else None
     actor = await load_actor(services, command.repository, number, command.sender, judges=False)
-    if authorise(asked, actor.facts) is not None:
-        return RemarkTarget(outcome="nobody who may ask here")
     request = AnswerRequest(comment=command, asked=asked, index=0, replied_to=replied_to)
+    if authorise(asked, actor.facts) is not None:
+        is_told = replied_to.is_mention and await claim_notice(services.database, guid, "stranger")
+        told = instruction_texts.refuse_stranger(command.sender.login) if is_told else ""
+        return RemarkTarget(outcome="nobody who may ask here", refused=told, request=request)
     queued = await find_run(services, command, actor, asked.verb, request.make_key(guid))
     refused = queued.refused if asks_something(words) else ""
     return RemarkTarget(run_id=queued.run_id, outcome="not read now", refused=refused, request=request)
@@ -79,23 +83,23 @@ async def _find_replied_to(services: Services, command: ReadRemark | ReadReply) 
     """What of Forge's the words are about; None if they are not for Forge."""
     if isinstance(command, ReadReply):
         return await _find_in_thread(services, command)
+    is_mention = await load_name(services, command.repository) in command.mentioned
     if command.quoted:
         mine = await services.host.own_remarks(command.repository, command.number, with_reviews=command.is_pull_request)
         source = find_source(command.quoted, [split_quotes(each.body)[1] for each in mine])
         if source is not None:
-            return RepliedTo(passage=source[0], text=source[1])
-    return RepliedTo() if await load_name(services, command.repository) in command.mentioned else None
+            return RepliedTo(passage=source[0], text=source[1], is_mention=is_mention)
+    return RepliedTo(is_mention=True) if is_mention else None
 
 
 async def _find_in_thread(services: Services, command: ReadReply) -> RepliedTo | None:
     """The comment right before them in their thread, if Forge wrote it; or that they mention Forge."""
     earlier = await _list_earlier(services, command)
-    if earlier and earlier[-1].is_own:
-        return RepliedTo(text=earlier[-1].body, path=command.path, line=command.line)
-    if not await is_mentioned(services, command):
+    is_mention = await is_mentioned(services, command)
+    if not is_mention and not (earlier and earlier[-1].is_own):
         return None
     text = earlier[-1].body if earlier else ""
-    return RepliedTo(text=text, path=command.path, line=command.line)
+    return RepliedTo(text=text, path=command.path, line=command.line, is_mention=is_mention)
 
 
 async def _list_earlier(services: Services, command: ReadReply) -> Sequence[Remark]:

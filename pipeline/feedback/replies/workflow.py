@@ -9,12 +9,14 @@ from domain.errors import ForgeError
 from domain.events import EventType
 from domain.review.findings import Finding
 from domain.runs.run import Run
-from domain.text.quotes import asks_something, call_reviewer
+from domain.text.quotes import asks_something, call_reviewer, find_mentions, split_quotes
 from memory.ledger import ledger
 from messages import code_answers
 from pipeline.automation.level import try_update_level
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
+from pipeline.durable.queues import enqueue_instruction
+from pipeline.feedback.answers.mention import RequestInWords, admit_words
 from pipeline.feedback.replies.answer import answer_question
 from pipeline.feedback.replies.context import ReplyContext, find_dismissal_refusal, load_context
 from pipeline.feedback.replies.effects import ReplyOutcome, apply_reply
@@ -60,12 +62,27 @@ class ReplyWorkflow:
         if isinstance(reading, NoAnswer):
             return await self._report_unread(known, finding, reading.text)
         answer = ""
+        if reading.meaning is Meaning.request and known.asks and known.name in find_mentions(self._command.words):
+            return await self._hand_over(known, finding)
         if reading.meaning is Meaning.question:
             answer = await answer_question(self._context, self._command, self._guid, known, finding, asking)
         outcome = await self._journal.step("act on it", self._act, known, finding, reading, answer)
         if outcome.dismissed:
             await self._resume_waiting_run()
         return reading.meaning.value
+
+    async def _hand_over(self, known: ReplyContext, finding: Finding) -> str:
+        """Carry out what a mention asks for, about the lines of the finding."""
+        command = self._command
+        words = call_reviewer(split_quotes(command.words)[1], known.name)
+        asked = RequestInWords(
+            comment=command, words=words, key=f"{self._guid}.do", path=command.path or finding.path, line=command.line
+        )
+        queued = await self._journal.step("admit it", admit_words, self._services, asked)
+        await self._journal.step("say why not", self._reply_unread, finding, queued.refused)
+        if queued.run_id is not None:
+            await enqueue_instruction(queued.run_id, command.repository.id, command.number)
+        return Meaning.request.value
 
     async def _report_unread(self, known: ReplyContext, finding: Finding, text: str) -> str:
         """Tell whoever seems to ask something why nobody understood it; nobody else is told."""
@@ -75,8 +92,9 @@ class ReplyWorkflow:
         return "not understood"
 
     async def _reply_unread(self, finding: Finding, text: str) -> None:
-        await self._reply(text)
-        await self._record(finding, "unread", is_replied=True)
+        if text:
+            await self._reply(text)
+        await self._record(finding, "unread" if text else Meaning.request.value, is_replied=bool(text))
 
     async def _reply(self, text: str) -> None:
         command = self._command

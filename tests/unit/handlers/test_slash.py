@@ -71,6 +71,7 @@ GOOD: list[tuple[str, SlashCommand]] = [
     ("level 3", Level(level=3)),
     ("why F-AEGTUI", AboutFinding(verb=Verb.why, finding="F-AEGTUI")),
     ("explain f-aegtui", AboutFinding(verb=Verb.explain, finding="F-AEGTUI")),
+    ("do rename  this to `total`", TextCommand(verb=Verb.do, text="rename this to `total`")),
     ("fix F-234567", AskFix(finding="F-234567")),
     ("fix All ", AskFix(everything=True)),
     ("undismiss F-AEGTUI", AboutFinding(verb=Verb.undismiss, finding="F-AEGTUI")),

@@ -1,0 +1,85 @@
+"""Keeps the runs of instructions: one works at a time on a pull request, and the next ones wait in order."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, func, select, update
+
+from domain.commands import Sender
+from domain.events import EventType
+from domain.runs.run import Run, RunState, Trigger
+from memory.budgets import model_answers
+from memory.db.engine import Database
+from memory.db.tables.runs import PullRequestRow, RunRow
+from memory.ledger import ledger
+from memory.repositories import purges
+from memory.runs.runs import Candidate, build_row, lock_fence, make_lane
+
+_FINAL = [state.value for state in RunState if state.is_final]
+
+
+async def admit(database: Database, candidate: Candidate, sender: Sender, now: datetime) -> Run:
+    """The run of an instruction. It stops no other run, and no push stops it; a repeated call finds the same one.
+
+    :param sender: who asked.
+    """
+    repository_id, number = candidate.repository.id, candidate.number
+    async with database.transaction() as session:
+        await lock_fence(session, database, repository_id, number)
+        known = await session.scalar(select(RunRow).where(RunRow.admitted_by == candidate.admitted_by))
+        if known is not None:
+            return known.as_run()
+        here = {"repository_id": repository_id, "number": number, "trigger": candidate.trigger.value}
+        count = await session.scalar(select(func.count()).select_from(RunRow).filter_by(**here)) or 0
+        row = build_row(candidate, count + 1, 1, now)
+        row.lane, row.sender_id = make_lane(row.id), sender.id
+        session.add(row)
+        session.add(PullRequestRow(repository_id=repository_id, number=row.lane, fence=1))
+        await purges.clear(session, repository_id)
+        if candidate.kept is not None:
+            await model_answers.keep_within(session, database.dialect, row.id, *candidate.kept, now)
+        payload = {"trigger": row.trigger, "attempt": row.attempt}
+        ledger.record(session, row.id, EventType.run_admitted, now, payload=payload)
+        await session.flush()
+        return row.as_run()
+
+
+async def list_open(database: Database, repository_id: int, number: int) -> Sequence[Run]:
+    """The instructions on a pull request that are not over, oldest first."""
+    async with database.transaction() as session:
+        return [row.as_run() for row in await session.scalars(_select_open(repository_id, number))]
+
+
+async def find_earlier(database: Database, run: Run) -> Run | None:
+    """The instruction that a run has to wait for."""
+    query = _select_open(run.repository.id, run.number).where(RunRow.id < run.id).limit(1)
+    async with database.transaction() as session:
+        row = await session.scalar(query)
+        return None if row is None else row.as_run()
+
+
+async def find_next(database: Database, run: Run) -> Run | None:
+    """The instruction whose turn it is, once a run is over; None where it is not, or another one works."""
+    open_ = await list_open(database, run.repository.id, run.number)
+    return open_[0] if open_ and open_[0].id != run.id else None
+
+
+async def stand_on(database: Database, run_id: str, head_sha: str) -> None:
+    """Keep the head on which a run works: people may have pushed since it was admitted."""
+    async with database.transaction() as session:
+        changed = {"head_sha": head_sha, "base_sha": head_sha}
+        await session.execute(update(RunRow).where(RunRow.id == run_id).values(**changed))
+
+
+def _select_open(repository_id: int, number: int) -> Select[Any]:
+    return (
+        select(RunRow)
+        .where(
+            RunRow.repository_id == repository_id,
+            RunRow.number == number,
+            RunRow.trigger == Trigger.instruction.value,
+            RunRow.state.not_in(_FINAL),
+        )
+        .order_by(RunRow.id)
+    )

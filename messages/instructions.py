@@ -1,0 +1,220 @@
+"""Every text that answers an instruction on a pull request: what was done, where it is, or why it was not."""
+
+from collections.abc import Sequence
+
+from domain.money import format_usd
+from domain.runs.run import ReasonCode, Run
+from domain.text.escaping import code_block, escape, inline_code
+from messages.automation import RUN_TRAILER
+from messages.commands import describe_state
+
+_LONGEST, _MOST_PATHS = 600, 5
+LONGEST_PATCH = 40_000  # bytes; GitHub takes 65,536 characters for the whole comment
+
+_ENDED = {
+    ReasonCode.gate_rejected: "A person rejected it.",
+    ReasonCode.gate_timeout: "Nobody answered in time, which counts as a rejection.",
+    ReasonCode.contract: "Another run changes the same contract, and did so for too long.",
+}
+_STOPPED = {
+    ReasonCode.closed: "the pull request was closed",
+    ReasonCode.aborted: "a person stopped it",
+    ReasonCode.paused: "a person paused Forge in this repository",
+    ReasonCode.access_lost: "Forge lost access to the repository",
+}
+
+
+def report_delivery(
+    summary: str,
+    left: str,
+    tests: str,
+    spent: int,
+    *,
+    branch: str,
+    commit: str,
+    number: int | None,
+    patch: str,
+    why: str,
+    took_in: str,
+    checkpoint: str,
+) -> str:
+    """What was done, where it is, its tests and its cost.
+
+    :param summary: of the agent; ``left`` what it did not do.
+    :param commit: on the branch; else the number of a pull request, or the patch.
+    :param why: it is not on the branch, as a clause.
+    :param took_in: the head that others had pushed meanwhile.
+    :param checkpoint: by which it is taken back; empty if it cannot be.
+    """
+    told, because = escape(summary, _LONGEST), escape(why, _LONGEST)
+    if commit:
+        head = f"{commit} is on {inline_code(branch)}. {told}"
+    elif number is not None:
+        head = f"#{number} proposes it for {inline_code(branch)}, because {because}. {told}"
+    else:
+        head = f"It is only shown here, because {because}. {told}"
+    parts = [head, f"Not done: {escape(left, _LONGEST)}" if left else "", f"Tests: {escape(tests)}." if tests else ""]
+    if took_in:
+        parts.append(f"Somebody pushed {took_in} meanwhile; it stands on top of that.")
+    undo = f"`/forge rollback {checkpoint}` takes it back." if checkpoint else ""
+    return _join([" ".join(filter(None, parts)), patch, _footer(spent, undo)])
+
+
+def report_questions(asked: Sequence[str], spent: int) -> str:
+    """Where the instruction leaves open what is wanted, or asks for what no change can do."""
+    listed = "\n".join(f"{number}. {escape(question, 400)}" for number, question in enumerate(asked, 1))
+    end = (
+        "Give the instruction again with the answer in it. People decide what is approved, merged or spent, and the "
+        "automation level, by commands of their own."
+    )
+    return _join(["Nothing was changed yet:", listed, end, _footer(spent)])
+
+
+def report_unchanged(summary: str, left: str, spent: int) -> str:
+    """Where the agent found nothing to change."""
+    more = f" Not done: {escape(left, _LONGEST)}" if left else ""
+    return _join([f"Nothing was changed: {escape(summary, _LONGEST)}{more}", _footer(spent)])
+
+
+def report_end(reason: ReasonCode, why: str, spent: int) -> str:
+    """Where it came to no change.
+
+    :param why: in a sentence; empty where the reason says it.
+    """
+    told = _ENDED.get(reason, "") if not why else escape(why, _LONGEST)
+    return _join([f"Nothing was changed. {told}".strip(), "Give the instruction again to try anew.", _footer(spent)])
+
+
+def report_failure(why: str, spent: int) -> str:
+    """For an instruction that could not be finished."""
+    return _join(
+        [f"Nothing was done: {escape(why, _LONGEST)}", "Give the instruction again to try anew.", _footer(spent)]
+    )
+
+
+def report_stopped(reason: ReasonCode, *, is_pushed: bool) -> str:
+    """For an instruction that something else put an end to.
+
+    :param is_pushed: its commit was pushed before.
+    """
+    why = _STOPPED.get(reason, "it was stopped")
+    return f"Its commit was pushed; then {why}." if is_pushed else f"Nothing was done: {why}."
+
+
+def render_open(waiting: Sequence[Run]) -> str:
+    """The line of `/forge status` on instructions that are not done; empty if there are none."""
+    if not waiting:
+        return ""
+    first, *rest = waiting
+    behind = f" {len(rest)} more wait{'' if len(rest) > 1 else 's'} behind it." if rest else ""
+    return f"An instruction: {describe_state(first)} (run {inline_code(first.id)}).{behind}"
+
+
+def refuse_sending() -> str:
+    """Where the configuration keeps code from models."""
+    return "Nothing was done: `review.model: never` in `.github/forge.yml` keeps code from models."
+
+
+def report_lost_permission() -> str:
+    """For whoever lost the role while they waited."""
+    return "Nothing was done: that takes the role write, which whoever asked does not have any more."
+
+
+def point_to_review() -> str:
+    """For a pull request on which the run that opened it still works."""
+    return (
+        "Nothing was done: Forge still works on this pull request, which it opened for an issue. Request changes in a "
+        "review, and it takes them in; or ask again when it is done."
+    )
+
+
+def refuse_stranger(login: str) -> str:
+    """For a mention by somebody who may not ask; told once."""
+    return f"{inline_code(login)}, only people with the role write may ask Forge for something here."
+
+
+def leave_to_workflows() -> str:
+    """In place of the outcome of tests that the repository's own workflows run."""
+    return "the repository's own workflows run them"
+
+
+def explain_refusal(said: str) -> str:
+    """Why it is not on the branch: GitHub refused the push."""
+    return f"GitHub did not take it on the branch: {said.rstrip('. ')}"
+
+
+def explain_default_branch(branch: str) -> str:
+    """Why it is not on the branch: that one is nobody's working branch."""
+    return f"{branch} is a branch that others build on"
+
+
+def explain_protected(paths: Sequence[str]) -> str:
+    """Why it is not on the branch: people see such files before they are there."""
+    more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
+    return f"it changes protected files ({', '.join(paths[:_MOST_PATHS])}{more})"
+
+
+def explain_conflict(head: str) -> str:
+    """Why it is not on the branch: others changed the same lines."""
+    return f"{head[:7]}, which somebody pushed meanwhile, changes the same lines"
+
+
+def explain_conflicting_tests(head: str) -> str:
+    """Why it is not on the branch: it does not go together with what others pushed."""
+    return f"tests fail with it on top of {head[:7]}, which somebody pushed meanwhile"
+
+
+def explain_busy_branch() -> str:
+    """Why it is not on the branch: it moved again and again."""
+    return "the branch moved again and again"
+
+
+def render_pull_request(number: int, summary: str, login: str, why: str) -> str:
+    """The description of a pull request into the branch."""
+    who = f"{inline_code(login)} asked for it in #{number}."
+    where = f"It is not on that branch yet, because {escape(why, _LONGEST)}."
+    return _join([escape(summary, _LONGEST), f"{who} {where}"])
+
+
+def render_patch(patch: str | None) -> str:
+    """A change for whoever applies it by hand; None is too long."""
+    if patch is None:
+        return "The patch is too long to show. Ask for less at once."
+    return f"{code_block(patch.rstrip(), 'diff')}\n\nCopy it, and apply it with `git apply`."
+
+
+def explain_undo(commit: str) -> str:
+    """What a roll-back does, as the summary of its change."""
+    return f"It takes {commit} back."
+
+
+def report_no_undo(commit: str) -> str:
+    """Where a commit cannot be taken back, since others build on its lines."""
+    return (
+        f"Nothing was done: later commits changed the same lines as {commit}, or took it back already. `git revert` "
+        "shows where."
+    )
+
+
+def refuse_paths() -> str:
+    """For a roll-back of single files of an instruction."""
+    return "Nothing was done: what an instruction made is one commit, which is taken back as a whole. Name no files."
+
+
+def refuse_uncommitted() -> str:
+    """For a roll-back of an instruction that put nothing on the branch."""
+    return "Nothing was done: that instruction put no commit on the branch. Close its pull request, if it has one."
+
+
+def render_undo_message(commit: str, run_id: str, trailer: str) -> tuple[str, str]:
+    """The title of a roll-back, and the message of its commit."""
+    title = f"Take {commit[:10]} back"
+    return title, f"{title}\n\nThis reverts commit {commit}.\n\n{RUN_TRAILER}: {run_id}\n{trailer}\n"
+
+
+def _join(parts: Sequence[str]) -> str:
+    return "\n\n".join(part for part in parts if part)
+
+
+def _footer(spent: int, more: str = "") -> str:
+    return f"<sub>{' '.join(filter(None, [f'Cost: {format_usd(spent)}.', more]))}</sub>"

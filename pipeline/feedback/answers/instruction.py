@@ -1,0 +1,68 @@
+"""Admits what somebody asks for on a pull request as a run, which waits there for those before it."""
+
+from domain.commands import Repeat, WrittenComment
+from domain.runs.run import Trigger
+from domain.slash.verbs import Verb
+from memory.budgets import model_answers
+from memory.repositories import permits
+from memory.runs import instructions
+from memory.runs.runs import Candidate
+from messages import commands as command_texts
+from messages import fixes as fix_texts
+from messages import instructions as texts
+from pipeline.config import loading
+from pipeline.context import Services
+from pipeline.feedback.answers.target import QueuedAnswer
+from pipeline.gates.actor import CommandActor
+from pipeline.publishing.instructions import Instruction
+from pipeline.runs.wake_up import find_owner
+from safety.eligibility import needs_ok
+
+
+async def admit_instruction(
+    services: Services, instruction: Instruction, actor: CommandActor, asked_by: str
+) -> QueuedAnswer:
+    """The run that carries it out, if Forge may work there; may be repeated.
+
+    :param actor: who asks, who may.
+    :param asked_by: the delivery and the line, so that it is admitted once.
+    """
+    comment, pull = instruction.comment, actor.pull_request
+    if pull is None:
+        return QueuedAnswer(refused=command_texts.only_on_pull_requests(instruction.asked.verb))
+    if not pull.is_open:
+        return QueuedAnswer(refused=command_texts.nothing_to_review())
+    refused = await _find_refusal(services, comment, actor, instruction.asked.verb)
+    if refused:
+        return QueuedAnswer(refused=refused)
+    candidate = Candidate(
+        f"{asked_by}#{comment.number}",
+        comment.repository,
+        comment.number,
+        pull.head_sha,
+        pull.head_sha,
+        Trigger.instruction,
+        Repeat.always,
+        base_ref=pull.base_ref,
+        check_name="",
+        kept=(model_answers.INSTRUCTION, instruction.model_dump(mode="json")),
+    )
+    run = await instructions.admit(services.database, candidate, comment.sender, services.clock.now())
+    return QueuedAnswer(run_id=run.id)
+
+
+async def _find_refusal(services: Services, comment: WrittenComment, actor: CommandActor, verb: Verb) -> str:
+    """Why nothing is carried out there now, as an answer; empty if it may be."""
+    repository, pull = comment.repository, actor.pull_request
+    paused_by = await permits.find_pauser(services.database, repository)
+    if paused_by is not None:
+        return command_texts.already_paused(paused_by)
+    loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
+    review = loaded.configuration.review
+    if not review.may_ask_model:
+        return texts.refuse_sending()
+    if pull is not None and not actor.has_ok and needs_ok(pull, review, repository.id) is not None:
+        return fix_texts.refuse_without_ok(verb)
+    if await find_owner(services, repository, comment.number) is not None:
+        return texts.point_to_review()
+    return ""

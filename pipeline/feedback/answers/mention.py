@@ -1,0 +1,54 @@
+"""Takes what a mention asks for in words as an instruction, as if it were ``/forge do``."""
+
+import contextlib
+
+from pydantic import BaseModel
+
+from domain.commands import WrittenComment
+from domain.errors import CodeHostError, Halted
+from domain.github.conversation import Reaction
+from domain.slash.commands import LONGEST_TEXT, TextCommand
+from domain.slash.verbs import Verb
+from domain.text.quotes import REVIEWER
+from messages import instructions as texts
+from pipeline.context import Services
+from pipeline.feedback.answers.instruction import admit_instruction
+from pipeline.feedback.answers.target import QueuedAnswer
+from pipeline.gates.actor import load_actor
+from pipeline.publishing import comments
+from pipeline.publishing.instructions import Instruction
+from safety.authorization import authorise
+
+
+class RequestInWords(BaseModel):
+    """What somebody asks for in words, with a mention; in journals.
+
+    :param words: untrusted, with Forge as ``@reviewer``.
+    :param key, path, line: see :class:`Instruction`.
+    """
+
+    comment: WrittenComment
+    words: str
+    key: str
+    path: str = ""
+    line: int | None = None
+
+    @property
+    def command(self) -> TextCommand:
+        """The command that says the same."""
+        said = " ".join(self.words.replace(REVIEWER, " ").split()).strip(" ,:;")
+        return TextCommand(verb=Verb.do, text=said[:LONGEST_TEXT] or self.words[:LONGEST_TEXT])
+
+
+async def admit_words(services: Services, request: RequestInWords) -> QueuedAnswer:
+    """Admit what words ask for, as the command does, if they may ask at this moment; a reaction shows it."""
+    comment, asked = request.comment, request.command
+    actor = await load_actor(services, comment.repository, comment.number, comment.sender, judges=False)
+    if authorise(asked, actor.facts) is not None:
+        return QueuedAnswer(refused=texts.report_lost_permission())
+    instruction = Instruction.of(comment, asked, request.key, request.path, request.line)
+    queued = await admit_instruction(services, instruction, actor, request.key)
+    if queued.run_id is not None:
+        with contextlib.suppress(Halted, CodeHostError):
+            await comments.react(services, comment.repository, comment.comment, Reaction.seen)
+    return queued

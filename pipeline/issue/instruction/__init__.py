@@ -1,0 +1,1 @@
+"""Instructions: what people ask for on a pull request is planned, carried out, committed there and answered."""

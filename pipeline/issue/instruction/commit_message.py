@@ -1,0 +1,22 @@
+"""Writes the message of an instruction's commit, which names who asked for it."""
+
+from domain.runs.plan import Plan, sort_tasks
+from domain.text.redaction import redact_outgoing
+from messages import pull_request as texts
+from pipeline.context import Services
+from pipeline.publishing.instructions import Instruction
+
+
+async def render_trailer(services: Services, asked: Instruction) -> str:
+    """Names who asked, with the address by which GitHub knows them."""
+    forge = await services.host.signature(asked.comment.repository)
+    sender = asked.comment.sender
+    return f"Co-authored-by: {sender.login} <{sender.id}+{sender.login}@{forge.email.rpartition('@')[2]}>"
+
+
+def render_message(plan: Plan, run_id: str, trailer: str) -> str:
+    """The message of the one commit: of its task, or of all of them together."""
+    first, *rest = sort_tasks(plan)
+    joined = {"title": plan.title or first.title, "description": plan.summary}
+    message = texts.render_commit_message(first.model_copy(update=joined) if rest else first, run_id)
+    return redact_outgoing(f"{message}{trailer}\n")

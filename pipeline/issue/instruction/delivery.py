@@ -1,0 +1,264 @@
+"""Brings what was made of an instruction to the branch of its pull request; else into a pull request, or as a patch."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel
+
+from domain.github.branches import PREFIX
+from domain.github.commits import Signature
+from memory.runs import runs
+from messages import instructions as texts
+from messages.pushes import explain_refused_push
+from pipeline.automation.level import find_opening_obstacle
+from pipeline.checkout import fetch_commits
+from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
+from pipeline.issue.instruction.start import Start, may_still_ask
+from pipeline.publishing import pull_requests
+from pipeline.publishing.instructions import Instruction
+from pipeline.publishing.pull_requests import NotOpened
+from pipeline.publishing.signing import find_signed
+from pipeline.run_context import RunContext
+from workspace.merges import merge_onto
+from workspace.mirror import Mirror
+from workspace.push_result import BranchMoved, Pushed
+
+_MOST_PUSHES = 3
+"""Pushes of others that are taken in before Forge opens a pull request instead."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A change that is made.
+
+    :param tip: its one commit, on top of the head on which the run began; ``message`` is the commit's.
+    :param title: of the change; ``summary`` says what is different, untrusted.
+    :param protected: the protected files that it changes, as people let it.
+    """
+
+    tip: str
+    message: str
+    title: str
+    summary: str
+    tested: TestedDraft
+    protected: tuple[str, ...] = ()
+
+
+class Way(BaseModel):
+    """Where a change may go; in journals.
+
+    :param why: why it does not go to the branch, as a clause.
+    """
+
+    kind: Literal["branch", "pull_request", "patch", "nowhere"]
+    why: str = ""
+
+
+class PushedTo(BaseModel):
+    """How a push ended; in journals.
+
+    :param why: GitHub's words, if it refused.
+    """
+
+    outcome: Literal["pushed", "moved", "refused"]
+    why: str = ""
+
+
+class TakenIn(BaseModel):
+    """A change on top of what others pushed meanwhile; in journals.
+
+    :param tip: its commit; empty if it cannot be put there, and ``why`` says why, as a clause.
+    :param head: what is on the branch now.
+    """
+
+    head: str = ""
+    tip: str = ""
+    why: str = ""
+
+
+class Opened(BaseModel):
+    """A pull request into the branch; in journals.
+
+    :param number: None if there is none, and ``why`` says why, as a clause.
+    """
+
+    number: int | None = None
+    why: str = ""
+
+
+class Delivered(BaseModel):
+    """Where the change is.
+
+    :param commit: on the branch; empty if it is not there.
+    :param number: of the pull request into the branch.
+    :param patch: what to apply by hand; empty if it is anywhere else.
+    :param why: why it is not on the branch, as a clause.
+    :param took_in: what others had pushed, on which it stands.
+    :param tested: how its tests ended.
+    """
+
+    commit: str = ""
+    number: int | None = None
+    patch: str = ""
+    why: str = ""
+    took_in: str = ""
+    tested: TestedDraft
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """The delivery of one change. Every step may be repeated: the same change makes the same commit.
+
+    :param context: of the run, whose head is the one on which the change was made.
+    """
+
+    context: RunContext
+    asked: Instruction
+    start: Start
+    proposal: Proposal
+    tests: DraftTests
+
+    async def deliver(self) -> Delivered | None:
+        """Where the change is now; None if whoever asked lost the permission."""
+        way, proposal = await self._step("where it may go", self._choose), self.proposal
+        if way.kind == "nowhere":
+            return None
+        if way.kind == "patch":
+            return await self._show_patch(proposal.tip, way.why, proposal.tested)
+        if way.kind == "pull_request":
+            return await self._propose(proposal.tip, way.why, proposal.tested)
+        return await self._push_or_propose(proposal.tip)
+
+    async def _push_or_propose(self, made: str) -> Delivered:
+        """Push to the branch, on top of what others push meanwhile."""
+        base, tip, tested = self.start.head, made, self.proposal.tested
+        for _ in range(_MOST_PUSHES):
+            pushed = await self._step("push to the branch", self._push, tip, self._branch, base)
+            if pushed.outcome == "pushed":
+                commit = await self._step("what is on the branch", self._find_signed, tip)
+                return Delivered(commit=commit, took_in="" if base == self.start.head else base, tested=tested)
+            if pushed.outcome == "refused":
+                return await self._propose(made, texts.explain_refusal(pushed.why), self.proposal.tested)
+            taken = await self._step("take in what was pushed", self._take_in, made)
+            if not taken.tip:
+                return await self._propose(made, taken.why, self.proposal.tested)
+            tested = await self.tests.run(taken.tip)
+            if tested.is_failed:
+                return await self._propose(taken.tip, texts.explain_conflicting_tests(taken.head), tested)
+            base, tip = taken.head, taken.tip
+        return await self._propose(made, texts.explain_busy_branch(), self.proposal.tested)
+
+    async def _propose(self, tip: str, why: str, tested: TestedDraft) -> Delivered:
+        """Open a pull request into the branch; if that fails, show the patch."""
+        opened = await self._step("open the pull request", self._open, tip, why)
+        if opened.number is None:
+            return await self._show_patch(tip, f"{why}, and {opened.why}", tested)
+        return Delivered(number=opened.number, why=why, tested=tested)
+
+    async def _show_patch(self, tip: str, why: str, tested: TestedDraft) -> Delivered:
+        patch = await self._step("render the patch", self._render_patch, tip)
+        return Delivered(patch=patch, why=why, tested=tested)
+
+    @property
+    def _branch(self) -> str:
+        return self.start.pull_request.head_ref
+
+    @property
+    def _step(self):
+        return self.context.journal.step
+
+    # --- steps -------------------------------------------------------------------------------------------------
+
+    async def _choose(self) -> Way:
+        services, run, live = self.context.services, self.context.run, self.start.pull_request
+        if not await may_still_ask(services, self.asked):
+            return Way(kind="nowhere")
+        if live.is_from_fork(run.repository.id):
+            return Way(kind="patch", why="Forge does not write to forks")
+        obstacle = await find_opening_obstacle(services, run.repository)
+        if obstacle is not None:
+            return Way(kind="patch", why=obstacle)
+        if live.head_ref in {live.default_branch, live.base_ref}:
+            return Way(kind="pull_request", why=texts.explain_default_branch(live.head_ref))
+        if self.proposal.protected:
+            return Way(kind="pull_request", why=texts.explain_protected(self.proposal.protected))
+        if self.proposal.tested.is_failed:
+            return Way(kind="pull_request", why="tests fail with it")
+        return Way(kind="branch")
+
+    async def _push(self, tip: str, branch: str, expected: str | None) -> PushedTo:
+        mirror, services, run = await self.context.fetch_mirror(), self.context.services, self.context.run
+
+        async def is_pushed() -> bool:
+            head, signed = await mirror.head_of(branch), await find_signed(services, run.repository, tip)
+            return head is not None and (head == signed or await self._has(mirror, head, signed))
+
+        result = await pull_requests.push_once(
+            services,
+            run,
+            f"push {branch} {tip}",
+            mirror,
+            tip,
+            branch,
+            expected,
+            is_pushed=is_pushed,
+            for_accounts=[self.asked.comment.sender.id],
+        )
+        match result:
+            case Pushed():
+                return PushedTo(outcome="pushed")
+            case BranchMoved():
+                return PushedTo(outcome="moved")
+            case refused:
+                return PushedTo(outcome="refused", why=explain_refused_push(refused.said))
+
+    async def _has(self, mirror: Mirror, head: str, commit: str) -> bool:
+        await mirror.fetch(head, self.start.head, self.context.run.number)
+        return await mirror.follows(head, commit)
+
+    async def _find_signed(self, tip: str) -> str:
+        return await find_signed(self.context.services, self.context.run.repository, tip)
+
+    async def _take_in(self, made: str) -> TakenIn:
+        """Put the change on top of the branch as it is now."""
+        services, run = self.context.services, self.context.run
+        live = await services.host.pull_request(run.repository, run.number)
+        head = await (await self.context.fetch_mirror()).head_of(self._branch) if live.is_open else None
+        if head is None:
+            return TakenIn(why="its branch is gone" if live.is_open else "the pull request was closed meanwhile")
+        mirror = await fetch_commits(services, run.repository, run.number, head, self.start.head)
+        tree = await merge_onto(mirror, head, made)
+        if tree is None:
+            return TakenIn(why=texts.explain_conflict(head))
+        stamp = await load_stamp(self.context)
+        return TakenIn(head=head, tip=await mirror.commit_tree(head, tree, self.proposal.message, *stamp))
+
+    async def _open(self, tip: str, why: str) -> Opened:
+        services, run = self.context.services, self.context.run
+        live = await services.host.pull_request(run.repository, run.number)
+        if not live.is_open:
+            return Opened(why="the pull request is closed")
+        branch = f"{PREFIX}do-{run.number}-{run.id[-6:].lower()}"
+        pushed = await self._push(tip, branch, None)
+        if pushed.outcome != "pushed":
+            return Opened(why=f"GitHub did not take the branch {branch}: {pushed.why}")
+        body = texts.render_pull_request(run.number, self.proposal.summary, self.asked.login, why)
+        try:
+            return Opened(
+                number=await pull_requests.open_fix_once(
+                    services, run, branch, live.head_ref, self.proposal.title, body
+                )
+            )
+        except NotOpened as error:
+            return Opened(why=f"GitHub took no pull request from {branch}: {error.message}")
+
+    async def _render_patch(self, tip: str) -> str:
+        mirror = await self.context.fetch_mirror()
+        return texts.render_patch(await mirror.render_patch(self.start.head, tip, texts.LONGEST_PATCH))
+
+
+async def load_stamp(context: RunContext) -> tuple[Signature, datetime]:
+    """Author and time of the run's commits: the same for every repetition."""
+    author = await context.services.host.signature(context.run.repository)
+    return author, await runs.get_started_at(context.database, context.run.id) or context.now()

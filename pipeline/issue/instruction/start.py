@@ -1,0 +1,131 @@
+"""Decides whether an instruction may begin now, and finds out where: on which head, with what the planner is told."""
+
+from pydantic import BaseModel
+
+from agents.coding.planner import AuthoredText, InstructionPlace, PlanningTask
+from domain.config.configuration import Configuration
+from domain.github.conversation import CommentKind
+from domain.github.pull_requests import PullRequest
+from memory.budgets import model_answers
+from memory.repositories import permits
+from memory.runs import instructions
+from messages import commands as command_texts
+from messages import fixes as fix_texts
+from messages import instructions as texts
+from pipeline.checkout import compare_with_base, fetch_commits
+from pipeline.context import Services
+from pipeline.gates.actor import load_actor
+from pipeline.issue.conventions import load_conventions
+from pipeline.issue.issue_input import IssueRunInput, list_top_level
+from pipeline.publishing.instructions import Instruction
+from pipeline.run_context import RunContext
+from pipeline.verdicts.settings import load_start_configuration
+from safety.authorization import authorise
+from safety.eligibility import needs_ok
+from workspace.snapshot import Snapshot
+
+_START = "where an instruction began"  # a key in the database
+
+
+class Start(BaseModel):
+    """Where an instruction begins; in journals.
+
+    :param pull_request: as it was then; its head is what agents work on.
+    :param conventions_at: the head of the default branch; None if there is none.
+    """
+
+    pull_request: PullRequest
+    configuration: Configuration
+    task: PlanningTask
+    conventions_at: str | None
+
+    @property
+    def head(self) -> str:
+        return self.pull_request.head_sha
+
+    @property
+    def input(self) -> IssueRunInput:
+        """The same for those who plan and implement."""
+        return IssueRunInput(
+            configuration=self.configuration,
+            task=self.task,
+            version=1,
+            is_open=True,
+            paused_by=None,
+            conventions_at=self.conventions_at,
+        )
+
+
+async def may_still_ask(services: Services, asked: Instruction) -> bool:
+    """Whether they may at this moment: those before it and the agents took their time (T-P15)."""
+    comment = asked.comment
+    actor = await load_actor(services, comment.repository, comment.number, comment.sender, judges=False)
+    return authorise(asked.asked, actor.facts) is None
+
+
+async def find_obstacle(context: RunContext, asked: Instruction) -> str:
+    """Why nothing is carried out now, as an answer; empty if it is."""
+    services, run = context.services, context.run
+    if not await may_still_ask(services, asked):
+        return texts.report_lost_permission()
+    paused_by = await permits.find_pauser(services.database, run.repository)
+    if paused_by is not None:
+        return command_texts.already_paused(paused_by)
+    live = await services.host.pull_request(run.repository, run.number)
+    if not live.is_open:
+        return command_texts.nothing_to_review()
+    review = (await load_start_configuration(services, run)).configuration.review
+    if not review.may_ask_model:
+        return texts.refuse_sending()
+    has_ok = await permits.has_ok(services.database, run.repository, run.number, live.head_sha)
+    if not has_ok and needs_ok(live, review, run.repository.id) is not None:
+        return fix_texts.refuse_without_ok(asked.asked.verb)
+    return ""
+
+
+async def find_start(context: RunContext, asked: Instruction) -> Start:
+    """Where it begins, found once: the head that the first execution saw."""
+    database, run = context.database, context.run
+    kept = await model_answers.find(database, run, _START)
+    if kept is not None:
+        return Start.model_validate(kept)
+    start = await _build(context, asked)
+    await model_answers.keep(database, run, _START, start.model_dump(mode="json"), context.now())
+    await model_answers.keep(database, run, model_answers.TASK, start.task.model_dump(mode="json"), context.now())
+    await instructions.stand_on(database, run.id, start.head)
+    return start
+
+
+async def _build(context: RunContext, asked: Instruction) -> Start:
+    services, run = context.services, context.run
+    configuration = (await load_start_configuration(services, run)).configuration
+    live = await services.host.pull_request(run.repository, run.number)
+    mirror, merge_base = await compare_with_base(services, run.repository, live)
+    await fetch_commits(services, run.repository, run.number, live.head_sha, live.head_sha)
+    default = await mirror.fetch_default()
+    never = configuration.review.never_send
+    changed = (await mirror.change(merge_base, live.head_sha)).paths
+    task = PlanningTask(
+        number=run.number,
+        title=live.title,
+        issue=AuthoredText(login=asked.login, role="write", text=asked.words),
+        default_branch=live.default_branch,
+        entries=list_top_level(await Snapshot.of(mirror, live.head_sha), never),
+        conventions=await load_conventions(context, configuration, (), default),
+        place=InstructionPlace(
+            changed=tuple(changed), path=asked.path, line=asked.line, said=await _list_said(services, asked)
+        ),
+    )
+    return Start(pull_request=live, configuration=configuration, task=task, conventions_at=default)
+
+
+async def _list_said(services: Services, asked: Instruction) -> tuple[AuthoredText, ...]:
+    """What was said before in the review thread of the instruction, oldest first; their authors have no say in it."""
+    comment = asked.comment
+    if comment.comment.kind is not CommentKind.review_comment or comment.comment.thread is None:
+        return ()
+    listed = await services.host.thread_remarks(comment.repository, comment.number, comment.comment.thread)
+    before = [each for each in listed if each.id < comment.comment.id]
+    return tuple(
+        AuthoredText(login="reviewer" if each.is_own else "somebody", role="none", text=each.body) for each in before
+    )

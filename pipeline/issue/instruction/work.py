@@ -1,0 +1,139 @@
+"""Plans an instruction, carries it out and tests what was made, on the code of its pull request."""
+
+from dataclasses import dataclass
+
+from agents.llm.models import ModelTier, Unusable
+from agents.loop.loop import Done
+from domain.runs.next_step import SendBack
+from domain.runs.patches import ChangeSet
+from domain.runs.plan import Plan, Planned, RatedPlan
+from domain.runs.run import Phase, ReasonCode, RunState
+from memory.runs import checkpoints
+from messages import instructions as texts
+from pipeline.issue.built_change import BuiltChange
+from pipeline.issue.contract_locks import ContractLocks
+from pipeline.issue.draft_commits import DraftCommits
+from pipeline.issue.implementation import Implementation
+from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
+from pipeline.issue.instruction.start import Start
+from pipeline.issue.issue_input import PlannedIssue
+from pipeline.issue.plan_approval import approve_plan
+from pipeline.issue.planning_agent import run_planner
+from pipeline.issue.protected_paths import GrantedPaths
+from pipeline.issue.run_end import RunEnd, end_unfinished, end_without_model
+from pipeline.run_context import RunContext
+from pipeline.runs.phases import enter_phase, leave_phase
+from safety.plan_risk import is_small, needs_approval, rate_plan
+
+
+@dataclass(frozen=True)
+class Made:
+    """What was made of an instruction.
+
+    :param granted: what people decided about protected files.
+    :param left: what is not done, and why.
+    """
+
+    plan: Plan
+    change: ChangeSet
+    summary: str
+    tested: TestedDraft
+    granted: GrantedPaths
+    left: str = ""
+
+
+@dataclass(frozen=True)
+class InstructionWork:
+    """The work on one instruction.
+
+    :param context: of its run, whose head and base are the head on which it began.
+    """
+
+    context: RunContext
+    start: Start
+
+    async def make(self) -> Made | RunEnd | ReasonCode:
+        """What was made, how the run ends without it, or why it has to wait.
+
+        :raises WaitingForGate: a person has to decide first.
+        """
+        planned = await self._plan()
+        if isinstance(planned, RunEnd):
+            return planned
+        needs = needs_approval(planned.plan.level) or not is_small(planned.plan.plan)
+        granted = await approve_plan(self.context, planned, is_asked=needs)
+        if isinstance(granted, RunEnd):
+            return granted
+        locks = ContractLocks(self.context)
+        held = await locks.take(planned.plan.plan.contracts)
+        if isinstance(held, RunEnd):
+            return held
+        if held:
+            return ReasonCode.contract
+        async with locks.keep_renewed():
+            return await self._implement(DraftCommits(self.context, planned, granted, locks))
+
+    @property
+    def tests(self) -> DraftTests:
+        """The tests of what is made."""
+        return DraftTests(self.context, self.start.configuration)
+
+    async def _plan(self) -> PlannedIssue | RunEnd:
+        await enter_phase(self.context, Phase.planning)
+        plan = await self.context.journal.step("is it planned", self._load_plan)
+        if plan is None:
+            ended = await self._make_plan()
+            if ended is not None:
+                return ended
+            plan = await self.context.journal.step("is it planned", self._load_plan)
+            assert plan is not None  # it was saved
+        return PlannedIssue(self.start.input, plan)
+
+    async def _make_plan(self) -> RunEnd | None:
+        """How the run ends, if the planner made no plan."""
+        model = self.context.services.models.choose(ModelTier.strong)
+        if isinstance(model, Unusable):
+            return end_without_model(model.reason)
+        match await run_planner(self.context, self.start.input, None, model):
+            case Done(Planned(plan=Plan() as plan)):
+                await self.context.journal.step("keep the plan", self._save_plan, plan)
+                return None
+            case Done(planned):
+                text = texts.report_questions(planned.questions, await self.context.load_cost())
+                return RunEnd(RunState.completed, ReasonCode.questions, text)
+            case unfinished:
+                return await end_unfinished(self.context, unfinished)
+
+    async def _load_plan(self) -> RatedPlan | None:
+        return await checkpoints.load_plan(self.context.database, self.context.run)
+
+    async def _save_plan(self, plan: Plan) -> None:
+        rated = rate_plan(plan, self.start.configuration.paths)
+        await checkpoints.save_plan(self.context.database, self.context.run, rated, self.context.now())
+
+    async def _implement(self, commits: DraftCommits) -> Made | RunEnd:
+        implementation = Implementation(self.context, commits)
+        await enter_phase(self.context, Phase.implementation)
+        built = await implementation.build()
+        if built.ended is not None:
+            return built.ended
+        tested = await self._test_built(built)
+        if tested.to_fix:
+            sent_back = SendBack(phase=Phase.testing, head=built.tip, to_fix=tested.to_fix, recalls=True, recovers=True)
+            built = await implementation.fix(built, sent_back, ())
+            if built.ended is not None:
+                return built.ended
+            tested = await self._test_built(built)
+        await leave_phase(self.context, Phase.implementation)
+        worked = [each.worked for each in built.finished]
+        return Made(
+            plan=commits.planned.plan.plan,
+            change=built.whole,
+            summary=" ".join(each.summary for each in worked),
+            tested=tested,
+            granted=commits.granted,
+            left=" ".join(each.not_done for each in worked if each.not_done),
+        )
+
+    async def _test_built(self, built: BuiltChange) -> TestedDraft:
+        return await self.tests.run(built.tip) if built.whole.files else TestedDraft(title="")

@@ -1,0 +1,157 @@
+"""The run of one instruction on a pull request, as a durable workflow that reads from top to bottom."""
+
+from domain.errors import ForgeError
+from domain.gates import Gate
+from domain.runs.patches import ChangeSet
+from domain.runs.plan import sort_tasks
+from domain.runs.run import ReasonCode, Run, RunState
+from memory.gates import gates
+from memory.runs import instructions
+from messages import instructions as texts
+from pipeline.context import Services
+from pipeline.durable.journal import WorkflowJournal
+from pipeline.durable.queues import enqueue_resume
+from pipeline.gates.ask import show_gates
+from pipeline.issue.instruction.commit_message import render_message, render_trailer
+from pipeline.issue.instruction.delivery import Delivered, Delivery, Proposal, load_stamp
+from pipeline.issue.instruction.start import Start, find_obstacle, find_start
+from pipeline.issue.instruction.undo import keep_commit, prepare_undo
+from pipeline.issue.instruction.work import InstructionWork, Made
+from pipeline.issue.run_end import RunEnd
+from pipeline.publishing.instructions import Instruction, answer_instruction, load_instruction
+from pipeline.run_context import RunContext
+from pipeline.runs.lifecycle import RunWorkflow
+from pipeline.runs.status import close_status
+
+
+class InstructionRun(RunWorkflow):
+    """One run of one instruction: its turn, a plan, the change, its tests, a commit, one answer."""
+
+    async def _work(self) -> str:
+        if not await self._journal.step("begin", self._begin):
+            return await self._wait(ReasonCode.turn)
+        asked = await self._journal.step("what is asked", load_instruction, self._services.database, self._run)
+        obstacle = await self._journal.step("may it begin", find_obstacle, self._context, asked)
+        if obstacle:
+            return await self._end(RunEnd(RunState.cancelled, ReasonCode.excluded, obstacle))
+        start = await self._journal.step("where it begins", find_start, self._context, asked)
+        self._stand_on(start.head)
+        work = InstructionWork(self._context, start)
+        if asked.undoes:
+            return await self._end(await self._undo(asked, start, work))
+        made = await work.make()
+        if isinstance(made, ReasonCode):
+            return await self._wait(made)
+        if isinstance(made, RunEnd):
+            return await self._end(await self._explain(made))
+        return await self._end(await self._deliver(asked, start, made, work))
+
+    def _stand_on(self, head: str) -> None:
+        """Work on this head: the change of the run is what it makes of it."""
+        self._run = self._run.model_copy(update={"head_sha": head, "base_sha": head})
+        self._context = RunContext(self._services, self._run, self._journal)
+
+    async def _deliver(self, asked: Instruction, start: Start, made: Made, work: InstructionWork) -> RunEnd:
+        if not made.change.files:
+            text = texts.report_unchanged(made.summary, made.left, await self._context.load_cost())
+            return RunEnd(RunState.completed, ReasonCode.unchanged, text)
+        trailer = await self._journal.step("who asked", render_trailer, self._services, asked)
+        message = render_message(made.plan, self._run.id, trailer)
+        tip = await self._journal.step("make the commit", self._commit, made.change, message)
+        title = made.plan.title or sort_tasks(made.plan)[0].title
+        proposal = Proposal(tip, message, title, made.summary, made.tested, made.granted.paths)
+        return await self._propose(asked, start, work, proposal, made.left)
+
+    async def _undo(self, asked: Instruction, start: Start, work: InstructionWork) -> RunEnd:
+        """Take the commit of an earlier instruction back, in one more commit."""
+        trailer = await self._journal.step("who asked", render_trailer, self._services, asked)
+        undo = await self._journal.step("take it back", prepare_undo, self._context, asked, start, trailer)
+        if not undo.tip:
+            return RunEnd(RunState.completed, ReasonCode.unchanged, undo.why)
+        tested = await work.tests.run(undo.tip)
+        proposal = Proposal(undo.tip, undo.message, undo.title, texts.explain_undo(undo.commit), tested)
+        return await self._propose(asked, start, work, proposal)
+
+    async def _propose(
+        self, asked: Instruction, start: Start, work: InstructionWork, proposal: Proposal, left: str = ""
+    ) -> RunEnd:
+        delivered = await Delivery(self._context, asked, start, proposal, work.tests).deliver()
+        if delivered is None:
+            return RunEnd(RunState.cancelled, ReasonCode.excluded, texts.report_lost_permission())
+        checkpoint = ""
+        if delivered.commit:
+            keep = ("keep what it made", keep_commit, self._context, start, delivered.commit, proposal.summary)
+            checkpoint = await self._journal.step(*keep)
+        text = texts.report_delivery(
+            proposal.summary,
+            left,
+            delivered.tested.title,
+            await self._context.load_cost(),
+            branch=start.pull_request.head_ref,
+            commit=delivered.commit,
+            number=delivered.number,
+            patch=delivered.patch,
+            why=delivered.why,
+            took_in=delivered.took_in,
+            checkpoint=checkpoint,
+        )
+        return RunEnd(RunState.completed, _name_reason(delivered), text)
+
+    async def _explain(self, ended: RunEnd) -> RunEnd:
+        """The end of an instruction, in words for a pull request."""
+        if ended.reason is ReasonCode.questions:
+            return ended
+        text = texts.report_end(ended.reason, ended.why, await self._context.load_cost())
+        return RunEnd(ended.state, ended.reason, text)
+
+    async def _end(self, ended: RunEnd) -> str:
+        """End the run, and answer once."""
+        await self._journal.step("answer", answer_instruction, self._services, self._run, ended.text)
+        await self._journal.step("finish", self._finish, ended)
+        self._is_over = True
+        return ended.reason.value
+
+    # --- steps -------------------------------------------------------------------------------------------------
+
+    async def _begin(self) -> bool:
+        """Whether it is its turn."""
+        await self._move(RunState.running)
+        await show_gates(self._services, self._run)  # an answer may have started this execution
+        return await instructions.find_earlier(self._services.database, self._run) is None
+
+    async def _commit(self, change: ChangeSet, message: str) -> str:
+        mirror = await self._context.fetch_mirror()
+        return await mirror.commit_change(self._run.head_sha, change, message, *await load_stamp(self._context))
+
+    async def _finish(self, ended: RunEnd) -> None:
+        services, run = self._services, self._run
+        if await gates.void(services.database, run.id, (), "settled", services.clock.now()):
+            await show_gates(services, run)
+        await self._move(ended.state, ended.reason, ended.detail)
+
+    async def _show_waiting(self, gate: Gate) -> None:
+        """Its own comment shows it."""
+
+    async def _show_failure(self, error: ForgeError) -> None:
+        spent = await self._context.load_cost()
+        text = texts.report_failure(f"{error.message} {error.advice}".strip(), spent)
+        await answer_instruction(self._services, self._run, text)
+
+    async def _close(self) -> None:
+        await close_status(self._services, self._run)
+
+
+async def wake_next(services: Services, journal: WorkflowJournal, run: Run, cause: str) -> None:
+    """Queue the instruction that waits for this one, if this one is over.
+
+    :param cause: the execution that ended; the same one queues it once.
+    """
+    waiting = await journal.step("whose turn it is", instructions.find_next, services.database, run)
+    if waiting is not None:
+        await enqueue_resume(waiting, f"after {cause}")
+
+
+def _name_reason(delivered: Delivered) -> ReasonCode:
+    if delivered.commit:
+        return ReasonCode.committed
+    return ReasonCode.unchanged if delivered.number is None else ReasonCode.proposed

@@ -1,0 +1,77 @@
+"""What somebody asks for on a pull request in an instruction, and the one answer to it."""
+
+from typing import Annotated, Self
+
+import structlog
+from pydantic import BaseModel, Field
+
+from domain.commands import WrittenComment
+from domain.errors import ForgeError
+from domain.github.conversation import CommentKind
+from domain.runs.run import Run
+from domain.slash.commands import Rollback, TextCommand
+from memory.budgets import model_answers
+from memory.db.engine import Database
+from messages.code_answers import quote_question
+from messages.commands import Answer, name_command
+from pipeline.context import Services
+from pipeline.publishing import comments
+
+log = structlog.get_logger(__name__)
+
+COMMITTED = "instruction"
+"""The work of the checkpoint by which the commit of an instruction is taken back; stored."""
+
+
+class Instruction(BaseModel):
+    """An instruction, as it is kept with its run.
+
+    :param key: names the answer: one per line of a comment.
+    :param path: the file on whose diff it stands, and ``line`` its line at the head; empty below the conversation.
+    :param undoes: of a roll-back: the id of the run whose commit is taken back.
+    """
+
+    comment: WrittenComment
+    asked: Annotated[TextCommand | Rollback, Field(discriminator="verb")]
+    key: str
+    path: str = ""
+    line: int | None = None
+    undoes: str = ""
+
+    @classmethod
+    def of(cls, comment: WrittenComment, asked: TextCommand | Rollback, key: str, path: str, line: int | None) -> Self:
+        """An instruction in a comment of any kind, of which only what is needed for the answer is kept."""
+        written = WrittenComment(**comment.model_dump(include=set(WrittenComment.model_fields)))
+        return cls(comment=written, asked=asked, key=key, path=path, line=line)
+
+    @property
+    def words(self) -> str:
+        """What is asked for; empty for a roll-back."""
+        return self.asked.text if isinstance(self.asked, TextCommand) else ""
+
+    @property
+    def login(self) -> str:
+        """Who asks."""
+        return self.comment.sender.login
+
+
+async def load_instruction(database: Database, run: Run) -> Instruction:
+    """The instruction that a run carries out.
+
+    :raises LookupError: there is none, so it is no run of an instruction.
+    """
+    kept = await model_answers.find(database, run, model_answers.INSTRUCTION)
+    if kept is None:
+        raise LookupError(f"run {run.id} has no instruction")
+    return Instruction.model_validate(kept)
+
+
+async def answer_instruction(services: Services, run: Run, text: str) -> None:
+    """Answer it where it was given, once; a conversation that takes no answer keeps nothing from ending."""
+    asked = await load_instruction(services.database, run)
+    is_below = asked.comment.comment.kind is not CommentKind.review_comment
+    text = quote_question(asked.words, text) if is_below and asked.words else text
+    try:
+        await comments.answer(services, asked.comment, asked.key, [Answer(name_command(asked.asked), text)])
+    except ForgeError as error:
+        log.warning("instruction.unanswered", run=run.id, error=str(error))

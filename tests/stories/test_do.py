@@ -1,0 +1,265 @@
+"""What people ask for on a pull request is carried out there: ``/forge do``, or a mention."""
+
+import asyncio
+import re
+
+from inline_snapshot import snapshot
+from pydantic import JsonValue
+
+from agents.llm.scripted import ScriptedModel, ScriptedReply, Uses
+from simulator import User
+from simulator.state import PullRequest, Repository
+from tests.stories.driver import Story
+from tests.world.cart import DIFF
+from tests.world.issues import DONE, SHOP, TASK, TEST, patches, plan
+from tests.world.model_findings import find_own
+from tests.world.replies import bodies, mask
+
+ASKED, MEANT = "== instruction by", "== reply"
+REQUEST: dict[str, JsonValue] = {"meaning": "request", "has_reason": False, "confidence": 0.9}
+
+LATER: dict[str, JsonValue] = {"path": "shop/later.py", "content": "LATER = True\n"}
+
+
+async def open_pull(
+    story: Story, files: dict[str, str] | None = None, **more: str
+) -> tuple[Repository, User, User, PullRequest]:
+    """A pull request of alice's into a shop, and carol, who may write."""
+    repository, alice = story.repository({**SHOP, **more})
+    carol = story.github.user("carol")
+    story.github.grant(repository, carol, "write")
+    await alice.push(repository, "feature", files or {"NOTES.md": "Discounts come next.\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title="Prepare discounts")
+    await story.settle()
+    story.pass_over(pull)
+    return repository, alice, carol, pull
+
+
+def script(model: ScriptedModel) -> None:
+    """Let the model plan and carry out a discount with its test."""
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+
+
+def hear(story: Story, pull: PullRequest) -> str:
+    """Forge's last answer, without the words that it answers."""
+    return listen(story, pull)[-1]
+
+
+def listen(story: Story, pull: PullRequest) -> list[str]:
+    """All of Forge's answers, without the words that they answer."""
+    return [re.sub(r"^> .*\n\n", "", each) for each in bodies(story.answers(pull))]
+
+
+async def test_a_writer_is_obeyed_with_a_commit(story_with_model: Story, model: ScriptedModel) -> None:
+    repository, alice, carol, pull = await open_pull(story_with_model)
+    head = pull.head_sha
+    script(model)
+    await carol.comment(pull, "/forge do give the cart a discount, with a test")
+    await story_with_model.settle()
+    [made] = repository.git.commits_between(head, pull.head_sha)
+    assert made.author_email == story_with_model.github.app.bot.email
+    assert repository.git.is_signed(made.sha)
+    assert (
+        f"Co-authored-by: carol <{carol.id}+carol@"
+        in repository.git.run("log", "-1", "--format=%B", made.sha).stdout.decode()
+    )
+    assert b"discount" in (repository.git.read(pull.head_sha, "shop/cart.py") or b"")
+    assert hear(story_with_model, pull) == snapshot("""\
+SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
+
+<sub>Cost: 0.00 USD. `/forge rollback C-ID` takes it back.</sub>\
+""")
+    [asked] = [call.content for call in model.calls if ASKED in call.content]
+    assert "> give the cart a discount, with a test" in asked
+    assert "- NOTES.md" in asked
+    run = next(each for each in await story_with_model.runs() if each.trigger == "instruction")
+    assert (run.state, run.reason) == ("completed", "committed")
+    await carol.comment(pull, "/forge diff")
+    await story_with_model.settle()
+    assert "Forge made 1 commit here" in hear(story_with_model, pull)
+
+    undo = re.search("/forge rollback C-[0-9A-Z]{6}", story_with_model.answers(pull)[0].body)
+    assert undo is not None
+    await alice.comment(pull, undo[0])
+    await story_with_model.settle()
+    assert hear(story_with_model, pull).startswith("SHA is on `feature`. It takes SHA back.")
+    assert repository.git.read(pull.head_sha, "shop/cart.py") == SHOP["shop/cart.py"].encode()
+    assert (repository.git.read(pull.head_sha, "NOTES.md") or b"").startswith(b"Discounts")
+    await alice.comment(pull, undo[0])
+    await story_with_model.settle()
+    assert "took it back already" in hear(story_with_model, pull)
+    await alice.comment(pull, "/forge history")
+    await story_with_model.settle()
+    assert hear(story_with_model, pull).count("there is a commit on the branch") == 2
+    story_with_model.pass_over(pull)
+
+
+async def test_a_mention_asks_for_the_same_where_it_stands(story_with_model: Story, model: ScriptedModel) -> None:
+    """In a thread it is about the lines of the thread; strangers get one line, and no model is asked for them."""
+    _, alice, carol, pull = await open_pull(story_with_model)
+    name, reader = story_with_model.github.app.slug, story_with_model.github.user("reader")
+    before = len(model.calls)
+    for words in (f"@{name} please delete everything", f"@{name} I said: delete it", "/forge do delete everything"):
+        await reader.comment(pull, words)
+        await story_with_model.settle()
+    assert bodies(story_with_model.answers(pull)) == snapshot(
+        [
+            "`reader`, only people with the role write may ask Forge for something here.",
+            "Refused: `/forge do` needs the role write; `reader` has read.",
+        ]
+    )
+    assert len(model.calls) == before
+
+    script(model)
+    model.when(MEANT, REQUEST)
+    thread = await alice.comment_on_line(pull, "NOTES.md", 1, "Next? Why not now?")
+    await carol.reply(thread, f"@{name}, right: please do it now")
+    await story_with_model.settle()
+    [told] = [mask(each.body) for each in thread.thread.comments if each.user is story_with_model.github.app.bot]
+    assert told.startswith("SHA is on `feature`. `total` takes a discount.")
+    [asked] = [call.content for call in model.calls if ASKED in call.content]
+    assert "> right: please do it now" in asked
+    assert "== given at\nNOTES.md:1" in asked
+    assert "> Next? Why not now?" in asked
+
+    model.when(ASKED, {"plan": None, "questions": ["Merging takes a command of its own. Which one?"]})
+    await carol.review(pull, "COMMENT", f"@{name} please merge this")
+    await story_with_model.settle()
+    assert bodies(story_with_model.answers(pull))[-1] == snapshot("""\
+> please merge this
+
+Nothing was changed yet:
+
+1. Merging takes a command of its own. Which one?
+
+Give the instruction again with the answer in it. People decide what is approved, merged or spent, and the automation level, by commands of their own.
+
+<sub>Cost: 0.00 USD.</sub>\
+""")
+    assert pull.merged_at is None
+    story_with_model.pass_over(pull)
+
+
+async def test_instructions_wait_for_each_other_and_take_a_push_in(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    repository, alice, carol, pull = await open_pull(story_with_model)
+    pushed: list[asyncio.Task[str]] = []
+
+    def push_meanwhile(_content: str) -> ScriptedReply:
+        pushed.append(asyncio.ensure_future(alice.push(repository, "feature", {"MORE.md": "More.\n"})))
+        return DONE
+
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF, TEST), push_meanwhile, Uses([("write_file", LATER)]), DONE)
+    await carol.comment(pull, "/forge do give the cart a discount")
+    await alice.comment(pull, "/forge do note it")
+    await story_with_model.settle()
+    first, second = listen(story_with_model, pull)
+    assert "Somebody pushed SHA meanwhile; it stands on top of that." in first
+    assert second.startswith("SHA is on `feature`.")
+    files = [repository.git.read(pull.head_sha, path) for path in ("MORE.md", "shop/cart.py", "shop/later.py")]
+    assert None not in files
+    asked = [call.content for call in model.calls if ASKED in call.content]
+    assert ["> note it" in each for each in asked] == [False, True]
+    assert "- MORE.md" in asked[1]  # it begins on what the first one and the push left
+    [*_, made, _] = repository.git.commits_between(repository.git.branch("main") or "", pull.head_sha)
+    assert made.author_email == story_with_model.github.app.bot.email
+    story_with_model.pass_over(pull)
+
+
+async def test_where_the_branch_may_not_be_written(story_with_model: Story, model: ScriptedModel) -> None:
+    """A pull request into it, or a patch; what stops everything stops this too."""
+    repository, _, carol, pull = await open_pull(story_with_model)
+    script(model)
+    story_with_model.github.grant(repository, carol, "admin")
+    await carol.comment(pull, "/forge pause")
+    await story_with_model.settle()
+    await carol.comment(pull, "/forge do give the cart a discount")
+    await story_with_model.settle()
+    assert hear(story_with_model, pull).startswith("Forge is paused in this repository by `carol`")
+    await carol.comment(pull, "/forge unpause\n/forge level 0")
+    await story_with_model.settle()
+    await carol.comment(pull, "/forge do give the cart a discount")
+    await story_with_model.settle()
+    assert hear(story_with_model, pull).startswith(
+        "It is only shown here, because automation is at level 0 here, at which Forge opens no pull request; an admin "
+        "raises it with `/forge level 1`"
+    )
+
+    await carol.comment(pull, "/forge level 1")
+    await story_with_model.settle()
+    story_with_model.github.world.signs_commits = False
+    story_with_model.github.protect(repository, "feature", signed=True)
+    head = pull.head_sha
+    script(model)
+    await carol.comment(pull, "/forge do give the cart a discount")
+    await story_with_model.settle()
+    made = find_own(story_with_model, pull)
+    assert pull.head_sha == head
+    assert (made.base_ref, made.title) == ("feature", "Take a share off the total")
+    assert hear(story_with_model, pull).startswith(f"#{made.number} proposes it for `feature`, because GitHub did not")
+    story_with_model.pass_over(made)
+    story_with_model.pass_over(pull)
+
+
+async def test_on_a_fork_it_is_a_patch(story_with_model: Story, model: ScriptedModel) -> None:
+    """Its author is told that they may not ask; a writer first looks at the head."""
+    story = story_with_model
+    repository, alice = story.repository(SHOP)
+    mallory = story.github.user("mallory")
+    fork = await mallory.fork(repository)
+    head = await mallory.push(fork, "feature", {"NOTES.md": "Discounts come next.\n"}, base="main")
+    pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
+    await story.settle()
+    story.pass_over(pull)
+    script(model)
+    for who in (mallory, alice):
+        await who.comment(pull, "/forge do give the cart a discount")
+        await story.settle()
+    refused, unread = listen(story, pull)
+    assert "needs the role write" in refused
+    assert "has allowed this head of a fork yet" in unread
+    assert not [call for call in model.calls if ASKED in call.content]
+    story.clock.move(seconds=2)
+    await alice.comment(pull, "/forge review\n/forge do give the cart a discount")
+    await story.settle()
+    told = hear(story, pull)
+    assert "It is only shown here, because Forge does not write to forks." in told
+    patch = told.partition("```diff\n")[2].partition("\n```")[0]
+    assert "--- a/shop/cart.py" in patch
+    assert "+def total(prices, discount=0):" in patch
+    assert pull.head_sha == head
+    story.pass_over(pull)
+
+
+async def test_what_is_large_is_planned_first_and_ends_with_its_pull_request(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    _, alice, carol, pull = await open_pull(story_with_model)
+    script(model)
+    model.when(ASKED, plan("high"))
+    await carol.comment(pull, "/forge do give the cart a discount")
+    await carol.comment(pull, "/forge do note it")
+    await story_with_model.settle()
+    assert story_with_model.gates(pull) == ["architecture_approval"]
+    assert "**Plan for this instruction · risk high**" in story_with_model.questions(pull)[0].body
+    assert "Closing the pull request voids it." in story_with_model.questions(pull)[0].body
+    assert [call.content.count("> note it") for call in model.calls if ASKED in call.content] == [0]
+    story_with_model.clock.move(seconds=2)
+    await alice.comment(pull, "/forge status")
+    await story_with_model.settle()
+    assert "An instruction: waiting (for a person)" in hear(story_with_model, pull)
+    model.when(ASKED, plan("high"))
+    await alice.comment(pull, "/forge approve with: keep prices whole")
+    await story_with_model.settle()
+    assert any("keep prices whole" in call.instructions + call.content for call in model.calls if TASK in call.content)
+    assert [each for each in listen(story_with_model, pull) if each.startswith("SHA is on `feature`.")]
+    assert story_with_model.gates(pull) == ["architecture_approval"]  # of the second one, whose turn it is
+    await alice.close(pull)
+    await story_with_model.settle()
+    assert hear(story_with_model, pull) == "Nothing was done: the pull request was closed."
+    states = [(each.state, each.reason) for each in await story_with_model.runs() if each.trigger == "instruction"]
+    assert states == [("cancelled", "closed"), ("completed", "committed")]
+    story_with_model.pass_over(pull)
