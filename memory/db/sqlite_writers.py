@@ -92,7 +92,14 @@ class QueuedConnection(sqlite3.Connection):
             self.end_statement()
 
     def close(self) -> None:
+        """Close it, without its open transaction.
+
+        SQLite closes a connection only with its last statement, and a statement that returns rows lives as long as
+        somebody holds its cursor: the frames of a cancelled task do, and the lock would be kept with it.
+        """
         try:
+            if self._mine and self.in_transaction:
+                super().rollback()
             super().close()
         finally:
             self._release()

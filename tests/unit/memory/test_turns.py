@@ -17,6 +17,13 @@ def _engine(path: Path, *, urgent: bool = False, seconds: float = 5) -> Engine:
     return sync_engine(f"sqlite:///{path}", urgent=urgent, busy_seconds=seconds)
 
 
+def _connect(path: Path) -> QueuedConnection:
+    """A connection of no engine."""
+    connection = sqlite3.connect(path, factory=QueuedConnection, isolation_level="IMMEDIATE")
+    connection.queue, connection.urgent, connection.patience = WriterQueue.of(str(path)), False, 1
+    return connection
+
+
 def _table(path: Path) -> None:
     with begin(_engine(path)) as connection:
         connection.execute(text("CREATE TABLE lines (writer TEXT)"))
@@ -72,13 +79,25 @@ def test_a_turn_ends_with_commit_rollback_error_close_and_oblivion(tmp_path: Pat
     with pytest.raises(OperationalError, match="no such table"), begin(engine) as connection:
         connection.execute(text("INSERT INTO nowhere VALUES (1)"))
     others_may()
-    forgotten = sqlite3.connect(path, factory=QueuedConnection, isolation_level="IMMEDIATE")
-    forgotten.queue, forgotten.urgent, forgotten.patience = WriterQueue.of(str(path)), False, 1
+    forgotten = _connect(path)
     forgotten.execute("INSERT INTO lines VALUES ('lost')")
     assert not forgotten.queue.acquire(0.01, urgent=True)
     del forgotten
     gc.collect()  # its statement cache refers to it
     others_may()
+
+
+def test_a_connection_that_is_closed_in_a_transaction_leaves_no_lock(tmp_path: Path) -> None:
+    """Its cursor lives on, as in the frames of a task that was cancelled."""
+    path = tmp_path / "turns.db"
+    _table(path)
+    connection = _connect(path)
+    cursor = connection.execute("INSERT INTO lines VALUES ('one'), ('two') RETURNING writer")
+    connection.close()
+    with begin(_engine(path, seconds=0.2)) as other:
+        other.execute(text("INSERT INTO lines VALUES ('three')"))
+        assert other.execute(text("SELECT writer FROM lines")).scalars().all() == ["three"]
+    del cursor
 
 
 def test_readers_do_not_wait(tmp_path: Path) -> None:
