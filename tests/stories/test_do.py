@@ -154,6 +154,7 @@ async def test_instructions_wait_for_each_other_and_take_a_push_in(
     model.when(ASKED, plan())
     model.when(TASK, patches(DIFF, TEST), push_meanwhile, Uses([("write_file", LATER)]), DONE)
     await carol.comment(pull, "/forge do give the cart a discount")
+    await story_with_model.wait_for_runs(2)  # of two that are given at once, either may be heard first
     await alice.comment(pull, "/forge do note it")
     await story_with_model.settle()
     first, second = listen(story_with_model, pull)
@@ -240,9 +241,9 @@ async def test_what_is_large_is_planned_first_and_ends_with_its_pull_request(
     _, alice, carol, pull = await open_pull(story_with_model)
     script(model)
     model.when(ASKED, plan("high"))
-    await carol.comment(pull, "/forge do give the cart a discount")
-    await carol.comment(pull, "/forge do note it")
-    await story_with_model.settle()
+    for words in ("give the cart a discount", "note it"):
+        await carol.comment(pull, f"/forge do {words}")
+        await story_with_model.settle()
     assert story_with_model.gates(pull) == ["architecture_approval"]
     assert "**Plan for this instruction · risk high**" in story_with_model.questions(pull)[0].body
     assert "Closing the pull request voids it." in story_with_model.questions(pull)[0].body
