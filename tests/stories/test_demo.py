@@ -26,6 +26,7 @@ class _Visit(asyncio.Event):
         return True
 
 
+@pytest.mark.timeout(1_800)  # two minutes of real deployments, on a machine that may do ten other things
 async def test_the_demo_tells_its_story_and_stays() -> None:
     printed, details = io.StringIO(), io.StringIO()
     code = await _play(printed, details, lambda: _Visit(printed))

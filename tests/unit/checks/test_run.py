@@ -239,9 +239,13 @@ BROKEN_BEFORE = WORKFLOW.replace("      - run", "          - run")
 @pytest.mark.parametrize(
     ("before", "after", "found"),
     [
-        (ONE_JOB, ONE_JOB + OTHER_JOB, set()),
+        (ONE_JOB, ONE_JOB + OTHER_JOB, set[tuple[str, int]]()),
         (WORKFLOW.replace("[pull_request_target]", "push"), WORKFLOW, {("zizmor/dangerous-triggers", 2)}),
-        (BROKEN_BEFORE.replace("permissions: {}\n", ""), WORKFLOW.replace("permissions: {}\n", ""), set()),
+        (
+            BROKEN_BEFORE.replace("permissions: {}\n", ""),
+            WORKFLOW.replace("permissions: {}\n", ""),
+            set[tuple[str, int]](),
+        ),
     ],
 )
 async def test_what_a_workflow_had_is_not_said_of_a_line_beside(
