@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from domain.config.configuration import Configuration
 from domain.errors import Superseded
+from domain.github.commits import Signature
 from domain.review.changes import Change
 from domain.runs.run import Run
 from memory.db.engine import Database
@@ -58,6 +59,14 @@ class RunContext:
     async def load_cost(self) -> int:
         """What the run cost so far, in micro-USD."""
         return (await reservations.sum_run(self.database, self.run.id)).amount
+
+    async def load_commit_time(self) -> datetime:
+        """The time of the run's commits, the same for every repetition, so that it makes the same commit again."""
+        return await runs.get_started_at(self.database, self.run.id) or self.now()
+
+    async def load_stamp(self) -> tuple[Signature, datetime]:
+        """Author and time of the run's commits."""
+        return await self.services.host.signature(self.run.repository), await self.load_commit_time()
 
     async def load_change(self, mirror: Mirror, head: str) -> Change:
         """What the run changed up to a head, which is in the mirror."""

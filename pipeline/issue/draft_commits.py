@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from domain.errors import ForgeError
 from domain.github.commits import Signature
 from domain.runs.patches import Areas, ChangeSet, select_blocking
-from memory.runs import runs
 from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.built_change import BuiltChange
 from pipeline.issue.contract_locks import ContractLocks
@@ -62,8 +61,8 @@ class DraftCommits:
         if not change.files:
             return built
         author = await self.context.journal.step("who commits", self._load_author)
-        date = await runs.get_started_at(self.context.database, self.context.run.id) or self.context.now()
-        tip = await base.mirror.commit_change(draft.base, change, message, author, date)
+        at = await self.context.load_commit_time()
+        tip = await base.mirror.commit_change(draft.base, change, message, author, at)
         return replace(built, tip=tip, before=(*built.before, built.tip), whole=whole)
 
     async def _require_allowed(self, mirror: Mirror, whole: ChangeSet) -> None:

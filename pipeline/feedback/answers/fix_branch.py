@@ -8,7 +8,6 @@ from pydantic import BaseModel
 from domain.github.pull_requests import PullRequest
 from domain.review.line_edits import LineEdit
 from domain.text.redaction import redact_outgoing
-from memory.runs import runs
 from messages.pushes import explain_refused_push
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.feedback.answers.fix_proposal import OpenProposal, list_branches, name_push
@@ -140,11 +139,10 @@ class FixBranch:
         return PushedFix(why=f"the branch of #{proposal.number} changed meanwhile")
 
     async def _commit(self, mirror: Mirror) -> str:
-        services, run, edits = self.context.services, self.context.run, self.fix.edits
+        run, edits = self.context.run, self.fix.edits
         contents = await mirror.read(run.head_sha, list(edits))
         changed = {path: apply_edits(contents[path], each) for path, each in edits.items()}
-        signature = await services.host.signature(run.repository)
-        at = await runs.get_started_at(services.database, run.id) or self.context.now()
+        signature, at = await self.context.load_stamp()
         earlier = None if self.proposal is None else self.proposal.head_sha
         return await mirror.commit(run.head_sha, changed, redact_outgoing(self.fix.message), signature, at, earlier)
 

@@ -1,14 +1,11 @@
 """Brings what was made of an instruction to the branch of its pull request; else into a pull request, or as a patch."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel
 
 from domain.github.branches import PREFIX
-from domain.github.commits import Signature
-from memory.runs import runs
 from messages import instructions as texts
 from messages.pushes import explain_refused_push
 from pipeline.automation.level import find_opening_obstacle
@@ -231,7 +228,7 @@ class Delivery:
         tree = await merge_onto(mirror, head, made)
         if tree is None:
             return TakenIn(why=texts.explain_conflict(head))
-        stamp = await load_stamp(self.context)
+        stamp = await self.context.load_stamp()
         return TakenIn(head=head, tip=await mirror.commit_tree(head, tree, self.proposal.message, *stamp))
 
     async def _open(self, tip: str, why: str) -> Opened:
@@ -256,9 +253,3 @@ class Delivery:
     async def _render_patch(self, tip: str) -> str:
         mirror = await self.context.fetch_mirror()
         return texts.render_patch(await mirror.render_patch(self.start.head, tip, texts.LONGEST_PATCH))
-
-
-async def load_stamp(context: RunContext) -> tuple[Signature, datetime]:
-    """Author and time of the run's commits: the same for every repetition."""
-    author = await context.services.host.signature(context.run.repository)
-    return author, await runs.get_started_at(context.database, context.run.id) or context.now()

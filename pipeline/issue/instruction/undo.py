@@ -9,7 +9,6 @@ from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from memory.runs import runs, work_checkpoints
 from messages import instructions as texts
-from pipeline.issue.instruction.delivery import load_stamp
 from pipeline.issue.instruction.start import Start
 from pipeline.publishing.instructions import COMMITTED, Instruction
 from pipeline.run_context import RunContext
@@ -51,7 +50,7 @@ async def prepare_undo(context: RunContext, asked: Instruction, start: Start, tr
     kept = None if earlier is None else await model_answers.find(context.database, earlier, _COMMIT)
     if kept is None:
         return Undo(why=texts.refuse_uncommitted())
-    commit, mirror, stamp = str(kept["commit"]), await context.fetch_mirror(), await load_stamp(context)
+    commit, mirror, stamp = str(kept["commit"]), await context.fetch_mirror(), await context.load_stamp()
     before = await mirror.first_parent(commit) if await mirror.follows(start.head, commit) else None
     if before is None:
         return Undo(why=texts.report_no_undo(commit))

@@ -13,7 +13,7 @@ from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_resume
 from pipeline.gates.ask import show_gates
 from pipeline.issue.instruction.commit_message import render_message, render_trailer
-from pipeline.issue.instruction.delivery import Delivered, Delivery, Proposal, load_stamp
+from pipeline.issue.instruction.delivery import Delivered, Delivery, Proposal
 from pipeline.issue.instruction.start import Start, find_obstacle, find_start
 from pipeline.issue.instruction.undo import keep_commit, prepare_undo
 from pipeline.issue.instruction.work import InstructionWork, Made
@@ -121,7 +121,7 @@ class InstructionRun(RunWorkflow):
 
     async def _commit(self, change: ChangeSet, message: str) -> str:
         mirror = await self._context.fetch_mirror()
-        return await mirror.commit_change(self._run.head_sha, change, message, *await load_stamp(self._context))
+        return await mirror.commit_change(self._run.head_sha, change, message, *await self._context.load_stamp())
 
     async def _finish(self, ended: RunEnd) -> None:
         services, run = self._services, self._run
