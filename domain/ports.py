@@ -12,6 +12,7 @@ from domain.github.conversation import CommentEdit, CommentRef, Reaction, Remark
 from domain.github.deliveries import AttemptsPage
 from domain.github.dependencies import DependencyChange
 from domain.github.deployments import HostDeployment, HostDeploymentState, HostDeploymentStatus
+from domain.github.failing_checks import FailingCheck
 from domain.github.installations import InstallationState
 from domain.github.issues import Issue, IssueComment
 from domain.github.merging import Merged, MergeMethod, NotMerged, ReportedCheck, RequiredCheck
@@ -297,6 +298,21 @@ class Actions(Protocol):
         ...
 
 
+class FailingChecks(Protocol):
+    """What fails on a commit by the word of other Apps. The rules of ``CodeHost`` hold."""
+
+    async def failures(self, repository: RepositoryRef, head_sha: str) -> Sequence[FailingCheck]:
+        """The check runs of other Apps, and the commit statuses, whose newest result is a failure."""
+        ...
+
+    async def check_details(self, repository: RepositoryRef, check: FailingCheck, most: int) -> str:
+        """The annotations of a failing check and, of a job of the repository's own workflows, the end of its log.
+
+        :param most: bytes of the log at most.
+        """
+        ...
+
+
 class Deployments(Protocol):
     """What is deployed, and the workflows that do it. The rules of ``CodeHost`` hold."""
 
@@ -398,7 +414,7 @@ class Deployments(Protocol):
         ...
 
 
-class CodeHost(Conversation, Merging, Issues, PullRequests, Actions, Deployments, Protocol):
+class CodeHost(Conversation, Merging, Issues, PullRequests, Actions, FailingChecks, Deployments, Protocol):
     """GitHub, as far as Forge needs it. Every method may raise the ``CodeHostError`` family.
 
     Reads are repeated by the adapter where that is safe; writes never are: whoever writes

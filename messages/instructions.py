@@ -1,6 +1,7 @@
 """Every text that answers an instruction on a pull request: what was done, where it is, or why it was not."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from domain.money import format_usd
 from domain.runs.run import ReasonCode, Run
@@ -8,7 +9,8 @@ from domain.text.escaping import code_block, escape, inline_code
 from messages.automation import RUN_TRAILER
 from messages.commands import describe_state
 
-_LONGEST, _MOST_PATHS = 600, 5
+_LONGEST, _MOST_PATHS, _MOST_RED = 600, 5, 5
+_TELLS = re.compile(r"error|fail|assert|exception|panic|expected|undefined|not found", re.IGNORECASE)
 LONGEST_PATCH = 40_000  # bytes; GitHub takes 65,536 characters for the whole comment
 
 _ENDED = {
@@ -58,6 +60,56 @@ def report_delivery(
         parts.append(f"Somebody pushed {took_in} meanwhile; it stands on top of that.")
     undo = f"`/forge rollback {checkpoint}` takes it back." if checkpoint else ""
     return _join([" ".join(filter(None, parts)), patch, _footer(spent, undo)])
+
+
+MEND = (
+    "Mend what makes the red checks fail that are named here: the cause, in the program or in a test that this change "
+    "made wrong. Do not skip, remove or weaken a test or a check, and do not change how checks run, unless this change "
+    "did."
+)
+"""What is asked for by ``/forge mend``."""
+
+
+def render_red(checks: Iterable[tuple[str, str]], attempt: int) -> str:
+    """What is red with a change and not without it, and the line of it that says most.
+
+    :param checks: name and output of each; untrusted.
+    :param attempt: counts from 1; later ones nobody asked for.
+    """
+    lines = [f"- {inline_code(name)}: {escape(pick_telling_line(said), 300)}" for name, said in checks]
+    more = [f"- and {len(lines) - _MOST_RED} more"] if len(lines) > _MOST_RED else []
+    first = "Red here, and not on the base:" if attempt == 1 else "Still red, so Forge tries once more by itself:"
+    return "\n".join([first, "", *lines[:_MOST_RED], *more])
+
+
+def pick_telling_line(said: str) -> str:
+    """The last line that names an error; else the last of all."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if _TELLS.search(line)]
+    return [*(lines or ["it says nothing"]), *telling][-1]
+
+
+def render_left(before: Sequence[str], again: Sequence[str]) -> str:
+    """What fails without the change, too, and which workflows run their failed jobs once more; empty for neither."""
+    left = f"Left alone, as the base fails there, too: {_name_all(before)}." if before else ""
+    runs = f"The failed jobs of {_name_all(again)} run once more, in case it was chance." if again else ""
+    return " ".join(filter(None, [left, runs]))
+
+
+def report_nothing_to_mend(head: str, before: Sequence[str]) -> str:
+    """Where no check of another App is red because of the change."""
+    told = f"Nothing was done: no check is red on {head} because of this change."
+    return " ".join(filter(None, [told, render_left(before, ())]))
+
+
+def report_still_red(names: Sequence[str]) -> str:
+    """After the last attempt that Forge makes by itself."""
+    return f"Still red: {_name_all(names)}. Forge tried twice and stops here. `/forge mend` begins anew."
+
+
+def _name_all(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_RED} more" if len(names) > _MOST_RED else ""
+    return ", ".join(inline_code(name) for name in names[:_MOST_RED]) + more
 
 
 def report_questions(asked: Sequence[str], spent: int) -> str:

@@ -50,6 +50,7 @@ from simulator.state import (
     Installation,
     Issue,
     IssueComment,
+    Json,
     Play,
     PullRequest,
     Repository,
@@ -342,10 +343,20 @@ class Simulator:
         user.ping(self.world, self.hooks.hook_id)
 
     def report_check(
-        self, repository: Repository, sha: str, name: str, conclusion: str | None, app: str = "github-actions"
+        self,
+        repository: Repository,
+        sha: str,
+        name: str,
+        conclusion: str | None,
+        app: str = "github-actions",
+        output: Json | None = None,
     ) -> CheckRun:
-        """A check run of another App, such as the repository's own workflows."""
-        return user.report_check(self.world, repository, sha, name, conclusion, app)
+        """A check run of another App, such as the repository's own workflows.
+
+        Args:
+            output: its title, summary and annotations, as the API takes them.
+        """
+        return user.report_check(self.world, repository, sha, name, conclusion, app, output)
 
     def report_status(
         self, repository: Repository, sha: str, context: str, state: str, by: User | None = None

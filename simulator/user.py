@@ -145,13 +145,12 @@ def ping(world: World, hook_id: int) -> None:
 
 
 def report_check(
-    world: World, repository: Repository, sha: str, name: str, conclusion: str | None, slug: str
+    world: World, repository: Repository, sha: str, name: str, conclusion: str | None, slug: str, output: Json | None
 ) -> CheckRun:
     app = world.other_app(slug)
     body: Json = {"name": name, "head_sha": sha, "status": "completed" if conclusion else "in_progress"}
-    return check_runs.create(
-        world, repository, Actor(app.bot, app), body | ({"conclusion": conclusion} if conclusion else {})
-    )
+    body |= {"conclusion": conclusion} if conclusion else {}
+    return check_runs.create(world, repository, Actor(app.bot, app), body | ({"output": output} if output else {}))
 
 
 def report_workflow(

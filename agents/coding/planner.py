@@ -61,6 +61,7 @@ class InstructionPlace(BaseModel):
     :param changed: the files that the pull request changes.
     :param path: the file on whose diff it was given, and ``line`` its line; empty below the conversation.
     :param said: what was said before in the same thread, oldest first.
+    :param red: the checks that fail there, by name, with what they print.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -69,6 +70,7 @@ class InstructionPlace(BaseModel):
     path: str = ""
     line: int | None = None
     said: tuple[AuthoredText, ...] = ()
+    red: tuple[AuthoredText, ...] = ()
 
 
 class PlanningTask(BaseModel):
@@ -200,6 +202,9 @@ def _render_instruction(task: PlanningTask, place: InstructionPlace, redact: Red
         yield "== given at"
         yield redact(_flatten(place.path if place.line is None else f"{place.path}:{place.line}"))
     yield from _render_comments("said before in this thread", place.said, redact)
+    for each in place.red:
+        yield f"== red check {redact(_flatten(each.login))}"
+        yield from (f"> {line}" for line in redact(strip_invisible(each.text)).splitlines())
     yield f"== pull request {task.number}"
     yield f"Title: {redact(flatten_markdown(task.title, _TITLE))}"
     yield "It changes:"

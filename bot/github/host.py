@@ -12,6 +12,7 @@ from bot.github.commits import GitHubCommits
 from bot.github.contents import GitHubContents
 from bot.github.deliveries import GitHubDeliveries
 from bot.github.deployments import GitHubDeployments
+from bot.github.failing_checks import GitHubFailingChecks
 from bot.github.issues import GitHubIssues
 from bot.github.limits import LimitStore
 from bot.github.pacing import Budget, Sleep
@@ -30,6 +31,7 @@ class GitHubHost(
     GitHubPullRequests,
     GitHubIssues,
     GitHubDeployments,
+    GitHubFailingChecks,
     GitHubCommits,
     GitHubContents,
     GitHubCheckRuns,

@@ -150,6 +150,12 @@ class TextCommand(_SlashCommand):
     text: Text
 
 
+class Mend(_SlashCommand):
+    """What fails on the head of a pull request."""
+
+    verb: Literal[Verb.mend] = Verb.mend
+
+
 class Forget(_SlashCommand):
     verb: Literal[Verb.forget] = Verb.forget
     memory: str
@@ -207,6 +213,7 @@ SlashCommand = Annotated[
     | Reject
     | Delegate
     | TextCommand
+    | Mend
     | Forget
     | Continue
     | Rollback

@@ -31,6 +31,7 @@ class Verb(StrEnum):
     forget = "forget"
     fix = "fix"
     do = "do"
+    mend = "mend"
     run = "run"
     plan = "plan"
     retry = "retry"
@@ -203,6 +204,11 @@ VERBS: Mapping[Verb, VerbRow] = {
         "carry out what you ask for on this pull request, as a commit on its branch; in a review thread it is about "
         "that thread's lines",
         arguments=_TEXT,
+    ),
+    Verb.mend: VerbRow(
+        "mend",
+        "say why checks of this pull request are red, of any App, and mend what its change broke; looked at again, at "
+        "most twice",
     ),
     Verb.run: VerbRow(
         "run [MODE]",

@@ -65,6 +65,15 @@ async def find_next(database: Database, run: Run) -> Run | None:
     return open_[0] if open_ and open_[0].id != run.id else None
 
 
+async def find_newest(database: Database, repository_id: int, number: int) -> Run | None:
+    """The newest instruction on a pull request, over or not."""
+    here = {"repository_id": repository_id, "number": number, "trigger": Trigger.instruction.value}
+    query = select(RunRow).filter_by(**here).order_by(RunRow.id.desc()).limit(1)
+    async with database.transaction() as session:
+        row = await session.scalar(query)
+        return None if row is None else row.as_run()
+
+
 async def stand_on(database: Database, run_id: str, head_sha: str) -> None:
     """Keep the head on which a run works: people may have pushed since it was admitted."""
     async with database.transaction() as session:

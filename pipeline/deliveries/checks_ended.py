@@ -1,17 +1,24 @@
-"""Wakes the issue runs that wait for the repository's own workflows on the head they proposed."""
+"""Tells who waits for the checks of a head that they have ended: runs of issues, and what was mended there."""
 
 from domain.commands import ChecksEnded
 from memory.runs import runs
 from messages import deliveries as texts
 from pipeline.deliveries.context import DeliveryContext
+from pipeline.durable.queues import enqueue_instruction
+from pipeline.issue.instruction.second_look import look_again
 from pipeline.runs.wake_up import wake_owner
 
 
 async def wake_owners(context: DeliveryContext, command: ChecksEnded) -> str:
-    """Wake every run that proposed this head; how that ended."""
+    """Wake every run that proposed this head, and mend once more what is still red; how that ended."""
     numbers = await context.journal.step("whose head it is", _list_numbers, context, command)
     for number in numbers:
         await wake_owner(context.services, context.journal, command.repository, number, context.guid)
+        if await context.journal.has_patch("what was mended is looked at again"):
+            where = (context.services, command.repository, number, command.head_sha)
+            again = await context.journal.step("is it still red", look_again, *where)
+            if again is not None:
+                await enqueue_instruction(again, command.repository.id, number)
     return texts.describe_woken(numbers)
 
 

@@ -9,7 +9,7 @@ from domain.commands import WrittenComment
 from domain.errors import ForgeError
 from domain.github.conversation import CommentKind
 from domain.runs.run import Run
-from domain.slash.commands import Rollback, TextCommand
+from domain.slash.commands import Mend, Rollback, TextCommand
 from memory.budgets import model_answers
 from memory.db.engine import Database
 from messages.code_answers import quote_question
@@ -23,31 +23,42 @@ COMMITTED = "instruction"
 """The work of the checkpoint by which the commit of an instruction is taken back; stored."""
 
 
+Asked = TextCommand | Mend | Rollback
+"""What may be asked for."""
+
+
 class Instruction(BaseModel):
     """An instruction, as it is kept with its run.
 
     :param key: names the answer: one per line of a comment.
     :param path: the file on whose diff it stands, and ``line`` its line at the head; empty below the conversation.
     :param undoes: of a roll-back: the id of the run whose commit is taken back.
+    :param attempt: counts from 1; more where Forge tries again by itself.
     """
 
     comment: WrittenComment
-    asked: Annotated[TextCommand | Rollback, Field(discriminator="verb")]
+    asked: Annotated[Asked, Field(discriminator="verb")]
     key: str
     path: str = ""
     line: int | None = None
     undoes: str = ""
+    attempt: int = 1
 
     @classmethod
-    def of(cls, comment: WrittenComment, asked: TextCommand | Rollback, key: str, path: str, line: int | None) -> Self:
+    def of(cls, comment: WrittenComment, asked: Asked, key: str, path: str, line: int | None) -> Self:
         """An instruction in a comment of any kind, of which only what is needed for the answer is kept."""
         written = WrittenComment(**comment.model_dump(include=set(WrittenComment.model_fields)))
         return cls(comment=written, asked=asked, key=key, path=path, line=line)
 
     @property
     def words(self) -> str:
-        """What is asked for; empty for a roll-back."""
+        """What is asked for, in the words of who asks; empty where the command says it."""
         return self.asked.text if isinstance(self.asked, TextCommand) else ""
+
+    @property
+    def mends(self) -> bool:
+        """Whether it is about the checks that are red."""
+        return isinstance(self.asked, Mend)
 
     @property
     def login(self) -> str:

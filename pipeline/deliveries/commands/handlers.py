@@ -45,6 +45,7 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.fix: answers.fix,
     Verb.ask: answers.ask,
     Verb.do: answers.do,
+    Verb.mend: answers.do,
     Verb.remember: memories.remember_text,
     Verb.forget: memories.forget,
     Verb.review: runs.review,

@@ -16,6 +16,7 @@ from pipeline.checkout import compare_with_base, fetch_commits
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor
 from pipeline.issue.conventions import load_conventions
+from pipeline.issue.instruction.red_checks import RedChecks, load_red_checks
 from pipeline.issue.issue_input import IssueRunInput, list_top_level
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
@@ -32,12 +33,14 @@ class Start(BaseModel):
 
     :param pull_request: as it was then; its head is what agents work on.
     :param conventions_at: the head of the default branch; None if there is none.
+    :param red: what fails there, where that is to be mended; else None.
     """
 
     pull_request: PullRequest
     configuration: Configuration
     task: PlanningTask
     conventions_at: str | None
+    red: RedChecks | None = None
 
     @property
     def head(self) -> str:
@@ -105,18 +108,25 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
     default = await mirror.fetch_default()
     never = configuration.review.never_send
     changed = (await mirror.change(merge_base, live.head_sha)).paths
+    red = None
+    if asked.mends:
+        red = await load_red_checks(services, run.repository, live.head_sha, merge_base, live.base_sha)
     task = PlanningTask(
         number=run.number,
         title=live.title,
-        issue=AuthoredText(login=asked.login, role="write", text=asked.words),
+        issue=AuthoredText(login=asked.login, role="write", text=asked.words or texts.MEND),
         default_branch=live.default_branch,
         entries=list_top_level(await Snapshot.of(mirror, live.head_sha), never),
         conventions=await load_conventions(context, configuration, (), default),
         place=InstructionPlace(
-            changed=tuple(changed), path=asked.path, line=asked.line, said=await _list_said(services, asked)
+            changed=tuple(changed),
+            path=asked.path,
+            line=asked.line,
+            said=await _list_said(services, asked),
+            red=tuple(AuthoredText(login=each.name, role="none", text=each.said) for each in red.own) if red else (),
         ),
     )
-    return Start(pull_request=live, configuration=configuration, task=task, conventions_at=default)
+    return Start(pull_request=live, configuration=configuration, task=task, conventions_at=default, red=red)
 
 
 async def _list_said(services: Services, asked: Instruction) -> tuple[AuthoredText, ...]:

@@ -4,9 +4,11 @@ from pydantic import BaseModel
 
 from domain.ids import shorten_id
 from domain.runs.patches import NO_CHANGES
+from domain.runs.run import Run
 from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, WorkKey
 from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
+from memory.db.engine import Database
 from memory.runs import runs, work_checkpoints
 from messages import instructions as texts
 from pipeline.issue.instruction.start import Start
@@ -44,13 +46,19 @@ async def keep_commit(context: RunContext, start: Start, commit: str, said: str)
     return shorten_id("C", known.id)
 
 
+async def find_commit(database: Database, run: Run) -> str:
+    """The commit that an instruction put on the branch; empty if it put none there."""
+    kept = await model_answers.find(database, run, _COMMIT)
+    return "" if kept is None else str(kept["commit"])
+
+
 async def prepare_undo(context: RunContext, asked: Instruction, start: Start, trailer: str) -> Undo:
     """The commit that takes back what an earlier instruction put on the branch."""
     earlier = await runs.get(context.database, asked.undoes)
-    kept = None if earlier is None else await model_answers.find(context.database, earlier, _COMMIT)
-    if kept is None:
+    commit = "" if earlier is None else await find_commit(context.database, earlier)
+    if not commit:
         return Undo(why=texts.refuse_uncommitted())
-    commit, mirror, stamp = str(kept["commit"]), await context.fetch_mirror(), await context.load_stamp()
+    mirror, stamp = await context.fetch_mirror(), await context.load_stamp()
     before = await mirror.first_parent(commit) if await mirror.follows(start.head, commit) else None
     if before is None:
         return Undo(why=texts.report_no_undo(commit))

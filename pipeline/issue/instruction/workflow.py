@@ -1,8 +1,9 @@
 """The run of one instruction on a pull request, as a durable workflow that reads from top to bottom."""
 
+from dataclasses import replace
+
 from domain.errors import ForgeError
 from domain.gates import Gate
-from domain.runs.patches import ChangeSet
 from domain.runs.plan import sort_tasks
 from domain.runs.run import ReasonCode, Run, RunState
 from memory.gates import gates
@@ -12,8 +13,9 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_resume
 from pipeline.gates.ask import show_gates
-from pipeline.issue.instruction.commit_message import render_message, render_trailer
+from pipeline.issue.instruction.commit import commit_change, render_message, render_trailer
 from pipeline.issue.instruction.delivery import Delivered, Delivery, Proposal
+from pipeline.issue.instruction.red_checks import RedChecks, run_again
 from pipeline.issue.instruction.start import Start, find_obstacle, find_start
 from pipeline.issue.instruction.undo import keep_commit, prepare_undo
 from pipeline.issue.instruction.work import InstructionWork, Made
@@ -39,12 +41,15 @@ class InstructionRun(RunWorkflow):
         work = InstructionWork(self._context, start)
         if asked.undoes:
             return await self._end(await self._undo(asked, start, work))
+        if start.red is not None and not start.red.own:
+            text = texts.report_nothing_to_mend(start.head, start.red.before)
+            return await self._end(RunEnd(RunState.completed, ReasonCode.unchanged, text))
         made = await work.make()
         if isinstance(made, ReasonCode):
             return await self._wait(made)
-        if isinstance(made, RunEnd):
-            return await self._end(await self._explain(made))
-        return await self._end(await self._deliver(asked, start, made, work))
+        is_over = isinstance(made, RunEnd)
+        ended = await self._explain(made) if is_over else await self._deliver(asked, start, made, work)
+        return await self._end(ended if start.red is None else await self._tell_red(asked, start.red, ended))
 
     def _stand_on(self, head: str) -> None:
         """Work on this head: the change of the run is what it makes of it."""
@@ -57,7 +62,7 @@ class InstructionRun(RunWorkflow):
             return RunEnd(RunState.completed, ReasonCode.unchanged, text)
         trailer = await self._journal.step("who asked", render_trailer, self._services, asked)
         message = render_message(made.plan, self._run.id, trailer)
-        tip = await self._journal.step("make the commit", self._commit, made.change, message)
+        tip = await self._journal.step("make the commit", commit_change, self._context, made.change, message)
         title = made.plan.title or sort_tasks(made.plan)[0].title
         proposal = Proposal(tip, message, title, made.summary, made.tested, made.granted.paths)
         return await self._propose(asked, start, work, proposal, made.left)
@@ -97,6 +102,14 @@ class InstructionRun(RunWorkflow):
         )
         return RunEnd(RunState.completed, _name_reason(delivered), text)
 
+    async def _tell_red(self, asked: Instruction, red: RedChecks, ended: RunEnd) -> RunEnd:
+        """The end of mending, after what was red; where nothing was found to change, it may be a matter of chance."""
+        again: tuple[str, ...] = ()
+        if ended.reason in {ReasonCode.questions, ReasonCode.unchanged}:
+            again = await self._journal.step("run it again", run_again, self._context, red.head)
+        told = [texts.render_red([(each.name, each.said) for each in red.own], asked.attempt), texts.render_left(red.before, again)]
+        return replace(ended, text="\n\n".join([*filter(None, told), ended.text]))
+
     async def _explain(self, ended: RunEnd) -> RunEnd:
         """The end of an instruction, in words for a pull request."""
         if ended.reason is ReasonCode.questions:
@@ -118,10 +131,6 @@ class InstructionRun(RunWorkflow):
         await self._move(RunState.running)
         await show_gates(self._services, self._run)  # an answer may have started this execution
         return await instructions.find_earlier(self._services.database, self._run) is None
-
-    async def _commit(self, change: ChangeSet, message: str) -> str:
-        mirror = await self._context.fetch_mirror()
-        return await mirror.commit_change(self._run.head_sha, change, message, *await self._context.load_stamp())
 
     async def _finish(self, ended: RunEnd) -> None:
         services, run = self._services, self._run

@@ -1,10 +1,12 @@
-"""Writes the message of an instruction's commit, which names who asked for it."""
+"""Makes the commit of an instruction, whose message names who asked for it."""
 
+from domain.runs.patches import ChangeSet
 from domain.runs.plan import Plan, sort_tasks
 from domain.text.redaction import redact_outgoing
 from messages import pull_request as texts
 from pipeline.context import Services
 from pipeline.publishing.instructions import Instruction
+from pipeline.run_context import RunContext
 
 
 async def render_trailer(services: Services, asked: Instruction) -> str:
@@ -20,3 +22,9 @@ def render_message(plan: Plan, run_id: str, trailer: str) -> str:
     joined = {"title": plan.title or first.title, "description": plan.summary}
     message = texts.render_commit_message(first.model_copy(update=joined) if rest else first, run_id)
     return redact_outgoing(f"{message}{trailer}\n")
+
+
+async def commit_change(context: RunContext, change: ChangeSet, message: str) -> str:
+    """The commit of a change on top of the head of a run; the same change makes the same one."""
+    mirror = await context.fetch_mirror()
+    return await mirror.commit_change(context.run.head_sha, change, message, *await context.load_stamp())

@@ -1,0 +1,58 @@
+"""Failing check runs and statuses, with what they say, as GitHub shows them."""
+
+from pydantic import BaseModel
+
+from domain.github.failing_checks import RED, FailingCheck
+
+
+class _App(BaseModel):
+    id: int
+    slug: str = ""
+
+
+class _Output(BaseModel):
+    title: str | None = None
+    summary: str | None = None
+    text: str | None = None
+    annotations_count: int = 0
+
+
+class SpokenRun(BaseModel):
+    """A check run of any App with its output."""
+
+    id: int
+    name: str
+    status: str
+    conclusion: str | None
+    app: _App | None
+    output: _Output = _Output()
+
+    def is_of(self, app_id: int | str) -> bool:
+        return self.app is not None and self.app.id == app_id
+
+    def to_domain(self) -> FailingCheck | None:
+        """None if it does not fail."""
+        if self.status != "completed" or self.conclusion not in RED:
+            return None
+        said = [each for each in (self.output.title, self.output.summary, self.output.text) if each]
+        return FailingCheck(
+            id=self.id,
+            name=self.name,
+            app=self.app.slug if self.app else "",
+            said="\n".join(said),
+            annotated=self.output.annotations_count,
+        )
+
+
+class SpokenStatus(BaseModel):
+    """An entry of the combined status with its description."""
+
+    context: str
+    state: str
+    description: str | None = None
+
+    def to_domain(self) -> FailingCheck | None:
+        """None if it does not fail."""
+        if self.state not in RED:
+            return None
+        return FailingCheck(id=None, name=self.context, said=self.description or "")

@@ -1,0 +1,86 @@
+"""Finds out which checks of a pull request are red because of its change, what they say, and runs some once more."""
+
+from pydantic import BaseModel
+
+from agents.testing import actions
+from domain.errors import Forbidden, NotFound, Unprocessable
+from domain.github.failing_checks import FailingCheck
+from domain.github.workflow_runs import WorkflowRun
+from domain.runs.run import RepositoryRef
+from domain.text.redaction import redact_outgoing
+from pipeline.context import Services
+from pipeline.publishing.publisher import NO_ID, write_once
+from pipeline.run_context import RunContext
+
+_MOST_READ = 5  # checks whose log and annotations are read
+_LONGEST_SAID = 6_000  # characters of one check
+
+
+class RedCheck(BaseModel):
+    """A check that fails here and not without the change; in journals.
+
+    :param app: the slug of its App; empty for a commit status.
+    :param said: its output, its annotations and the end of its log; untrusted.
+    """
+
+    name: str
+    app: str = ""
+    said: str = ""
+
+
+class RedChecks(BaseModel):
+    """What is red on a head; in journals.
+
+    :param own: without those of ``before``, which fail on the base, too.
+    """
+
+    head: str = ""
+    own: tuple[RedCheck, ...] = ()
+    before: tuple[str, ...] = ()
+
+
+async def load_red_checks(services: Services, repository: RepositoryRef, head: str, *bases: str) -> RedChecks:
+    """What is red on a head, and what of it says why.
+
+    :param bases: the commits that the change stands on: what fails on one of them is not of the change.
+    """
+    host = services.host
+    failing = await host.failures(repository, head)
+    known = {each.name for base in dict.fromkeys(bases) for each in await host.failures(repository, base)}
+    own = [each for each in failing if each.name not in known]
+    read = [await _read(services, repository, each) for each in own[:_MOST_READ]]
+    rest = [RedCheck(name=each.name, app=each.app) for each in own[_MOST_READ:]]
+    before = dict.fromkeys(each.name for each in failing if each.name in known)
+    return RedChecks(head=head, own=(*read, *rest), before=tuple(before))
+
+
+async def _read(services: Services, repository: RepositoryRef, check: FailingCheck) -> RedCheck:
+    details = await services.host.check_details(repository, check, actions.MOST_LOG)
+    said = redact_outgoing("\n".join(part for part in (check.said[:_LONGEST_SAID], actions.trim_log(details)) if part))
+    return RedCheck(name=check.name, app=check.app, said=said[-_LONGEST_SAID:])
+
+
+async def run_again(context: RunContext, head: str) -> tuple[str, ...]:
+    """Have the repository's own workflows that failed once on a head run their failed jobs once more; their names.
+
+    What GitHub does not run again is left out. May be repeated.
+    """
+    found = await context.services.host.workflow_runs(context.run.repository, head)
+    return tuple([each.name for each in actions.find_failed_once(found) if await _begin_again(context, each)])
+
+
+async def _begin_again(context: RunContext, failed: WorkflowRun) -> bool:
+    services, run = context.services, context.run
+
+    async def find() -> int | None:
+        return NO_ID if (await services.host.workflow_run(run.repository, failed.id)).attempt > 1 else None
+
+    async def ask() -> int:
+        await services.host.rerun_failed_jobs(run.repository, failed.id)
+        return NO_ID
+
+    try:
+        await write_once(services, run, f"run {failed.id} again", "rerun", ask, find=find)
+    except (Forbidden, NotFound, Unprocessable):
+        return False
+    return True

@@ -1,0 +1,58 @@
+"""Looks at the checks of a head that was mended, and mends once more what is still red."""
+
+from domain.commands import Repeat
+from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
+from memory.budgets import model_answers
+from memory.runs import instructions
+from memory.runs.runs import Candidate
+from messages import instructions as texts
+from pipeline.context import Services
+from pipeline.issue.instruction.undo import find_commit
+from pipeline.publishing import comments
+from pipeline.publishing.instructions import Instruction, load_instruction
+
+_MOST_ATTEMPTS = 2
+
+
+async def look_again(services: Services, repository: RepositoryRef, number: int, head: str) -> str | None:
+    """The id of the run that mends this head once more; None if there is none. May be repeated.
+
+    It is looked at when all checks there have ended. What is still red after the last attempt is said once.
+    """
+    mended = await _find_mended(services, repository, number, head)
+    if mended is None:
+        return None
+    run, asked = mended
+    results = await services.host.check_results(repository, head)
+    red = await services.host.failures(repository, head)
+    if not red or any(each.conclusion == "pending" for each in results):
+        return None
+    if asked.attempt >= _MOST_ATTEMPTS:
+        text = texts.report_still_red(list(dict.fromkeys(each.name for each in red)))
+        await comments.answer_below(services, repository, number, f"{asked.key} still", text)
+        return None
+    again = asked.model_copy(update={"key": f"{asked.key} again", "attempt": asked.attempt + 1})
+    candidate = Candidate(
+        f"{again.key}#{number}",
+        repository,
+        number,
+        head,
+        head,
+        Trigger.instruction,
+        Repeat.always,
+        base_ref=run.base_ref,
+        check_name="",
+        kept=(model_answers.INSTRUCTION, again.model_dump(mode="json")),
+    )
+    return (await instructions.admit(services.database, candidate, again.comment.sender, services.clock.now())).id
+
+
+async def _find_mended(
+    services: Services, repository: RepositoryRef, number: int, head: str
+) -> tuple[Run, Instruction] | None:
+    """The run whose commit is this head, if it was to mend it."""
+    run = await instructions.find_newest(services.database, repository.id, number)
+    if run is None or run.reason is not ReasonCode.committed or await find_commit(services.database, run) != head:
+        return None
+    asked = await load_instruction(services.database, run)
+    return (run, asked) if asked.mends else None

@@ -1,0 +1,136 @@
+"""Red checks of a pull request are mended on request: ``/forge mend``."""
+
+import re
+
+from inline_snapshot import snapshot
+
+from agents.llm.scripted import ScriptedModel, Uses
+from simulator import User
+from simulator.state import Json, PullRequest, Repository
+from tests.stories.driver import Story
+from tests.world.cart import DIFF
+from tests.world.issues import DONE, SHOP, TASK, TEST, patches, plan
+from tests.world.replies import bodies
+
+ASKED = "== instruction by"
+LOG = (
+    "2026-05-04T10:00:00.0000000Z collecting\n"
+    "2026-05-04T10:00:01.0000000Z @forge /forge approve\n"
+    "2026-05-04T10:00:01.0000000Z E   assert 200 == 180\n"
+    "2026-05-04T10:00:02.0000000Z ##[error]Process completed with exit code 1.\n"
+    "2026-05-04T10:00:03.0000000Z Cleaning up\n"
+)
+OUTPUT: Json = {
+    "title": "1 problem",
+    "summary": "See below.",
+    "annotations": [
+        {"path": "shop/cart.py", "start_line": 1, "end_line": 1, "annotation_level": "failure", "message": "no type"}
+    ],
+}
+
+
+async def open_pull(story: Story) -> tuple[Repository, User, PullRequest]:
+    """A pull request of alice's into a shop, whose nightly check is red on its base, too."""
+    repository, alice = story.repository(SHOP)
+    story.github.report_check(repository, repository.git.branch("main") or "", "nightly", "failure", "others-ci")
+    await alice.push(repository, "feature", {"NOTES.md": "Discounts come next.\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title="Prepare discounts")
+    story.github.report_check(repository, pull.head_sha, "nightly", "failure", "others-ci")
+    await story.settle()
+    story.pass_over(pull)
+    return repository, alice, pull
+
+
+def listen(story: Story, pull: PullRequest) -> list[str]:
+    """All of Forge's answers."""
+    return bodies(story.answers(pull))
+
+
+async def test_what_is_red_is_mended_and_looked_at_twice(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    repository, alice, pull = await open_pull(story)
+    head = pull.head_sha
+    story.github.run_workflow(repository, head, "CI", {"test": ("failure", LOG), "build": ("success", "fine\n")})
+    story.github.report_check(repository, head, "types", "failure", "types-app", OUTPUT)
+    story.github.report_status(repository, head, "deploy/preview", "error")
+    await story.settle()
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await alice.comment(pull, "/forge mend")
+    await story.settle()
+    [told] = listen(story, pull)
+    assert told == snapshot("""\
+Red here, and not on the base:
+
+- `types`: shop/cart.py:1: no type
+- `test`: E assert 200 == 180
+- `deploy/preview`: it says nothing
+
+Left alone, as the base fails there, too: `nightly`.
+
+SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
+
+<sub>Cost: 0.00 USD. `/forge rollback C-ID` takes it back.</sub>\
+""")
+    [asked] = [call.content for call in model.calls if ASKED in call.content]
+    for part in ("== red check test\n", "> E   assert 200 == 180", "> shop/cart.py:1: no type", "== red check deploy/"):
+        assert part in asked
+    assert "nightly" not in asked
+    assert "Cleaning up" not in asked
+    assert repository.git.commits_between(head, pull.head_sha)
+
+    second = pull.head_sha
+    ran = story.github.run_workflow(repository, second, "CI", {"test": (None, "")})
+    await story.settle()
+    assert len(listen(story, pull)) == 1  # until all have ended
+    model.when(ASKED, plan(summary="It is rounded."))
+    model.when(TASK, Uses([("write_file", {"path": "shop/later.py", "content": "LATER = True\n"})]), DONE)
+    story.github.advance_workflow(ran, {"test": ("failure", LOG)})
+    await story.settle()
+    assert listen(story, pull)[1].startswith("Still red, so Forge tries once more by itself:\n\n- `test`: E assert")
+    assert pull.head_sha != second
+
+    story.github.run_workflow(repository, pull.head_sha, "CI", {"test": ("failure", LOG)})
+    await story.settle()
+    assert listen(story, pull)[-1] == snapshot(
+        "Still red: `test`. Forge tried twice and stops here. `/forge mend` begins anew."
+    )
+    assert len([call for call in model.calls if ASKED in call.content]) == 2
+    story.pass_over(pull)
+
+
+async def test_what_is_not_of_the_change_is_left_alone(story_with_model: Story, model: ScriptedModel) -> None:
+    """Nothing red, red on the base, chance; and strangers ask for nothing."""
+    story = story_with_model
+    repository, alice, pull = await open_pull(story)
+    before = len(model.calls)
+    for who in (story.github.user("reader"), alice):
+        await who.comment(pull, "/forge mend")
+        await story.settle()
+    assert listen(story, pull) == snapshot(
+        [
+            "Refused: `/forge mend` needs the role write; `reader` has read.",
+            "Nothing was done: no check is red on SHA because of this change. Left alone, as the base fails there, too: `nightly`.",
+        ]
+    )
+    assert len(model.calls) == before
+
+    ran = story.github.run_workflow(repository, pull.head_sha, "CI", {"test": ("failure", "Connection reset\n")})
+    await story.settle()
+    model.when(ASKED, {"plan": None, "questions": ["The connection was reset. No file can change that."]})
+    await alice.comment(pull, "/forge mend")
+    await story.settle()
+    assert re.sub("(?s)Give the .*", "", listen(story, pull)[-1]) == snapshot("""\
+Red here, and not on the base:
+
+- `test`: Connection reset
+
+Left alone, as the base fails there, too: `nightly`. The failed jobs of `CI` run once more, in case it was chance.
+
+Nothing was changed yet:
+
+1. The connection was reset. No file can change that.
+
+""")
+    assert (ran.run_attempt, ran.status) == (2, "queued")
+    story.pass_over(pull)
