@@ -76,6 +76,7 @@ READS: Mapping[str, Callable[[Stage], Awaitable[object]]] = {
     "issue": lambda stage: stage.host.issue(stage.repository, 2),
     "comments of an issue": lambda stage: stage.host.issue_comments(stage.repository, 2),
     "checks": lambda stage: stage.host.check_results(stage.repository, stage.head),
+    "failing checks": lambda stage: stage.host.failures(stage.repository, stage.head),
     "a check of Forge's own": lambda stage: stage.host.find_check_run(stage.repository, stage.head, "marker"),
     "required checks": lambda stage: stage.host.required_checks(stage.repository, "main"),
     "roles": lambda stage: stage.host.accounts_with(stage.repository, "write"),
