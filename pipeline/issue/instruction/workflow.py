@@ -107,7 +107,10 @@ class InstructionRun(RunWorkflow):
         again: tuple[str, ...] = ()
         if ended.reason in {ReasonCode.questions, ReasonCode.unchanged}:
             again = await self._journal.step("run it again", run_again, self._context, red.head)
-        told = [texts.render_red([(each.name, each.said) for each in red.own], asked.attempt), texts.render_left(red.before, again)]
+        told = [
+            texts.render_red([(each.name, each.said) for each in red.own], asked.attempt),
+            texts.render_left(red.before, again),
+        ]
         return replace(ended, text="\n\n".join([*filter(None, told), ended.text]))
 
     async def _explain(self, ended: RunEnd) -> RunEnd:
