@@ -369,7 +369,30 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
 }
 
 
-@pytest.mark.parametrize("told", CASES)
+# One of each kind; `make test-all` plays every one.
+_QUICK = {
+    "weakened",
+    "skipped",
+    "a helper is honest",
+    "a conftest deselects",
+    "moved",
+    "parametrised",
+    "a row is taken away",
+    "gone with its code",
+    "a function has another name",
+    "it failed before",
+    "flaky before",
+    "a hostile test writes its own report",
+    "split, and one part is left out",
+    "other values that met the program of before as well",
+    "a constant beside the test is another",
+    "a snapshot is rewritten",
+}
+
+
+@pytest.mark.parametrize(
+    "told", [pytest.param(told, marks=[] if told in _QUICK else [pytest.mark.deep]) for told in CASES]
+)
 async def test_what_a_change_does_to_a_test_comes_to(earlier: Earlier, told: str) -> None:
     before, after, outcomes = CASES[told]
     found = await earlier(before, after)
