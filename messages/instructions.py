@@ -37,6 +37,7 @@ def report_delivery(
     why: str,
     took_in: str,
     checkpoint: str,
+    details: str = "",
 ) -> str:
     """What was done, where it is, its tests and its cost.
 
@@ -45,8 +46,11 @@ def report_delivery(
     :param why: it is not on the branch, as a clause.
     :param took_in: the head that others had pushed meanwhile.
     :param checkpoint: by which it is taken back; empty if it cannot be.
+    :param details: of a merge: how its conflicts are resolved, in Markdown.
     """
     told, because = escape(summary, _LONGEST), escape(why, _LONGEST)
+    if why and not (commit or number or patch):
+        return _join([f"Nothing was changed: {because}.", _footer(spent)])
     if commit:
         head = f"{commit} is on {inline_code(branch)}. {told}"
     elif number is not None:
@@ -57,7 +61,7 @@ def report_delivery(
     if took_in:
         parts.append(f"Somebody pushed {took_in} meanwhile; it stands on top of that.")
     undo = f"`/forge rollback {checkpoint}` takes it back." if checkpoint else ""
-    return _join([" ".join(filter(None, parts)), patch, _footer(spent, undo)])
+    return _join([" ".join(filter(None, parts)), details, patch, _footer(spent, undo)])
 
 
 def report_questions(asked: Sequence[str], spent: int) -> str:

@@ -150,6 +150,13 @@ class TextCommand(_SlashCommand):
     text: Text
 
 
+class TakeBaseIn(_SlashCommand):
+    """``text`` says what to do about conflicts, such as an answer to what was asked; None: nothing more."""
+
+    verb: Literal[Verb.update] = Verb.update
+    text: Text | None = None
+
+
 class Forget(_SlashCommand):
     verb: Literal[Verb.forget] = Verb.forget
     memory: str
@@ -207,6 +214,7 @@ SlashCommand = Annotated[
     | Reject
     | Delegate
     | TextCommand
+    | TakeBaseIn
     | Forget
     | Continue
     | Rollback

@@ -31,6 +31,7 @@ class Verb(StrEnum):
     forget = "forget"
     fix = "fix"
     do = "do"
+    update = "update"
     run = "run"
     plan = "plan"
     retry = "retry"
@@ -203,6 +204,12 @@ VERBS: Mapping[Verb, VerbRow] = {
         "carry out what you ask for on this pull request, as a commit on its branch; in a review thread it is about "
         "that thread's lines",
         arguments=_TEXT,
+    ),
+    Verb.update: VerbRow(
+        "update [ANSWER]",
+        "take the base into this pull request's branch; what conflicts is resolved where it is clear, and else asked; "
+        "`ANSWER`: what to do about what was asked",
+        arguments=f"(?:{_TEXT})?",
     ),
     Verb.run: VerbRow(
         "run [MODE]",

@@ -20,3 +20,8 @@ def render_message(plan: Plan, run_id: str, trailer: str) -> str:
     joined = {"title": plan.title or first.title, "description": plan.summary}
     message = texts.render_commit_message(first.model_copy(update=joined) if rest else first, run_id)
     return redact_outgoing(f"{message}{trailer}\n")
+
+
+def name_change(plan: Plan) -> str:
+    """What the change of a plan is called."""
+    return plan.title or sort_tasks(plan)[0].title

@@ -6,13 +6,14 @@ from agents.coding.planner import AuthoredText, InstructionPlace, PlanningTask
 from domain.config.configuration import Configuration
 from domain.github.conversation import CommentKind
 from domain.github.pull_requests import PullRequest
+from domain.slash.verbs import Verb
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import instructions
 from messages import commands as command_texts
 from messages import fixes as fix_texts
 from messages import instructions as texts
-from pipeline.checkout import compare_with_base, fetch_commits
+from pipeline.checkout import compare_with_base, fetch_commits, find_base
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor
 from pipeline.issue.conventions import load_conventions
@@ -32,12 +33,14 @@ class Start(BaseModel):
 
     :param pull_request: as it was then; its head is what agents work on.
     :param conventions_at: the head of the default branch; None if there is none.
+    :param base: the head of its base branch, where that is taken in; else empty.
     """
 
     pull_request: PullRequest
     configuration: Configuration
     task: PlanningTask
     conventions_at: str | None
+    base: str = ""
 
     @property
     def head(self) -> str:
@@ -75,7 +78,7 @@ async def find_obstacle(context: RunContext, asked: Instruction) -> str:
     if not live.is_open:
         return command_texts.nothing_to_review()
     review = (await load_start_configuration(services, run)).configuration.review
-    if not review.may_ask_model:
+    if not review.may_ask_model and asked.asked.verb is not Verb.update:
         return texts.refuse_sending()
     has_ok = await permits.has_ok(services.database, run.repository, run.number, live.head_sha)
     if not has_ok and needs_ok(live, review, run.repository.id) is not None:
@@ -116,7 +119,8 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
             changed=tuple(changed), path=asked.path, line=asked.line, said=await _list_said(services, asked)
         ),
     )
-    return Start(pull_request=live, configuration=configuration, task=task, conventions_at=default)
+    base = await find_base(services.host, run.repository, live) if asked.asked.verb is Verb.update else ""
+    return Start(pull_request=live, configuration=configuration, task=task, conventions_at=default, base=base)
 
 
 async def _list_said(services: Services, asked: Instruction) -> tuple[AuthoredText, ...]:

@@ -9,6 +9,7 @@ from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from memory.runs import runs, work_checkpoints
 from messages import instructions as texts
+from messages import updates as update_texts
 from pipeline.issue.instruction.start import Start
 from pipeline.publishing.instructions import COMMITTED, Instruction
 from pipeline.run_context import RunContext
@@ -34,7 +35,7 @@ class Undo(BaseModel):
 async def keep_commit(context: RunContext, start: Start, commit: str, said: str) -> str:
     """Keep a commit on the branch, so that people can take it back; the short id by which they do. May be repeated."""
     database, run, now = context.database, context.run, context.now()
-    await model_answers.keep(database, run, _COMMIT, {"commit": commit}, now)
+    await model_answers.keep(database, run, _COMMIT, {"commit": commit, "merges": start.base}, now)
     key = WorkKey(run_id=run.id, work=COMMITTED, base=start.head)
     known = await work_checkpoints.find_newest(database, key)
     if known is None:
@@ -54,6 +55,8 @@ async def prepare_undo(context: RunContext, asked: Instruction, start: Start, tr
     before = await mirror.first_parent(commit) if await mirror.follows(start.head, commit) else None
     if before is None:
         return Undo(why=texts.report_no_undo(commit))
+    if kept.get("merges"):
+        return Undo(why=update_texts.refuse_undo(before))
     title, message = texts.render_undo_message(commit, context.run.id, trailer)
     message = redact_outgoing(message)
     without = await mirror.commit_tree(commit, await mirror.tree_of(before), message, *stamp)
