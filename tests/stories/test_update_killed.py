@@ -1,5 +1,6 @@
 """Killed with SIGKILL while it takes the base in, Forge merges it once and answers once."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tests.chaos.model import SHOP, TAXED
 )
 async def test_the_base_is_merged_once(where: str, moment: str, tmp_path: Path) -> None:
     async with stage("sqlite", tmp_path) as there:
+        there.forge.part = replace(there.forge.part, risk="low")  # with its model
         repository = there.github.create_repository("octo-org/shop", files=SHOP)
         there.github.install(repository)
         alice = there.github.user("alice")
