@@ -157,6 +157,12 @@ class TakeBaseIn(_SlashCommand):
     text: Text | None = None
 
 
+class AddressThreads(_SlashCommand):
+    """The open review threads of people."""
+
+    verb: Literal[Verb.address] = Verb.address
+
+
 class Forget(_SlashCommand):
     verb: Literal[Verb.forget] = Verb.forget
     memory: str
@@ -215,6 +221,7 @@ SlashCommand = Annotated[
     | Delegate
     | TextCommand
     | TakeBaseIn
+    | AddressThreads
     | Forget
     | Continue
     | Rollback

@@ -32,6 +32,7 @@ class Verb(StrEnum):
     fix = "fix"
     do = "do"
     update = "update"
+    address = "address"
     run = "run"
     plan = "plan"
     retry = "retry"
@@ -210,6 +211,11 @@ VERBS: Mapping[Verb, VerbRow] = {
         "take the base into this pull request's branch; what conflicts is resolved where it is clear, and else asked; "
         "`ANSWER`: what to do about what was asked",
         arguments=f"(?:{_TEXT})?",
+    ),
+    Verb.address: VerbRow(
+        "address",
+        "do what the open review threads of people ask for, one after the other; each is answered with its commit or "
+        "with why not",
     ),
     Verb.run: VerbRow(
         "run [MODE]",

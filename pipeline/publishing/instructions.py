@@ -9,9 +9,10 @@ from domain.commands import WrittenComment
 from domain.errors import ForgeError
 from domain.github.conversation import CommentKind
 from domain.runs.run import Run
-from domain.slash.commands import Rollback, TakeBaseIn, TextCommand
+from domain.slash.commands import AddressThreads, Rollback, TakeBaseIn, TextCommand
 from memory.budgets import model_answers
 from memory.db.engine import Database
+from messages import addressing
 from messages.code_answers import quote_question
 from messages.commands import Answer, name_command
 from pipeline.context import Services
@@ -23,7 +24,7 @@ COMMITTED = "instruction"
 """The work of the checkpoint by which the commit of an instruction is taken back; stored."""
 
 
-Asked = TextCommand | TakeBaseIn | Rollback
+Asked = TextCommand | TakeBaseIn | AddressThreads | Rollback
 """What may be asked for."""
 
 
@@ -51,7 +52,18 @@ class Instruction(BaseModel):
     @property
     def words(self) -> str:
         """What is asked for, in words; empty for a roll-back."""
-        return "" if isinstance(self.asked, Rollback) else self.asked.text or ""
+        match self.asked:
+            case Rollback():
+                return ""
+            case AddressThreads():
+                return addressing.WORDS
+            case asked:
+                return asked.text or ""
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether what is wanted is in the words of others, who may have no role."""
+        return isinstance(self.asked, AddressThreads)
 
     @property
     def login(self) -> str:

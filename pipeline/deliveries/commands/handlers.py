@@ -17,6 +17,7 @@ from pipeline.deliveries.commands import (
     rollback,
     runs,
     show,
+    threads,
 )
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.gates import GateReply, answer_gate
@@ -46,6 +47,7 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.ask: answers.ask,
     Verb.do: answers.carry_out,
     Verb.update: answers.carry_out,
+    Verb.address: threads.address,
     Verb.remember: memories.remember_text,
     Verb.forget: memories.forget,
     Verb.review: runs.review,

@@ -129,7 +129,8 @@ async def _list_said(services: Services, asked: Instruction) -> tuple[AuthoredTe
     if comment.comment.kind is not CommentKind.review_comment or comment.comment.thread is None:
         return ()
     listed = await services.host.thread_remarks(comment.repository, comment.number, comment.comment.thread)
-    before = [each for each in listed if each.id < comment.comment.id]
+    is_of_all = asked.asked.verb is Verb.address
+    before = [each for each in listed if is_of_all or each.id < comment.comment.id]
     return tuple(
         AuthoredText(login="reviewer" if each.is_own else "somebody", role="none", text=each.body) for each in before
     )

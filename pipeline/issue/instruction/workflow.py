@@ -36,7 +36,7 @@ class InstructionRun(RunWorkflow):
             return await self._end(RunEnd(RunState.cancelled, ReasonCode.excluded, obstacle))
         start = await self._journal.step("where it begins", find_start, self._context, asked)
         self._stand_on(start.head)
-        work = InstructionWork(self._context, start)
+        work = InstructionWork(self._context, start, is_of_others=asked.is_of_others)
         if asked.undoes:
             return await self._end(await self._undo(asked, start, work))
         if start.base:
