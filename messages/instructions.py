@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from domain.money import format_usd
 from domain.runs.run import ReasonCode, Run
-from domain.text.escaping import code_block, escape, inline_code
+from domain.text.escaping import code_block, escape, inline_code, inline_path
 from messages.automation import RUN_TRAILER
 from messages.commands import describe_state
 
@@ -39,6 +39,7 @@ def report_delivery(
     why: str,
     took_in: str,
     checkpoint: str,
+    details: str = "",
 ) -> str:
     """What was done, where it is, its tests and its cost.
 
@@ -47,8 +48,11 @@ def report_delivery(
     :param why: it is not on the branch, as a clause.
     :param took_in: the head that others had pushed meanwhile.
     :param checkpoint: by which it is taken back; empty if it cannot be.
+    :param details: of a merge: how its conflicts are resolved, in Markdown.
     """
     told, because = escape(summary, _LONGEST), escape(why, _LONGEST)
+    if why and not (commit or number or patch):
+        return _join([f"Nothing was changed: {because}.", _footer(spent)])
     if commit:
         head = f"{commit} is on {inline_code(branch)}. {told}"
     elif number is not None:
@@ -59,7 +63,7 @@ def report_delivery(
     if took_in:
         parts.append(f"Somebody pushed {took_in} meanwhile; it stands on top of that.")
     undo = f"`/forge rollback {checkpoint}` takes it back." if checkpoint else ""
-    return _join([" ".join(filter(None, parts)), patch, _footer(spent, undo)])
+    return _join([" ".join(filter(None, parts)), details, patch, _footer(spent, undo)])
 
 
 MEND = (
@@ -183,6 +187,15 @@ def point_to_review() -> str:
 def refuse_stranger(login: str) -> str:
     """For a mention by somebody who may not ask; told once."""
     return f"{inline_code(login)}, only people with the role write may ask Forge for something here."
+
+
+def refuse_protected(paths: Sequence[str]) -> str:
+    """Where a thread asks for files that only somebody with the role may name."""
+    named = ", ".join(map(inline_path, paths[:_MOST_PATHS]))
+    return (
+        f"Nothing was changed: this takes protected files ({named}). Whoever has the role write asks for them by "
+        "`/forge do` in this thread."
+    )
 
 
 def leave_to_workflows() -> str:

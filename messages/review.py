@@ -158,6 +158,7 @@ def render_outcome(
     *,
     has_server: bool = True,
     is_tested: bool = False,
+    offer: str = "",
 ) -> CheckText:
     """The finished check run, or what stands in its place where no server could take an answer.
 
@@ -168,11 +169,13 @@ def render_outcome(
     :param welcome: the part in which Forge introduces itself.
     :param has_server: buttons and commands are there for the reader.
     :param is_tested: a check of this head shows what came of its tests.
+    :param offer: the line about a branch that conflicts with its base.
     """
     inline = {finding.id for finding in posted}
     parts = [
         *_warning(problem),
         _verdict(review, has_server=has_server, is_tested=is_tested),
+        offer,
         gates,
         render_change(review),
         _findings_table(review, inline, posted_before),

@@ -75,9 +75,14 @@ async def commit_change(git: Git, parent: str, change: ChangeSet, message: str, 
     return await _commit_tree(git, [parent], tree, message, author, at)
 
 
-async def commit_tree(git: Git, parent: str, tree: str, message: str, author: Signature, at: datetime) -> str:
-    """The SHA of a new commit on top of ``parent`` with exactly the files of a tree that the repository has."""
-    return await _commit_tree(git, [parent], tree, message, author, at)
+async def commit_tree(
+    git: Git, parent: str, tree: str, message: str, author: Signature, at: datetime, *, merged: str = ""
+) -> str:
+    """The SHA of a new commit on top of ``parent`` with exactly the files of a tree that the repository has.
+
+    :param merged: a commit that it merges; empty: none.
+    """
+    return await _commit_tree(git, [parent, merged] if merged else [parent], tree, message, author, at)
 
 
 @dataclass(frozen=True)
@@ -101,13 +106,15 @@ async def describe(git: Git, sha: str) -> CommitDescription:
 async def draft_again(git: Git, sha: str) -> CommitDraft:
     """A commit as it could be made anew elsewhere: what it changes on its nearest parent, and what it says.
 
-    :raises CannotCommit: it changes something that is no file, such as a submodule.
+    :raises CannotCommit: it changes something that is no file on its nearest parent, such as a submodule.
     """
     said = (await git.run("cat-file", "commit", sha)).stdout
     head, _, message = said.partition(b"\n\n")
     parents = tuple(line[7:].decode() for line in head.split(b"\n") if line.startswith(b"parent "))
     changes = [await _list_changes(git, parent, sha) for parent in parents]
     onto, entries = min(zip(parents, changes, strict=True), key=lambda each: len(each[1]))
+    if any(MODULE in {each.old_mode, each.new_mode} for each in entries):
+        raise CannotCommit("A submodule differs.")
     files = [
         FileToCommit(
             path=entry.path.decode(),
@@ -129,10 +136,7 @@ async def list_new(git: Git, sha: str, known: Sequence[str]) -> list[str]:
 
 async def _list_changes(git: Git, parent: str, sha: str) -> list[Entry]:
     options = ("-r", "--raw", "-z", "--no-abbrev", "--no-renames", "--end-of-options")
-    entries = parse_raw((await git.run("diff-tree", *options, parent, sha)).stdout)
-    if any(MODULE in {each.old_mode, each.new_mode} for each in entries):
-        raise CannotCommit("A submodule differs.")
-    return entries
+    return parse_raw((await git.run("diff-tree", *options, parent, sha)).stdout)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,10 @@
 """Merges as git does, and tells what nobody wrote anew: a merge by git, a head that changes the same as another one."""
 
+from datetime import datetime
+
 from domain.errors import CodeAccessError
+from domain.github.commits import Signature
+from workspace import commits
 from workspace.diff import Entry, parse_raw
 from workspace.git import GitOutput
 from workspace.mirror import Mirror
@@ -34,6 +38,29 @@ async def merge_onto(mirror: Mirror, head: str, made: str) -> str | None:
     await _fetch_what_both_changed(mirror, head, made)
     merged = await _merge(mirror, head, made)
     return merged.stdout.split()[0].decode() if merged.code == 0 else None
+
+
+async def commit_merge(
+    mirror: Mirror, tree: str, parents: tuple[str, str], message: str, author: Signature, at: datetime
+) -> str:
+    """The SHA of a merge of two commits to a tree, with all contents there that differ from either of them.
+
+    :raises CodeAccessError: such contents could not be fetched.
+    """
+    for parent in parents:
+        await fetch_changed(mirror, parent, tree)
+    first, second = parents
+    return await commits.commit_tree(mirror.git, first, tree, message, author, at, merged=second)
+
+
+async def fetch_changed(mirror: Mirror, old: str, new: str) -> None:
+    """Fetch the contents of all files that differ between two commits or trees, as far as they are not too large.
+
+    :raises CodeAccessError: the remote was not reached or denies access.
+    """
+    changed = {blob for entry in await _list_changed(mirror, old, new) for blob in entry.blobs}
+    if changed:
+        await mirror.available(changed)
 
 
 async def has_same_change(mirror: Mirror, base: str, one: str, other: str) -> bool:

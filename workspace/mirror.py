@@ -258,15 +258,16 @@ class Mirror(Objects):
                 await self._mirrors.remove(self.repository_id)
             raise
 
-    async def render_patch(self, base: str, head: str, most: int) -> str | None:
-        """What ``git apply`` takes to make one commit of another; None if it is longer than so many bytes.
+    async def render_patch(self, base: str, head: str, most: int, paths: Sequence[str] = ()) -> str | None:
+        """What ``git apply`` takes to make one commit or tree of another; None if it is longer than so many bytes.
 
+        :param paths: only of these files.
         :raises CodeAccessError: the change cannot be read.
         """
         await self.change(base, head)  # which fetches what changed
         options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--end-of-options")
         try:
-            done = await self.git.run("diff", *options, base, head, most=most)
+            done = await self.git.run("--literal-pathspecs", "diff", *options, base, head, "--", *paths, most=most)
         except TooLarge:
             return None
         return done.stdout.decode(errors="replace")

@@ -37,10 +37,10 @@ _THREADS = Document(
       reviewThreads(first: 50, after: $after) {
         pageInfo { hasNextPage endCursor }
         nodes {
-          id isResolved isOutdated resolvedBy { databaseId }
+          id isResolved isOutdated path line resolvedBy { databaseId }
           comments(first: 100) {
             pageInfo { hasNextPage }
-            nodes { fullDatabaseId body author { ... on User { databaseId } ... on Bot { databaseId } } }
+            nodes { fullDatabaseId body author { __typename ... on User { databaseId } ... on Bot { databaseId } } }
           }
         }
       }
@@ -89,6 +89,7 @@ class _Node(BaseModel):
 
 
 class _Author(_Node):
+    typename: str = Field(default="", alias="__typename")
     database_id: int | None = None
 
 
@@ -112,6 +113,8 @@ class _Thread(_Node):
     id: str
     is_resolved: bool
     is_outdated: bool
+    path: str = ""
+    line: int | None = None
     resolved_by: _Author | None = None
     comments: _Comments
 
@@ -121,12 +124,15 @@ class _Thread(_Node):
             id=self.id,
             is_resolved=self.is_resolved,
             is_outdated=self.is_outdated,
+            path=self.path,
+            line=self.line,
             resolved_by=None if self.resolved_by is None else self.resolved_by.database_id,
             comments=tuple(
                 ThreadComment(
                     id=one.full_database_id,
                     author_id=one.author.database_id if one.author else None,
                     body=one.body,
+                    is_person=one.author is not None and one.author.typename == "User",
                 )
                 for one in shown
             ),

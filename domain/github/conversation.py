@@ -56,13 +56,14 @@ class ThumbGiven(BaseModel):
 
 
 class ThreadComment(BaseModel):
-    """A comment of a review thread. ``author_id`` is None for a deleted account."""
+    """A comment of a review thread. ``author_id`` is None for a deleted account; ``is_person`` is False for Apps."""
 
     model_config = ConfigDict(frozen=True)
 
     id: int
     author_id: int | None
     body: str = ""
+    is_person: bool = False
 
 
 class Remark(BaseModel):
@@ -85,6 +86,7 @@ class ReviewThread(BaseModel):
     :param comments: in order.
     :param is_whole: False if it has more comments than GitHub shows at once.
     :param resolved_by: the id of the account that resolved it; None if unknown.
+    :param path: the file on whose diff it stands, and ``line`` its line at the head; None if that is gone.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -95,6 +97,8 @@ class ReviewThread(BaseModel):
     comments: tuple[ThreadComment, ...]
     is_whole: bool = True
     resolved_by: int | None = None
+    path: str = ""
+    line: int | None = None
 
 
 class CommentEdit(BaseModel):

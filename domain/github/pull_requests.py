@@ -44,6 +44,7 @@ class PullRequest(BaseModel):
     updated_at: datetime | None = None  # to the second
     merge_sha: str = ""  # the commit that its merge made; empty if it is not merged
     merged_at: datetime | None = None  # None: it is not, or GitHub does not say
+    has_conflicts: bool = False  # with its base, as far as GitHub worked that out already
 
     def is_from_fork(self, repository_id: int) -> bool:
         """Whether its head is in another repository, or in a deleted one."""

@@ -156,6 +156,19 @@ class Mend(_SlashCommand):
     verb: Literal[Verb.mend] = Verb.mend
 
 
+class TakeBaseIn(_SlashCommand):
+    """``text`` says what to do about conflicts, such as an answer to what was asked; None: nothing more."""
+
+    verb: Literal[Verb.update] = Verb.update
+    text: Text | None = None
+
+
+class AddressThreads(_SlashCommand):
+    """The open review threads of people."""
+
+    verb: Literal[Verb.address] = Verb.address
+
+
 class Forget(_SlashCommand):
     verb: Literal[Verb.forget] = Verb.forget
     memory: str
@@ -214,6 +227,8 @@ SlashCommand = Annotated[
     | Delegate
     | TextCommand
     | Mend
+    | TakeBaseIn
+    | AddressThreads
     | Forget
     | Continue
     | Rollback

@@ -32,6 +32,8 @@ class Verb(StrEnum):
     fix = "fix"
     do = "do"
     mend = "mend"
+    update = "update"
+    address = "address"
     run = "run"
     plan = "plan"
     retry = "retry"
@@ -209,6 +211,17 @@ VERBS: Mapping[Verb, VerbRow] = {
         "mend",
         "say why checks of this pull request are red, of any App, and mend what its change broke; looked at again, at "
         "most twice",
+    ),
+    Verb.update: VerbRow(
+        "update [ANSWER]",
+        "take the base into this pull request's branch; what conflicts is resolved where it is clear, and else asked; "
+        "`ANSWER`: what to do about what was asked",
+        arguments=f"(?:{_TEXT})?",
+    ),
+    Verb.address: VerbRow(
+        "address",
+        "do what the open review threads of people ask for, one after the other; each is answered with its commit or "
+        "with why not",
     ),
     Verb.run: VerbRow(
         "run [MODE]",

@@ -9,9 +9,10 @@ from domain.commands import WrittenComment
 from domain.errors import ForgeError
 from domain.github.conversation import CommentKind
 from domain.runs.run import Run
-from domain.slash.commands import Mend, Rollback, TextCommand
+from domain.slash.commands import AddressThreads, Mend, Rollback, TakeBaseIn, TextCommand
 from memory.budgets import model_answers
 from memory.db.engine import Database
+from messages import addressing
 from messages.code_answers import quote_question
 from messages.commands import Answer, name_command
 from pipeline.context import Services
@@ -23,7 +24,7 @@ COMMITTED = "instruction"
 """The work of the checkpoint by which the commit of an instruction is taken back; stored."""
 
 
-Asked = TextCommand | Mend | Rollback
+Asked = TextCommand | TakeBaseIn | AddressThreads | Mend | Rollback
 """What may be asked for."""
 
 
@@ -52,8 +53,24 @@ class Instruction(BaseModel):
 
     @property
     def words(self) -> str:
-        """What is asked for, in the words of who asks; empty where the command says it."""
-        return self.asked.text if isinstance(self.asked, TextCommand) else ""
+        """What is asked for, in words; empty where the command says it."""
+        match self.asked:
+            case Rollback() | Mend():
+                return ""
+            case AddressThreads():
+                return addressing.WORDS
+            case asked:
+                return asked.text or ""
+
+    @property
+    def is_of_others(self) -> bool:
+        """Whether what is wanted is in the words of others, who may have no role."""
+        return isinstance(self.asked, AddressThreads)
+
+    @property
+    def takes_base_in(self) -> bool:
+        """Whether it merges the base."""
+        return isinstance(self.asked, TakeBaseIn)
 
     @property
     def mends(self) -> bool:

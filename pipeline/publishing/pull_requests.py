@@ -39,6 +39,7 @@ async def push_once(
     *,
     is_pushed: Callable[[], Awaitable[bool]],
     for_accounts: Collection[int],
+    beside: Collection[str] = (),
 ) -> Pushed | BranchMoved | PushRejected:
     """Move a branch forward to a commit, once; to the one that GitHub signed in its place, if it does.
 
@@ -46,6 +47,7 @@ async def push_once(
     :param expected: see :meth:`workspace.mirror.Mirror.push`.
     :param is_pushed: whether an earlier attempt did it.
     :param for_accounts: who asked for what is pushed, and so does not decide about it; nobody if Forge acts unasked.
+    :param beside: other commits that GitHub has, and that it merges.
     :raises CodeAccessError: the remote was not reached or denies access; the push may have happened.
     :raises Superseded: if another run took over and this was not pushed before.
     """
@@ -55,7 +57,7 @@ async def push_once(
 
     async def push() -> int:
         before = None if expected is None else await find_signed(services, run.repository, expected)
-        known = [run.head_sha, *([before] if before else [])]
+        known = [run.head_sha, *([before] if before else []), *beside]
         signed = await sign_commits(services, run.repository, mirror, sha, known, run.number)
         result = await mirror.push(signed, branch, before)
         if isinstance(result, Pushed):

@@ -13,6 +13,7 @@ from domain.runs.run import Run
 from memory.runs import outbox, runs
 from messages import gates as gate_texts
 from messages import review as review_texts
+from messages import updates as update_texts
 from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.gates.ask import show_gates
@@ -54,6 +55,11 @@ class ReviewStatus:
     async def is_tested(self) -> bool:
         """Whether another check of this head shows what came of its tests."""
         return await outbox.has_tested(self._services.database, self._run.repository.id, self._run.head_sha)
+
+    async def offer_update(self) -> str:
+        """The line that offers to take the base in, where GitHub says that the branch conflicts; else empty."""
+        live = await self._services.host.pull_request(self._run.repository, self._run.number)
+        return update_texts.offer(live.base_ref) if live.is_open and live.has_conflicts else ""
 
     async def conclude(self, conclusion: Conclusion, text: CheckText, annotated: Sequence[Finding] = ()) -> None:
         """Show the run's verdict.

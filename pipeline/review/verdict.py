@@ -105,7 +105,10 @@ class ReviewVerdict:
         asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
         welcome = await introduce(services, run, settings.pull_request.default_branch, settings.configuration)
         is_tested = await self._status.is_tested()
-        text = review_texts.render_outcome(review, inline, before, problem, asked, welcome, is_tested=is_tested)
+        offer = await self._status.offer_update()
+        text = review_texts.render_outcome(
+            review, inline, before, problem, asked, welcome, is_tested=is_tested, offer=offer
+        )
         await self._status.conclude_or_change(review.conclusion, text, review.findings)
         if told != review_texts.tell_outcome(review):
             await reviews.retell_verdict(services, run, review)

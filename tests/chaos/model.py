@@ -95,6 +95,11 @@ _EDITS: tuple[Mapping[str, JsonValue], ...] = (
 """The change with which it fixes a finding in ``NAMELESS``; one suggestion does not hold it."""
 
 
+TAXED = "def total(prices, tax=0):\n    return sum(map(abs, prices)) + tax\n"
+"""How it resolves a conflict."""
+_RESOLVED: Mapping[str, JsonValue] = {"number": 1, "text": TAXED, "reason": "Both in one line.", "question": ""}
+
+
 LESS = {"shop/cart.py": "def total(prices):\n    return sum(prices[1:])\n"}
 """A change of ``SHOP`` in which it finds an error, and for which it writes a test."""
 _FOUND: Mapping[str, JsonValue] = {
@@ -175,6 +180,7 @@ def build_planner(
     model.when("== candidates", {"verdicts": [proven]}).when("== your test", {"test": _PROVES})
     model.when(look_ups.ASKED, _look_up)
     look_ups.prove_caller(model, "== plugins/loader.py (unchanged, looked up)")
+    model.when("-- conflict 1", {"hunks": [dict(_RESOLVED)]})
     model.when("A run on an issue.", {"learnings": [_LEARNED]})
     return model.when("== your task: T2 ", read(_second)).when("FORGE_REPORT", delegate)
 

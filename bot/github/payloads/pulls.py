@@ -69,6 +69,7 @@ class PullShown(BaseModel):
     merge_commit_sha: str | None = None  # of an open pull request: GitHub's trial merge
     updated_at: AwareDatetime | None = None
     merged_at: AwareDatetime | None = None
+    mergeable: bool | None = None  # None until GitHub worked it out, in the background
 
     def to_domain(self) -> PullRequest:
         author = self.user or AccountShown(id=GHOST_ID, login=GHOST_LOGIN)
@@ -93,6 +94,7 @@ class PullShown(BaseModel):
             updated_at=self.updated_at,
             merge_sha=(self.merge_commit_sha or "") if self.merged else "",
             merged_at=self.merged_at,
+            has_conflicts=self.mergeable is False,
         )
 
 

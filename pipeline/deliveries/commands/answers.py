@@ -1,6 +1,6 @@
-"""Executes ``fix``, ``ask``, ``do`` and ``mend``: checks what can be checked at once, and queues what takes a model."""
+"""Executes what asks for work: checks what can be checked at once, and queues what takes long."""
 
-from domain.slash.commands import AskFix, Mend, TextCommand
+from domain.slash.commands import AskFix, Mend, TakeBaseIn, TextCommand
 from messages import commands as texts
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
@@ -25,8 +25,8 @@ async def ask(context: CommandContext, asked: TextCommand) -> str:
     return await _enqueue(context, asked, queued)
 
 
-async def do(context: CommandContext, asked: TextCommand | Mend) -> str:
-    """``/forge do`` and ``/forge mend``: carry out what somebody asks for on a pull request."""
+async def carry_out(context: CommandContext, asked: TextCommand | TakeBaseIn | Mend) -> str:
+    """``/forge do``, ``update`` and ``mend``: work on the branch of a pull request."""
     if not context.comment.is_pull_request:
         return texts.only_on_pull_requests(asked.verb)
     queued = await context.step_with_permission(asked.verb, asked, _admit, context, asked)
@@ -36,7 +36,7 @@ async def do(context: CommandContext, asked: TextCommand | Mend) -> str:
     return texts.NO_ANSWER
 
 
-async def _admit(context: CommandContext, asked: TextCommand | Mend) -> QueuedAnswer:
+async def _admit(context: CommandContext, asked: TextCommand | TakeBaseIn | Mend) -> QueuedAnswer:
     comment = context.comment
     key = f"{context.guid}.{comment.asked.index(asked)}"
     instruction = Instruction.of(comment, asked, key, comment.path, comment.line)

@@ -17,6 +17,7 @@ from pipeline.deliveries.commands import (
     rollback,
     runs,
     show,
+    threads,
 )
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.gates import GateReply, answer_gate
@@ -44,8 +45,10 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.dismiss: findings.dismiss,
     Verb.fix: answers.fix,
     Verb.ask: answers.ask,
-    Verb.do: answers.do,
-    Verb.mend: answers.do,
+    Verb.do: answers.carry_out,
+    Verb.mend: answers.carry_out,
+    Verb.update: answers.carry_out,
+    Verb.address: threads.address,
     Verb.remember: memories.remember_text,
     Verb.forget: memories.forget,
     Verb.review: runs.review,

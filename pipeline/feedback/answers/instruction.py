@@ -59,7 +59,7 @@ async def _find_refusal(services: Services, comment: WrittenComment, actor: Comm
         return command_texts.already_paused(paused_by)
     loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
     review = loaded.configuration.review
-    if not review.may_ask_model:
+    if not review.may_ask_model and verb is not Verb.update:
         return texts.refuse_sending()
     if pull is not None and not actor.has_ok and needs_ok(pull, review, repository.id) is not None:
         return fix_texts.refuse_without_ok(verb)

@@ -24,6 +24,11 @@ def render_message(plan: Plan, run_id: str, trailer: str) -> str:
     return redact_outgoing(f"{message}{trailer}\n")
 
 
+def name_change(plan: Plan) -> str:
+    """What the change of a plan is called."""
+    return plan.title or sort_tasks(plan)[0].title
+
+
 async def commit_change(context: RunContext, change: ChangeSet, message: str) -> str:
     """The commit of a change on top of the head of a run; the same change makes the same one."""
     mirror = await context.fetch_mirror()

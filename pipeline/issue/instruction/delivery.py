@@ -1,23 +1,25 @@
 """Brings what was made of an instruction to the branch of its pull request; else into a pull request, or as a patch."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from pydantic import BaseModel
 
 from domain.github.branches import PREFIX
 from messages import instructions as texts
+from messages import updates as update_texts
 from messages.pushes import explain_refused_push
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import fetch_commits
-from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
+from pipeline.issue.instruction.draft_tests import TestedDraft
 from pipeline.issue.instruction.start import Start, may_still_ask
 from pipeline.publishing import pull_requests
 from pipeline.publishing.instructions import Instruction
 from pipeline.publishing.pull_requests import NotOpened
 from pipeline.publishing.signing import find_signed
 from pipeline.run_context import RunContext
-from workspace.merges import merge_onto
+from workspace.merges import commit_merge, merge_onto
 from workspace.mirror import Mirror
 from workspace.push_result import BranchMoved, Pushed
 
@@ -32,6 +34,8 @@ class Proposal:
     :param tip: its one commit, on top of the head on which the run began; ``message`` is the commit's.
     :param title: of the change; ``summary`` says what is different, untrusted.
     :param protected: the protected files that it changes, as people let it.
+    :param merges: the commit of the base that it takes in; empty: none.
+    :param resolved: then, files in which conflicts were resolved; ``details`` says how, in Markdown.
     """
 
     tip: str
@@ -40,6 +44,17 @@ class Proposal:
     summary: str
     tested: TestedDraft
     protected: tuple[str, ...] = ()
+    merges: str = ""
+    resolved: tuple[str, ...] = ()
+    details: str = ""
+
+
+class ChangeTests(Protocol):
+    """The tests of a change."""
+
+    async def run(self, commit: str) -> TestedDraft:
+        """Run those that concern it up to a commit."""
+        ...
 
 
 class Way(BaseModel):
@@ -67,11 +82,13 @@ class TakenIn(BaseModel):
 
     :param tip: its commit; empty if it cannot be put there, and ``why`` says why, as a clause.
     :param head: what is on the branch now.
+    :param is_over: the change has no place any more.
     """
 
     head: str = ""
     tip: str = ""
     why: str = ""
+    is_over: bool = False
 
 
 class Opened(BaseModel):
@@ -90,7 +107,7 @@ class Delivered(BaseModel):
     :param commit: on the branch; empty if it is not there.
     :param number: of the pull request into the branch.
     :param patch: what to apply by hand; empty if it is anywhere else.
-    :param why: why it is not on the branch, as a clause.
+    :param why: why it is not on the branch, as a clause; alone, the change has no place any more.
     :param took_in: what others had pushed, on which it stands.
     :param tested: how its tests ended.
     """
@@ -114,7 +131,7 @@ class Delivery:
     asked: Instruction
     start: Start
     proposal: Proposal
-    tests: DraftTests
+    tests: ChangeTests
 
     async def deliver(self) -> Delivered | None:
         """Where the change is now; None if whoever asked lost the permission."""
@@ -138,6 +155,8 @@ class Delivery:
             if pushed.outcome == "refused":
                 return await self._propose(made, texts.explain_refusal(pushed.why), self.proposal.tested)
             taken = await self._step("take in what was pushed", self._take_in, made)
+            if taken.is_over:
+                return Delivered(why=taken.why, tested=tested)
             if not taken.tip:
                 return await self._propose(made, taken.why, self.proposal.tested)
             tested = await self.tests.run(taken.tip)
@@ -201,6 +220,7 @@ class Delivery:
             expected,
             is_pushed=is_pushed,
             for_accounts=[self.asked.comment.sender.id],
+            beside=[self.proposal.merges] if self.proposal.merges else (),
         )
         match result:
             case Pushed():
@@ -225,11 +245,23 @@ class Delivery:
         if head is None:
             return TakenIn(why="its branch is gone" if live.is_open else "the pull request was closed meanwhile")
         mirror = await fetch_commits(services, run.repository, run.number, head, self.start.head)
+        obstacle = await self._find_other_history(mirror, head) if self.proposal.merges else ""
+        if obstacle:
+            return TakenIn(why=obstacle, is_over=True)
         tree = await merge_onto(mirror, head, made)
         if tree is None:
             return TakenIn(why=texts.explain_conflict(head))
-        stamp = await self.context.load_stamp()
-        return TakenIn(head=head, tip=await mirror.commit_tree(head, tree, self.proposal.message, *stamp))
+        message, stamp = self.proposal.message, await self.context.load_stamp()
+        if not self.proposal.merges:
+            return TakenIn(head=head, tip=await mirror.commit_tree(head, tree, message, *stamp))
+        tip = await commit_merge(mirror, tree, (head, self.proposal.merges), message, *stamp)
+        return TakenIn(head=head, tip=tip)
+
+    async def _find_other_history(self, mirror: Mirror, head: str) -> str:
+        """Why a merge has no place on top of what the branch is now, as a clause; empty if it has."""
+        if await mirror.follows(head, self.proposal.merges):
+            return update_texts.explain_taken_in()
+        return "" if await mirror.follows(head, self.start.head) else update_texts.explain_rewritten()
 
     async def _open(self, tip: str, why: str) -> Opened:
         services, run = self.context.services, self.context.run
@@ -252,4 +284,15 @@ class Delivery:
 
     async def _render_patch(self, tip: str) -> str:
         mirror = await self.context.fetch_mirror()
+        if self.proposal.merges:
+            return await render_resolved(mirror, self.start, tip, self.proposal.resolved)
         return texts.render_patch(await mirror.render_patch(self.start.head, tip, texts.LONGEST_PATCH))
+
+
+async def render_resolved(mirror: Mirror, start: Start, tree: str, paths: Sequence[str]) -> str:
+    """Some files of a merge, for whoever merges by hand.
+
+    :param paths: in which conflicts were resolved.
+    """
+    patch = await mirror.render_patch(start.head, tree, texts.LONGEST_PATCH, paths) if paths else ""
+    return update_texts.render_patch(patch, paths, start.pull_request.base_ref)

@@ -52,7 +52,11 @@ async def _find_mended(
 ) -> tuple[Run, Instruction] | None:
     """The run whose commit is this head, if it was to mend it."""
     run = await instructions.find_newest(services.database, repository.id, number)
-    if run is None or run.reason is not ReasonCode.committed or await find_commit(services.database, run) != head:
+    if (
+        run is None
+        or run.reason is not ReasonCode.committed
+        or (await find_commit(services.database, run)).commit != head
+    ):
         return None
     asked = await load_instruction(services.database, run)
     return (run, asked) if asked.mends else None

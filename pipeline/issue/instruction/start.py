@@ -12,7 +12,7 @@ from memory.runs import instructions
 from messages import commands as command_texts
 from messages import fixes as fix_texts
 from messages import instructions as texts
-from pipeline.checkout import compare_with_base, fetch_commits
+from pipeline.checkout import compare_with_base, fetch_commits, find_base
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor
 from pipeline.issue.conventions import load_conventions
@@ -34,6 +34,7 @@ class Start(BaseModel):
     :param pull_request: as it was then; its head is what agents work on.
     :param conventions_at: the head of the default branch; None if there is none.
     :param red: what fails there, where that is to be mended; else None.
+    :param base: the head of its base branch, where that is taken in; else empty.
     """
 
     pull_request: PullRequest
@@ -41,6 +42,7 @@ class Start(BaseModel):
     task: PlanningTask
     conventions_at: str | None
     red: RedChecks | None = None
+    base: str = ""
 
     @property
     def head(self) -> str:
@@ -78,7 +80,7 @@ async def find_obstacle(context: RunContext, asked: Instruction) -> str:
     if not live.is_open:
         return command_texts.nothing_to_review()
     review = (await load_start_configuration(services, run)).configuration.review
-    if not review.may_ask_model:
+    if not review.may_ask_model and not asked.takes_base_in:
         return texts.refuse_sending()
     has_ok = await permits.has_ok(services.database, run.repository, run.number, live.head_sha)
     if not has_ok and needs_ok(live, review, run.repository.id) is not None:
@@ -126,7 +128,8 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
             red=tuple(AuthoredText(login=each.name, role="none", text=each.said) for each in red.own) if red else (),
         ),
     )
-    return Start(pull_request=live, configuration=configuration, task=task, conventions_at=default, red=red)
+    base = await find_base(services.host, run.repository, live) if asked.takes_base_in else ""
+    return Start(pull_request=live, configuration=configuration, task=task, conventions_at=default, red=red, base=base)
 
 
 async def _list_said(services: Services, asked: Instruction) -> tuple[AuthoredText, ...]:
@@ -135,7 +138,8 @@ async def _list_said(services: Services, asked: Instruction) -> tuple[AuthoredTe
     if comment.comment.kind is not CommentKind.review_comment or comment.comment.thread is None:
         return ()
     listed = await services.host.thread_remarks(comment.repository, comment.number, comment.comment.thread)
-    before = [each for each in listed if each.id < comment.comment.id]
+    is_of_all = asked.is_of_others
+    before = [each for each in listed if is_of_all or each.id < comment.comment.id]
     return tuple(
         AuthoredText(login="reviewer" if each.is_own else "somebody", role="none", text=each.body) for each in before
     )

@@ -23,7 +23,7 @@ from pipeline.issue.protected_paths import GrantedPaths
 from pipeline.issue.run_end import RunEnd, end_unfinished, end_without_model
 from pipeline.run_context import RunContext
 from pipeline.runs.phases import enter_phase, leave_phase
-from safety.plan_risk import is_small, needs_approval, rate_plan
+from safety.plan_risk import is_small, list_grantable, needs_approval, rate_plan
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,12 @@ class InstructionWork:
     """The work on one instruction.
 
     :param context: of its run, whose head and base are the head on which it began.
+    :param is_of_others: what is wanted is in the words of others, who name no protected files.
     """
 
     context: RunContext
     start: Start
+    is_of_others: bool = False
 
     async def make(self) -> Made | RunEnd | ReasonCode:
         """What was made, how the run ends without it, or why it has to wait.
@@ -60,6 +62,9 @@ class InstructionWork:
         planned = await self._plan()
         if isinstance(planned, RunEnd):
             return planned
+        named = list_grantable(planned.plan.plan, planned.configuration) if self.is_of_others else ()
+        if named:
+            return RunEnd(RunState.completed, ReasonCode.questions, texts.refuse_protected(named))
         needs = needs_approval(planned.plan.level) or not is_small(planned.plan.plan)
         granted = await approve_plan(self.context, planned, is_asked=needs)
         if isinstance(granted, RunEnd):

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from domain.errors import ForgeError
 from domain.gates import Gate
-from domain.runs.plan import sort_tasks
 from domain.runs.run import ReasonCode, Run, RunState
 from memory.gates import gates
 from memory.runs import instructions
@@ -13,11 +12,12 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_resume
 from pipeline.gates.ask import show_gates
-from pipeline.issue.instruction.commit import commit_change, render_message, render_trailer
-from pipeline.issue.instruction.delivery import Delivered, Delivery, Proposal
+from pipeline.issue.instruction.commit import commit_change, name_change, render_message, render_trailer
+from pipeline.issue.instruction.delivery import ChangeTests, Delivered, Delivery, Proposal
 from pipeline.issue.instruction.red_checks import RedChecks, run_again
 from pipeline.issue.instruction.start import Start, find_obstacle, find_start
 from pipeline.issue.instruction.undo import keep_commit, prepare_undo
+from pipeline.issue.instruction.update import BaseUpdate
 from pipeline.issue.instruction.work import InstructionWork, Made
 from pipeline.issue.run_end import RunEnd
 from pipeline.publishing.instructions import Instruction, answer_instruction, load_instruction
@@ -38,9 +38,11 @@ class InstructionRun(RunWorkflow):
             return await self._end(RunEnd(RunState.cancelled, ReasonCode.excluded, obstacle))
         start = await self._journal.step("where it begins", find_start, self._context, asked)
         self._stand_on(start.head)
-        work = InstructionWork(self._context, start)
+        work = InstructionWork(self._context, start, is_of_others=asked.is_of_others)
         if asked.undoes:
             return await self._end(await self._undo(asked, start, work))
+        if start.base:
+            return await self._end(await self._update(asked, start))
         if start.red is not None and not start.red.own:
             text = texts.report_nothing_to_mend(start.head, start.red.before)
             return await self._end(RunEnd(RunState.completed, ReasonCode.unchanged, text))
@@ -63,9 +65,9 @@ class InstructionRun(RunWorkflow):
         trailer = await self._journal.step("who asked", render_trailer, self._services, asked)
         message = render_message(made.plan, self._run.id, trailer)
         tip = await self._journal.step("make the commit", commit_change, self._context, made.change, message)
-        title = made.plan.title or sort_tasks(made.plan)[0].title
+        title = name_change(made.plan)
         proposal = Proposal(tip, message, title, made.summary, made.tested, made.granted.paths)
-        return await self._propose(asked, start, work, proposal, made.left)
+        return await self._propose(asked, start, work.tests, proposal, made.left)
 
     async def _undo(self, asked: Instruction, start: Start, work: InstructionWork) -> RunEnd:
         """Take the commit of an earlier instruction back, in one more commit."""
@@ -75,12 +77,21 @@ class InstructionRun(RunWorkflow):
             return RunEnd(RunState.completed, ReasonCode.unchanged, undo.why)
         tested = await work.tests.run(undo.tip)
         proposal = Proposal(undo.tip, undo.message, undo.title, texts.explain_undo(undo.commit), tested)
-        return await self._propose(asked, start, work, proposal)
+        return await self._propose(asked, start, work.tests, proposal)
+
+    async def _update(self, asked: Instruction, start: Start) -> RunEnd:
+        """Take the base in."""
+        trailer = await self._journal.step("who asked", render_trailer, self._services, asked)
+        update = BaseUpdate(self._context, asked, start, trailer)
+        made = await update.make()
+        if isinstance(made, RunEnd):
+            return await self._explain(made)
+        return await self._propose(asked, start, update.build_tests(made.resolved), made)
 
     async def _propose(
-        self, asked: Instruction, start: Start, work: InstructionWork, proposal: Proposal, left: str = ""
+        self, asked: Instruction, start: Start, tests: ChangeTests, proposal: Proposal, left: str = ""
     ) -> RunEnd:
-        delivered = await Delivery(self._context, asked, start, proposal, work.tests).deliver()
+        delivered = await Delivery(self._context, asked, start, proposal, tests).deliver()
         if delivered is None:
             return RunEnd(RunState.cancelled, ReasonCode.excluded, texts.report_lost_permission())
         checkpoint = ""
@@ -98,7 +109,8 @@ class InstructionRun(RunWorkflow):
             patch=delivered.patch,
             why=delivered.why,
             took_in=delivered.took_in,
-            checkpoint=checkpoint,
+            checkpoint="" if proposal.merges else checkpoint,
+            details=proposal.details,
         )
         return RunEnd(RunState.completed, _name_reason(delivered), text)
 
@@ -115,7 +127,7 @@ class InstructionRun(RunWorkflow):
 
     async def _explain(self, ended: RunEnd) -> RunEnd:
         """The end of an instruction, in words for a pull request."""
-        if ended.reason is ReasonCode.questions:
+        if ended.state is RunState.completed:
             return ended
         text = texts.report_end(ended.reason, ended.why, await self._context.load_cost())
         return RunEnd(ended.state, ended.reason, text)

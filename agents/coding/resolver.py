@@ -1,0 +1,102 @@
+"""The resolver: it says what stands in place of each conflict of a merge."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from pydantic import BaseModel, ConfigDict
+
+from agents.loop.loop import Agent
+from agents.loop.tools.files import make_file_tools
+from agents.loop.turns import Assignment
+from agents.prompts import load_prompt
+from agents.review.model.questions import frame_data
+from domain.runs.conflicts import ConflictHunk, ResolvedHunks, SideCommit, list_paths
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import Redact
+from safety.conflicts import find_mistakes
+from workspace.snapshot import Snapshot
+
+_MESSAGE = 800  # characters of a commit's message
+_WORDS = 2_000
+
+
+class ConflictTask(BaseModel):
+    """What the resolver knows about a merge.
+
+    :param branch, base: commits of each side that touched files with conflicts, the newest first.
+    :param words: what somebody wrote with the command, such as the answer to an earlier question.
+    :param mistakes: what was wrong with the answer before; empty at first.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    title: str
+    hunks: tuple[ConflictHunk, ...]
+    branch: tuple[SideCommit, ...] = ()
+    base: tuple[SideCommit, ...] = ()
+    words: str = ""
+    mistakes: tuple[str, ...] = ()
+
+
+def build_agent(
+    merged: Snapshot, hunks: Sequence[ConflictHunk], never_send: Sequence[str], redact: Redact
+) -> Agent[ResolvedHunks]:
+    """The resolver, which can read the files as git merged them.
+
+    :param never_send: globs of files that a model must not see.
+    :param redact: removes credentials from a text.
+    """
+    tools = make_file_tools(merged, never_send=never_send, redact=redact)
+    return Agent(ResolvedHunks, tools, partial(find_mistakes, hunks))
+
+
+def build_assignment(key: str, task: ConflictTask, redact: Redact) -> Assignment:
+    """The resolver's assignment.
+
+    :param key: names it in the journal.
+    """
+    content = frame_data(redact("\n".join(_render(task))))
+    return Assignment(key=key, instructions=load_prompt("resolve"), content=content, max_output_tokens=16_000)
+
+
+def _render(task: ConflictTask) -> Iterator[str]:
+    yield "== pull request"
+    yield from _quote(" ".join(task.title.split())[:300])
+    if task.words:
+        yield "== what people say about it"
+        yield from _quote(task.words[:_WORDS])
+    yield from _render_commits("on the branch", task.branch)
+    yield from _render_commits("on the base", task.base)
+    for path in list_paths(task.hunks):
+        yield f"== {' '.join(strip_invisible(path).split())}"
+        for hunk in (each for each in task.hunks if each.path == path):
+            yield from _render_hunk(hunk)
+    if task.mistakes:
+        yield "== what was wrong with your answer before"
+        yield from (f"- {' '.join(strip_invisible(each).split())[:500]}" for each in task.mistakes)
+
+
+def _render_commits(side: str, commits: Sequence[SideCommit]) -> Iterator[str]:
+    yield f"== commits {side} that touched these files"
+    for each in commits:
+        yield f"{each.sha[:12]} {' '.join(strip_invisible(', '.join(each.paths)).split())}"
+        yield from _quote(each.message.strip()[:_MESSAGE])
+
+
+def _render_hunk(hunk: ConflictHunk) -> Iterator[str]:
+    yield f"-- conflict {hunk.number}, line {hunk.line} on the branch"
+    parts = {
+        "above": hunk.above,
+        "before": hunk.before,
+        "on the branch": hunk.branch,
+        "on the base": hunk.base,
+        "below": hunk.below,
+    }
+    for name, text in parts.items():
+        yield f"{name}:{'' if text else ' nothing'}"
+        yield from _quote(text.removesuffix("\n")) if text else ()
+
+
+def _quote(text: str) -> list[str]:
+    """Marks each line, so that none looks like a heading or a note of Forge."""
+    return [f"> {line}" for line in strip_invisible(text).split("\n")]

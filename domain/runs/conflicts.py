@@ -1,0 +1,121 @@
+"""The conflicts of a merge, hunk by hunk, and how each is resolved."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+MOST_HUNKS = 40
+MOST_CHARACTERS = 60_000
+"""Conflicts that are resolved at once: so many, with so much text of both sides."""
+
+Why = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000)]
+
+
+class ConflictHunk(BaseModel):
+    """Lines that both sides of a merge changed.
+
+    :param number: counts all hunks of the merge, from 1.
+    :param line: where it begins on the branch.
+    :param before: the lines at the merge base; :param branch, base: what each side made of them. All with their ends.
+    :param above, below: the lines around it, as far as they do not conflict.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    path: str
+    line: int
+    before: str
+    branch: str
+    base: str
+    above: str = ""
+    below: str = ""
+
+    @property
+    def where(self) -> str:
+        """``path:line`` for people."""
+        return f"{self.path}:{self.line}"
+
+
+class UnmergedFile(BaseModel):
+    """A file with a conflict that is not resolved hunk by hunk.
+
+    :param why: as a clause.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    why: str
+
+
+class Merge(BaseModel):
+    """What git makes of two commits.
+
+    :param tree: of all files; where they conflict, with git's marks in them.
+    :param hunks: what conflicts; ``unmerged`` the files in which it does otherwise.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    tree: str
+    hunks: tuple[ConflictHunk, ...] = ()
+    unmerged: tuple[UnmergedFile, ...] = ()
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.hunks and not self.unmerged
+
+    def keep_from_agents(self, find_reason: Callable[[ConflictHunk], str]) -> "Merge":
+        """The same where hunks that agents may not resolve are files that people resolve.
+
+        :param find_reason: why, as a clause; empty if they may.
+        """
+        kept = {each.path: why for each in self.hunks if (why := find_reason(each))}
+        unmerged = (*self.unmerged, *(UnmergedFile(path=path, why=why) for path, why in kept.items()))
+        hunks = tuple(each for each in self.hunks if each.path not in kept)
+        return self.model_copy(update={"hunks": hunks, "unmerged": unmerged})
+
+
+class SideCommit(BaseModel):
+    """A commit of one side of a merge.
+
+    :param paths: of the files with conflicts, those that it touches.
+    :param message: whole; untrusted.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    sha: str
+    paths: tuple[str, ...]
+    message: str
+
+
+class ResolvedHunk(BaseModel):
+    """What a model makes of a hunk.
+
+    :param text: the lines that stand there instead; empty: none.
+    :param reason: why lines of a side are not in it; may be empty where all are.
+    :param question: what people have to decide; then nothing is resolved.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    text: str = ""
+    reason: Why = ""
+    question: Why = ""
+
+
+class ResolvedHunks(BaseModel):
+    """What a model makes of the hunks of a merge; see :func:`safety.conflicts.find_mistakes`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    hunks: tuple[ResolvedHunk, ...]
+
+
+def list_paths(hunks: Sequence[ConflictHunk]) -> tuple[str, ...]:
+    """The files of hunks, each once."""
+    return tuple(dict.fromkeys(each.path for each in hunks))

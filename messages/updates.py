@@ -1,0 +1,189 @@
+"""Every text of `/forge update`: what came in, how conflicts are resolved, and what people have to decide."""
+
+import shlex
+from collections.abc import Sequence
+
+from domain.money import format_usd
+from domain.runs.conflicts import ConflictHunk, UnmergedFile
+from domain.text.escaping import code_block, escape, inline_code, inline_path
+from messages.automation import RUN_TRAILER
+from safety.conflicts import JudgedHunk, Kept, Side
+
+_LINES, _HUNKS, _FILES = 40, 12, 20  # shown: lines of a hunk, hunks, files
+_OTHER = {Side.branch: Side.base, Side.base: Side.branch}
+
+
+def render_title(base: str, branch: str) -> str:
+    """The first line of the merge, as git and GitHub write it."""
+    return f"Merge branch '{base}' into {branch}"
+
+
+def render_message(title: str, resolved: Sequence[str], run_id: str, trailer: str) -> str:
+    """The message of the merge.
+
+    :param resolved: files in which conflicts were resolved.
+    """
+    listed = "\n".join(["Conflicts resolved in:", *(f"- {path}" for path in resolved)])
+    parts = [title, *([listed] if resolved else []), f"{RUN_TRAILER}: {run_id}\n{trailer}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def summarise(base: str, sha: str, subjects: Sequence[str], most: int) -> str:
+    """What came in, as the summary of a change.
+
+    :param subjects: of commits, the newest first; at most ``most`` were counted.
+    """
+    count = f"{most} or more commits" if len(subjects) == most else _count(len(subjects), "commit")
+    named = "; ".join(subject[:80] for subject in subjects[:3])
+    return f"It takes {count} of {base} in, up to {sha[:10]}: {named}{'; …' if len(subjects) > 3 else ''}."
+
+
+def render_resolved(judged: Sequence[JudgedHunk]) -> str:
+    """How each conflict is resolved; nothing of a side goes without being named."""
+    if not judged:
+        return ""
+    return "\n".join([f"{_count(len(judged), 'conflict')} resolved:", "", *map(_render_judged, judged)])
+
+
+def report_up_to_date(base: str, sha: str) -> str:
+    """Where the branch has the whole base."""
+    return f"Nothing to take in: the branch has {inline_code(base)} up to {sha[:10]}."
+
+
+def report_conflicts(
+    hunks: Sequence[ConflictHunk], unmerged: Sequence[UnmergedFile], base: str, why: str, spent: int
+) -> str:
+    """Where nobody resolves the conflicts.
+
+    :param why: no model does, as a sentence; empty where none could.
+    """
+    rows = [f"- {inline_path(each.where)}" for each in hunks[:_FILES]]
+    more = [f"- and {len(hunks) - _FILES} more"] if len(hunks) > _FILES else []
+    head = f"Nothing was changed: the branch conflicts with {inline_code(base)}. {escape(why)}".strip()
+    return _join([head, "\n".join([*rows, *more, *_list_unmerged(unmerged)]), _advise_by_hand(base), _footer(spent)])
+
+
+def report_open(
+    judged: Sequence[JudgedHunk], unmerged: Sequence[UnmergedFile], base: str, branch: str, patch: str, spent: int
+) -> str:
+    """Where people have to decide about some conflicts, so that nothing is committed.
+
+    :param patch: of the files that are resolved.
+    """
+    asked = [each for each in judged if each.question]
+    sure = [each for each in judged if not each.question]
+    shown = [_render_question(number, each, base, branch) for number, each in enumerate(asked[:_HUNKS], 1)]
+    more = [f"{_count(len(asked) - _HUNKS, 'more conflict')} not shown."] if len(asked) > _HUNKS else []
+    head = f"Nothing was changed: the branch conflicts with {inline_code(base)}, and people have to decide."
+    parts = [head, *shown, *more, "\n".join(_list_unmerged(unmerged)), render_resolved(sure), patch, _advise(base)]
+    return _join([*parts, _footer(spent)])
+
+
+def render_patch(patch: str | None, paths: Sequence[str], base: str) -> str:
+    """The files in which conflicts are resolved, for whoever merges by hand; without any, how to merge.
+
+    :param patch: of these files, against the branch; None is too long.
+    """
+    merge = _render_merge(base)
+    if not paths:
+        return f"{inline_code(merge)} takes it in without a conflict; so does *Update branch* on GitHub."
+    if patch is None:
+        return f"The patch is too long to show. {inline_code(merge)} shows the conflicts."
+    steps = f"{merge}\ngit checkout HEAD -- {shlex.join(paths)}\ngit apply --index resolved.patch"
+    told = "Save it as `resolved.patch`, and merge with"
+    return f"{code_block(patch.rstrip(), 'diff')}\n\n{told}\n\n{code_block(steps, 'sh')}"
+
+
+def explain_missing_model(reason: str) -> str:
+    """Why no model resolves conflicts."""
+    return f"No model resolves that: {reason}"
+
+
+def explain_withheld() -> str:
+    """Where the configuration keeps code from models."""
+    return "No model resolves that: `review.model: never` in `.github/forge.yml` keeps code from models."
+
+
+def explain_rewritten() -> str:
+    """Why it is not on the branch: that has another history now."""
+    return "the branch was rewritten meanwhile; write `/forge update` again"
+
+
+def explain_taken_in() -> str:
+    """Why it is not on the branch: somebody else did it."""
+    return "somebody took the base in meanwhile"
+
+
+def say_failed_before(title: str) -> str:
+    """The outcome of tests of which none passes on a side of the merge.
+
+    :param title: of the outcome.
+    """
+    return f"{title}, on each side as well"
+
+
+def refuse_undo(before: str) -> str:
+    """For a roll-back of a merge of the base."""
+    return (
+        "Nothing was done: a commit that takes a merge of the base back would have this pull request undo what came "
+        f"in, once it is merged. As long as nothing was pushed on top, `git reset --hard {before[:10]}` and a forced "
+        "push take it back."
+    )
+
+
+def offer(base: str) -> str:
+    """The line of the check where GitHub says that the branch conflicts."""
+    return f"The branch conflicts with {inline_code(base)}: `/forge update` takes it in and resolves what is clear."
+
+
+def _render_judged(judged: JudgedHunk) -> str:
+    why = f" {escape(judged.why, 300)}" if judged.why else ""
+    return f"- {inline_path(judged.hunk.where)}: {_tell_kept(judged)}.{why}"
+
+
+def _tell_kept(judged: JudgedHunk) -> str:
+    match judged.kept:
+        case Kept.both:
+            return "the lines of both"
+        case Kept.mixed:
+            return f"written from both, not word for word as on {' or '.join(judged.lost)}"
+        case side:
+            kept = Side.branch if side is Kept.branch else Side.base
+            return f"**exactly as on {kept}**, nothing else of {_OTHER[kept]}"
+
+
+def _render_question(number: int, judged: JudgedHunk, base: str, branch: str) -> str:
+    hunk = judged.hunk
+    parts = (f"<<<<<<< {branch}", hunk.branch, "||||||| before", hunk.before, "=======", hunk.base, f">>>>>>> {base}")
+    lines = "\n".join(part.removesuffix("\n") for part in parts if part).split("\n")
+    cut = [*lines[:_LINES], f"… {len(lines) - _LINES} more lines"] if len(lines) > _LINES else lines
+    return f"{number}. {inline_path(hunk.where)}: {escape(judged.question, 500)}\n\n{code_block(chr(10).join(cut))}"
+
+
+def _list_unmerged(unmerged: Sequence[UnmergedFile]) -> list[str]:
+    rows = [f"- {inline_path(each.path)} is left to you: {escape(each.why)}." for each in unmerged[:_FILES]]
+    return rows + ([f"- and {len(unmerged) - _FILES} more files"] if len(unmerged) > _FILES else [])
+
+
+def _advise(base: str) -> str:
+    return f"Write `/forge update` again with the answers behind it. {_advise_by_hand(base)}"
+
+
+def _advise_by_hand(base: str) -> str:
+    return f"By hand: {inline_code(_render_merge(base))}."
+
+
+def _render_merge(base: str) -> str:
+    return f"git fetch origin {shlex.quote(base)} && git merge FETCH_HEAD"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _join(parts: Sequence[str]) -> str:
+    return "\n\n".join(part for part in parts if part)
+
+
+def _footer(spent: int) -> str:
+    return f"<sub>Cost: {format_usd(spent)}.</sub>"

@@ -1,0 +1,204 @@
+"""Takes the base into the branch of a pull request; a model resolves what conflicts, and people what is unclear."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from pydantic import BaseModel
+
+from agents.coding.resolver import ConflictTask
+from domain.runs.conflicts import Merge, ResolvedHunks, SideCommit, list_paths
+from domain.runs.run import Phase, ReasonCode, RunState
+from domain.text.redaction import redact_outgoing
+from messages import updates as texts
+from pipeline.checkout import fetch_commits
+from pipeline.issue.instruction.conflict_resolver import ConflictResolver
+from pipeline.issue.instruction.delivery import Proposal, render_resolved
+from pipeline.issue.instruction.draft_tests import TestedDraft
+from pipeline.issue.instruction.merge_tests import MergeTests
+from pipeline.issue.instruction.start import Start
+from pipeline.issue.run_end import RunEnd
+from pipeline.publishing.instructions import Instruction
+from pipeline.run_context import RunContext
+from pipeline.runs.phases import enter_phase, leave_phase
+from safety.conflicts import JudgedHunk, judge, keep_from_agents
+from workspace.conflicts import list_side_commits, merge, write_resolved
+from workspace.merges import commit_merge
+from workspace.mirror import Mirror
+from workspace.snapshot import Snapshot
+
+_MOST_NAMED = 50  # commits that are counted
+
+Resolve = Callable[[ConflictTask, int], Awaitable[ResolvedHunks | RunEnd]]
+
+
+class MergedBase(BaseModel):
+    """The base, merged as far as git does it; in journals.
+
+    :param came_in: subjects of its commits that the branch does not have, the newest first; none: it has all.
+    :param branch, base: the commits that touched files with conflicts on each side.
+    """
+
+    merge: Merge
+    came_in: tuple[str, ...]
+    branch: tuple[SideCommit, ...] = ()
+    base: tuple[SideCommit, ...] = ()
+
+
+@dataclass(frozen=True)
+class BaseUpdate:
+    """One update.
+
+    :param context: of its run, whose head and base are the head on which it began.
+    :param trailer: of the commit, which names who asked.
+    """
+
+    context: RunContext
+    asked: Instruction
+    start: Start
+    trailer: str
+
+    async def make(self) -> Proposal | RunEnd:
+        """The merge, or how the run ends without it.
+
+        :raises WaitingForGate: a person has to decide first.
+        """
+        merged = await self.context.journal.step("merge the base", self._merge)
+        if not merged.came_in:
+            text = texts.report_up_to_date(self._base_ref, self.start.base)
+            return RunEnd(RunState.completed, ReasonCode.unchanged, text)
+        await enter_phase(self.context, Phase.implementation)
+        made = await (self._propose_clean(merged) if merged.merge.is_clean else self._resolve(merged))
+        await leave_phase(self.context, Phase.implementation)
+        return made
+
+    def build_tests(self, resolved: tuple[str, ...]) -> MergeTests:
+        """The tests of the merge.
+
+        :param resolved: files in which conflicts were resolved.
+        """
+        return MergeTests(self.context, self.start.configuration, self.start.base, resolved)
+
+    async def _propose_clean(self, merged: MergedBase) -> Proposal:
+        tip = await self.context.journal.step("make the merge", self._commit, dict[int, str](), ())
+        return self._build_proposal(merged, tip, (), await self.build_tests(()).run(tip))
+
+    async def _resolve(self, merged: MergedBase) -> Proposal | RunEnd:
+        """What a model makes of the conflicts."""
+        resolver = ConflictResolver(self.context, self.start.configuration, self._load_merged)
+        model = resolver.choose_model()
+        if isinstance(model, str) or not merged.merge.hunks:
+            return await self._report_conflicts(merged, model if isinstance(model, str) else "")
+        task = ConflictTask(
+            title=self.start.pull_request.title,
+            hunks=merged.merge.hunks,
+            branch=merged.branch,
+            base=merged.base,
+            words=self.asked.words,
+        )
+        tests = self.build_tests(list_paths(task.hunks))
+        made = await self._resolve_once(merged, partial(resolver.resolve, model), task, tests, 1)
+        if isinstance(made, RunEnd) or not made.tested.is_failed:
+            return made
+        again = task.model_copy(update={"mistakes": self._list_mistakes(made.tested)})
+        return await self._resolve_once(merged, partial(resolver.resolve, model), again, tests, 2)
+
+    async def _resolve_once(
+        self, merged: MergedBase, resolve: Resolve, task: ConflictTask, tests: MergeTests, attempt: int
+    ) -> Proposal | RunEnd:
+        resolved = await resolve(task, attempt)
+        if isinstance(resolved, RunEnd):
+            return resolved
+        judged = judge(task.hunks, resolved)
+        if merged.merge.unmerged or any(each.question for each in judged):
+            return await self._ask_people(merged, judged)
+        chosen = {each.hunk.number: each.text for each in judged}
+        tip = await self.context.journal.step("make the merge", self._commit, chosen, tests.resolved)
+        return self._build_proposal(merged, tip, judged, await tests.run(tip))
+
+    def _list_mistakes(self, tested: TestedDraft) -> tuple[str, ...]:
+        """What tests say of a resolution, for the model."""
+        says_words = not self.start.configuration.review.never_send
+        return tuple(f"{each.rule}: {each.message}" if says_words else each.rule for each in tested.to_fix)
+
+    async def _report_conflicts(self, merged: MergedBase, why: str) -> RunEnd:
+        conflicts, spent = merged.merge, await self.context.load_cost()
+        text = texts.report_conflicts(conflicts.hunks, conflicts.unmerged, self._base_ref, why, spent)
+        return RunEnd(RunState.completed, ReasonCode.questions, text)
+
+    async def _ask_people(self, merged: MergedBase, judged: Sequence[JudgedHunk]) -> RunEnd:
+        """Nothing is committed; what is clear is shown as a patch."""
+        asked = {each.hunk.path for each in judged if each.question}
+        sure = [each for each in judged if each.hunk.path not in asked]
+        paths = list_paths([each.hunk for each in sure])
+        chosen = {each.hunk.number: each.text for each in sure}
+        patch = (
+            await self.context.journal.step("render what is clear", self._render_patch, chosen, paths) if sure else ""
+        )
+        spent, branch = await self.context.load_cost(), self.start.pull_request.head_ref
+        text = texts.report_open(judged, merged.merge.unmerged, self._base_ref, branch, patch, spent)
+        return RunEnd(RunState.completed, ReasonCode.questions, text)
+
+    def _build_proposal(
+        self, merged: MergedBase, tip: str, judged: Sequence[JudgedHunk], tested: TestedDraft
+    ) -> Proposal:
+        paths = list_paths([each.hunk for each in judged])
+        return Proposal(
+            tip=tip,
+            message=self._render_message(paths),
+            title=self._title,
+            summary=texts.summarise(self._base_ref, self.start.base, merged.came_in, _MOST_NAMED),
+            tested=tested,
+            merges=self.start.base,
+            resolved=paths,
+            details=texts.render_resolved(judged),
+        )
+
+    @property
+    def _base_ref(self) -> str:
+        return self.start.pull_request.base_ref
+
+    @property
+    def _title(self) -> str:
+        return texts.render_title(self._base_ref, self.start.pull_request.head_ref)
+
+    def _render_message(self, paths: Sequence[str]) -> str:
+        return redact_outgoing(texts.render_message(self._title, paths, self.context.run.id, self.trailer))
+
+    # --- steps -------------------------------------------------------------------------------------------------
+
+    async def _merge(self) -> MergedBase:
+        mirror, head, base = await self._open(), self.start.head, self.start.base
+        came_in = await mirror.list_first_parents(head, base, _MOST_NAMED)
+        if not came_in:
+            return MergedBase(merge=Merge(tree=await mirror.tree_of(head)), came_in=())
+        merged = keep_from_agents(await merge(mirror, head, base), self.start.configuration)
+        paths = list_paths(merged.hunks)
+        return MergedBase(
+            merge=merged,
+            came_in=tuple(subject for _, subject in came_in),
+            branch=await list_side_commits(mirror, base, head, paths),
+            base=await list_side_commits(mirror, head, base, paths),
+        )
+
+    async def _commit(self, chosen: Mapping[int, str], paths: Sequence[str]) -> str:
+        """The merge; the same one again after a crash, also on another machine."""
+        mirror, parents = await self._open(), (self.start.head, self.start.base)
+        tree = await self._write(mirror, chosen)
+        return await commit_merge(mirror, tree, parents, self._render_message(paths), *await self.context.load_stamp())
+
+    async def _render_patch(self, chosen: Mapping[int, str], paths: Sequence[str]) -> str:
+        mirror = await self._open()
+        return await render_resolved(mirror, self.start, await self._write(mirror, chosen), paths)
+
+    async def _write(self, mirror: Mirror, chosen: Mapping[int, str]) -> str:
+        merged = await merge(mirror, self.start.head, self.start.base)
+        return await write_resolved(mirror, keep_from_agents(merged, self.start.configuration), chosen)
+
+    async def _load_merged(self) -> Snapshot:
+        mirror = await self._open()
+        return await Snapshot.of(mirror, (await merge(mirror, self.start.head, self.start.base)).tree)
+
+    async def _open(self) -> Mirror:
+        run = self.context.run
+        return await fetch_commits(self.context.services, run.repository, run.number, self.start.head, self.start.base)

@@ -1,0 +1,183 @@
+"""Judges how conflicts of a merge are resolved: what became of each side's lines and tests, and what people decide."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+from pydantic import BaseModel
+
+from domain.config.configuration import Configuration
+from domain.globs import matches
+from domain.paths import fold_path, is_lock
+from domain.runs.conflicts import ConflictHunk, Merge, ResolvedHunk, ResolvedHunks
+from domain.runs.task_result import MOST_FIXES, RequiredFix
+from domain.runs.testing import CaseOutcome, CommandResult, TestCase, TestRun
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import holds_secret
+from safety.plan_risk import PROTECTED
+
+_MARK = re.compile(r"^(<{7}|\|{7}|={7}|>{7})( |$)", re.MULTILINE)
+
+
+class Side(StrEnum):
+    """A side of a merge, in words for people."""
+
+    branch = "the branch"
+    base = "the base"
+
+
+class Kept(StrEnum):
+    """What a resolution keeps."""
+
+    both = "both"  # every line that a side added, and none that it removed
+    branch = "branch"  # exactly that side
+    base = "base"
+    mixed = "mixed"  # something of a side is not as that side has it
+
+
+@dataclass(frozen=True)
+class JudgedHunk:
+    """A hunk with what becomes of it.
+
+    :param text: that stands there instead.
+    :param lost: the sides of which something is not in it.
+    :param why: it is so, in the model's words.
+    :param question: what people have to decide; empty if nothing.
+    """
+
+    hunk: ConflictHunk
+    text: str
+    kept: Kept
+    lost: tuple[Side, ...] = ()
+    why: str = ""
+    question: str = ""
+
+
+def find_mistakes(hunks: Sequence[ConflictHunk], resolved: ResolvedHunks) -> str | None:
+    """What is wrong with an answer, in words for the model; None if nothing is."""
+    wanted, given = [each.number for each in hunks], [each.number for each in resolved.hunks]
+    if sorted(given) != wanted:
+        return f"There has to be one entry for each conflict: {', '.join(map(str, wanted))}."
+    marked = [each.number for each in resolved.hunks if _MARK.search(each.text)]
+    if marked:
+        return f"text holds marks of a conflict: {', '.join(map(str, marked))}. Write the lines as they are to be."
+    return None
+
+
+def judge(hunks: Sequence[ConflictHunk], resolved: ResolvedHunks) -> list[JudgedHunk]:
+    """What becomes of each hunk: nobody's lines are dropped without a reason."""
+    answers: Mapping[int, ResolvedHunk] = {each.number: each for each in resolved.hunks}
+    return [_judge_one(each, answers[each.number]) for each in hunks]
+
+
+def _judge_one(hunk: ConflictHunk, answer: ResolvedHunk) -> JudgedHunk:
+    text = answer.text if not answer.text or answer.text.endswith("\n") else f"{answer.text}\n"
+    sides = ((Side.branch, hunk.branch), (Side.base, hunk.base))
+    lost = tuple(side for side, lines in sides if _loses(hunk.before, lines, text))
+    kept = Kept.mixed if lost else Kept.both
+    if _end(hunk.branch) == text:
+        kept = Kept.branch
+    elif _end(hunk.base) == text:
+        kept = Kept.base
+    question = answer.question
+    if kept is not Kept.both and not question and not answer.reason:
+        question = _ask_about(lost)
+    return JudgedHunk(hunk, text, kept, lost, answer.reason, question)
+
+
+def _ask_about(lost: Sequence[Side]) -> str:
+    sides = " and ".join(lost) or "one side"
+    return f"May what {sides} changed here go? The model would drop it, and gave no reason."
+
+
+def _loses(before: str, side: str, text: str) -> bool:
+    """Whether lines that a side added are missing, or some that it removed are there."""
+    old, new, now = map(_count_lines, (before, side, text))
+    return bool((new - old) - now) or bool((old - new) & (now - new))
+
+
+def _count_lines(text: str) -> Counter[str]:
+    """The lines that say something, without their indentation."""
+    return Counter(line.strip() for line in text.split("\n") if any(map(str.isalnum, line)))
+
+
+def _end(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def keep_from_agents(merge: Merge, configuration: Configuration) -> Merge:
+    """The merge, where files of which agents keep their hands off are left to people."""
+    protected = tuple(map(fold_path, (*PROTECTED, *configuration.off_limits_to_agents)))
+    never = configuration.review.never_send
+
+    def find_reason(hunk: ConflictHunk) -> str:
+        if is_lock(hunk.path):
+            return "a package manager writes it: have it write the file anew after the merge"
+        if matches(hunk.path, never):
+            return "the repository keeps it from models"
+        if matches(fold_path(hunk.path), protected):
+            return "agents do not change protected files"
+        shown = (hunk.before, hunk.branch, hunk.base)
+        if any(map(holds_secret, shown)):
+            return "it holds what looks like a credential"
+        return "" if all(strip_invisible(each) == each for each in shown) else "it holds characters that nobody sees"
+
+    return merge.keep_from_agents(find_reason)
+
+
+class SideTests(BaseModel):
+    """How the tests of one side of a merge ended; in journals.
+
+    :param passed: ids of the tests that passed.
+    :param commands: kinds of commands of which none failed.
+    """
+
+    passed: frozenset[str] = frozenset()
+    commands: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, run: TestRun) -> Self:
+        failed = {_name_kind(each) for each in run.failed_commands}
+        passed = frozenset(each.id for each in run.cases if each.outcome is CaseOutcome.passed or each.id in run.flaky)
+        return cls(passed=passed, commands=frozenset(map(_name_kind, run.commands)) - failed)
+
+
+def find_broken(result: TestRun, sides: Sequence[SideTests], written: Mapping[str, str]) -> tuple[RequiredFix, ...]:
+    """What passes on a side of a merge and not in its result.
+
+    A test that is gone counts where conflicts were resolved in its file and the other side did not remove it.
+
+    :param written: path → the text at the merge base of a file in which conflicts were resolved.
+    """
+    passed = {each for side in sides for each in side.passed}
+    commands = {each for side in sides for each in side.commands}
+    broken = [_build_fix(each) for each in result.failures if each.id in passed]
+    broken += [
+        RequiredFix(path="", rule=each.line[:200], message="It succeeds on a side of the merge.", output=each.output)
+        for each in result.failed_commands
+        if not each.cases and _name_kind(each) in commands
+    ]
+    present = {each.id for each in result.cases}
+    gone = [each for each in sorted(passed - present) if present and each.partition("::")[0] in written]
+    lost = [each for each in gone if all(each in side.passed for side in sides) or not _knew(each, written)]
+    message = "This test passes on a side of the merge and is gone."
+    broken += [RequiredFix(path=each.partition("::")[0], rule=each, message=message) for each in lost]
+    return tuple(broken[:MOST_FIXES])
+
+
+def _build_fix(case: TestCase) -> RequiredFix:
+    message = case.message or "It fails, and passes on a side of the merge."
+    return RequiredFix(path=case.path or "", line=case.line, rule=case.id, message=message)
+
+
+def _name_kind(command: CommandResult) -> str:
+    return f"{command.kind} {command.framework}"
+
+
+def _knew(test: str, written: Mapping[str, str]) -> bool:
+    """Whether the merge base had the test, so that a side that has it no more removed it."""
+    name = test.rpartition("::")[2].partition("[")[0]
+    return re.search(rf"\b{re.escape(name)}\b", written[test.partition("::")[0]]) is not None

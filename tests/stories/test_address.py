@@ -1,0 +1,106 @@
+"""What the open review threads of people ask for is done: ``/forge address``."""
+
+import json
+from typing import cast
+
+from inline_snapshot import snapshot
+from pydantic import JsonValue
+
+from agents.llm.scripted import ScriptedModel
+from simulator.state import ReviewComment
+from tests.stories.driver import Story
+from tests.world.cart import DIFF
+from tests.world.issues import DONE, SHOP, TASK, TEST, patches, plan
+from tests.world.replies import bodies, mask
+
+ASKED = "== instruction by"
+QUESTION: dict[str, JsonValue] = {"plan": None, "questions": ["Who is meant: the shop, or its customers?"]}
+PROTECTED = "shop/secret.env"
+
+
+async def test_each_thread_of_people_is_answered(story_with_model: Story, model: ScriptedModel) -> None:
+    """One is done, one refused, one names a protected file; a reader may not ask, and resolved threads stay."""
+    story = story_with_model
+    repository, alice = story.repository({**SHOP, ".github/forge.yml": f"paths: {{protected: [{PROTECTED}]}}\n"})
+    reader, carol = story.github.user("reader"), story.github.user("carol")
+    story.github.grant(repository, carol, "write")
+    await alice.push(repository, "feature", {"NOTES.md": "Discounts come next.\nSoon.\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title="Prepare discounts")
+    await story.settle()
+    wishes = ("Why not now, with a test?", "We should say who.", "Put it into the secret file.", "Never mind.")
+    threads = [await reader.comment_on_line(pull, "NOTES.md", 1, words) for words in wishes]
+    await carol.resolve(threads[-1].thread)
+    await story.settle()
+    story.pass_over(pull)
+    head = pull.head_sha
+
+    def answer(shown: str) -> dict[str, JsonValue]:
+        if wishes[0] in shown:
+            return plan()
+        if wishes[1] in shown:
+            return QUESTION
+        named = json.dumps(plan()).replace("tests/test_cart.py", PROTECTED)
+        return cast(dict[str, JsonValue], json.loads(named))
+
+    def hear(thread: ReviewComment) -> list[str]:
+        return [mask(each.body) for each in thread.thread.comments if each.user is story.github.app.bot]
+
+    model.when(ASKED, answer)
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await reader.comment(pull, "/forge address")
+    await story.settle()
+    await alice.comment(pull, "/forge address")
+    await story.settle()
+    assert bodies(story.answers(pull)) == snapshot(
+        [
+            "Refused: `/forge address` needs the role write; `reader` has read.",
+            """\
+3 threads are worked off in this order, and answered there with the commit or with why not:
+
+1. `NOTES.md:1`
+2. `NOTES.md:1`
+3. `NOTES.md:1`
+
+People resolve them. `/forge status` shows how far it is, `/forge cancel` stops it.\
+""",
+        ]
+    )
+    assert [hear(each) for each in threads] == snapshot(
+        [
+            [
+                """\
+SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
+
+<sub>Cost: 0.00 USD. `/forge rollback C-ID` takes it back.</sub>\
+"""
+            ],
+            [
+                """\
+Nothing was changed yet:
+
+1. Who is meant: the shop, or its customers?
+
+Give the instruction again with the answer in it. People decide what is approved, merged or spent, and the automation level, by commands of their own.
+
+<sub>Cost: 0.00 USD.</sub>\
+"""
+            ],
+            [
+                "Nothing was changed: this takes protected files (`shop/secret.env`). Whoever has the role write asks for them by `/forge do` in this thread."
+            ],
+            [],
+        ]
+    )
+    assert [each.thread.resolved for each in threads] == [False, False, False, True]
+    assert len(repository.git.commits_between(head, pull.head_sha)) == 1
+    asked = [call.content for call in model.calls if ASKED in call.content]
+    assert ["== instruction by alice (role write)\n> Do what is asked for" in each for each in asked] == [True] * 3
+    assert [f"somebody (role none):\n> {wish}" in each for wish, each in zip(wishes, asked, strict=False)] == [True] * 3
+    await alice.comment(pull, "/forge address")
+    await story.settle()
+    assert bodies(story.answers(pull))[-1] == snapshot("""\
+Nothing to do: people have no open thread here that waits for an answer.
+
+3 threads are left out that Forge or another App answered last: reply there to ask again.\
+""")
+    story.pass_over(pull)

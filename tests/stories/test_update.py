@@ -1,0 +1,273 @@
+"""The base is taken into the branch of a pull request: ``/forge update``."""
+
+import asyncio
+import re
+
+from inline_snapshot import snapshot
+from pydantic import JsonValue
+
+from agents.llm.scripted import ScriptedModel
+from domain.ids import shorten_id
+from memory.runs import work_checkpoints
+from simulator import User
+from simulator.gitstore import FileContent
+from simulator.state import PullRequest, Repository
+from tests.stories.driver import Story
+from tests.world.issues import SHOP
+from tests.world.replies import bodies, mask
+
+ASKED = "-- conflict 1"
+BRANCH = "def total(prices, discount=0):\n    return sum(prices) * (1 - discount)\n"
+BASE = "def total(prices):\n    return round(sum(prices), 2)\n"
+BOTH = "def total(prices, discount=0):\n    return round(sum(prices) * (1 - discount), 2)\n"
+DISCOUNT = "from shop.cart import total\n\n\ndef test_discount():\n    assert total([10], discount=0.5) == 5\n"
+ROUNDS = "from shop.cart import total\n\n\ndef test_rounds():\n    assert total([0.1, 0.2]) == 0.3\n"
+TOGETHER = "The total is rounded once the discount is off."
+
+
+def resolve(text: str, reason: str = "", question: str = "", number: int = 1) -> JsonValue:
+    """What the model says of a conflict."""
+    return {"number": number, "text": text, "reason": reason, "question": question}
+
+
+async def open_pull(
+    story: Story, files: dict[str, FileContent], base: dict[str, FileContent]
+) -> tuple[Repository, User, PullRequest]:
+    """A pull request of alice's into a shop whose main branch moved on."""
+    repository, alice = story.repository(SHOP)
+    await alice.push(repository, "feature", files, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title="Give discounts")
+    await alice.push(repository, "main", base, message="Round the total")
+    await story.settle()
+    story.pass_over(pull)
+    return repository, alice, pull
+
+
+def hear(story: Story, pull: PullRequest) -> str:
+    """Forge's last answer, without the words that it answers."""
+    return re.sub(r"^> .*\n\n", "", bodies(story.answers(pull))[-1])
+
+
+def parents(repository: Repository, pull: PullRequest) -> list[str]:
+    return repository.git.commit(pull.head_sha).parents
+
+
+async def test_a_base_without_conflicts_comes_in_as_a_signed_merge(story: Story) -> None:
+    """It takes no model; a stranger may not ask, and what came in is not taken back by a commit."""
+    repository, alice, pull = await open_pull(story, {"NOTES.md": "Discounts.\n"}, {"shop/tax.py": "RATE = 0.2\n"})
+    head, base = pull.head_sha, repository.git.branch("main")
+    await story.github.user("reader").comment(pull, "/forge update")
+    await story.settle()
+    assert hear(story, pull) == "Refused: `/forge update` needs the role write; `reader` has read."
+    await alice.comment(pull, "/forge update")
+    await story.settle()
+    assert parents(repository, pull) == [head, base]
+    assert repository.git.is_signed(pull.head_sha)
+    assert repository.git.read(pull.head_sha, "shop/tax.py") == b"RATE = 0.2\n"
+    assert repository.git.read(pull.head_sha, "NOTES.md") == b"Discounts.\n"
+    message = repository.git.commit(pull.head_sha).message
+    assert message.startswith("Merge branch 'main' into feature\n\nForge-Run: ")
+    assert "Co-authored-by: alice <" in message
+    assert hear(story, pull) == snapshot("""\
+SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. Tests: Passed: 1 test.
+
+<sub>Cost: 0.00 USD.</sub>\
+""")
+    await alice.comment(pull, "/forge update")
+    await story.settle()
+    assert hear(story, pull) == snapshot("Nothing to take in: the branch has `main` up to SHA.")
+    await alice.comment(pull, "/forge history")
+    await story.settle()
+    assert "there is a commit on the branch" in hear(story, pull)
+    run = next(each for each in await story.runs() if each.reason == "committed")
+    [kept] = await work_checkpoints.list_of_run(story.forge.services.database, run.id)
+    await alice.comment(pull, f"/forge rollback {shorten_id('C', kept.id)}")
+    await story.settle()
+    assert hear(story, pull).startswith("Nothing was done: a commit that takes a merge of the base back would have")
+    assert "`git reset --hard SHA`" in hear(story, pull)
+    story.pass_over(pull)
+
+
+async def test_a_conflict_is_resolved_once_the_tests_of_both_sides_pass(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """The first answer drops what the base did, which a test of the base's shows; meanwhile somebody pushes."""
+    story = story_with_model
+    branch = {"shop/cart.py": BRANCH, "tests/test_discount.py": DISCOUNT}
+    repository, alice, pull = await open_pull(story, {**branch}, {"shop/cart.py": BASE, "tests/test_rounds.py": ROUNDS})
+    base, pushed = repository.git.branch("main"), list[asyncio.Task[str]]()
+    await alice.comment(pull, "/forge review full")
+    await story.settle()
+    summary = story.check(repository, pull.head_sha).summary or ""
+    assert "The branch conflicts with `main`: `/forge update` takes it in" in summary
+
+    def answer(shown: str) -> dict[str, JsonValue]:
+        if "what was wrong with your answer before" not in shown:
+            return {"hunks": [resolve(BRANCH, "The discount matters more.")]}
+        pushed.append(asyncio.ensure_future(alice.push(repository, "feature", {"MORE.md": "More.\n"})))
+        return {"hunks": [resolve(BOTH, TOGETHER)]}
+
+    model.when(ASKED, answer)
+    await alice.comment(pull, "/forge update")
+    await story.settle()
+    first, second = [call.content for call in model.calls if ASKED in call.content]
+    assert "> def total(prices, discount=0):" in first
+    assert "> Round the total" in first
+    assert "test_rounds" in second
+    assert parents(repository, pull) == [pushed[0].result(), base]
+    assert repository.git.read(pull.head_sha, "shop/cart.py") == BOTH.encode()
+    assert repository.git.read(pull.head_sha, "MORE.md") == b"More.\n"
+    assert "Conflicts resolved in:\n- shop/cart.py" in repository.git.commit(pull.head_sha).message
+    assert hear(story, pull) == snapshot("""\
+SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. Tests: Passed: 3 tests. Somebody pushed SHA meanwhile; it stands on top of that.
+
+1 conflict resolved:
+
+- `shop/cart.py:1`: written from both, not word for word as on the branch or the base. The total is rounded once the discount is off.
+
+<sub>Cost: 0.00 USD.</sub>\
+""")
+    story.pass_over(pull)
+
+
+async def test_what_is_not_clear_is_asked(story_with_model: Story, model: ScriptedModel) -> None:
+    """A side dropped without a reason, a question, a binary file, a deletion: no commit, and a patch of what is clear."""
+    story = story_with_model
+    one, other = {"shop/rate.py": "RATE = 2\n"}, {"shop/rate.py": "RATE = 3\n"}
+    _, alice, pull = await open_pull(
+        story,
+        {"shop/cart.py": BRANCH, **one, "README.md": "# The shop\n", "logo.png": b"\0one", "tests/test_cart.py": None},
+        {
+            "shop/cart.py": BASE,
+            **other,
+            "README.md": "# A shop\n",
+            "logo.png": b"\0two",
+            "tests/test_cart.py": "T = 1\n",
+        },
+    )
+    head = pull.head_sha
+    words = "Is it our shop, or any?"
+    hunks = [resolve("", question=words), resolve(BOTH, TOGETHER, number=2), resolve("RATE = 3\n", number=3)]
+    model.when(ASKED, {"hunks": hunks[1:]}, {"hunks": hunks})
+    await alice.comment(pull, "/forge update")
+    await story.settle()
+    assert pull.head_sha == head
+    assert hear(story, pull) == snapshot("""\
+Nothing was changed: the branch conflicts with `main`, and people have to decide.
+
+1. `README.md:1`: Is it our shop, or any?
+
+```
+<<<<<<< feature
+# The shop
+||||||| before
+# Shop
+=======
+# A shop
+>>>>>>> main
+```
+
+2. `shop/rate.py:1`: May what the branch changed here go? The model would drop it, and gave no reason.
+
+```
+<<<<<<< feature
+RATE = 2
+||||||| before
+=======
+RATE = 3
+>>>>>>> main
+```
+
+- `logo.png` is left to you: it is a binary file.
+- `tests/test_cart.py` is left to you: the branch deletes or moves it, and the base changed it.
+
+1 conflict resolved:
+
+- `shop/cart.py:1`: written from both, not word for word as on the branch or the base. The total is rounded once the discount is off.
+
+```diff
+diff --git a/shop/cart.py b/shop/cart.py
+index SHA..SHA 100644
+--- a/shop/cart.py
++++ b/shop/cart.py
+@@ -1,2 +1,2 @@
+ def total(prices, discount=0):
+-    return sum(prices) * (1 - discount)
++    return round(sum(prices) * (1 - discount), 2)
+```
+
+Save it as `resolved.patch`, and merge with
+
+```sh
+git fetch origin main && git merge FETCH_HEAD
+git checkout HEAD -- shop/cart.py
+git apply --index resolved.patch
+```
+
+Write `/forge update` again with the answers behind it. By hand: `git fetch origin main && git merge FETCH_HEAD`.
+
+<sub>Cost: 0.00 USD.</sub>\
+""")
+    story.pass_over(pull)
+
+
+async def test_where_it_may_not_be_committed(story_with_model: Story, model: ScriptedModel) -> None:
+    """At level 0 it is a patch for the merge; what people answered is told to the model."""
+    story = story_with_model
+    repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE})
+    story.github.grant(repository, alice, "admin")
+    head = pull.head_sha
+    model.when(ASKED, {"hunks": [resolve(BASE, "People said so.")]})
+    await alice.comment(pull, "/forge level 0\n/forge update keep what main has")
+    await story.settle()
+    assert pull.head_sha == head
+    [asked] = [call.content for call in model.calls if ASKED in call.content]
+    assert "> keep what main has" in asked
+    assert hear(story, pull) == snapshot("""\
+It is only shown here, because automation is at level 0 here, at which Forge opens no pull request; an admin raises it with `/forge level 1`, and `/forge plan` only plans. It takes 1 commit of main in, up to SHA: Round the total. Tests: Passed: 1 test.
+
+1 conflict resolved:
+
+- `shop/cart.py:1`: **exactly as on the base**, nothing else of the branch. People said so.
+
+```diff
+diff --git a/shop/cart.py b/shop/cart.py
+index SHA..SHA 100644
+--- a/shop/cart.py
++++ b/shop/cart.py
+@@ -1,2 +1,2 @@
+-def total(prices, discount=0):
+-    return sum(prices) * (1 - discount)
++def total(prices):
++    return round(sum(prices), 2)
+```
+
+Save it as `resolved.patch`, and merge with
+
+```sh
+git fetch origin main && git merge FETCH_HEAD
+git checkout HEAD -- shop/cart.py
+git apply --index resolved.patch
+```
+
+<sub>Cost: 0.00 USD.</sub>\
+""")
+    story.pass_over(pull)
+
+
+async def test_without_a_model_it_names_what_conflicts(story: Story) -> None:
+    _, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE})
+    head = pull.head_sha
+    await alice.comment(pull, "/forge update")
+    await story.settle()
+    assert pull.head_sha == head
+    assert mask(hear(story, pull)) == snapshot("""\
+Nothing was changed: the branch conflicts with `main`. No model resolves that: anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set.
+
+- `shop/cart.py:1`
+
+By hand: `git fetch origin main && git merge FETCH_HEAD`.
+
+<sub>Cost: 0.00 USD.</sub>\
+""")
+    story.pass_over(pull)

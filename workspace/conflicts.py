@@ -1,0 +1,204 @@
+"""Merges two commits as git does, renames and all, lists what conflicts, and writes what it is resolved to."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from domain.runs.conflicts import MOST_CHARACTERS, MOST_HUNKS, ConflictHunk, Merge, SideCommit, UnmergedFile
+from workspace.commits import write_blob, write_tree
+from workspace.diff import LINK, MODULE, REGULAR, to_printable
+from workspace.encoding import looks_binary
+from workspace.git import MEGABYTE
+from workspace.merges import fetch_changed
+from workspace.mirror import Mirror
+
+_HUNK = re.compile(
+    rb"^<{7} [^\n]*\n(.*?)^\|{7}(?: [^\n]*)?\n(.*?)^={7}\r?\n(.*?)^>{7} [^\n]*(?:\n|\Z)", re.MULTILINE | re.DOTALL
+)
+_MARK = re.compile(rb"^(<{7} |\|{7}( |\r?$)|>{7} )", re.MULTILINE)
+_MIDDLE = re.compile(r"^={7}$", re.MULTILINE)
+_AROUND = 15  # lines
+_COMMITS = 8  # of a side that touched one file
+
+_DELETED = {
+    2: "the base deletes or moves it, and the branch changed it",
+    3: "the branch deletes or moves it, and the base changed it",
+}
+_MOVED = "the sides moved it to different places"
+
+
+@dataclass(frozen=True)
+class _Stage:
+    mode: str
+    blob: str
+
+
+async def merge(mirror: Mirror, branch: str, base: str) -> Merge:
+    """What git makes of the branch with its base taken in; nothing is committed.
+
+    :param branch, base: commits that the mirror has.
+    :raises CodeAccessError: they have no common history, or contents that changed could not be fetched.
+    """
+    common = await mirror.merge_base(base, branch)
+    for side in (branch, base):
+        await fetch_changed(mirror, common, side)
+    settings = {"merge.renames": "true", "merge.conflictStyle": "diff3"}
+    options = ("merge-tree", "--write-tree", "--no-messages", "-z")
+    done = await mirror.git.run(*options, branch, base, expect=(0, 1), settings=settings)
+    tree, *entries = done.stdout.decode("utf-8", "surrogateescape").split("\0")
+    if done.code == 0:
+        return Merge(tree=tree)
+    return await _list_conflicts(mirror, tree, _parse_stages(entries))
+
+
+async def write_resolved(mirror: Mirror, merged: Merge, texts: Mapping[int, str]) -> str:
+    """The tree of a merge with hunks replaced; files with others are left as git made them.
+
+    :param texts: number of a hunk → the lines that stand there instead; all hunks of a file, or none.
+    """
+    by_path: dict[str, list[ConflictHunk]] = defaultdict(list)
+    for hunk in merged.hunks:
+        by_path[hunk.path].append(hunk)
+    whole = {path: hunks for path, hunks in by_path.items() if all(each.number in texts for each in hunks)}
+    contents = await mirror.read(merged.tree, [*whole])
+    modes = await _list_modes(mirror, merged.tree, [*whole])
+    entries: dict[str, tuple[str, str] | None] = {}
+    for path, hunks in whole.items():
+        written = _replace(contents[path], [texts[each.number] for each in hunks])
+        entries[path] = (modes[path], await write_blob(mirror.git, written))
+    return await write_tree(mirror.git, merged.tree, entries) if entries else merged.tree
+
+
+async def list_side_commits(mirror: Mirror, other: str, side: str, paths: Sequence[str]) -> tuple[SideCommit, ...]:
+    """The commits of one side of a merge that touched some files, newest first for each of them; no merges.
+
+    :param other: the other side.
+    """
+    options = (
+        "--no-merges",
+        f"--max-count={_COMMITS}",
+        "--format=%H%x00%B%x00",
+        "--end-of-options",
+        f"{other}..{side}",
+    )
+    touched: dict[str, list[str]] = defaultdict(list)
+    messages: dict[str, str] = {}
+    for path in paths:
+        listed = await mirror.git.run("--literal-pathspecs", "log", *options, "--", path)
+        parts = listed.stdout.decode(errors="replace").split("\0")
+        for sha, message in zip(parts[::2], parts[1::2], strict=False):
+            touched[sha.strip()].append(path)
+            messages[sha.strip()] = message.strip()
+    return tuple(SideCommit(sha=sha, paths=tuple(touched[sha]), message=messages[sha]) for sha in touched)
+
+
+async def _list_conflicts(mirror: Mirror, tree: str, stages: Mapping[str, Mapping[int, _Stage]]) -> Merge:
+    hunks: list[ConflictHunk] = []
+    unmerged: list[UnmergedFile] = []
+    for path, sides in sorted(stages.items()):
+        shown = to_printable(path.encode("utf-8", "surrogateescape"))
+        why = "its name is unusual" if shown != path else _find_obstacle(sides)
+        why = why or await _find_unreadable(mirror, sides)
+        content = {} if why else await mirror.read(tree, [path])
+        found = list(_list_hunks(path, content.get(path, b""), len(hunks) + 1))
+        why = why or _find_excess(found, hunks)
+        if why:
+            unmerged.append(UnmergedFile(path=shown, why=why))
+        else:
+            hunks += found
+    return Merge(tree=tree, hunks=tuple(hunks), unmerged=tuple(unmerged))
+
+
+def _parse_stages(entries: Sequence[str]) -> dict[str, dict[int, _Stage]]:
+    """Path → what the merge base (1), the branch (2) and the base (3) have there."""
+    stages: dict[str, dict[int, _Stage]] = defaultdict(dict)
+    for entry in entries:
+        if not entry:
+            break
+        described, _, path = entry.partition("\t")
+        mode, blob, number = described.split(" ")
+        stages[path][int(number)] = _Stage(mode, blob)
+    return stages
+
+
+def _find_obstacle(sides: Mapping[int, _Stage]) -> str:
+    """Why a conflict is none of lines, as a clause; empty if it is one."""
+    modes = {each.mode for each in sides.values()}
+    if MODULE in modes:
+        return "it is a submodule"
+    if LINK in modes or not modes <= REGULAR:
+        return "it is no regular file on one side"
+    if {2, 3} <= sides.keys():
+        return "" if len(modes) == 1 else "the sides differ in whether it may be executed"
+    return _DELETED[next(iter(sides.keys() - {1}))] if len(sides) == 2 else _MOVED
+
+
+async def _find_unreadable(mirror: Mirror, sides: Mapping[int, _Stage]) -> str:
+    """What keeps the text of a conflict from being read, as a clause; empty if nothing does."""
+    blobs = {each.blob for each in sides.values()}
+    found = await mirror.contents(blobs)
+    if blobs - found.keys() or any(len(each) >= MEGABYTE for each in found.values()):
+        return "it is too large"
+    if any(map(looks_binary, found.values())):
+        return "it is a binary file"
+    if any(map(_MARK.search, found.values())):
+        return "it holds marks of a conflict by itself"
+    try:
+        for each in found.values():
+            each.decode()
+    except UnicodeDecodeError:
+        return "it is no text in UTF-8"
+    return ""
+
+
+def _find_excess(found: Sequence[ConflictHunk], before: Sequence[ConflictHunk]) -> str:
+    if not found or any(_MIDDLE.search(text) for each in found for text in (each.before, each.base)):
+        return "git marks its lines in no way that can be told apart"
+    size = sum(len(text) for each in (*before, *found) for text in (each.before, each.branch, each.base))
+    is_too_much = len(before) + len(found) > MOST_HUNKS or size > MOST_CHARACTERS
+    return "there are more conflicts than are resolved at once" if is_too_much else ""
+
+
+def _list_hunks(path: str, content: bytes, first: int) -> Iterator[ConflictHunk]:
+    """The hunks in a file with marks; their lines end with a line feed alone."""
+    parts, line = _split(content), 1
+    for at in range(1, len(parts), 4):
+        line += parts[at - 1].count("\n")
+        branch, before, base = parts[at : at + 3]
+        above, below = parts[at - 1].splitlines(keepends=True), parts[at + 3].splitlines(keepends=True)
+        yield ConflictHunk(
+            number=first + at // 4,
+            path=path,
+            line=line,
+            before=before,
+            branch=branch,
+            base=base,
+            above="".join(above[-_AROUND:]),
+            below="".join(below[:_AROUND]),
+        )
+        line += branch.count("\n")
+
+
+def _split(content: bytes) -> list[str]:
+    """Text, then for each hunk: the branch's lines, those before, the base's, and the text behind it."""
+    return [piece.decode().replace("\r\n", "\n") for piece in _HUNK.split(content)]
+
+
+def _replace(content: bytes, texts: Sequence[str]) -> bytes:
+    """A file with marks, with each hunk replaced by lines that end as those of its sides do."""
+    pieces = _HUNK.split(content)
+    made = [pieces[0]]
+    for at, text in enumerate(texts):
+        branch, base, behind = pieces[4 * at + 1], pieces[4 * at + 3], pieces[4 * at + 4]
+        is_crlf = b"\r\n" in branch + base
+        made += [(text.replace("\n", "\r\n") if is_crlf else text).encode(), behind]
+    return b"".join(made)
+
+
+async def _list_modes(mirror: Mirror, tree: str, paths: Sequence[str]) -> dict[str, str]:
+    if not paths:
+        return {}
+    listed = await mirror.git.run("ls-tree", "-z", "--full-tree", "--end-of-options", tree, "--", *paths)
+    lines = (line.partition(b"\t") for line in listed.stdout.split(b"\0") if line)
+    return {path.decode(): described.split(b" ")[0].decode() for described, _, path in lines}
