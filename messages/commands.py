@@ -1,6 +1,6 @@
 """Every text with which Forge answers a ``/forge`` command, in one place: what happened, why, what to do next."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from domain.review.review import Review
 from domain.runs.run import ReasonCode, Run, RunState, Trigger
 from domain.slash.commands import LONGEST_TEXT, MOST_COMMANDS, SlashCommand
 from domain.slash.mistakes import Problem, SlashMistake
-from domain.slash.verbs import VERBS, RequiredRole, Verb, VerbRow
+from domain.slash.verbs import COMMON, VERBS, RequiredRole, Verb, VerbRow
 from domain.text.escaping import code_block, escape, inline_code, inline_path, link
 from messages.memory import describe_learned
 from messages.review import name_outcome, render_reasons
@@ -141,15 +141,22 @@ def name_command(asked: SlashCommand | SlashMistake) -> str:
 
 def render_help() -> str:
     """Answers ``help``."""
-    head = ["| command | minimum role | meaning |", "| --- | --- | --- |"]
-    working = [render_verb(row) for row in VERBS.values() if row.works]
+    often = _render_verbs(COMMON)
+    rest = _render_verbs(verb for verb, row in VERBS.items() if row.works and verb not in COMMON)
     later = ", ".join(inline_code(verb) for verb, row in VERBS.items() if not row.works)
     intro = (
         "Write a command at the start of a line, one per line. In a reply to a finding you can leave out "
         "its F-ID. Edited comments, quotes and code are ignored. The author of a change is alone where nobody else has "
         "the role."
     )
-    return "\n".join([intro, "", *head, *working, *(["", f"<sub>Not available yet: {later}</sub>"] if later else [])])
+    folded = ["<details><summary>All other commands</summary>", "", *rest, "", "</details>"]
+    unknown = ["", f"<sub>Not available yet: {later}</sub>"] if later else []
+    return "\n".join([intro, "", *often, "", *folded, *unknown])
+
+
+def _render_verbs(verbs: Iterable[Verb]) -> list[str]:
+    head = ["| command | minimum role | meaning |", "| --- | --- | --- |"]
+    return [*head, *(render_verb(VERBS[verb]) for verb in verbs)]
 
 
 def render_status(

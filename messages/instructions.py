@@ -10,6 +10,10 @@ from messages.automation import RUN_TRAILER
 from messages.commands import describe_state
 
 _LONGEST, _MOST_PATHS, _MOST_RED = 600, 5, 5
+_COUNTS = re.compile(
+    r"exit (code|status)|^[=\s]*\d+ (failed|failing|errors?|passed)\b|^(FAIL|FAILED|fail \d+)$|^Tests?:|test summary",
+    re.IGNORECASE,
+)
 _TELLS = re.compile(r"error|fail|assert|exception|panic|expected|undefined|not found", re.IGNORECASE)
 LONGEST_PATCH = 40_000  # bytes; GitHub takes 65,536 characters for the whole comment
 
@@ -74,22 +78,24 @@ MEND = (
 """What is asked for by ``/forge mend``."""
 
 
-def render_red(checks: Iterable[tuple[str, str]], attempt: int) -> str:
+def render_red(checks: Iterable[tuple[str, str]], cause: str, attempt: int) -> str:
     """What is red with a change and not without it, and the line of it that says most.
 
     :param checks: name and output of each; untrusted.
+    :param cause: what of the change makes them fail, in the model's words; empty if it did not say.
     :param attempt: counts from 1; later ones nobody asked for.
     """
     lines = [f"- {inline_code(name)}: {escape(pick_telling_line(said), 300)}" for name, said in checks]
     more = [f"- and {len(lines) - _MOST_RED} more"] if len(lines) > _MOST_RED else []
-    first = "Red here, and not on the base:" if attempt == 1 else "Still red, so Forge tries once more by itself:"
-    return "\n".join([first, "", *lines[:_MOST_RED], *more])
+    first = "Red here:" if attempt == 1 else "Still red, so Forge tries once more by itself:"
+    listed = "\n".join([first, "", *lines[:_MOST_RED], *more])
+    return _join([listed, f"Why: {escape(cause, _LONGEST)}" if cause else ""])
 
 
 def pick_telling_line(said: str) -> str:
-    """The last line that names an error; else the last of all."""
+    """The last line that names an error, and not only how many or that the program ended; else the last of all."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    telling = [line for line in lines if _TELLS.search(line)]
+    telling = [line for line in lines if _TELLS.search(line) and not _COUNTS.search(line)]
     return [*(lines or ["it says nothing"]), *telling][-1]
 
 

@@ -258,6 +258,13 @@ def render_commit_message(task: Task, run_id: str) -> str:
     return "\n\n".join([subject, *(each for each in wrapped if each), trailers]) + "\n"
 
 
+def render_change_message(title: str, summary: str, run_id: str) -> str:
+    """The message of a commit that says what is different now, in which nothing of a model's text acts."""
+    subject = _headline(title, LONGEST_SUBJECT) or "Do what was asked for"
+    told = textwrap.fill(_defuse(summary, 1_000), _WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "\n\n".join([subject, *([told] if told else []), f"{RUN_TRAILER}: {run_id}"]) + "\n"
+
+
 def render_fix_message(sent_back: SendBack, run_id: str) -> str:
     """The message of the commit that mends what a review or tests found, in which nothing of a model's text acts."""
     subject = "Fix what the review found" if sent_back.phase is Phase.review else "Fix failing tests"

@@ -16,7 +16,17 @@ _GREETING = (
     "Somebody installed Forge for this repository. This is the only time it introduces itself; close this issue "
     "whenever you like."
 )
-_FIRST = (Verb.help, Verb.review, Verb.explain, Verb.dismiss, Verb.do, Verb.plan, Verb.run, Verb.pause)
+_FIRST = (
+    Verb.help,
+    Verb.review,
+    Verb.dismiss,
+    Verb.do,
+    Verb.update,
+    Verb.mend,
+    Verb.plan,
+    Verb.run,
+    Verb.pause,
+)
 """The commands to begin with."""
 
 

@@ -304,3 +304,17 @@ VERBS: Mapping[Verb, VerbRow] = {
     ),
     Verb.unpause: VerbRow("unpause [here]", "let Forge work again", _PAUSES, _HERE),
 }
+
+COMMON = (
+    Verb.review,
+    Verb.ask,
+    Verb.explain,
+    Verb.dismiss,
+    Verb.fix,
+    Verb.do,
+    Verb.address,
+    Verb.mend,
+    Verb.update,
+    Verb.run,
+)
+"""What people use most, in the order of a pull request's life; `help` folds the others."""

@@ -46,6 +46,21 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 
 | command | minimum role | meaning |
 | --- | --- | --- |
+| `/forge review [full or EFFORT]` | triage; on a fork: write | review this head; `full`: from scratch; the same with an effort of its own: `low`, `standard`, `deep` |
+| `/forge ask QUESTION` | write | answer a question from the code: of this head, in an issue of the default branch |
+| `/forge explain F-ID` | triage | a finding in more words |
+| `/forge dismiss F-ID reason` | write, not the author unless alone | the finding is wrong or not wanted: do not raise it again |
+| `/forge fix F-ID or all` | write | propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings |
+| `/forge do INSTRUCTION` | write | carry out what you ask for on this pull request, as a commit on its branch; in a review thread it is about that thread's lines |
+| `/forge address` | write | do what the open review threads of people ask for, one after the other; each is answered with its commit or with why not |
+| `/forge mend` | write | say why checks of this pull request are red, of any App, and mend what its change broke; looked at again, at most twice |
+| `/forge update [ANSWER]` | write | take the base into this pull request's branch; what conflicts is resolved where it is clear, and else asked; `ANSWER`: what to do about what was asked |
+| `/forge run [MODE]` | write | plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive` |
+
+<details><summary>All other commands</summary>
+
+| command | minimum role | meaning |
+| --- | --- | --- |
 | `/forge help` | read | this table |
 | `/forge status` | read | what Forge is doing here and what it waits for |
 | `/forge cost` | read | what was spent here, and what is left |
@@ -54,17 +69,10 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge diff [F-ID or GATE]` | read | what Forge changed here: its commits and their diff; of findings: their files before and after |
 | `/forge level [N]` | read; to set it: admin | the automation level, from 0 to 4 |
 | `/forge why F-ID` | read | what led to a finding, and what dismissals make of it |
-| `/forge review [full or EFFORT]` | triage; on a fork: write | review this head; `full`: from scratch; the same with an effort of its own: `low`, `standard`, `deep` |
 | `/forge test` | triage; on a fork: write | run the tests of this head |
-| `/forge explain F-ID` | triage | a finding in more words |
-| `/forge ask QUESTION` | write | answer a question from the code: of this head, in an issue of the default branch |
-| `/forge dismiss F-ID reason` | write, not the author unless alone | the finding is wrong or not wanted: do not raise it again |
 | `/forge undismiss F-ID` | write | take a dismissal back |
 | `/forge remember text or M-ID` | write, not the author unless alone | teach Forge something, or keep what it proposes |
 | `/forge forget M-ID` | write, not the author unless alone | make Forge forget it |
-| `/forge fix F-ID or all` | write | propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings |
-| `/forge do INSTRUCTION` | write | carry out what you ask for on this pull request, as a commit on its branch; in a review thread it is about that thread's lines |
-| `/forge run [MODE]` | write | plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive` |
 | `/forge plan` | write | plan this issue, nothing more |
 | `/forge retry [recovery]` | write | run the failed phase again; at the gate `recovery`: let the agent try anew |
 | `/forge resume` | write | go on from the last checkpoint |
@@ -84,7 +92,9 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 | `/forge rollback C-ID [PATH …] or ENV` | write; production: maintain | take an agent's work back to a checkpoint, all of it or only these files; or an environment to what ran there before |
 | `/forge deploy ENV [hold, go-on or cancel]` | write; production: maintain | deploy what was merged, on an issue the default branch; or hold what is being deployed, let it go on, end it |
 | `/forge pause [here]` | admin; here: write | stop everything in this repository now; `here`: leave this place alone |
-| `/forge unpause [here]` | admin; here: write | let Forge work again |\
+| `/forge unpause [here]` | admin; here: write | let Forge work again |
+
+</details>\
 """
         ]
     )

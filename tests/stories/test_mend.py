@@ -60,11 +60,13 @@ async def test_what_is_red_is_mended_and_looked_at_twice(story_with_model: Story
     await story.settle()
     [told] = listen(story, pull)
     assert told == snapshot("""\
-Red here, and not on the base:
+Red here:
 
 - `types`: shop/cart.py:1: no type
 - `test`: E assert 200 == 180
 - `deploy/preview`: it says nothing
+
+Why: Carts get a discount.
 
 Left alone, as the base fails there, too: `nightly`.
 
@@ -121,7 +123,7 @@ async def test_what_is_not_of_the_change_is_left_alone(story_with_model: Story, 
     await alice.comment(pull, "/forge mend")
     await story.settle()
     assert re.sub("(?s)Give the .*", "", listen(story, pull)[-1]) == snapshot("""\
-Red here, and not on the base:
+Red here:
 
 - `test`: Connection reset
 

@@ -16,12 +16,12 @@ async def render_trailer(services: Services, asked: Instruction) -> str:
     return f"Co-authored-by: {sender.login} <{sender.id}+{sender.login}@{forge.email.rpartition('@')[2]}>"
 
 
-def render_message(plan: Plan, run_id: str, trailer: str) -> str:
-    """The message of the one commit: of its task, or of all of them together."""
-    first, *rest = sort_tasks(plan)
-    joined = {"title": plan.title or first.title, "description": plan.summary}
-    message = texts.render_commit_message(first.model_copy(update=joined) if rest else first, run_id)
-    return redact_outgoing(f"{message}{trailer}\n")
+def render_message(plan: Plan, summary: str, run_id: str, trailer: str) -> str:
+    """The message of the one commit: what is different now, not what was to be done.
+
+    :param summary: of whoever carried it out, untrusted.
+    """
+    return redact_outgoing(f"{texts.render_change_message(name_change(plan), summary, run_id)}{trailer}\n")
 
 
 def name_change(plan: Plan) -> str:

@@ -49,9 +49,11 @@ class InstructionRun(RunWorkflow):
         made = await work.make()
         if isinstance(made, ReasonCode):
             return await self._wait(made)
-        is_over = isinstance(made, RunEnd)
-        ended = await self._explain(made) if is_over else await self._deliver(asked, start, made, work)
-        return await self._end(ended if start.red is None else await self._tell_red(asked, start.red, ended))
+        if isinstance(made, RunEnd):
+            cause, ended = "", await self._explain(made)
+        else:
+            cause, ended = made.plan.summary, await self._deliver(asked, start, made, work)
+        return await self._end(ended if start.red is None else await self._tell_red(asked, start.red, cause, ended))
 
     def _stand_on(self, head: str) -> None:
         """Work on this head: the change of the run is what it makes of it."""
@@ -63,7 +65,7 @@ class InstructionRun(RunWorkflow):
             text = texts.report_unchanged(made.summary, made.left, await self._context.load_cost())
             return RunEnd(RunState.completed, ReasonCode.unchanged, text)
         trailer = await self._journal.step("who asked", render_trailer, self._services, asked)
-        message = render_message(made.plan, self._run.id, trailer)
+        message = render_message(made.plan, made.summary, self._run.id, trailer)
         tip = await self._journal.step("make the commit", commit_change, self._context, made.change, message)
         title = name_change(made.plan)
         proposal = Proposal(tip, message, title, made.summary, made.tested, made.granted.paths)
@@ -114,13 +116,13 @@ class InstructionRun(RunWorkflow):
         )
         return RunEnd(RunState.completed, _name_reason(delivered), text)
 
-    async def _tell_red(self, asked: Instruction, red: RedChecks, ended: RunEnd) -> RunEnd:
+    async def _tell_red(self, asked: Instruction, red: RedChecks, cause: str, ended: RunEnd) -> RunEnd:
         """The end of mending, after what was red; where nothing was found to change, it may be a matter of chance."""
         again: tuple[str, ...] = ()
         if ended.reason in {ReasonCode.questions, ReasonCode.unchanged}:
             again = await self._journal.step("run it again", run_again, self._context, red.head)
         told = [
-            texts.render_red([(each.name, each.said) for each in red.own], asked.attempt),
+            texts.render_red([(each.name, each.said) for each in red.own], cause, asked.attempt),
             texts.render_left(red.before, again),
         ]
         return replace(ended, text="\n\n".join([*filter(None, told), ended.text]))

@@ -30,6 +30,7 @@ from tests.stories.driver import Story, open_story
 
 _PATIENCE = 3_600.0  # seconds for one word of people to be done
 _CALL = 1_800.0  # seconds in which a question is answered by hand
+_QUIET = 3  # looks in a row that find nothing on its way
 _NAME = "anthropic:claude-haiku-4-5"
 
 
@@ -81,12 +82,14 @@ class Scene:
             await alice.comment(pull, words)
 
     async def _wait(self) -> None:
-        end = time.monotonic() + _PATIENCE
-        while await find_unfinished(self._told.forge.services.database, self._told.clock.now()):
+        end, quiet = time.monotonic() + _PATIENCE, 0
+        while quiet < _QUIET:
+            await self._told.github.settle()
+            busy = await find_unfinished(self._told.forge.services.database, self._told.clock.now())
+            quiet = 0 if busy else quiet + 1
             if time.monotonic() > end:
                 raise AssertionError("Forge did not come to rest")
-            await asyncio.sleep(1)
-            await self._told.github.settle()
+            await asyncio.sleep(0.5)
 
 
 def _show(told: Story, pull: PullRequest) -> None:
