@@ -132,7 +132,8 @@ _SIGNS = (
 
 _CANNOT_BE_RUN = frozenset({126, 127})  # of a shell (POSIX, "Exit Status for Commands")
 _NOT_FOUND = re.compile(
-    r"^(?:\S*sh(?:: line \d+|: \d+)?: (?:exec: )?|bundler: command not found: )(?P<name>[\w./@-]+)(?:: |$)",
+    r"^(?:\S*sh(?:: line \d+|: \d+)?: (?:exec: )?|bundler: command not found: )"
+    r"(?!exec: )(?P<name>[\w./@-][^:\n]{0,99})(?:: |$)",
     re.MULTILINE,
 )
 _PREFIX = frozenset({"env", "npx", "exec", "python", "python3", "bundle", "sh", "bash"})

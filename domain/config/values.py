@@ -38,6 +38,11 @@ def _join_words(value: object) -> object:
         words: list[object] = value  # pyright: ignore[reportUnknownVariableType]
         if not words or not all(isinstance(word, str) for word in words):
             raise ValueError("is not a list of words")
+        if any(map(str.isspace, str(words[0]))):
+            raise ValueError(
+                "is a list of the words of one command, and the first has a space in it; write the command as one "
+                "text, or each word as an entry, and several commands as `sh -c 'one && two'`"
+            )
         return shlex.join(map(str, words))
     return value
 

@@ -129,6 +129,7 @@ budgets: {day: -1, phase: {plan: 3}}
         ("review: {linters: [{name: a, run: []}]}", "review.linters[0].run", "text of up to 500 characters"),
         ("review: {linters: [{name: a, run: x}, {name: a, run: y}]}", "review.linters[1].name", "a name once"),
         ('commands: {setup: "a\\nb"}', "commands.setup", "text of up to 500 characters"),
+        ("commands: {test: ['npm test']}", "commands.test", "text of up to 500 characters"),
         ("breakers: {error_rate: {warn: 0.3}}", "breakers.error_rate.warn", "a share up to `trip`"),
     ],
 )

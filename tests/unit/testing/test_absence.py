@@ -88,6 +88,7 @@ COMPOSER = "curl error 6 while downloading https://repo.example/packages.json: C
         (127, "env A=1 vendor/bin/phpunit --log-junit /r/junit.xml", "", "phpunit"),
         (127, "vitest run", "sh: 1: exec: vitest: not found\n", "vitest"),
         (127, "vitest run", "vitest was not started: No such file or directory\n", "vitest"),
+        (127, "'npm test'", "sh: 1: exec: npm test: not found\n", "npm test"),
         (126, "bats tests", "", "bats"),
     ],
 )
