@@ -136,6 +136,20 @@ _NOT_FOUND = re.compile(
     r"(?!exec: )(?P<name>[\w./@-][^:\n]{0,99})(?:: |$)",
     re.MULTILINE,
 )
+_UNKNOWN_OPTION = re.compile(
+    r"^(?:\S*pytest|py\.test|__main__\.py): error: unrecognized arguments: (?P<option>--?[\w-]+)", re.MULTILINE
+)
+_PLUGINS = {
+    "--cov": "pytest-cov",
+    "-n": "pytest-xdist",
+    "--numprocesses": "pytest-xdist",
+    "--dist": "pytest-xdist",
+    "--timeout": "pytest-timeout",
+    "--asyncio-mode": "pytest-asyncio",
+    "--ds": "pytest-django",
+    "--reruns": "pytest-rerunfailures",
+}
+"""Options that only a plug-in of pytest knows."""
 _PREFIX = frozenset({"env", "npx", "exec", "python", "python3", "bundle", "sh", "bash"})
 
 
@@ -149,6 +163,10 @@ def find_absence(result: CommandResult) -> Absence | None:
     for sign in _SIGNS:
         if (found := sign.words.search(output)) and sign.cause.search(output):
             return Absence(unquote(found.groupdict().get("name") or ""), result.line)
+    if refused := _UNKNOWN_OPTION.search(output):
+        option = refused["option"]
+        family = next((name for name in _PLUGINS if option == name or option.startswith(f"{name}-")), None)
+        return Absence(_PLUGINS[family] if family else f"the plug-in of pytest that knows {option}", result.line)
     if result.exit_status in _CANNOT_BE_RUN and not result.cases:
         told = _NOT_FOUND.search(output)
         return Absence(told["name"] if told else _find_program(result.line), result.line)

@@ -14,6 +14,8 @@ _FUNCTION = re.compile(r"^(async )?def test", re.MULTILINE)  # which unittest do
 _PYTEST_FILES = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|tests?)\.py$")
 _UNITTEST_FILES = re.compile(r"(^|/)(test[^/]*|[^/]*_test)\.py$")
 _REPORT = ("-o", "junit_family=xunit1", "--junit-xml={results}/junit.xml", "--continue-on-collection-errors")
+_MEASURED = ("-m", "coverage", "run", "--branch")
+_UNMEASURABLE = re.compile(rb"error: unrecognized arguments: --cov\b|No module named '?coverage\b")
 _SCRIPT = resources(__package__ or "").joinpath("unittest_report.py").read_text("utf-8")
 
 
@@ -21,7 +23,7 @@ def find_pytest(facts: RepositoryFacts) -> Runner | None:
     """pytest with reports, and with coverage by coverage.py if the repository uses that and not pytest's plug-in."""
     if not facts.tests(".py") or not (sign := _explain_pytest(facts)):
         return None
-    measured = ("-m", "coverage", "run", "--branch") if uses_coverage(facts) else ()
+    measured = _MEASURED if uses_coverage(facts) else ()
     words = ("python3", *measured, "-m", "pytest", *build_pytest_options(facts, ()))
     plain = ("python3", "-m", "pytest", *_REPORT)
     return Runner(Framework.pytest, sign, _PYTEST_FILES, words, select=_select_pytest, unmeasured=plain)
@@ -44,6 +46,15 @@ def build_pytest_options(facts: RepositoryFacts, words: tuple[str, ...]) -> tupl
         return _REPORT
     chosen = any(word == "--cov" or word.startswith("--cov=") for word in words)
     return (*_REPORT, *(() if chosen else ("--cov",)), "--cov-branch", "--cov-report=xml:{results}/coverage.xml")
+
+
+def drop_measuring(words: Sequence[str], printed: bytes) -> tuple[str, ...]:
+    """The words of a command without what measures coverage, if it failed because that is not installed; else none."""
+    if not _UNMEASURABLE.search(printed):
+        return ()
+    found = next((at for at in range(len(words)) if tuple(words[at : at + len(_MEASURED)]) == _MEASURED), None)
+    rest = words if found is None else (*words[:found], *words[found + len(_MEASURED) :])
+    return tuple(word for word in rest if not word.startswith("--cov"))
 
 
 def _explain_pytest(facts: RepositoryFacts) -> str:

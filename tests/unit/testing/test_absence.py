@@ -53,6 +53,7 @@ Could not determine the dependencies of task ':test'.
 """
 WRAPPER = 'Exception in thread "main" java.net.UnknownHostException: services.example\n'
 COMPOSER = "curl error 6 while downloading https://repo.example/packages.json: Could not resolve host\n"
+USAGE = "ERROR: usage: __main__.py [options]\n__main__.py: error: unrecognized arguments: {}\n  inifile: None\n"
 
 
 @pytest.mark.parametrize(
@@ -89,6 +90,9 @@ COMPOSER = "curl error 6 while downloading https://repo.example/packages.json: C
         (127, "vitest run", "sh: 1: exec: vitest: not found\n", "vitest"),
         (127, "vitest run", "vitest was not started: No such file or directory\n", "vitest"),
         (127, "'npm test'", "sh: 1: exec: npm test: not found\n", "npm test"),
+        (4, "python3 -m pytest", USAGE.format("--cov=shop --cov-report=term"), "pytest-cov"),
+        (4, "python3 -m pytest", USAGE.format("--dist=load"), "pytest-xdist"),
+        (4, "python3 -m pytest", USAGE.format("--snap"), "the plug-in of pytest that knows --snap"),
         (126, "bats tests", "", "bats"),
     ],
 )

@@ -211,6 +211,14 @@ async def test_what_the_tests_run_is_measured_without_checks(tmp_path: Path) -> 
     assert run.coverage.lines == (1, 2)
 
 
+async def test_where_nothing_measures_coverage_tests_run_without(tested: Tests) -> None:
+    """The manifest names the plug-in, and it is not installed here."""
+    named = {"pyproject.toml": PROJECT["pyproject.toml"] + "[project]\nname = 'a'\ndependencies = ['pytest-cov']\n"}
+    run = await tested({**PASSES, **named}, {"tests/test_b.py": "def test_b():\n    pass\n"})
+    assert (decide_verdict(run), run.coverage) == (SuiteVerdict.passed, None)
+    assert {case.id.rpartition("::")[2] for case in run.cases} == {"test_a", "test_b"}
+
+
 async def test_a_report_of_coverage_that_cannot_be_read_is_known(tested: Tests) -> None:
     files = {"a.py": "b = 1\n", **MEASURING}
     run = await tested({**files, "report.xml": REPORT}, {"report.xml": "<coverage"}, test="sh measure.sh")
