@@ -10,8 +10,6 @@ WORDS = (
 )
 """What the planner is told that somebody with the role write asks for."""
 
-_MOST_PATHS = 5
-
 
 def report_begun(places: Sequence[str], answered: int, left: int) -> str:
     """Which threads are worked off.
@@ -34,15 +32,6 @@ def report_begun(places: Sequence[str], answered: int, left: int) -> str:
     if left:
         parts.append(f"{_count(left)} left for another `/forge address`.")
     return "\n\n".join(parts)
-
-
-def refuse_protected(paths: Sequence[str]) -> str:
-    """Where a thread asks for files that only somebody with the role may name."""
-    named = ", ".join(map(inline_path, paths[:_MOST_PATHS]))
-    return (
-        f"Nothing was changed: this takes protected files ({named}). Whoever has the role write asks for them by "
-        "`/forge do` in this thread."
-    )
 
 
 def _count(number: int) -> str:

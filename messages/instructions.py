@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from domain.money import format_usd
 from domain.runs.run import ReasonCode, Run
-from domain.text.escaping import code_block, escape, inline_code
+from domain.text.escaping import code_block, escape, inline_code, inline_path
 from messages.automation import RUN_TRAILER
 from messages.commands import describe_state
 
@@ -185,6 +185,15 @@ def render_patch(patch: str | None) -> str:
     if patch is None:
         return "The patch is too long to show. Ask for less at once."
     return f"{code_block(patch.rstrip(), 'diff')}\n\nCopy it, and apply it with `git apply`."
+
+
+def refuse_protected(paths: Sequence[str]) -> str:
+    """Where a thread asks for files that only somebody with the role may name."""
+    named = ", ".join(map(inline_path, paths[:_MOST_PATHS]))
+    return (
+        f"Nothing was changed: this takes protected files ({named}). Whoever has the role write asks for them by "
+        "`/forge do` in this thread."
+    )
 
 
 def explain_undo(commit: str) -> str:

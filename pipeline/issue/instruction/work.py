@@ -9,7 +9,6 @@ from domain.runs.patches import ChangeSet
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.runs import checkpoints
-from messages import addressing
 from messages import instructions as texts
 from pipeline.issue.built_change import BuiltChange
 from pipeline.issue.contract_locks import ContractLocks
@@ -65,7 +64,7 @@ class InstructionWork:
             return planned
         named = list_grantable(planned.plan.plan, planned.configuration) if self.is_of_others else ()
         if named:
-            return RunEnd(RunState.completed, ReasonCode.questions, addressing.refuse_protected(named))
+            return RunEnd(RunState.completed, ReasonCode.questions, texts.refuse_protected(named))
         needs = needs_approval(planned.plan.level) or not is_small(planned.plan.plan)
         granted = await approve_plan(self.context, planned, is_asked=needs)
         if isinstance(granted, RunEnd):
