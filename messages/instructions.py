@@ -254,6 +254,15 @@ def render_patch(patch: str | None) -> str:
     return f"{code_block(patch.rstrip(), 'diff')}\n\nCopy it, and apply it with `git apply`."
 
 
+def refuse_protected(paths: Sequence[str]) -> str:
+    """Where a thread asks for files that only somebody with the role may name."""
+    named = ", ".join(map(inline_path, paths[:_MOST_PATHS]))
+    return (
+        f"Nothing was changed: this takes protected files ({named}). Whoever has the role write asks for them by "
+        "`/forge do` in this thread."
+    )
+
+
 def explain_undo(commit: str) -> str:
     """What a roll-back does, as the summary of its change."""
     return f"It takes {commit} back."

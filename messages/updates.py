@@ -149,7 +149,8 @@ def _tell_kept(judged: JudgedHunk) -> str:
             return f"written from both, not word for word as on {' or '.join(judged.lost)}"
         case side:
             kept = Side.branch if side is Kept.branch else Side.base
-            return f"**exactly as on {kept}**, nothing else of {_OTHER[kept]}"
+            more = f"nothing else of {_OTHER[kept]}" if judged.lost else f"which has all of {_OTHER[kept]}"
+            return f"**exactly as on {kept}**, {more}"
 
 
 def _render_question(number: int, judged: JudgedHunk, base: str, branch: str) -> str:

@@ -83,14 +83,13 @@ def _judge_one(hunk: ConflictHunk, answer: ResolvedHunk) -> JudgedHunk:
     elif _end(hunk.base) == text:
         kept = Kept.base
     question = answer.question
-    if kept is not Kept.both and not question and not answer.reason:
+    if lost and not question and not answer.reason:
         question = _ask_about(lost)
     return JudgedHunk(hunk, text, kept, lost, answer.reason, question)
 
 
 def _ask_about(lost: Sequence[Side]) -> str:
-    sides = " and ".join(lost) or "one side"
-    return f"May what {sides} changed here go? The model would drop it, and gave no reason."
+    return f"May what {' and '.join(lost)} changed here go? The model would drop it, and gave no reason."
 
 
 def _loses(before: str, side: str, text: str) -> bool:
@@ -100,8 +99,8 @@ def _loses(before: str, side: str, text: str) -> bool:
 
 
 def _count_lines(text: str) -> Counter[str]:
-    """The lines that say something, without their indentation."""
-    return Counter(line.strip() for line in text.split("\n") if any(map(str.isalnum, line)))
+    """The lines that say something, with their indentation, as it may carry meaning."""
+    return Counter(line.rstrip() for line in text.split("\n") if any(map(str.isalnum, line)))
 
 
 def _end(text: str) -> str:

@@ -255,6 +255,39 @@ git apply --index resolved.patch
     story.pass_over(pull)
 
 
+async def test_somebody_else_may_be_first(story_with_model: Story, model: ScriptedModel) -> None:
+    """A merge by hand meanwhile is left as it is, and so is a branch that was written anew."""
+    story = story_with_model
+    repository, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE})
+    git, base = repository.git, repository.git.branch("main") or ""
+
+    def merge_by_hand(_shown: str) -> dict[str, JsonValue]:
+        tree = git.commit(pull.head_sha).tree
+        made = git.commit_tree(tree, [pull.head_sha, base], "By hand", alice.account.signature, story.clock.now())
+        pushed.append(asyncio.ensure_future(alice.reset_branch(repository, "feature", made)))
+        return {"hunks": [resolve(BOTH, TOGETHER)]}
+
+    def write_anew(_shown: str) -> dict[str, JsonValue]:
+        files = {"shop/cart.py": BRANCH + "\n"}
+        pushed.append(asyncio.ensure_future(alice.push(repository, "feature", files, base="main~1", force=True)))
+        return {"hunks": [resolve(BOTH, TOGETHER)]}
+
+    pushed, told = list[asyncio.Task[object]](), list[str]()
+    model.when(ASKED, write_anew, merge_by_hand)
+    for _ in range(2):
+        await alice.comment(pull, "/forge update")
+        await story.settle()
+        told.append(hear(story, pull).partition("\n")[0])
+        assert git.read(pull.head_sha, "shop/cart.py") != BOTH.encode()
+    assert told == snapshot(
+        [
+            "Nothing was changed: the branch was rewritten meanwhile; write `/forge update` again.",
+            "Nothing was changed: somebody took the base in meanwhile.",
+        ]
+    )
+    story.pass_over(pull)
+
+
 async def test_without_a_model_it_names_what_conflicts(story: Story) -> None:
     _, alice, pull = await open_pull(story, {"shop/cart.py": BRANCH}, {"shop/cart.py": BASE})
     head = pull.head_sha

@@ -259,6 +259,7 @@ class Delivery:
 
     async def _find_other_history(self, mirror: Mirror, head: str) -> str:
         """Why a merge has no place on top of what the branch is now, as a clause; empty if it has."""
+        await mirror.fetch(head, self.proposal.merges, self.context.run.number)
         if await mirror.follows(head, self.proposal.merges):
             return update_texts.explain_taken_in()
         return "" if await mirror.follows(head, self.start.head) else update_texts.explain_rewritten()

@@ -77,7 +77,7 @@ GOOD: list[tuple[str, SlashCommand]] = [
     ("do rename  this to `total`", TextCommand(verb=Verb.do, text="rename this to `total`")),
     ("mend", Mend()),
     ("update", TakeBaseIn()),
-    ("update keep both lines", TakeBaseIn(text="keep both lines")),
+    ("update keep  ours ", TakeBaseIn(text="keep ours")),
     ("address", AddressThreads()),
     ("fix F-234567", AskFix(finding="F-234567")),
     ("fix All ", AskFix(everything=True)),
