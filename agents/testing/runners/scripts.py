@@ -13,6 +13,11 @@ _RSPEC_TESTS = re.compile(r"_spec\.rb$")
 _MINITEST_TESTS = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.rb$")
 _PHPUNIT_TESTS = re.compile(r"Test\.php$")
 _BATS_TESTS = re.compile(r"\.bats$")
+_DOCUMENTED = ("--no-fail-fast", "--format", "documentation")
+_UNSTOPPED = r"""sed -i -E 's/\bstopOn[A-Za-z]+=.(true|1).//g' phpunit*.xml* 2>/dev/null
+exec "$@"
+"""
+"""phpunit has no option against settings that end a run at its first failure."""
 _AWAIT = """"$@"; status=$?
 for _ in 1 2 3 4 5 6 7 8 9 10; do grep -q "</testsuites>" "{results}/report.xml" && break; sleep 0.2; done
 exit $status"""
@@ -39,7 +44,7 @@ def find_rspec(facts: RepositoryFacts) -> Runner | None:
         Framework.rspec,
         "because there are specs",
         _RSPEC_TESTS,
-        (*_bundle(facts), "rspec", "--format", "documentation", "--format", "json", "--out", "{results}/rspec.json"),
+        (*_bundle(facts), "rspec", *_DOCUMENTED, "--format", "json", "--out", "{results}/rspec.json"),
         ReportPlace(format="rspec", file="rspec.json"),
         select=select,
     )
@@ -82,13 +87,16 @@ def find_phpunit(facts: RepositoryFacts) -> Runner | None:
             return ("--filter", f"/^({chosen})$/", place)
         return (place,) if len(files) == 1 else ("--filter", rf"/\b({classes})::/", place)
 
+    program = "vendor/bin/phpunit" if is_needed else "phpunit"
     return Runner(
         Framework.phpunit,
         "because there are tests of phpunit",
         _PHPUNIT_TESTS,
-        ("vendor/bin/phpunit" if is_needed else "phpunit", "--log-junit", "{results}/junit.xml"),
+        (program, "--log-junit", "{results}/junit.xml"),
         everything=() if facts.find(re.compile(r"^phpunit(\.dist)?\.xml(\.dist)?$")) else ("tests",),
         select=select,
+        before=("sh", "-c", _UNSTOPPED, "sh"),
+        shown=program,
     )
 
 

@@ -236,6 +236,68 @@ PYTEST = Example(
     "python3",
     "",
 )
+_BAIL = '{"type": "%s", "scripts": {"test": "%s"}}'
+STOPPED: dict[str, tuple[Example, str, Files]] = {
+    "pytest by addopts": (PYTEST, "tests/test_more.py", {"pytest.ini": "[pytest]\npythonpath = .\naddopts = -x\n"}),
+    "mocha by its script": (
+        EXAMPLES["mocha"],
+        "test/more.js",
+        {"package.json": _BAIL % ("commonjs", "mocha --bail --check-leaks")},
+    ),
+    "mocha by its settings": (EXAMPLES["mocha"], "test/more.js", {".mocharc.json": '{"bail": true}'}),
+    "jest by its script": (
+        EXAMPLES["jest"],
+        "more.test.js",
+        {"package.json": _BAIL % ("commonjs", "jest -i --bail 1")},
+    ),
+    "jest by its settings": (
+        EXAMPLES["jest"],
+        "more.test.js",
+        {"package.json": '{"scripts": {"test": "jest -i"}, "jest": {"bail": 1}}'},
+    ),
+    "vitest by its script": (
+        EXAMPLES["vitest"],
+        "more.test.js",
+        {"package.json": _BAIL % ("module", "vitest --no-file-parallelism --bail=1")},
+    ),
+    "vitest by its settings": (
+        EXAMPLES["vitest"],
+        "more.test.js",
+        {"vitest.config.js": "export default { test: { bail: 1, fileParallelism: false } };\n"},
+    ),
+    "rspec by its settings": (EXAMPLES["rspec"], "spec/more_spec.rb", {".rspec": "--fail-fast\n"}),
+    "phpunit by its settings": (
+        EXAMPLES["phpunit"],
+        "tests/MoreTest.php",
+        {"phpunit.xml": '<phpunit stopOnFailure="true"><testsuites/></phpunit>\n'},
+    ),
+}
+
+
+@pytest.mark.parametrize("way", STOPPED)
+async def test_a_run_that_would_stop_at_its_first_failure_tells_all(earlier: Earlier, way: str) -> None:
+    example, more, settings = STOPPED[way]
+    if not has_program(example.needs):
+        pytest.skip(f"no {example.needs} here")
+    again = example.files[example.test].replace("class SumsTest", "class MoreTest")
+    change = {**example.change("lost"), more: None}
+    setup = {"setup": f"ln -s {MODULES} node_modules"} if example.needs in {"jest", "vitest", "mocha"} else {}
+    found = await earlier({**example.files, **settings, more: again}, change, **setup)
+    told = sorted((each.path, each.outcome.value) for each in found.tests)
+    assert told == sorted([(example.test, "lost"), (more, "lost")]), found
+
+
+@pytest.mark.skipif(not has_program("jest"), reason="no jest here")
+async def test_a_threshold_of_coverage_keeps_no_test_from_being_believed(earlier: Earlier) -> None:
+    example = EXAMPLES["jest"]
+    limits = '{"collectCoverage": true, "coverageThreshold": {"global": {"functions": 100}}}'
+    settings = {"package.json": f'{{"scripts": {{"test": "jest"}}, "jest": {limits}}}'}
+    uncovered = {example.sums: example.files[example.sums] + "exports.sub = (a, b) => a - b;\n"}
+    files = {**example.files, **settings, **uncovered}
+    found = await earlier(files, {example.test: None}, setup=f"ln -s {MODULES} node_modules")
+    assert (found.holding, found.tests, found.not_run) == (1, (), ())
+
+
 SCRIPTS: dict[str, tuple[Example, str, str, str]] = {
     "by an option in a Makefile": (
         PYTEST,
