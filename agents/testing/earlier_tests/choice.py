@@ -1,5 +1,6 @@
 """Chooses the earlier tests of a change: those it touches, and those that use what it touches beside them."""
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -42,9 +43,21 @@ def choose(base: Mapping[str, Entry], head: Mapping[str, Entry], holds_tests: Ca
 def find_users(shared: Collection[str], texts: Mapping[str, str]) -> list[str]:
     """The files of tests that use what tests share: they name it, or it counts for all in its folder.
 
+    What none of them names may be among the data of those that read its whole folder.
+
     :param texts: path → content, of files of tests before the change.
     """
-    return [path for path, text in texts.items() if any(_uses(path, text, each) for each in shared)]
+    found: set[str] = set()
+    for each in shared:
+        named = [path for path, text in texts.items() if _uses(path, text, each)]
+        found.update(named or [path for path, text in texts.items() if _reads_folder(path, text, each)])
+    return [path for path in texts if path in found]
+
+
+def _reads_folder(path: str, text: str, shared: str) -> bool:
+    folder = PurePosixPath(shared).parent
+    is_around = folder in PurePosixPath(path).parents
+    return not is_around and re.search(rf"[\"'/]{re.escape(folder.name)}[\"'/]", text) is not None
 
 
 def _uses(path: str, text: str, shared: str) -> bool:

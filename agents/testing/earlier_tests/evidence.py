@@ -255,7 +255,7 @@ class Collector:
             if version is not None:
                 cases[version].append(case)
         shared = await self._list_shared()
-        return [
+        known_places = [
             await self._add_place(
                 replace(each, rest=rest.get(each.path), shared=shared), placed.get(each.id), cases, gone
             )
@@ -263,6 +263,27 @@ class Collector:
             else each
             for each in evidence
         ]
+        return await self._find_unreached(known_places)
+
+    async def _find_unreached(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
+        """The evidence with which tests fail elsewhere now, where no run of all tests comes: nobody sees that."""
+        moved = [
+            (each.id, each.after.path, {*map(_name_alone, each.now)})
+            for each in evidence
+            if each.after is not None and each.after.path != each.path and any(case.outcome.is_bad for case in each.now)
+        ]
+        if not moved:
+            return [*evidence]
+        await self._tester.tell("Running all tests, as some that fail are elsewhere now")
+        ran = await self._runner.run_all(self._sides.new, sorted({path for _, path, _ in moved}), self._sides.now)
+        if ran.not_run or not ran.cases:
+            return [*evidence]
+        paths, names = (
+            {*ran.loading, *(case.path for case in ran.cases.values())},
+            {*map(_name_alone, ran.cases.values())},
+        )
+        unreached = {name for name, path, cases in moved if path not in paths and not cases & names}
+        return [replace(each, is_unreached=each.id in unreached) for each in evidence]
 
     async def _add_place(
         self,
@@ -352,6 +373,11 @@ def _find_last_line(output: str) -> str:
 def _is_whole(name: str, missing: Iterable[str]) -> bool:
     """Whether a file cannot be loaded at all for want of this: it is the only thing that is missing."""
     return len(list(missing)) == 1 and bool(name)
+
+
+def _name_alone(case: TestCase) -> str:
+    """The name of a test without its file, which not every report tells."""
+    return case.id.removeprefix(f"{case.path}::")
 
 
 def _hold(case: TestCase) -> EarlierTest:

@@ -7,10 +7,12 @@ from pathlib import PurePosixPath
 
 from agents.testing.runners.facts import RepositoryFacts
 from agents.testing.runners.runner import ReportPlace, Runner, strip_path
+from domain.globs import matches
 from domain.runs.testing import Framework
 
 _RSPEC_TESTS = re.compile(r"_spec\.rb$")
 _MINITEST_TESTS = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.rb$")
+_PATTERN = re.compile(r"^[^#\n]*[\"']([^\"'\n]*\*[^\"'\n]*\.rb)[\"']", re.MULTILINE)
 _PHPUNIT_TESTS = re.compile(r"Test\.php$")
 _BATS_TESTS = re.compile(r"\.bats$")
 _DOCUMENTED = ("--no-fail-fast", "--format", "documentation")
@@ -67,10 +69,16 @@ def find_minitest(facts: RepositoryFacts) -> Runner | None:
         _MINITEST_TESTS,
         (*start, "-e", _REQUIRE, "--"),
         ReportPlace(format="minitest", file=""),
-        everything=(*tests, "-v"),
+        everything=(*(_keep_named(tests, facts) or tests), "-v"),
         select=select,
         shown=" ".join(("ruby -Ilib -Itest",)),
     )
+
+
+def _keep_named(tests: Sequence[str], facts: RepositoryFacts) -> list[str]:
+    """The files of tests that a pattern in the Rakefile names."""
+    patterns = _PATTERN.findall(facts.text("Rakefile"))
+    return [path for path in tests if matches(path, patterns)]
 
 
 def find_phpunit(facts: RepositoryFacts) -> Runner | None:

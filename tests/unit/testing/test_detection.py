@@ -122,6 +122,12 @@ PYTEST = {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]
         ),
         ({}, ["test/test_a.rb"], ["test: ruby -Ilib -Itest test/test_a.rb -v"], Framework.minitest),
         (
+            {"Rakefile": "a = Dir['lib/**/*.rb']\n# t.pattern = 'test/**/*.rb'\nt.pattern = 'test/*_test.rb'\n"},
+            ["test/a_test.rb", "test/old/b_test.rb"],
+            ["test: ruby -Ilib -Itest test/a_test.rb -v"],
+            Framework.minitest,
+        ),
+        (
             {"composer.json": "phpunit/phpunit"},
             ["phpunit.xml", "tests/ATest.php"],
             ["test: vendor/bin/phpunit"],

@@ -260,11 +260,6 @@ STOPPED: dict[str, tuple[Example, str, Files]] = {
         "more.test.js",
         {"package.json": _BAIL % ("module", "vitest --no-file-parallelism --bail=1")},
     ),
-    "vitest by its settings": (
-        EXAMPLES["vitest"],
-        "more.test.js",
-        {"vitest.config.js": "export default { test: { bail: 1, fileParallelism: false } };\n"},
-    ),
     "rspec by its settings": (EXAMPLES["rspec"], "spec/more_spec.rb", {".rspec": "--fail-fast\n"}),
     "phpunit by its settings": (
         EXAMPLES["phpunit"],

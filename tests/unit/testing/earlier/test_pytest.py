@@ -62,7 +62,29 @@ BESIDE = (
     "from sums import add\n\n\ndef check(a, b):\n    assert a == b\n\n\ndef test_adds():\n    check(add(2, 2), 4)\n"
 )
 
+BY_ROWS = "import pathlib\nimport pytest\nfrom sums import add\n\nROWS = (pathlib.Path(__file__).parent / 'rows').iterdir()\n\n\n@pytest.mark.parametrize('row', ROWS, ids=lambda row: row.stem)\ndef test_row(row):\n    a, b, c = map(int, row.read_text().split())\n    assert add(a, b) == c\n"
+IN_TESTS = {
+    **PROGRAM,
+    "pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = ['tests']\npythonpath = ['.']\n",
+    "tests/test_b.py": "def test_b():\n    assert True\n",
+}
+
 CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] = {
+    "moved to where no run of all tests comes": (
+        {**IN_TESTS, "tests/test_a.py": TEST},
+        {**BROKEN, "tests/test_a.py": None, "more/test_a.py": TEST},
+        {"test_adds": "lost"},
+    ),
+    "moved to where everybody sees that it fails": (
+        {**IN_TESTS, "tests/test_a.py": TEST},
+        {**BROKEN, "tests/test_a.py": None, "tests/more/test_a.py": TEST},
+        {"test_adds": "open"},
+    ),
+    "the data of one row is removed": (
+        {**PROGRAM, "tests/test_a.py": BY_ROWS, "tests/rows/one.txt": "1 0 1", "tests/rows/two.txt": "2 2 4"},
+        {**BROKEN, "tests/rows/two.txt": None},
+        {"test_row[two]": "lost"},
+    ),
     "weakened": (
         {**PROGRAM, "tests/test_a.py": TEST},
         {**BROKEN, "tests/test_a.py": TEST.replace("== 4", "is not None")},
