@@ -43,15 +43,13 @@ def choose(base: Mapping[str, Entry], head: Mapping[str, Entry], holds_tests: Ca
 def find_users(shared: Collection[str], texts: Mapping[str, str]) -> list[str]:
     """The files of tests that use what tests share: they name it, or it counts for all in its folder.
 
-    What none of them names may be among the data of those that read its whole folder.
+    It also is among the data of those that name its folder, and of those that name them.
 
-    :param texts: path → content, of files of tests before the change.
+    :param texts: path → content, of files of tests and of their helpers before the change.
     """
-    found: set[str] = set()
-    for each in shared:
-        named = [path for path, text in texts.items() if _uses(path, text, each)]
-        found.update(named or [path for path, text in texts.items() if _reads_folder(path, text, each)])
-    return [path for path in texts if path in found]
+    readers = [path for path, text in texts.items() if any(_reads_folder(path, text, each) for each in shared)]
+    used = (*shared, *readers)
+    return [path for path, text in texts.items() if path in readers or any(_uses(path, text, each) for each in used)]
 
 
 def _reads_folder(path: str, text: str, shared: str) -> bool:

@@ -246,7 +246,8 @@ class Collector:
             if (each.path, each.test.name, each.test.groups) not in known
         ]
         placed = {each.id: _place(each, after, fresh, sides.moved) for each in open_}
-        wanted = sorted({version.path for version in placed.values() if version is not None})
+        named = {each.path for each in open_ if each.before is None and each.path in there}
+        wanted = sorted({*named, *(version.path for version in placed.values() if version is not None)})
         await self._tester.tell("Running what stands in the place of earlier tests")
         now = await self._runner.run(sides.new, wanted, sides.now)
         cases: defaultdict[Version, list[TestCase]] = defaultdict(list)
@@ -257,7 +258,10 @@ class Collector:
         shared = await self._list_shared()
         known_places = [
             await self._add_place(
-                replace(each, rest=rest.get(each.path), shared=shared), placed.get(each.id), cases, gone
+                replace(each, rest=rest.get(each.path), shared=shared, now=_find_unread(each, now)),
+                placed[each.id],
+                cases,
+                gone,
             )
             if each.id in placed
             else each
@@ -278,10 +282,8 @@ class Collector:
         ran = await self._runner.run_all(self._sides.new, sorted({path for _, path, _ in moved}), self._sides.now)
         if ran.not_run or not ran.cases:
             return [*evidence]
-        paths, names = (
-            {*ran.loading, *(case.path for case in ran.cases.values())},
-            {*map(_name_alone, ran.cases.values())},
-        )
+        paths = {*ran.loading, *(case.path for case in ran.cases.values())}
+        names = {*map(_name_alone, ran.cases.values())}
         unreached = {name for name, path, cases in moved if path not in paths and not cases & names}
         return [replace(each, is_unreached=each.id in unreached) for each in evidence]
 
@@ -292,7 +294,7 @@ class Collector:
         cases: Mapping[Version, Sequence[TestCase]],
         gone: GoneNames,
     ) -> TestEvidence:
-        now = tuple(cases.get(after, ())) if after is not None else ()
+        now = tuple(cases.get(after, ())) if after is not None else found.now
         own = [case for case in now if case.id == found.id]
         placed = replace(found, after=after, now=tuple(own) or now)
         is_there = any(case.outcome is not CaseOutcome.skipped for case in now)
@@ -302,7 +304,7 @@ class Collector:
 
     async def _try_places_before(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
         """The evidence with how what stands in the place of a changed test ends on the program as it was."""
-        asked = {each.id: each.after.path for each in evidence if each.after is not None and _has_changed(each)}
+        asked = {each.id: place for each in evidence if (place := _find_file(each)) and _has_changed(each)}
         if not asked:
             return [*evidence]
         sides = self._sides
@@ -342,6 +344,17 @@ def _cut_all(texts: Mapping[str, str], versions: Mapping[str, Sequence[Version]]
     """The files without their tests: what these share within one file."""
     tests = {path: [each.test for each in versions.get(path, ())] for path in texts}
     return {path: cut_tests(text, tests[path], [each.start for each in tests[path]])[0] for path, text in texts.items()}
+
+
+def _find_unread(found: TestEvidence, now: Ran) -> Sequence[TestCase]:
+    """How a test ended at head whose text was not found, such as one whose name is put together."""
+    same = now.cases.get(found.id)
+    return () if same is None or found.before is not None else (same,)
+
+
+def _find_file(found: TestEvidence) -> str | None:
+    """The file of what stands in the place of a test."""
+    return found.after.path if found.after is not None else next((case.path for case in found.now), None)
 
 
 def _has_changed(found: TestEvidence) -> bool:

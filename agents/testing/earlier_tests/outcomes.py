@@ -128,13 +128,13 @@ def _cut(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _find_fate(found: TestEvidence) -> Fate:
-    if found.after is None:
+    if found.after is None and not found.now:
         return Fate.removed
     if found.now and all(case.outcome is CaseOutcome.skipped for case in found.now):
         return Fate.skipped
     if not found.now or found.is_unreached:
         return Fate.unreached
-    return Fate.surroundings if _is_same(found) else Fate.rewritten
+    return Fate.surroundings if _is_same(found) or found.before is None else Fate.rewritten
 
 
 _NOT_RUN = frozenset({Fate.removed, Fate.unreached, Fate.skipped})

@@ -293,6 +293,19 @@ async def test_a_threshold_of_coverage_keeps_no_test_from_being_believed(earlier
     assert (found.holding, found.tests, found.not_run) == (1, (), ())
 
 
+_MADE = "const assert = require('assert');\nconst fs = require('fs');\nconst { add } = require('../sums');\n\nfor (const row of fs.readdirSync(__dirname + '/rows')) {\n  it('adds ' + row, () => {\n    const [a, b, c] = fs.readFileSync(__dirname + '/rows/' + row, 'utf8').split(' ').map(Number);\n    assert.equal(add(a, b), c);\n  });\n}\n"
+
+
+@pytest.mark.parametrize(("row", "end"), [("2 2 0", "changed"), ("2 0 2", "lost"), ("2 2 5", "open"), (None, "lost")])
+@pytest.mark.skipif(not has_program("mocha"), reason="no mocha here")
+async def test_a_test_whose_name_is_put_together_ends(earlier: Earlier, row: str | None, end: str) -> None:
+    example = EXAMPLES["mocha"]
+    files = {**example.files, example.test: _MADE, "test/rows/a": "2 2 4", "test/rows/b": "1 0 1"}
+    change = {example.sums: example.change("lost")[example.sums], "test/rows/a": row}
+    found = await earlier(files, change, setup=f"ln -s {MODULES} node_modules")
+    assert [(each.id.rpartition(" ")[2], each.outcome.value) for each in found.tests] == [("a", end)], found
+
+
 SCRIPTS: dict[str, tuple[Example, str, str, str]] = {
     "by an option in a Makefile": (
         PYTEST,

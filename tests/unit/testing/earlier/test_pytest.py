@@ -70,6 +70,23 @@ IN_TESTS = {
 }
 
 CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] = {
+    "the data that a helper reads": (
+        {
+            **PROGRAM,
+            "tests/__init__.py": "",
+            "tests/reading.py": "from pathlib import Path\n\nROWS = Path(__file__).parent / 'rows'\n\n\ndef read(name):\n    return [int(word) for word in (ROWS / f'{name}.txt').read_text().split()]\n",
+            "tests/test_a.py": "from sums import add\nfrom tests.reading import read\n\n\ndef test_rows():\n    for name in ['fir' + 'st']:\n        a, b, c = read(name)\n        assert add(a, b) == c\n",
+            "tests/test_first.py": "def test_first():\n    assert True\n",
+            "tests/rows/first.txt": "2 2 4",
+        },
+        {**BROKEN, "tests/rows/first.txt": "2 0 2"},
+        {"test_rows": "lost"},
+    ),
+    "in a file that is called as tests are": (
+        {**PROGRAM, "test.py": TEST},
+        {**BROKEN, "test.py": TEST.replace("== 4", "is not None")},
+        {"test_adds": "lost"},
+    ),
     "moved to where no run of all tests comes": (
         {**IN_TESTS, "tests/test_a.py": TEST},
         {**BROKEN, "tests/test_a.py": None, "more/test_a.py": TEST},
