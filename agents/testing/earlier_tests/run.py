@@ -136,6 +136,8 @@ async def _choose_files(
     """
     wanted = [*choice.touched, *(path for path in mixed if path.endswith(".rs"))]
     shared = [*choice.shared, *(path for path in mixed if not path.endswith(".rs"))]
+    held = await reader.find_versions(await reader.read(commit, choice.touched))
+    shared += [path for path in choice.touched if not held.get(path)]  # a helper that is named as tests are
     users: list[str] = []
     if shared or deselecting:
         helpers = [path for path in base if is_of_tests(path) and is_source(path) and not runners.has(path)]

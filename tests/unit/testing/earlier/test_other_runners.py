@@ -306,6 +306,18 @@ async def test_a_test_whose_name_is_put_together_ends(earlier: Earlier, row: str
     assert [(each.id.rpartition(" ")[2], each.outcome.value) for each in found.tests] == [("a", end)], found
 
 
+@pytest.mark.skipif(not has_program("mocha"), reason="no mocha here")
+async def test_a_helper_among_the_tests_that_checks_nothing_any_more_hides_a_failure(earlier: Earlier) -> None:
+    example = EXAMPLES["mocha"]
+    checked = example.files[example.test].replace("require('assert')", "require('./check')")
+    check = "exports.equal = (a, b) => {\n  if (a !== b) throw new Error(`${a} is not ${b}`);\n};\n"
+    broken = {example.sums: example.change("lost")[example.sums]}
+    change = {**broken, "test/check.js": "exports.equal = (a, b) => {};\n"}
+    files = {**example.files, example.test: checked, "test/check.js": check}
+    found = await earlier(files, change, setup=f"ln -s {MODULES} node_modules")
+    assert [(each.path, each.outcome.value) for each in found.tests] == [(example.test, "lost")], found
+
+
 SCRIPTS: dict[str, tuple[Example, str, str, str]] = {
     "by an option in a Makefile": (
         PYTEST,
