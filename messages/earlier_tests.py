@@ -25,6 +25,7 @@ _LOST, _CHANGED, _NAMES, _OUTPUT, _LINES = (
 )  # tests, rows, names, characters and lines that are shown
 _BECAME = {
     Fate.removed: "The change removes it",
+    Fate.unreached: "The change leaves it where nothing runs it",
     Fate.skipped: "The change skips it",
     Fate.rewritten: "The change rewrites it",
     Fate.surroundings: "The change alters what it uses",

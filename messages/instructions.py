@@ -195,15 +195,6 @@ def refuse_stranger(login: str) -> str:
     return f"{inline_code(login)}, only people with the role write may ask Forge for something here."
 
 
-def refuse_protected(paths: Sequence[str]) -> str:
-    """Where a thread asks for files that only somebody with the role may name."""
-    named = ", ".join(map(inline_path, paths[:_MOST_PATHS]))
-    return (
-        f"Nothing was changed: this takes protected files ({named}). Whoever has the role write asks for them by "
-        "`/forge do` in this thread."
-    )
-
-
 def leave_to_workflows() -> str:
     """In place of the outcome of tests that the repository's own workflows run."""
     return "the repository's own workflows run them"

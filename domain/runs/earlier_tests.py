@@ -29,7 +29,8 @@ class EarlierOutcome(StrEnum):
 class Fate(StrEnum):
     """What a change did to a test."""
 
-    removed = "removed"  # it is gone, or nothing runs it any more
+    removed = "removed"  # it is gone
+    unreached = "unreached"  # it is there, and nothing runs it any more
     skipped = "skipped"  # it is there and is skipped, or expected to fail
     rewritten = "rewritten"  # its own text differs
     surroundings = "surroundings"  # its text is the same; a helper, fixture, snapshot or setting of it differs

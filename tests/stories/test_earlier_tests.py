@@ -22,11 +22,11 @@ def backend() -> str:
 
 
 async def propose(
-    story: Story, changed: Mapping[str, str | None], settings: str = ""
+    story: Story, changed: Mapping[str, str | None], settings: str = "", files: Mapping[str, str] | None = None
 ) -> tuple[PullRequest, User, User]:
     """A pull request of alice; carol maintains."""
     configured = {".github/forge.yml": settings} if settings else {}
-    repository, alice = story.repository({**FILES, **configured})
+    repository, alice = story.repository({**FILES, **(files or {}), **configured})
     carol = story.github.user("carol")
     story.github.grant(repository, carol, "maintain")
     await alice.push(repository, "work", changed, base="main")
@@ -135,6 +135,20 @@ async def test_another_expectation_that_the_code_of_before_meets_as_well_is_less
     [comment] = story.comments(pull)
     assert "The change rewrites it: what stands in its place passes on the code of before as well." in comment.body
     assert story.gates(pull) == ["destructive"]
+    story.pass_over(pull)
+
+
+async def test_a_failing_test_that_is_moved_to_where_nothing_runs_it_is_asked_about(story: Story) -> None:
+    """It stands there word for word, and no run of all tests comes to it."""
+    where = {"pytest.ini": FILES["pytest.ini"] + "testpaths = tests\n"}
+    changed = {"shop.py": BROKEN, "tests/test_shop.py": None, "attic/test_shop.py": TEST}
+    pull, _, _ = await propose(story, changed, files=where)
+    check = find_check(story, pull)
+    assert check.conclusion == "action_required"
+    assert f"**`{NAME}` fails.**" in read_section(check)
+    assert "The change leaves it where nothing runs it (" in read_section(check)
+    [question] = story.questions(pull)
+    assert "in attic/test_shop.py:4: The test" in question.body
     story.pass_over(pull)
 
 

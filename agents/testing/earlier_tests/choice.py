@@ -1,5 +1,6 @@
 """Chooses the earlier tests of a change: those it touches, and those that use what it touches beside them."""
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -42,9 +43,19 @@ def choose(base: Mapping[str, Entry], head: Mapping[str, Entry], holds_tests: Ca
 def find_users(shared: Collection[str], texts: Mapping[str, str]) -> list[str]:
     """The files of tests that use what tests share: they name it, or it counts for all in its folder.
 
-    :param texts: path → content, of files of tests before the change.
+    It also is among the data of those that name its folder, and of those that name them.
+
+    :param texts: path → content, of files of tests and of their helpers before the change.
     """
-    return [path for path, text in texts.items() if any(_uses(path, text, each) for each in shared)]
+    readers = [path for path, text in texts.items() if any(_reads_folder(path, text, each) for each in shared)]
+    used = (*shared, *readers)
+    return [path for path, text in texts.items() if path in readers or any(_uses(path, text, each) for each in used)]
+
+
+def _reads_folder(path: str, text: str, shared: str) -> bool:
+    folder = PurePosixPath(shared).parent
+    is_around = folder in PurePosixPath(path).parents
+    return not is_around and re.search(rf"[\"'/]{re.escape(folder.name)}[\"'/]", text) is not None
 
 
 def _uses(path: str, text: str, shared: str) -> bool:

@@ -246,7 +246,8 @@ class Collector:
             if (each.path, each.test.name, each.test.groups) not in known
         ]
         placed = {each.id: _place(each, after, fresh, sides.moved) for each in open_}
-        wanted = sorted({version.path for version in placed.values() if version is not None})
+        named = {each.path for each in open_ if each.before is None and each.path in there}
+        wanted = sorted({*named, *(version.path for version in placed.values() if version is not None)})
         await self._tester.tell("Running what stands in the place of earlier tests")
         now = await self._runner.run(sides.new, wanted, sides.now)
         cases: defaultdict[Version, list[TestCase]] = defaultdict(list)
@@ -255,14 +256,36 @@ class Collector:
             if version is not None:
                 cases[version].append(case)
         shared = await self._list_shared()
-        return [
+        known_places = [
             await self._add_place(
-                replace(each, rest=rest.get(each.path), shared=shared), placed.get(each.id), cases, gone
+                replace(each, rest=rest.get(each.path), shared=shared, now=_find_unread(each, now)),
+                placed[each.id],
+                cases,
+                gone,
             )
             if each.id in placed
             else each
             for each in evidence
         ]
+        return await self._find_unreached(known_places)
+
+    async def _find_unreached(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
+        """The evidence with which tests fail elsewhere now, where no run of all tests comes: nobody sees that."""
+        moved = [
+            (each.id, each.after.path, {*map(_name_alone, each.now)})
+            for each in evidence
+            if each.after is not None and each.after.path != each.path and any(case.outcome.is_bad for case in each.now)
+        ]
+        if not moved:
+            return [*evidence]
+        await self._tester.tell("Running all tests, as some that fail are elsewhere now")
+        ran = await self._runner.run_all(self._sides.new, sorted({path for _, path, _ in moved}), self._sides.now)
+        if ran.not_run or not ran.cases:
+            return [*evidence]
+        paths = {*ran.loading, *(case.path for case in ran.cases.values())}
+        names = {*map(_name_alone, ran.cases.values())}
+        unreached = {name for name, path, cases in moved if path not in paths and not cases & names}
+        return [replace(each, is_unreached=each.id in unreached) for each in evidence]
 
     async def _add_place(
         self,
@@ -271,7 +294,7 @@ class Collector:
         cases: Mapping[Version, Sequence[TestCase]],
         gone: GoneNames,
     ) -> TestEvidence:
-        now = tuple(cases.get(after, ())) if after is not None else ()
+        now = tuple(cases.get(after, ())) if after is not None else found.now
         own = [case for case in now if case.id == found.id]
         placed = replace(found, after=after, now=tuple(own) or now)
         is_there = any(case.outcome is not CaseOutcome.skipped for case in now)
@@ -281,7 +304,7 @@ class Collector:
 
     async def _try_places_before(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
         """The evidence with how what stands in the place of a changed test ends on the program as it was."""
-        asked = {each.id: each.after.path for each in evidence if each.after is not None and _has_changed(each)}
+        asked = {each.id: place for each in evidence if (place := _find_file(each)) and _has_changed(each)}
         if not asked:
             return [*evidence]
         sides = self._sides
@@ -323,6 +346,17 @@ def _cut_all(texts: Mapping[str, str], versions: Mapping[str, Sequence[Version]]
     return {path: cut_tests(text, tests[path], [each.start for each in tests[path]])[0] for path, text in texts.items()}
 
 
+def _find_unread(found: TestEvidence, now: Ran) -> Sequence[TestCase]:
+    """How a test ended at head whose text was not found, such as one whose name is put together."""
+    same = now.cases.get(found.id)
+    return () if same is None or found.before is not None else (same,)
+
+
+def _find_file(found: TestEvidence) -> str | None:
+    """The file of what stands in the place of a test."""
+    return found.after.path if found.after is not None else next((case.path for case in found.now), None)
+
+
 def _has_changed(found: TestEvidence) -> bool:
     return judge(found).outcome is EarlierOutcome.changed and not found.gone
 
@@ -352,6 +386,11 @@ def _find_last_line(output: str) -> str:
 def _is_whole(name: str, missing: Iterable[str]) -> bool:
     """Whether a file cannot be loaded at all for want of this: it is the only thing that is missing."""
     return len(list(missing)) == 1 and bool(name)
+
+
+def _name_alone(case: TestCase) -> str:
+    """The name of a test without its file, which not every report tells."""
+    return case.id.removeprefix(f"{case.path}::")
 
 
 def _hold(case: TestCase) -> EarlierTest:

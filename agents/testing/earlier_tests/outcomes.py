@@ -71,6 +71,7 @@ class TestEvidence:
     :param before: its text; :param after: the text of what is in its place; None if nothing is.
     :param now: how that ended at head.
     :param is_blind: whether that passes on the program as it was, too: it cannot tell the two apart.
+    :param is_unreached: whether its file is elsewhere now, where no run of all tests comes.
     :param gone: what the test names and the program has no more.
     :param is_named_gone: whether its own error says that this is missing.
     :param rest: how its own file is touched outside of tests.
@@ -87,6 +88,7 @@ class TestEvidence:
     after: Version | None = None
     now: Sequence[TestCase] = ()
     is_blind: bool = False
+    is_unreached: bool = False
     gone: tuple[str, ...] = ()
     is_named_gone: bool = False
     rest: SharedChange | None = None
@@ -126,13 +128,16 @@ def _cut(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _find_fate(found: TestEvidence) -> Fate:
-    if found.after is None:
+    if found.after is None and not found.now:
         return Fate.removed
     if found.now and all(case.outcome is CaseOutcome.skipped for case in found.now):
         return Fate.skipped
-    if not found.now:
-        return Fate.removed  # its text is there, and nothing runs it
-    return Fate.surroundings if _is_same(found) else Fate.rewritten
+    if not found.now or found.is_unreached:
+        return Fate.unreached
+    return Fate.surroundings if _is_same(found) or found.before is None else Fate.rewritten
+
+
+_NOT_RUN = frozenset({Fate.removed, Fate.unreached, Fate.skipped})
 
 
 def _is_same(found: TestEvidence) -> bool:
@@ -148,19 +153,19 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
     if found.again is not None and not found.again.outcome.is_bad:
         return EarlierOutcome.unknown, none
     if any(case.outcome.is_bad for case in found.now):
-        is_hidden = _is_same(found) and any(each.deselects for each in found.shared)
+        is_hidden = found.is_unreached or (_is_same(found) and any(each.deselects for each in found.shared))
         return (EarlierOutcome.lost if is_hidden else EarlierOutcome.open), none
     difference = none
     if found.before is not None and found.after is not None:
         difference = compare(found.before, found.after, line)
-    if found.gone and (fate in {Fate.removed, Fate.skipped} or found.is_named_gone):
+    if found.gone and (fate in _NOT_RUN or found.is_named_gone):
         is_other = (
             found.before is not None and found.after is not None and not keeps_literals(found.before, found.after)
         )
         is_rewritten = fate is Fate.rewritten and is_other
         return (EarlierOutcome.changed, difference) if is_rewritten else (EarlierOutcome.gone, none)
     match fate:
-        case Fate.removed | Fate.skipped:
+        case Fate.removed | Fate.unreached | Fate.skipped:
             return EarlierOutcome.lost, none
         case Fate.surroundings:
             return _judge_surroundings(found)

@@ -10,10 +10,11 @@ from agents.testing.earlier_tests.outcomes import SharedChange, sort_by_weight
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.removed import add_removed
 from agents.testing.earlier_tests.running import BaseRunKeeper, FileRunner, Runners
-from agents.testing.earlier_tests.sides import is_mixed
+from agents.testing.earlier_tests.sides import is_mixed, is_of_tests
 from agents.testing.tester import CommandTimeouts, Tester
 from agents.toolbox import Toolbox
 from domain.errors import CodeAccessError, ToolError
+from domain.paths import is_source
 from domain.review.changes import Change
 from domain.runs.earlier_tests import MOST_TOLD, NOTHING_EARLIER, EarlierOutcome, EarlierTests
 from workspace.commits import write_blob, write_tree
@@ -135,12 +136,16 @@ async def _choose_files(
     """
     wanted = [*choice.touched, *(path for path in mixed if path.endswith(".rs"))]
     shared = [*choice.shared, *(path for path in mixed if not path.endswith(".rs"))]
+    held = await reader.find_versions(await reader.read(commit, choice.touched))
+    shared += [path for path in choice.touched if not held.get(path)]  # a helper that is named as tests are
     users: list[str] = []
     if shared or deselecting:
-        others = [path for path in base if runners.has(path) and path not in set(wanted)]
+        helpers = [path for path in base if is_of_tests(path) and is_source(path) and not runners.has(path)]
+        others = [*(path for path in base if runners.has(path) and path not in set(wanted)), *helpers]
         texts = await reader.read(commit, others)
         users = [path for path, text in texts.items() if any(each.names(path, text) for each in deselecting)]
         users += [path for path in find_users(shared, texts) if path not in set(users)]
+        users = [path for path in users if runners.has(path)]
     rest = [*wanted[bounds.files :], *users[bounds.users :]]
     found = await reader.find_versions(await reader.read(commit, rest))
     return [*wanted[: bounds.files], *users[: bounds.users]], sum(map(len, found.values()))

@@ -1,8 +1,9 @@
 """Runs files of tests on a tree, and says how each of their tests ended and what could not be loaded."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from agents.testing.absence import WAY_OUT, find_absence
@@ -171,6 +172,15 @@ class Runners:
         parts = [(runner, each) for runner, part in owned if part for each in _divide(runner, part)]
         return [(runner.build(part, results, is_measured=False), part) for runner, part in parts]
 
+    def build_all(self, paths: Sequence[str], results: str) -> list[tuple[ProjectCommand, list[str]]]:
+        """The commands for all tests of the runners that would collect tests from some files."""
+        found = dict.fromkeys(runner for path in paths if (runner := self.find(path)) is not None)
+        return [(runner.build((), results, is_measured=False), []) for runner in found]
+
+
+_Build = Callable[[str], list[tuple[ProjectCommand, list[str]]]]
+"""The folder for results → commands, each with the files that it is given."""
+
 
 def _divide(runner: Runner, files: list[str]) -> list[list[str]]:
     """Files for one command each; the report of node:test does not say which file a test is in."""
@@ -197,25 +207,29 @@ class FileRunner:
 
     async def repeat(self, tree: str, files: Sequence[str], runners: Runners, times: int) -> list[Ran]:
         """Run files several times in one checkout."""
-        if not files:
+        read = await self._run(tree, partial(runners.build, files), times)
+        for each in read:
+            self.seen.update(each.loading, (case.path or "" for case in each.cases.values()))
+        return read
+
+    async def run_all(self, tree: str, paths: Sequence[str], runners: Runners) -> Ran:
+        """Run whatever the runners of some files collect on their own."""
+        return (await self._run(tree, partial(runners.build_all, paths), 1))[0]
+
+    async def _run(self, tree: str, build: _Build, times: int) -> list[Ran]:
+        own = [part for _, part in build("")]
+        if not own:  # nothing collects tests from these files any more
             return times * [Ran()]
         if self.seconds > self._most:
             return times * [Ran(not_run=(_TIME_IS_UP,))]
-        own = [part for _, part in runners.build(files, "")]
-        if not own:  # nothing collects tests from these files any more
-            return times * [Ran()]
         run = await self._tester.run_commands(
-            tree,
-            lambda results: times * [command for command, _ in runners.build(files, results)],
-            self._most - self.seconds,
+            tree, lambda results: times * [command for command, _ in build(results)], self._most - self.seconds
         )
         self.seconds += sum(each.seconds for each in run.commands)
         if run.not_run:
             return times * [Ran(not_run=(run.not_run,), has_begun=False)]
         read = [read_result(result, part) for result, part in zip(run.commands, times * own, strict=False)]
         read += (times * len(own) - len(read)) * [Ran(not_run=(_TIME_IS_UP,))]
-        for each in read:
-            self.seen.update(each.loading, (case.path or "" for case in each.cases.values()))
         return [_join(read[start : start + len(own)]) for start in range(0, len(read), len(own))]
 
 

@@ -98,7 +98,7 @@ def find_maven(facts: RepositoryFacts) -> Runner | None:
         Framework.maven,
         "because there is a `pom.xml`",
         _JVM_TESTS,
-        (program, "-B", "test"),
+        (program, "-B", "--fail-at-end", "-Dsurefire.skipAfterFailureCount=0", "test"),
         select=select,
         before=("sh", "-c", _GATHER % "surefire-reports", "sh"),
         shown=f"{program} -B test",

@@ -12,14 +12,15 @@ MANIFESTS = (
     *("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "go.mod", "Cargo.toml", "Makefile", "pom.xml"),
     *("build.gradle", "build.gradle.kts", "Gemfile", "composer.json"),
 )
+_SCRIPTS = ("Rakefile",)
 _SAMPLES = 20  # files of tests
 _LARGEST = 1_000_000  # characters of a manifest that are read
 
 
 def list_needed(paths: Collection[str]) -> list[str]:
-    """The files whose contents tell how tests are run: manifests, and some files of Python tests."""
+    """The files whose contents tell how tests are run: manifests, scripts, some files of Python tests."""
     tests = sorted(path for path in paths if path.endswith(".py") and is_runnable(path))
-    return [*(path for path in MANIFESTS if path in paths), *tests[:_SAMPLES]]
+    return [*(path for path in (*MANIFESTS, *_SCRIPTS) if path in paths), *tests[:_SAMPLES]]
 
 
 class RepositoryFacts:

@@ -15,6 +15,7 @@ _NAMED_TESTS = re.compile(rf"(^|/)__tests__/.*{_SOURCE}|\.(test|spec){_SOURCE}")
 _NODE_TESTS = re.compile(r"(^|/)(test/.*|test|test[-_.][^/]*|[^/]*[-_.]test)\.[cm]?[jt]s$")
 _MOCHA_TESTS = re.compile(rf"(^|/)(tests?|specs?|__tests__)/.*{_SOURCE}|[-_.](test|spec){_SOURCE}")
 _IN_A_SHELL = re.compile(r"[|<>$`;()\n\\]|(?<!&)&(?!&)|\|\|")
+_STOPS = frozenset({"--bail", "-b"})
 _TAKES_A_VALUE = frozenset({*"rcRtgfpu", "require", "config", "import", "loader", "project", "projects", "root", "env"})
 _TAKES_A_VALUE_TOO = frozenset({"timeout", "test-timeout", "testTimeout", "maxWorkers", "extension", "ui", "dir"})
 
@@ -73,6 +74,7 @@ def _find_call(script: str, name: str) -> _Call | None:
 
 
 def _read_options(words: Sequence[str], environment: tuple[tuple[str, str], ...], *, is_whole: bool) -> _Call:
+    """The options and places of a call, without those that end a run at its first failure."""
     options: list[str] = []
     places: list[str] = []
     for index, word in enumerate(words):
@@ -80,6 +82,8 @@ def _read_options(words: Sequence[str], environment: tuple[tuple[str, str], ...]
         takes = (
             before.startswith("-") and "=" not in before and before.lstrip("-") in _TAKES_A_VALUE | _TAKES_A_VALUE_TOO
         )
+        if word.partition("=")[0] in _STOPS or (before in _STOPS and word.isdigit()):
+            continue
         if word.startswith("-") or takes:
             options.append(word)
         else:
@@ -94,17 +98,19 @@ def _drop(options: Sequence[str], *names: str) -> tuple[str, ...]:
 
 def _make_jest(call: _Call, reason: str, is_whole: bool) -> Runner:
     options = _drop(call.options, "--ci", "--json", "--watch", "--watchAll", "--coverage", "--silent")
-    report = ("--json", "--outputFile={results}/jest.json", "--testLocationInResults")
+    report = ("--json", "--outputFile={results}/jest.json", "--testLocationInResults", "--bail=0")
+    words = ("npx", "--no-install", "jest", "--ci", *options, *report)
     return Runner(
         Framework.jest,
         reason,
         _NAMED_TESTS,
-        ("npx", "--no-install", "jest", "--ci", *options, *report),
+        words,
         ReportPlace(format="jest", file="jest.json"),
         call.environment,
         call.places,
         lambda files, names: ("--runTestsByPath", *files, *(_flag("-t", names))),
         is_whole=is_whole,
+        unmeasured=(*words, "--coverage=false"),
     )
 
 
@@ -112,16 +118,18 @@ def _make_vitest(call: _Call, reason: str, is_whole: bool) -> Runner:
     options = _drop(call.options, "--run", "--watch", "--coverage", "--reporter")
     places = tuple(word for word in call.places if word not in {"run", "watch", "dev"})
     report = ("--reporter=default", "--reporter=json", "--outputFile.json={results}/vitest.json")
+    words = ("npx", "--no-install", "vitest", "run", *options, *report, "--includeTaskLocation", "--bail=0")
     return Runner(
         Framework.vitest,
         reason,
         _NAMED_TESTS,
-        ("npx", "--no-install", "vitest", "run", *options, *report, "--includeTaskLocation"),
+        words,
         ReportPlace(format="jest", file="vitest.json"),
         call.environment,
         places,
         lambda files, names: (*files, *_flag("-t", names)),
         is_whole=is_whole,
+        unmeasured=(*words, "--coverage.enabled=false"),
     )
 
 
@@ -132,7 +140,7 @@ def _make_mocha(call: _Call, reason: str, is_whole: bool) -> Runner:
         Framework.mocha,
         reason,
         _MOCHA_TESTS,
-        ("npx", "--no-install", "mocha", *options, *report),
+        ("npx", "--no-install", "mocha", *options, *report, "--no-bail"),
         ReportPlace(format="mocha", file="mocha.json"),
         call.environment,
         call.places,

@@ -10,10 +10,12 @@ from domain.runs.testing import Framework
 
 PYTHON = ("pyproject.toml", "setup.cfg", "tox.ini")
 _PYTEST_SECTION = re.compile(r"^\[(tool\.pytest\b|tool:pytest\]|pytest\])", re.MULTILINE)
+_ADDED = re.compile(r"^addopts\s*=.*(?:\n[ \t].*)*", re.MULTILINE)
 _FUNCTION = re.compile(r"^(async )?def test", re.MULTILINE)  # which unittest does not see
 _PYTEST_FILES = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|tests?)\.py$")
 _UNITTEST_FILES = re.compile(r"(^|/)(test[^/]*|[^/]*_test)\.py$")
 _REPORT = ("-o", "junit_family=xunit1", "--junit-xml={results}/junit.xml", "--continue-on-collection-errors")
+_WHOLE = "--maxfail=0"  # whatever ``addopts`` says: what follows a failed test is told, too
 _MEASURED = ("-m", "coverage", "run", "--branch")
 _UNMEASURABLE = re.compile(rb"error: unrecognized arguments: --cov\b|No module named '?coverage\b")
 _SCRIPT = resources(__package__ or "").joinpath("unittest_report.py").read_text("utf-8")
@@ -24,8 +26,9 @@ def find_pytest(facts: RepositoryFacts) -> Runner | None:
     if not facts.tests(".py") or not (sign := _explain_pytest(facts)):
         return None
     measured = _MEASURED if uses_coverage(facts) else ()
-    words = ("python3", *measured, "-m", "pytest", *build_pytest_options(facts, ()))
-    plain = ("python3", "-m", "pytest", *_REPORT)
+    words = ("python3", *measured, "-m", "pytest", _WHOLE, *build_pytest_options(facts, ()))
+    added = "\n".join(_ADDED.findall(facts.text(*PYTHON)))
+    plain = ("python3", "-m", "pytest", _WHOLE, *_REPORT, *(("--no-cov",) if "--cov" in added else ()))
     return Runner(Framework.pytest, sign, _PYTEST_FILES, words, select=_select_pytest, unmeasured=plain)
 
 

@@ -7,12 +7,19 @@ from pathlib import PurePosixPath
 
 from agents.testing.runners.facts import RepositoryFacts
 from agents.testing.runners.runner import ReportPlace, Runner, strip_path
+from domain.globs import matches
 from domain.runs.testing import Framework
 
 _RSPEC_TESTS = re.compile(r"_spec\.rb$")
 _MINITEST_TESTS = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.rb$")
+_PATTERN = re.compile(r"^[^#\n]*[\"']([^\"'\n]*\*[^\"'\n]*\.rb)[\"']", re.MULTILINE)
 _PHPUNIT_TESTS = re.compile(r"Test\.php$")
 _BATS_TESTS = re.compile(r"\.bats$")
+_DOCUMENTED = ("--no-fail-fast", "--format", "documentation")
+_UNSTOPPED = r"""sed -i -E 's/\bstopOn[A-Za-z]+=.(true|1).//g' phpunit*.xml* 2>/dev/null
+exec "$@"
+"""
+"""phpunit has no option against settings that end a run at its first failure."""
 _AWAIT = """"$@"; status=$?
 for _ in 1 2 3 4 5 6 7 8 9 10; do grep -q "</testsuites>" "{results}/report.xml" && break; sleep 0.2; done
 exit $status"""
@@ -39,7 +46,7 @@ def find_rspec(facts: RepositoryFacts) -> Runner | None:
         Framework.rspec,
         "because there are specs",
         _RSPEC_TESTS,
-        (*_bundle(facts), "rspec", "--format", "documentation", "--format", "json", "--out", "{results}/rspec.json"),
+        (*_bundle(facts), "rspec", *_DOCUMENTED, "--format", "json", "--out", "{results}/rspec.json"),
         ReportPlace(format="rspec", file="rspec.json"),
         select=select,
     )
@@ -62,10 +69,16 @@ def find_minitest(facts: RepositoryFacts) -> Runner | None:
         _MINITEST_TESTS,
         (*start, "-e", _REQUIRE, "--"),
         ReportPlace(format="minitest", file=""),
-        everything=(*tests, "-v"),
+        everything=(*(_keep_named(tests, facts) or tests), "-v"),
         select=select,
         shown=" ".join(("ruby -Ilib -Itest",)),
     )
+
+
+def _keep_named(tests: Sequence[str], facts: RepositoryFacts) -> list[str]:
+    """The files of tests that a pattern in the Rakefile names."""
+    patterns = _PATTERN.findall(facts.text("Rakefile"))
+    return [path for path in tests if matches(path, patterns)]
 
 
 def find_phpunit(facts: RepositoryFacts) -> Runner | None:
@@ -82,13 +95,16 @@ def find_phpunit(facts: RepositoryFacts) -> Runner | None:
             return ("--filter", f"/^({chosen})$/", place)
         return (place,) if len(files) == 1 else ("--filter", rf"/\b({classes})::/", place)
 
+    program = "vendor/bin/phpunit" if is_needed else "phpunit"
     return Runner(
         Framework.phpunit,
         "because there are tests of phpunit",
         _PHPUNIT_TESTS,
-        ("vendor/bin/phpunit" if is_needed else "phpunit", "--log-junit", "{results}/junit.xml"),
+        (program, "--log-junit", "{results}/junit.xml"),
         everything=() if facts.find(re.compile(r"^phpunit(\.dist)?\.xml(\.dist)?$")) else ("tests",),
         select=select,
+        before=("sh", "-c", _UNSTOPPED, "sh"),
+        shown=program,
     )
 
 

@@ -37,6 +37,7 @@ from workspace.mirror import Mirror
 from workspace.objects import Objects
 
 _RECENT = 600  # commits of the default branch that are drawn from
+_FIRST_PARENTS = ("--first-parent", "--diff-merges=first-parent", "--name-only", "--format=%x00%H %P")
 
 
 class LocalMirror(Mirror):
@@ -114,25 +115,16 @@ async def _play_all(places: Path, clones: Path, changes: Sequence[WildChange]) -
 
 
 def _draw(clones: Path, name: str, most: int) -> Iterator[WildChange]:
-    git = ["git", f"--git-dir={clones / name.replace('/', '+')}.git"]
     listed = subprocess.run(
-        [*git, "rev-list", "--first-parent", f"--max-count={_RECENT}", "HEAD"],
+        ["git", f"--git-dir={clones / name.replace('/', '+')}.git", "log", *_FIRST_PARENTS, f"--max-count={_RECENT}"],
         check=True,
         capture_output=True,
         text=True,
     )
-    commits = listed.stdout.split()[:-1]
+    commits = [part.split("\n") for part in listed.stdout.split("\0")[1:-1]]
     random.Random(f"39 {name}").shuffle(commits)
-    for head in commits:
-        named = subprocess.run(
-            [*git, "diff", "--name-only", f"{head}^1", head], check=True, capture_output=True, text=True
-        ).stdout.splitlines()
-        if most and any(map(is_of_tests, named)):
-            base = subprocess.run(
-                [*git, "rev-parse", f"{head}^1"], check=True, capture_output=True, text=True
-            ).stdout.strip()
-            yield WildChange(package=name, base=base, head=head)
-            most -= 1
+    touching = [heads.split() for heads, *named in commits if any(map(is_of_tests, filter(None, named)))]
+    yield from (WildChange(package=name, base=base, head=head) for head, base, *_ in touching[:most])
 
 
 def _sum_up(played: Sequence[Played]) -> Iterator[str]:

@@ -22,10 +22,10 @@ COVERAGE = "--cov --cov-branch --cov-report=xml:/r/coverage.xml"
 
 VITEST = (
     "test: npx --no-install vitest run --reporter=default --reporter=json --outputFile.json=/r/vitest.json "
-    "--includeTaskLocation"
+    "--includeTaskLocation --bail=0"
 )
-MOCHA = "--reporter json --reporter-option output=/r/mocha.json"
-JEST = "test: npx --no-install jest --ci --json --outputFile=/r/jest.json --testLocationInResults"
+MOCHA = "--reporter json --reporter-option output=/r/mocha.json --no-bail"
+JEST = "test: npx --no-install jest --ci --json --outputFile=/r/jest.json --testLocationInResults --bail=0"
 
 
 def detect_commands(manifests: dict[str, str], *paths: str, **configured: object) -> DetectedCommands:
@@ -49,20 +49,20 @@ PYTEST = {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]
         (
             PYTEST,
             ["tests/test_a.py"],
-            ["lint: ruff check .", "typecheck: python3 -m mypy .", f"test: python3 -m pytest {REPORTS}"],
+            ["lint: ruff check .", "typecheck: python3 -m mypy .", f"test: python3 -m pytest --maxfail=0 {REPORTS}"],
             Framework.pytest,
         ),
         (
             {"pyproject.toml": '[dependency-groups]\ndev = ["pytest-cov>=5"]\n'},
             ["tests/test_a.py"],
-            [f"test: python3 -m pytest {REPORTS} {COVERAGE}"],
+            [f"test: python3 -m pytest --maxfail=0 {REPORTS} {COVERAGE}"],
             Framework.pytest,
         ),
         (
             {"tox.ini": "[testenv]\ndeps = pytest\n coverage\n"},
             ["test_a.py"],
             [
-                f"test: python3 -m coverage run --branch -m pytest {REPORTS}",
+                f"test: python3 -m coverage run --branch -m pytest --maxfail=0 {REPORTS}",
                 "coverage: python3 -m coverage xml -o /r/coverage.xml",
             ],
             Framework.pytest,
@@ -70,7 +70,7 @@ PYTEST = {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]
         (
             {},
             ["a.py", "tests/conftest.py", "tests/test_a.py"],
-            [f"test: python3 -m pytest {REPORTS}"],
+            [f"test: python3 -m pytest --maxfail=0 {REPORTS}"],
             Framework.pytest,
         ),
         ({"setup.cfg": ""}, ["tests/test_a.py"], ["test: python3 -m unittest"], Framework.unittest),
@@ -117,14 +117,20 @@ PYTEST = {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]
         (
             {"Gemfile": ""},
             ["Gemfile.lock", "spec/a_spec.rb"],
-            ["test: bundle exec rspec --format documentation --format json --out /r/rspec.json"],
+            ["test: bundle exec rspec --no-fail-fast --format documentation --format json --out /r/rspec.json"],
             Framework.rspec,
         ),
         ({}, ["test/test_a.rb"], ["test: ruby -Ilib -Itest test/test_a.rb -v"], Framework.minitest),
         (
+            {"Rakefile": "a = Dir['lib/**/*.rb']\n# t.pattern = 'test/**/*.rb'\nt.pattern = 'test/*_test.rb'\n"},
+            ["test/a_test.rb", "test/old/b_test.rb"],
+            ["test: ruby -Ilib -Itest test/a_test.rb -v"],
+            Framework.minitest,
+        ),
+        (
             {"composer.json": "phpunit/phpunit"},
             ["phpunit.xml", "tests/ATest.php"],
-            ["test: vendor/bin/phpunit --log-junit /r/junit.xml"],
+            ["test: vendor/bin/phpunit"],
             Framework.phpunit,
         ),
         ({}, ["test/a.bats"], ["test: bats test/a.bats"], Framework.bats),
@@ -202,7 +208,7 @@ def test_what_has_to_be_fetched_is_set_up_only_with_a_network() -> None:
 
 
 KNOWN = RepositoryFacts(["tests/test_a.py", "z_test.go", "b_spec.rb", "a_test.rb"], {**PYTEST, "go.mod": "module m\n"})
-PYTEST_LINE = f"python3 -m pytest {REPORTS}"
+PYTEST_LINE = f"python3 -m pytest --maxfail=0 {REPORTS}"
 
 
 def build_all(framework: Framework) -> ProjectCommand:
@@ -210,6 +216,21 @@ def build_all(framework: Framework) -> ProjectCommand:
 
 
 PY, GO = build_all(Framework.pytest), build_all(Framework.go)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "is_named"),
+    [
+        ('[tool.pytest.ini_options]\naddopts = [\n  "-ra",\n  "--cov=a",\n]\n', True),
+        ('[tool.pytest.ini_options]\naddopts = "-ra --cov-fail-under=90"\n', True),
+        ('[tool.pytest.ini_options]\naddopts = "-ra"\n\n[tool.tox]\nrun = "pytest --cov"\n', False),
+    ],
+)
+def test_coverage_that_settings_ask_for_is_left_out_where_nobody_measures(manifest: str, *, is_named: bool) -> None:
+    facts = RepositoryFacts(["tests/test_a.py"], {"pyproject.toml": manifest})
+    [runner] = list_runners(facts)
+    assert ("--no-cov" in runner.build((), "/r", is_measured=False).words) is is_named
+    assert "--no-cov" not in runner.build((), "/r").words
 
 
 def build_selection(*tests: str) -> Selection:

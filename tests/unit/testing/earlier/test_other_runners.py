@@ -236,6 +236,88 @@ PYTEST = Example(
     "python3",
     "",
 )
+_BAIL = '{"type": "%s", "scripts": {"test": "%s"}}'
+STOPPED: dict[str, tuple[Example, str, Files]] = {
+    "pytest by addopts": (PYTEST, "tests/test_more.py", {"pytest.ini": "[pytest]\npythonpath = .\naddopts = -x\n"}),
+    "mocha by its script": (
+        EXAMPLES["mocha"],
+        "test/more.js",
+        {"package.json": _BAIL % ("commonjs", "mocha --bail --check-leaks")},
+    ),
+    "mocha by its settings": (EXAMPLES["mocha"], "test/more.js", {".mocharc.json": '{"bail": true}'}),
+    "jest by its script": (
+        EXAMPLES["jest"],
+        "more.test.js",
+        {"package.json": _BAIL % ("commonjs", "jest -i --bail 1")},
+    ),
+    "jest by its settings": (
+        EXAMPLES["jest"],
+        "more.test.js",
+        {"package.json": '{"scripts": {"test": "jest -i"}, "jest": {"bail": 1}}'},
+    ),
+    "vitest by its script": (
+        EXAMPLES["vitest"],
+        "more.test.js",
+        {"package.json": _BAIL % ("module", "vitest --no-file-parallelism --bail=1")},
+    ),
+    "rspec by its settings": (EXAMPLES["rspec"], "spec/more_spec.rb", {".rspec": "--fail-fast\n"}),
+    "phpunit by its settings": (
+        EXAMPLES["phpunit"],
+        "tests/MoreTest.php",
+        {"phpunit.xml": '<phpunit stopOnFailure="true"><testsuites/></phpunit>\n'},
+    ),
+}
+
+
+@pytest.mark.parametrize("way", STOPPED)
+async def test_a_run_that_would_stop_at_its_first_failure_tells_all(earlier: Earlier, way: str) -> None:
+    example, more, settings = STOPPED[way]
+    if not has_program(example.needs):
+        pytest.skip(f"no {example.needs} here")
+    again = example.files[example.test].replace("class SumsTest", "class MoreTest")
+    change = {**example.change("lost"), more: None}
+    setup = {"setup": f"ln -s {MODULES} node_modules"} if example.needs in {"jest", "vitest", "mocha"} else {}
+    found = await earlier({**example.files, **settings, more: again}, change, **setup)
+    told = sorted((each.path, each.outcome.value) for each in found.tests)
+    assert told == sorted([(example.test, "lost"), (more, "lost")]), found
+
+
+@pytest.mark.skipif(not has_program("jest"), reason="no jest here")
+async def test_a_threshold_of_coverage_keeps_no_test_from_being_believed(earlier: Earlier) -> None:
+    example = EXAMPLES["jest"]
+    limits = '{"collectCoverage": true, "coverageThreshold": {"global": {"functions": 100}}}'
+    settings = {"package.json": f'{{"scripts": {{"test": "jest"}}, "jest": {limits}}}'}
+    uncovered = {example.sums: example.files[example.sums] + "exports.sub = (a, b) => a - b;\n"}
+    files = {**example.files, **settings, **uncovered}
+    found = await earlier(files, {example.test: None}, setup=f"ln -s {MODULES} node_modules")
+    assert (found.holding, found.tests, found.not_run) == (1, (), ())
+
+
+_MADE = "const assert = require('assert');\nconst fs = require('fs');\nconst { add } = require('../sums');\n\nfor (const row of fs.readdirSync(__dirname + '/rows')) {\n  it('adds ' + row, () => {\n    const [a, b, c] = fs.readFileSync(__dirname + '/rows/' + row, 'utf8').split(' ').map(Number);\n    assert.equal(add(a, b), c);\n  });\n}\n"
+
+
+@pytest.mark.parametrize(("row", "end"), [("2 2 0", "changed"), ("2 0 2", "lost"), ("2 2 5", "open"), (None, "lost")])
+@pytest.mark.skipif(not has_program("mocha"), reason="no mocha here")
+async def test_a_test_whose_name_is_put_together_ends(earlier: Earlier, row: str | None, end: str) -> None:
+    example = EXAMPLES["mocha"]
+    files = {**example.files, example.test: _MADE, "test/rows/a": "2 2 4", "test/rows/b": "1 0 1"}
+    change = {example.sums: example.change("lost")[example.sums], "test/rows/a": row}
+    found = await earlier(files, change, setup=f"ln -s {MODULES} node_modules")
+    assert [(each.id.rpartition(" ")[2], each.outcome.value) for each in found.tests] == [("a", end)], found
+
+
+@pytest.mark.skipif(not has_program("mocha"), reason="no mocha here")
+async def test_a_helper_among_the_tests_that_checks_nothing_any_more_hides_a_failure(earlier: Earlier) -> None:
+    example = EXAMPLES["mocha"]
+    checked = example.files[example.test].replace("require('assert')", "require('./check')")
+    check = "exports.equal = (a, b) => {\n  if (a !== b) throw new Error(`${a} is not ${b}`);\n};\n"
+    broken = {example.sums: example.change("lost")[example.sums]}
+    change = {**broken, "test/check.js": "exports.equal = (a, b) => {};\n"}
+    files = {**example.files, example.test: checked, "test/check.js": check}
+    found = await earlier(files, change, setup=f"ln -s {MODULES} node_modules")
+    assert [(each.path, each.outcome.value) for each in found.tests] == [(example.test, "lost")], found
+
+
 SCRIPTS: dict[str, tuple[Example, str, str, str]] = {
     "by an option in a Makefile": (
         PYTEST,

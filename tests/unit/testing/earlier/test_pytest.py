@@ -62,7 +62,46 @@ BESIDE = (
     "from sums import add\n\n\ndef check(a, b):\n    assert a == b\n\n\ndef test_adds():\n    check(add(2, 2), 4)\n"
 )
 
+BY_ROWS = "import pathlib\nimport pytest\nfrom sums import add\n\nROWS = (pathlib.Path(__file__).parent / 'rows').iterdir()\n\n\n@pytest.mark.parametrize('row', ROWS, ids=lambda row: row.stem)\ndef test_row(row):\n    a, b, c = map(int, row.read_text().split())\n    assert add(a, b) == c\n"
+IN_TESTS = {
+    **PROGRAM,
+    "pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = ['tests']\npythonpath = ['.']\n",
+    "tests/test_b.py": "def test_b():\n    assert True\n",
+}
+
 CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] = {
+    "the data that a helper reads": (
+        {
+            **PROGRAM,
+            "tests/__init__.py": "",
+            "tests/reading.py": "from pathlib import Path\n\nROWS = Path(__file__).parent / 'rows'\n\n\ndef read(name):\n    return [int(word) for word in (ROWS / f'{name}.txt').read_text().split()]\n",
+            "tests/test_a.py": "from sums import add\nfrom tests.reading import read\n\n\ndef test_rows():\n    for name in ['fir' + 'st']:\n        a, b, c = read(name)\n        assert add(a, b) == c\n",
+            "tests/test_first.py": "def test_first():\n    assert True\n",
+            "tests/rows/first.txt": "2 2 4",
+        },
+        {**BROKEN, "tests/rows/first.txt": "2 0 2"},
+        {"test_rows": "lost"},
+    ),
+    "in a file that is called as tests are": (
+        {**PROGRAM, "test.py": TEST},
+        {**BROKEN, "test.py": TEST.replace("== 4", "is not None")},
+        {"test_adds": "lost"},
+    ),
+    "moved to where no run of all tests comes": (
+        {**IN_TESTS, "tests/test_a.py": TEST},
+        {**BROKEN, "tests/test_a.py": None, "more/test_a.py": TEST},
+        {"test_adds": "lost"},
+    ),
+    "moved to where everybody sees that it fails": (
+        {**IN_TESTS, "tests/test_a.py": TEST},
+        {**BROKEN, "tests/test_a.py": None, "tests/more/test_a.py": TEST},
+        {"test_adds": "open"},
+    ),
+    "the data of one row is removed": (
+        {**PROGRAM, "tests/test_a.py": BY_ROWS, "tests/rows/one.txt": "1 0 1", "tests/rows/two.txt": "2 2 4"},
+        {**BROKEN, "tests/rows/two.txt": None},
+        {"test_row[two]": "lost"},
+    ),
     "weakened": (
         {**PROGRAM, "tests/test_a.py": TEST},
         {**BROKEN, "tests/test_a.py": TEST.replace("== 4", "is not None")},
