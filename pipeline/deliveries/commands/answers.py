@@ -1,14 +1,16 @@
-"""Executes ``fix``, ``ask`` and ``do``: checks what can be checked at once, and queues what takes a model."""
+"""Executes what takes a model, such as ``ask`` and ``do``: checks what can be checked at once, and queues it."""
 
-from domain.slash.commands import AskFix, TextCommand
+from domain.slash.commands import AskFix, Describe, TextCommand, Walkthrough, WriteChangelog, WriteTests
 from messages import commands as texts
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.instruction import admit_instruction
-from pipeline.feedback.answers.request import AnswerRequest
+from pipeline.feedback.answers.request import AnswerRequest, make_key
 from pipeline.feedback.answers.target import QueuedAnswer, find_run
 from pipeline.publishing.instructions import Instruction
+
+_Answered = AskFix | TextCommand | Describe | Walkthrough
 
 
 async def fix(context: CommandContext, asked: AskFix) -> str:
@@ -19,14 +21,19 @@ async def fix(context: CommandContext, asked: AskFix) -> str:
     return await _enqueue(context, asked, queued)
 
 
-async def ask(context: CommandContext, asked: TextCommand) -> str:
+async def ask(context: CommandContext, asked: TextCommand | Describe | Walkthrough) -> str:
     """``/forge ask``: answer a question from the code."""
     queued = await context.step_with_permission(asked.verb, asked, _find_run, context, asked)
     return await _enqueue(context, asked, queued)
 
 
-async def do(context: CommandContext, asked: TextCommand) -> str:
-    """``/forge do``: carry out what somebody asks for on a pull request."""
+async def read_change(context: CommandContext, asked: Describe | Walkthrough) -> str:
+    """``/forge describe`` and ``/forge walkthrough``: say what a pull request changes."""
+    return await ask(context, asked) if context.comment.is_pull_request else texts.only_on_pull_requests(asked.verb)
+
+
+async def do(context: CommandContext, asked: TextCommand | WriteTests | WriteChangelog) -> str:
+    """``/forge do``, ``tests`` and ``changelog``: carry out what somebody asks for on a pull request."""
     if not context.comment.is_pull_request:
         return texts.only_on_pull_requests(asked.verb)
     queued = await context.step_with_permission(asked.verb, asked, _admit, context, asked)
@@ -36,14 +43,14 @@ async def do(context: CommandContext, asked: TextCommand) -> str:
     return texts.NO_ANSWER
 
 
-async def _admit(context: CommandContext, asked: TextCommand) -> QueuedAnswer:
+async def _admit(context: CommandContext, asked: TextCommand | WriteTests | WriteChangelog) -> QueuedAnswer:
     comment = context.comment
-    key = _build_request(context, asked).make_key(context.guid)
+    key = make_key(context.guid, context.comment.asked.index(asked))
     instruction = Instruction.of(comment, asked, key, comment.path, comment.line)
     return await admit_instruction(context.services, instruction, context.actor, key)
 
 
-async def _enqueue(context: CommandContext, asked: AskFix | TextCommand, queued: QueuedAnswer) -> str:
+async def _enqueue(context: CommandContext, asked: _Answered, queued: QueuedAnswer) -> str:
     if queued.run_id is None:
         return queued.refused
     await _build_request(context, asked).enqueue(queued.run_id, context.guid)
@@ -56,10 +63,10 @@ async def _prepare_fix(context: CommandContext, asked: AskFix) -> QueuedAnswer:
     return await _find_run(context, asked)
 
 
-async def _find_run(context: CommandContext, asked: AskFix | TextCommand) -> QueuedAnswer:
+async def _find_run(context: CommandContext, asked: _Answered) -> QueuedAnswer:
     key = _build_request(context, asked).make_key(context.guid)
     return await find_run(context.services, context.comment, context.actor, asked.verb, key)
 
 
-def _build_request(context: CommandContext, asked: AskFix | TextCommand) -> AnswerRequest:
+def _build_request(context: CommandContext, asked: _Answered) -> AnswerRequest:
     return AnswerRequest(comment=context.comment, asked=asked, index=context.comment.asked.index(asked))
