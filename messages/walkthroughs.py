@@ -1,13 +1,14 @@
 """Every text of `/forge walkthrough`: a change explained part by part, made inert."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain.review.changes import SkippedFile
 from domain.text.escaping import escape, inline_code, inline_path
 
 _TITLE, _WHAT, _WHY = 120, 900, 240  # characters
 _MOST_LEFT = 30
+_LONGEST = 60_000  # characters of a comment; GitHub takes 65,536
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,15 @@ class ExplainedPart:
 def render_walkthrough(
     parts: Sequence[ExplainedPart], left_out: Sequence[SkippedFile], head_sha: str, marker: str = ""
 ) -> str:
-    """The whole walk, and what is not in it."""
+    """The whole walk, and what is not in it; without what each file is for, where that is too long for a comment."""
+    text = _render(parts, left_out, head_sha, marker)
+    if len(text) <= _LONGEST:
+        return text
+    brief = [replace(part, files=tuple(replace(file, why="") for file in part.files)) for part in parts]
+    return _render(brief, left_out, head_sha, marker)
+
+
+def _render(parts: Sequence[ExplainedPart], left_out: Sequence[SkippedFile], head_sha: str, marker: str) -> str:
     count = "one part" if len(parts) == 1 else f"{len(parts)} parts, in the order to read them"
     head = f"**Walkthrough** of {inline_code(head_sha[:7])}: {count}."
     shown = [_render_part(number, part) for number, part in enumerate(parts, 1)]

@@ -15,7 +15,7 @@ from messages.walkthroughs import ExplainedFile, ExplainedPart
 
 _SIZE = ReadingLimits(question=8_000, questions=6)  # of a seam, and how many are read
 _TITLE = 300  # characters
-_MOST_PARTS, _MOST_FILES = 12, 20  # of a walk; of a part of it
+_MOST_PARTS, _MOST_FILES = 10, 12  # of a walk; of a part of it
 
 
 class WalkedFile(BaseModel):
@@ -36,7 +36,7 @@ class WalkedPart(BaseModel):
     hardest: str = ""
 
 
-class Walk(BaseModel):
+class DraftedWalk(BaseModel):
     """The model's walk through a change."""
 
     parts: list[WalkedPart]
@@ -73,7 +73,7 @@ def build_question(key: str, title: str, reading: FileSelection, redact: Redact)
     return Question(key=key, instructions=load_prompt("walkthrough"), content=content, max_output_tokens=4_000)
 
 
-def list_parts(walk: Walk, reading: FileSelection) -> list[ExplainedPart]:
+def list_parts(walk: DraftedWalk, reading: FileSelection) -> list[ExplainedPart]:
     """The parts with the files that the model was shown; what it invented is dropped, and each file stands once."""
     lines: dict[str, list[int]] = {}
     for shown in (shown for group in reading.groups for shown in group):

@@ -14,7 +14,7 @@ _TEMPLATE = re.compile(r"(?:\.github/|docs/)?pull_request_template(?:\.(?:md|txt
 
 
 @dataclass(frozen=True)
-class Section:
+class DescribedSection:
     """A part of a description.
 
     :param heading: the line as it stands; empty above the first one.
@@ -53,9 +53,9 @@ def choose_template(templates: Mapping[str, str], body: str) -> str:
     return templates[min(templates, key=rate)] if templates else ""
 
 
-def split_sections(markdown: str) -> Sequence[Section]:
+def split_sections(markdown: str) -> Sequence[DescribedSection]:
     """The sections of a text, beginning with what stands above the first heading, which may be nothing."""
-    sections, heading, lines = list[Section](), "", list[str]()
+    sections, heading, lines = list[DescribedSection](), "", list[str]()
     fence = ""
     is_hidden = False
     for line in markdown.replace("\r\n", "\n").split("\n"):
@@ -63,12 +63,12 @@ def split_sections(markdown: str) -> Sequence[Section]:
         if mark and not is_hidden:
             fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
         if not fence and not is_hidden and _HEADING.fullmatch(line):
-            sections.append(Section(heading, "\n".join(lines)))
+            sections.append(DescribedSection(heading, "\n".join(lines)))
             heading, lines = line, []
         else:
             lines.append(line)
             is_hidden = not fence and (line.rfind("<!--") > line.rfind("-->") or (is_hidden and "-->" not in line))
-    return [*sections, Section(heading, "\n".join(lines))]
+    return [*sections, DescribedSection(heading, "\n".join(lines))]
 
 
 def strip_own(body: str) -> str:
@@ -103,7 +103,7 @@ def compose(template: str, body: str, drafted: Mapping[str, str]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _fill(asked: Section, own: Section, draft: str) -> str:
+def _fill(asked: DescribedSection, own: DescribedSection, draft: str) -> str:
     kept = _list_own_words(asked.text, own.text)
     if not draft and not kept:
         return _join(own.heading, own.text)

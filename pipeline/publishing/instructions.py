@@ -9,7 +9,7 @@ from domain.commands import WrittenComment
 from domain.errors import ForgeError
 from domain.github.conversation import CommentKind
 from domain.runs.run import Run
-from domain.slash.commands import Rollback, TextCommand
+from domain.slash.commands import Rollback, TextCommand, WriteChangelog, WriteTests
 from memory.budgets import model_answers
 from memory.db.engine import Database
 from messages.code_answers import quote_question
@@ -23,6 +23,9 @@ COMMITTED = "instruction"
 """The work of the checkpoint by which the commit of an instruction is taken back; stored."""
 
 
+InstructingCommand = TextCommand | Rollback | WriteTests | WriteChangelog
+
+
 class Instruction(BaseModel):
     """An instruction, as it is kept with its run.
 
@@ -32,21 +35,21 @@ class Instruction(BaseModel):
     """
 
     comment: WrittenComment
-    asked: Annotated[TextCommand | Rollback, Field(discriminator="verb")]
+    asked: Annotated[InstructingCommand, Field(discriminator="verb")]
     key: str
     path: str = ""
     line: int | None = None
     undoes: str = ""
 
     @classmethod
-    def of(cls, comment: WrittenComment, asked: TextCommand | Rollback, key: str, path: str, line: int | None) -> Self:
+    def of(cls, comment: WrittenComment, asked: InstructingCommand, key: str, path: str, line: int | None) -> Self:
         """An instruction in a comment of any kind, of which only what is needed for the answer is kept."""
         written = WrittenComment(**comment.model_dump(include=set(WrittenComment.model_fields)))
         return cls(comment=written, asked=asked, key=key, path=path, line=line)
 
     @property
     def words(self) -> str:
-        """What is asked for; empty for a roll-back."""
+        """What is asked for in words; empty where the command says it."""
         return self.asked.text if isinstance(self.asked, TextCommand) else ""
 
     @property

@@ -240,5 +240,18 @@ async def test_without_a_model_it_is_said_plainly(story: Story) -> None:
     for verb in ("describe", "walkthrough", "tests", "changelog"):
         await carol.comment(pull, f"/forge {verb}")
         await story.settle()
-    assert bodies(story.answers(pull)) == snapshot()
+    assert bodies(story.answers(pull)) == snapshot(
+        [
+            "No answer: anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set.",
+            "No answer: anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set.",
+            """\
+Nothing was changed. anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set.
+
+Give the instruction again to try anew.
+
+<sub>Cost: 0.00 USD.</sub>\
+""",
+            "Nothing was done: this repository has no changelog that Forge knows: no `CHANGELOG.md` or its like, no folder of fragments, no `.changeset/`.",
+        ]
+    )
     story.pass_over(pull)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from agents.answers.walker import Walk, build_question, list_parts, select_seams
+from agents.answers.walker import DraftedWalk, build_question, list_parts, select_seams
 from agents.llm.ask import Question
 from agents.review.model.file_selection import FileSelection
 from agents.review.syntax import outline_files
@@ -49,7 +49,7 @@ class WalkthroughAnswer:
         async def build() -> Question:
             return build_question(f"walkthrough {self.key}", about.title, reading, redact_outgoing)
 
-        walk = await ask_about_change(self.context, about.configuration, build, Walk)
+        walk = await ask_about_change(self.context, about.configuration, build, DraftedWalk)
         if isinstance(walk, str):
             return walk
         if not await step("is it still allowed", self.request.may_still_ask, self.context.services):

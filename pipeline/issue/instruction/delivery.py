@@ -32,6 +32,7 @@ class Proposal:
     :param tip: its one commit, on top of the head on which the run began; ``message`` is the commit's.
     :param title: of the change; ``summary`` says what is different, untrusted.
     :param protected: the protected files that it changes, as people let it.
+    :param proof: what its new tests were shown to do, as sentences; empty where nothing had to be shown.
     """
 
     tip: str
@@ -40,6 +41,7 @@ class Proposal:
     summary: str
     tested: TestedDraft
     protected: tuple[str, ...] = ()
+    proof: str = ""
 
 
 class Way(BaseModel):

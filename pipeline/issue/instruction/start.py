@@ -16,6 +16,7 @@ from pipeline.checkout import compare_with_base, fetch_commits
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor
 from pipeline.issue.conventions import load_conventions
+from pipeline.issue.instruction.brief import Brief, write_brief
 from pipeline.issue.issue_input import IssueRunInput, list_top_level
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
@@ -32,12 +33,14 @@ class Start(BaseModel):
 
     :param pull_request: as it was then; its head is what agents work on.
     :param conventions_at: the head of the default branch; None if there is none.
+    :param brief: what the command alone says.
     """
 
     pull_request: PullRequest
     configuration: Configuration
     task: PlanningTask
     conventions_at: str | None
+    brief: Brief = Brief()
 
     @property
     def head(self) -> str:
@@ -104,19 +107,24 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
     await fetch_commits(services, run.repository, run.number, live.head_sha, live.head_sha)
     default = await mirror.fetch_default()
     never = configuration.review.never_send
-    changed = (await mirror.change(merge_base, live.head_sha)).paths
+    change = await mirror.change(merge_base, live.head_sha)
+    brief = await write_brief(context, configuration, asked.asked, mirror, change)
     task = PlanningTask(
         number=run.number,
         title=live.title,
-        issue=AuthoredText(login=asked.login, role="write", text=asked.words),
+        issue=AuthoredText(login=asked.login, role="write", text=brief.words or asked.words),
         default_branch=live.default_branch,
         entries=list_top_level(await Snapshot.of(mirror, live.head_sha), never),
         conventions=await load_conventions(context, configuration, (), default),
         place=InstructionPlace(
-            changed=tuple(changed), path=asked.path, line=asked.line, said=await _list_said(services, asked)
+            changed=tuple(change.paths),
+            path=asked.path,
+            line=asked.line,
+            said=await _list_said(services, asked),
+            shown=brief.shown,
         ),
     )
-    return Start(pull_request=live, configuration=configuration, task=task, conventions_at=default)
+    return Start(pull_request=live, configuration=configuration, task=task, conventions_at=default, brief=brief)
 
 
 async def _list_said(services: Services, asked: Instruction) -> tuple[AuthoredText, ...]:

@@ -2,8 +2,6 @@
 
 from domain.errors import ForgeError
 from domain.gates import Gate
-from domain.runs.patches import ChangeSet
-from domain.runs.plan import sort_tasks
 from domain.runs.run import ReasonCode, Run, RunState
 from memory.gates import gates
 from memory.runs import instructions
@@ -12,8 +10,9 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_resume
 from pipeline.gates.ask import show_gates
-from pipeline.issue.instruction.commit_message import render_message, render_trailer
+from pipeline.issue.instruction.commit_message import render_trailer
 from pipeline.issue.instruction.delivery import Delivered, Delivery, Proposal
+from pipeline.issue.instruction.proposing import prepare_proposal
 from pipeline.issue.instruction.start import Start, find_obstacle, find_start
 from pipeline.issue.instruction.undo import keep_commit, prepare_undo
 from pipeline.issue.instruction.work import InstructionWork, Made
@@ -35,6 +34,8 @@ class InstructionRun(RunWorkflow):
         if obstacle:
             return await self._end(RunEnd(RunState.cancelled, ReasonCode.excluded, obstacle))
         start = await self._journal.step("where it begins", find_start, self._context, asked)
+        if start.brief.obstacle:
+            return await self._end(RunEnd(RunState.completed, ReasonCode.unchanged, start.brief.obstacle))
         self._stand_on(start.head)
         work = InstructionWork(self._context, start)
         if asked.undoes:
@@ -55,11 +56,9 @@ class InstructionRun(RunWorkflow):
         if not made.change.files:
             text = texts.report_unchanged(made.summary, made.left, await self._context.load_cost())
             return RunEnd(RunState.completed, ReasonCode.unchanged, text)
-        trailer = await self._journal.step("who asked", render_trailer, self._services, asked)
-        message = render_message(made.plan, self._run.id, trailer)
-        tip = await self._journal.step("make the commit", self._commit, made.change, message)
-        title = made.plan.title or sort_tasks(made.plan)[0].title
-        proposal = Proposal(tip, message, title, made.summary, made.tested, made.granted.paths)
+        proposal = await prepare_proposal(self._context, asked, work, made)
+        if isinstance(proposal, RunEnd):
+            return proposal
         return await self._propose(asked, start, work, proposal, made.left)
 
     async def _undo(self, asked: Instruction, start: Start, work: InstructionWork) -> RunEnd:
@@ -94,6 +93,7 @@ class InstructionRun(RunWorkflow):
             why=delivered.why,
             took_in=delivered.took_in,
             checkpoint=checkpoint,
+            proof=proposal.proof,
         )
         return RunEnd(RunState.completed, _name_reason(delivered), text)
 
@@ -118,10 +118,6 @@ class InstructionRun(RunWorkflow):
         await self._move(RunState.running)
         await show_gates(self._services, self._run)  # an answer may have started this execution
         return await instructions.find_earlier(self._services.database, self._run) is None
-
-    async def _commit(self, change: ChangeSet, message: str) -> str:
-        mirror = await self._context.fetch_mirror()
-        return await mirror.commit_change(self._run.head_sha, change, message, *await self._context.load_stamp())
 
     async def _finish(self, ended: RunEnd) -> None:
         services, run = self._services, self._run

@@ -33,7 +33,10 @@ from domain.slash.commands import (
     RunIssue,
     SlashCommand,
     TextCommand,
+    Walkthrough,
     Whitelist,
+    WriteChangelog,
+    WriteTests,
 )
 from domain.slash.mistakes import Problem, SlashMistake
 from domain.slash.verbs import VERBS, Verb
