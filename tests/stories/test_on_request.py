@@ -114,7 +114,11 @@ async def test_tests_are_handed_in_as_far_as_they_are_proven(story_with_model: S
         DONE,
     )
     model.when("tests.unproven", DONE)
-    assert await ask(story, alice, pull, "/forge tests") == snapshot()
+    assert await ask(story, alice, pull, "/forge tests") == snapshot("""\
+SHA is on `feature`. It is written. Tests: Tests passed (no report). Each file of them passes with the change and fails without it. Of the 3 lines that this pull request adds, tests ran 2 before, and run 3 now. Left out, as they fail with it or pass without it: `tests/test_discount.py::test_total_of_none`.
+
+<sub>Cost: 0.00 USD. `/forge rollback C-ID` takes it back.</sub>\
+""")
     [made] = repository.git.commits_between(before, pull.head_sha)
     assert repository.git.is_signed(made.sha)
     assert repository.git.read(pull.head_sha, "shop/cart.py") == CART.encode()
@@ -123,7 +127,9 @@ async def test_tests_are_handed_in_as_far_as_they_are_proven(story_with_model: S
     assert "== files to test, with the added lines that no test runs\n> shop/cart.py: 3" in asked
     assert [each for each in model.calls if "test_total_of_none passes without the change" in each.content]
     story.clock.move(seconds=2)
-    assert await ask(story, alice, pull, "/forge tests") == snapshot()
+    assert await ask(story, alice, pull, "/forge tests") == snapshot(
+        "Nothing was done: tests run every line that this adds there (3 of 3 in the whole change)."
+    )
     assert await ask(story, alice, pull, "/forge tests shop/other.py") == snapshot(
         "Nothing was done: this pull request does not change `shop/other.py`."
     )
