@@ -7,6 +7,7 @@ from itertools import takewhile
 from pydantic import BaseModel
 
 from agents.testing.earlier_tests.reading import Reader
+from agents.testing.earlier_tests.run import restore_mixed
 from agents.testing.earlier_tests.running import FileRunner, Ran, Runners, find_version
 from agents.testing.earlier_tests.sides import is_of_tests
 from agents.testing.earlier_tests.texts import Version, demands_something
@@ -65,7 +66,8 @@ async def prove_new_tests(
         new = await _find_new(reader, before, tip, own)
         with_change = await running.repeat(tip, own, runners, _TIMES)
         of_tests = [path for path in {**there, **files} if is_of_tests(path) and there.get(path) != files.get(path)]
-        laid = {path: files.get(path) for path in of_tests}
+        mixed = await restore_mixed(tester, reader, (tip, files), (base, there))
+        laid = {**{path: files.get(path) for path in of_tests}, **mixed}
         tree = await write_tree(tester.mirror.git, base, laid)
         both = {path: entry for path, entry in {**there, **laid}.items() if entry is not None}
         without = await running.repeat(tree, own, await Runners.of(reader, base, both), _TIMES)
