@@ -104,9 +104,11 @@ def _value(name: str, text: str) -> object:
         return text.upper()
     if name in ("mode", "effort"):
         return text.lower()
+    if name == "path":
+        return text.strip().strip('`"')
     if name == "paths":
         return tuple(next(filter(None, found.groups())) for found in _PATH.finditer(text))
-    return True if name in ("full", "here", "everything") else text
+    return True if name in ("full", "here", "everything", "apply") else text
 
 
 def _diagnose(verb: Verb, rest: str, in_thread: bool) -> Problem:

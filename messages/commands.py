@@ -485,7 +485,8 @@ def refuse(refusal: CommandRefusal, login: str) -> str:
             return f"Refused: {command} is not for the requester. {_somebody_else(refusal)}"
         case RefusalCode.role:
             why = ", because it lets the code of a fork run" if refusal.fork else ""
-            return f"Refused: {command} needs the role {refusal.needed}{why}; {who} has {escape(refusal.held)}."
+            also = ", or whoever opened it" if VERBS[refusal.verb].role.or_author else ""
+            return f"Refused: {command} needs the role {refusal.needed}{also}{why}; {who} has {escape(refusal.held)}."
 
 
 def explain_doubt(refusal: CommandRefusal) -> str:
@@ -578,6 +579,7 @@ def describe_role(needed: RequiredRole) -> str:
     }
     least = "the gate's role" if needed.is_gates else needed.least
     least += ", not the author unless alone" if needed.not_author else ""
+    least += ", or the author" if needed.or_author else ""
     return "; ".join([least, *(f"{case}: {role}" for case, role in cases.items() if role)])
 
 

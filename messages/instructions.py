@@ -44,6 +44,7 @@ def report_delivery(
     took_in: str,
     checkpoint: str,
     details: str = "",
+    proof: str = "",
 ) -> str:
     """What was done, where it is, its tests and its cost.
 
@@ -53,6 +54,7 @@ def report_delivery(
     :param took_in: the head that others had pushed meanwhile.
     :param checkpoint: by which it is taken back; empty if it cannot be.
     :param details: of a merge: how its conflicts are resolved, in Markdown.
+    :param proof: what new tests were shown to do, as sentences; empty where there are none.
     """
     told, because = escape(summary, _LONGEST), escape(why, _LONGEST)
     if why and not (commit or number or patch):
@@ -63,19 +65,16 @@ def report_delivery(
         head = f"#{number} proposes it for {inline_code(branch)}, because {because}. {told}"
     else:
         head = f"It is only shown here, because {because}. {told}"
-    parts = [head, f"Not done: {escape(left, _LONGEST)}" if left else "", f"Tests: {escape(tests)}." if tests else ""]
+    parts = [
+        head,
+        f"Not done: {escape(left, _LONGEST)}" if left else "",
+        f"Tests: {escape(tests)}." if tests else "",
+        proof,
+    ]
     if took_in:
         parts.append(f"Somebody pushed {took_in} meanwhile; it stands on top of that.")
     undo = f"`/forge rollback {checkpoint}` takes it back." if checkpoint else ""
     return _join([" ".join(filter(None, parts)), details, patch, _footer(spent, undo)])
-
-
-MEND = (
-    "Mend what makes the red checks fail that are named here: the cause, in the program or in a test that this change "
-    "made wrong. Do not skip, remove or weaken a test or a check, and do not change how checks run, unless this change "
-    "did."
-)
-"""What is asked for by ``/forge mend``."""
 
 
 def render_red(checks: Iterable[tuple[str, str]], cause: str, attempt: int) -> str:
@@ -188,6 +187,88 @@ def point_to_review() -> str:
         "Nothing was done: Forge still works on this pull request, which it opened for an issue. Request changes in a "
         "review, and it takes them in; or ask again when it is done."
     )
+
+
+UNPROVEN = "tests.unproven"
+"""The rule that a new test breaks which shows nothing of the change."""
+
+
+def refuse_no_changelog() -> str:
+    """For a repository without a changelog."""
+    return (
+        "Nothing was done: this repository has no changelog that Forge knows: no `CHANGELOG.md` or its like, no folder "
+        "of fragments, no `.changeset/`."
+    )
+
+
+def refuse_unprovable() -> str:
+    """Where nothing may run that would prove a test."""
+    return (
+        "Nothing was done: each test is run with the change and without it before it is handed in, and "
+        "`testing.runner: actions` lets Forge run none here."
+    )
+
+
+def refuse_foreign_path(path: str) -> str:
+    """For a file that is not part of the pull request."""
+    return f"Nothing was done: this pull request does not change {inline_path(path)}."
+
+
+def refuse_no_source() -> str:
+    """Where there is nothing that a test could show."""
+    return "Nothing was done: this changes no code of the program that a test could show."
+
+
+def report_all_tested(covered: int, total: int) -> str:
+    """Where there is nothing left to test."""
+    return (
+        f"Nothing was done: tests run every line that this adds there ({covered:,} of {total:,} in the whole change)."
+    )
+
+
+def explain_failing(why: str) -> str:
+    """To an agent whose new test does not pass."""
+    return f"A new test of this file does not pass with the change: {why}"[:1_500]
+
+
+def explain_idle(name: str) -> str:
+    """To an agent whose new test shows nothing."""
+    advice = "Let it demand what the change brings, or take it out."
+    return f"{name} passes without the change of the pull request, too, or demands nothing. {advice}"
+
+
+def describe_coverage(before: int, now: int, total: int) -> str:
+    """How many of the lines that a pull request adds its tests run.
+
+    :param before: without the new tests; :param now: with them, of ``total``.
+    """
+    return f"Of the {total:,} lines that this pull request adds, tests ran {before:,} before, and run {now:,} now."
+
+
+def describe_proof(coverage: str, left_out: Sequence[str]) -> str:
+    """What the new tests were shown to do.
+
+    :param left_out: names of what is not handed in.
+    """
+    said = "Each file of them passes with the change and fails without it."
+    return " ".join(filter(None, [said, coverage, _name_left_out(left_out)]))
+
+
+def report_unproven(left_out: Sequence[str], not_run: str, spent: int) -> str:
+    """Where no new test proved anything.
+
+    :param not_run: why they could not be run; empty if they ran.
+    """
+    why = "none passes with the change and fails without it."
+    if not_run:
+        why = f"nothing shows that they pass with the change and fail without it. {escape(not_run, _LONGEST)}"
+    return _join([f"No test was handed in: {why}", _name_left_out(left_out), _footer(spent)])
+
+
+def _name_left_out(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_PATHS} more" if len(names) > _MOST_PATHS else ""
+    shown = ", ".join(inline_path(name) for name in names[:_MOST_PATHS])
+    return f"Left out, as they fail with it or pass without it: {shown}{more}." if names else ""
 
 
 def refuse_stranger(login: str) -> str:

@@ -94,7 +94,7 @@ def render_title(issue: int, issue_title: str, plan: Plan) -> str:
     It is no Markdown, and becomes the subject of the commit where the pull request is squashed.
     """
     only_task = plan.tasks[0].title if len(plan.tasks) == 1 else ""
-    headlines = (_headline(each, LONGEST_TITLE) for each in (plan.title, only_task, issue_title))
+    headlines = (render_headline(each, LONGEST_TITLE) for each in (plan.title, only_task, issue_title))
     return next(filter(None, headlines), f"Work on issue {issue}")
 
 
@@ -251,7 +251,7 @@ def render_commit_message(task: Task, run_id: str) -> str:
 
     A message is plain text to git and no Markdown to GitHub, so nothing in it can be made inert by backticks.
     """
-    subject = _headline(task.title, LONGEST_SUBJECT) or f"Work on task {task.id}"
+    subject = render_headline(task.title, LONGEST_SUBJECT) or f"Work on task {task.id}"
     paragraphs = [_defuse(task.description, 1_000), f"Done when: {_defuse(task.acceptance, 500)}"]
     wrapped = [textwrap.fill(each, _WIDTH, break_long_words=False, break_on_hyphens=False) for each in paragraphs]
     trailers = f"{RUN_TRAILER}: {run_id}\n{TASK_TRAILER}: {task.id}"
@@ -260,7 +260,7 @@ def render_commit_message(task: Task, run_id: str) -> str:
 
 def render_change_message(title: str, summary: str, run_id: str) -> str:
     """The message of a commit that says what is different now, in which nothing of a model's text acts."""
-    subject = _headline(title, LONGEST_SUBJECT) or "Do what was asked for"
+    subject = render_headline(title, LONGEST_SUBJECT) or "Do what was asked for"
     told = textwrap.fill(_defuse(summary, 1_000), _WIDTH, break_long_words=False, break_on_hyphens=False)
     return "\n\n".join([subject, *([told] if told else []), f"{RUN_TRAILER}: {run_id}"]) + "\n"
 
@@ -480,8 +480,8 @@ def _defuse(text: str, limit: int) -> str:
     return _cut(plain, limit)
 
 
-def _headline(text: str, limit: int) -> str:
-    """One line without what does not belong at its ends; empty if nothing is left."""
+def render_headline(text: str, limit: int) -> str:
+    """One line of plain text, in which nothing acts, without what does not belong at its ends; may be empty."""
     line = _LEADING.sub("", f" {_defuse(text, 2 * limit)}", count=1)
     return _cut(line.rstrip(_TRAILING), limit)
 

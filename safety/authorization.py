@@ -157,7 +157,8 @@ def _find_refusal(asked: SlashCommand, facts: AuthorizationFacts, rule: GateRule
         return RefusalCode.app
     if facts.is_edited:
         return RefusalCode.edited
-    if refuse_role(facts.role, rule.role) is not None:
+    is_own = VERBS[asked.verb].role.or_author and facts.is_author
+    if refuse_role(facts.role, rule.role) is not None and not is_own:
         return RefusalCode.role
     if rule.not_author and facts.is_author and not facts.is_alone:
         return RefusalCode.author

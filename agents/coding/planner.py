@@ -24,6 +24,7 @@ from workspace.snapshot import Snapshot
 _TITLE, _BODY, _COMMENT = 300, 12_000, 2_000  # characters of each that are shown
 _COMMENTS = 24_000  # characters of all comments together
 _ENTRIES = 200
+_EXCERPT = 4_000  # characters of a text of the repository
 _PLAN = 24_000
 _LONGEST = 65_536  # characters that GitHub allows in one comment
 _WRITERS = frozenset({"write", "maintain", "admin"})
@@ -55,13 +56,25 @@ class AuthoredText(BaseModel):
     text: str
 
 
+class Excerpt(BaseModel):
+    """A text of the repository that an instruction is about; untrusted.
+
+    :param heading: what it is.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    heading: str
+    text: str
+
+
 class InstructionPlace(BaseModel):
     """Where on a pull request somebody gave an instruction.
 
     :param changed: the files that the pull request changes.
     :param path: the file on whose diff it was given, and ``line`` its line; empty below the conversation.
     :param said: what was said before in the same thread, oldest first.
-    :param red: the checks that fail there, by name, with what they print.
+    :param shown: what whoever carries it out has to know of the repository.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -70,7 +83,7 @@ class InstructionPlace(BaseModel):
     path: str = ""
     line: int | None = None
     said: tuple[AuthoredText, ...] = ()
-    red: tuple[AuthoredText, ...] = ()
+    shown: tuple[Excerpt, ...] = ()
 
 
 class PlanningTask(BaseModel):
@@ -202,14 +215,14 @@ def _render_instruction(task: PlanningTask, place: InstructionPlace, redact: Red
         yield "== given at"
         yield redact(_flatten(place.path if place.line is None else f"{place.path}:{place.line}"))
     yield from _render_comments("said before in this thread", place.said, redact)
-    for each in place.red:
-        yield f"== red check {redact(_flatten(each.login))}"
-        yield from (f"> {line}" for line in redact(strip_invisible(each.text)).splitlines())
     yield f"== pull request {task.number}"
     yield f"Title: {redact(flatten_markdown(task.title, _TITLE))}"
     yield "It changes:"
     yield from (f"- {redact(_flatten(path))}" for path in place.changed[:_ENTRIES])
     yield from _note_omitted(len(place.changed) - _ENTRIES, "files")
+    for each in place.shown:
+        yield f"== {redact(_flatten(each.heading))}"
+        yield _quote(each.text, _EXCERPT, redact) or "(empty)"
 
 
 def _render_repository(task: PlanningTask, redact: Redact) -> Iterator[str]:

@@ -31,7 +31,7 @@ def find_missing_tests(run: TestRun, changed: Sequence[str]) -> tuple[RequiredFi
 
     :param changed: changed paths that exist at head; only these are reported.
     """
-    sources = [path for path in dict.fromkeys(changed) if _wants_tests(path)]
+    sources = [path for path in dict.fromkeys(changed) if wants_tests(path)]
     match decide_verdict(run):
         case SuiteVerdict.no_tests:
             found = [
@@ -47,7 +47,7 @@ def find_missing_tests(run: TestRun, changed: Sequence[str]) -> tuple[RequiredFi
 _NO_TEST = "No test covers this file, and the repository has none at all: add tests for what it does."
 
 
-def _wants_tests(path: str) -> bool:
+def wants_tests(path: str) -> bool:
     """Whether a file is code of the program itself: no test, manifest or configuration of a tool."""
     return is_source(path) and not is_test(path) and not is_manifest(path) and _IS_SET_UP.search(path) is None
 

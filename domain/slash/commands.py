@@ -209,6 +209,28 @@ class Level(_SlashCommand):
     level: Annotated[int, Field(ge=0, le=4)] | None = None
 
 
+class Describe(_SlashCommand):
+    """Proposes a title and a description; with ``apply`` sets what was proposed."""
+
+    verb: Literal[Verb.describe] = Verb.describe
+    apply: bool = False
+
+
+class Walkthrough(_SlashCommand):
+    verb: Literal[Verb.walkthrough] = Verb.walkthrough
+
+
+class WriteChangelog(_SlashCommand):
+    verb: Literal[Verb.changelog] = Verb.changelog
+
+
+class WriteTests(_SlashCommand):
+    """For the whole change, or for one file of it."""
+
+    verb: Literal[Verb.tests] = Verb.tests
+    path: Text | None = None
+
+
 SlashCommand = Annotated[
     PlainCommand
     | Pause
@@ -233,7 +255,11 @@ SlashCommand = Annotated[
     | Continue
     | Rollback
     | Deploy
-    | Level,
+    | Level
+    | Describe
+    | Walkthrough
+    | WriteChangelog
+    | WriteTests,
     Field(discriminator="verb"),
 ]
 SLASH: TypeAdapter[SlashCommand] = TypeAdapter(SlashCommand)

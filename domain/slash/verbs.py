@@ -55,6 +55,10 @@ class Verb(StrEnum):
     deploy = "deploy"
     pause = "pause"
     unpause = "unpause"
+    describe = "describe"
+    tests = "tests"
+    changelog = "changelog"
+    walkthrough = "walkthrough"
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class RequiredRole:
     :param in_production: the role where production is concerned.
     :param here: the role for the place where it is written alone.
     :param is_gates: the gate names the role.
+    :param or_author: whoever opened the pull request may use it, whatever their role.
     """
 
     least: str = "write"
@@ -76,6 +81,7 @@ class RequiredRole:
     in_production: str = ""
     here: str = ""
     is_gates: bool = False
+    or_author: bool = False
 
 
 class Effect(StrEnum):
@@ -303,6 +309,19 @@ VERBS: Mapping[Verb, VerbRow] = {
         "pause [here]", "stop everything in this repository now; `here`: leave this place alone", _PAUSES, _HERE
     ),
     Verb.unpause: VerbRow("unpause [here]", "let Forge work again", _PAUSES, _HERE),
+    Verb.describe: VerbRow(
+        "describe [apply]",
+        "propose a title and a description for this pull request; `apply`: set what was proposed",
+        RequiredRole(or_author=True),
+        "(?i:(?P<apply>apply)?)",
+    ),
+    Verb.tests: VerbRow(
+        "tests [PATH]",
+        "write tests for what this pull request, or one file of it, leaves untested, as a commit on its branch",
+        arguments="(?P<path>.+)?",
+    ),
+    Verb.changelog: VerbRow("changelog", "add the entry of this pull request to the repository's changelog"),
+    Verb.walkthrough: VerbRow("walkthrough", "explain this pull request part by part, in the order to read it"),
 }
 
 COMMON = (

@@ -1,6 +1,7 @@
 """Reads which issues the words of a pull request close, as GitHub reads them."""
 
 import re
+from collections.abc import Collection
 
 _CLOSES = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d{1,9})\b", re.IGNORECASE)
 
@@ -11,3 +12,12 @@ def list_closed_issues(text: str) -> tuple[int, ...]:
     Source: https://docs.github.com/issues/tracking-your-work-with-issues/linking-a-pull-request-to-an-issue
     """
     return tuple(dict.fromkeys(int(number) for number in _CLOSES.findall(text)))
+
+
+def keep_open(text: str, closed: Collection[int]) -> str:
+    """The text, in which nothing closes an issue but those of ``closed``."""
+
+    def defuse(found: re.Match[str]) -> str:
+        return found[0] if int(found[1]) in closed else found[0].replace("#", "issue #")
+
+    return _CLOSES.sub(defuse, text)

@@ -58,8 +58,8 @@ async def answer_below(services: Services, repository: RepositoryRef, number: in
 
 async def keep_comment(
     services: Services, repository: RepositoryRef, number: int, key: str, marker: str, text: str
-) -> None:
-    """Keep one comment up to date that belongs to no run; if somebody deleted it, it stays deleted.
+) -> bool:
+    """Keep one comment up to date that belongs to no run; False if somebody deleted it, as it stays deleted.
 
     :param key: names it among all of them.
     :param marker: by which it is found; part of ``text``.
@@ -67,11 +67,13 @@ async def keep_comment(
     known = await outbox.find_remote_id(services.database, key, "answer", "comment")
     if known is None:
         await _answer_below(services, repository, number, key, redact_outgoing(text), marker)
-        return
+        return True
     try:
         await edit_comment(services, repository, known, text)
     except NotFound:
         log.info("comment.gone", key=key)
+        return False
+    return True
 
 
 async def edit_comment(services: Services, repository: RepositoryRef, comment_id: int, text: str) -> None:

@@ -9,7 +9,15 @@ from domain.commands import WrittenComment
 from domain.errors import ForgeError
 from domain.github.conversation import CommentKind
 from domain.runs.run import Run
-from domain.slash.commands import AddressThreads, Mend, Rollback, TakeBaseIn, TextCommand
+from domain.slash.commands import (
+    AddressThreads,
+    Mend,
+    Rollback,
+    TakeBaseIn,
+    TextCommand,
+    WriteChangelog,
+    WriteTests,
+)
 from memory.budgets import model_answers
 from memory.db.engine import Database
 from messages import addressing
@@ -24,8 +32,7 @@ COMMITTED = "instruction"
 """The work of the checkpoint by which the commit of an instruction is taken back; stored."""
 
 
-Asked = TextCommand | TakeBaseIn | AddressThreads | Mend | Rollback
-"""What may be asked for."""
+InstructingCommand = TextCommand | TakeBaseIn | AddressThreads | Mend | WriteTests | WriteChangelog | Rollback
 
 
 class Instruction(BaseModel):
@@ -38,7 +45,7 @@ class Instruction(BaseModel):
     """
 
     comment: WrittenComment
-    asked: Annotated[Asked, Field(discriminator="verb")]
+    asked: Annotated[InstructingCommand, Field(discriminator="verb")]
     key: str
     path: str = ""
     line: int | None = None
@@ -46,21 +53,21 @@ class Instruction(BaseModel):
     attempt: int = 1
 
     @classmethod
-    def of(cls, comment: WrittenComment, asked: Asked, key: str, path: str, line: int | None) -> Self:
+    def of(cls, comment: WrittenComment, asked: InstructingCommand, key: str, path: str, line: int | None) -> Self:
         """An instruction in a comment of any kind, of which only what is needed for the answer is kept."""
         written = WrittenComment(**comment.model_dump(include=set(WrittenComment.model_fields)))
         return cls(comment=written, asked=asked, key=key, path=path, line=line)
 
     @property
     def words(self) -> str:
-        """What is asked for, in words; empty where the command says it."""
+        """What is asked for in words; empty where the command says it."""
         match self.asked:
-            case Rollback() | Mend():
-                return ""
             case AddressThreads():
                 return addressing.WORDS
-            case asked:
-                return asked.text or ""
+            case TextCommand() | TakeBaseIn():
+                return self.asked.text or ""
+            case _:
+                return ""
 
     @property
     def is_of_others(self) -> bool:

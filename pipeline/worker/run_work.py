@@ -8,7 +8,8 @@ from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.deployment.workflow import DeploymentRun
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.issue.instruction.workflow import InstructionRun, wake_next
+from pipeline.issue.instruction.turn import wake_next
+from pipeline.issue.instruction.workflow import InstructionRun
 from pipeline.issue.status_comment import is_end_shown
 from pipeline.issue.workflow import IssueRun
 from pipeline.learning.reflection_queue import reflect_if_ended

@@ -1,14 +1,25 @@
-"""Executes what asks for work: checks what can be checked at once, and queues what takes long."""
+"""Executes what takes a model, such as ``ask`` and ``do``: checks what can be checked at once, and queues it."""
 
-from domain.slash.commands import AskFix, Mend, TakeBaseIn, TextCommand
+from domain.slash.commands import (
+    AskFix,
+    Describe,
+    Mend,
+    TakeBaseIn,
+    TextCommand,
+    Walkthrough,
+    WriteChangelog,
+    WriteTests,
+)
 from messages import commands as texts
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.instruction import admit_instruction
-from pipeline.feedback.answers.request import AnswerRequest
+from pipeline.feedback.answers.request import AnswerRequest, make_key
 from pipeline.feedback.answers.target import QueuedAnswer, find_run
 from pipeline.publishing.instructions import Instruction
+
+_Answered = AskFix | TextCommand | Describe | Walkthrough
 
 
 async def fix(context: CommandContext, asked: AskFix) -> str:
@@ -19,14 +30,22 @@ async def fix(context: CommandContext, asked: AskFix) -> str:
     return await _enqueue(context, asked, queued)
 
 
-async def ask(context: CommandContext, asked: TextCommand) -> str:
+async def ask(context: CommandContext, asked: TextCommand | Describe | Walkthrough) -> str:
     """``/forge ask``: answer a question from the code."""
     queued = await context.step_with_permission(asked.verb, asked, _find_run, context, asked)
     return await _enqueue(context, asked, queued)
 
 
-async def carry_out(context: CommandContext, asked: TextCommand | TakeBaseIn | Mend) -> str:
-    """``/forge do``, ``update`` and ``mend``: work on the branch of a pull request."""
+async def read_change(context: CommandContext, asked: Describe | Walkthrough) -> str:
+    """``/forge describe`` and ``/forge walkthrough``: say what a pull request changes."""
+    return await ask(context, asked) if context.comment.is_pull_request else texts.only_on_pull_requests(asked.verb)
+
+
+Work = TextCommand | TakeBaseIn | Mend | WriteTests | WriteChangelog
+
+
+async def carry_out(context: CommandContext, asked: Work) -> str:
+    """``/forge do``, ``update``, ``mend``, ``tests`` and ``changelog``: work on the branch of a pull request."""
     if not context.comment.is_pull_request:
         return texts.only_on_pull_requests(asked.verb)
     queued = await context.step_with_permission(asked.verb, asked, _admit, context, asked)
@@ -36,14 +55,14 @@ async def carry_out(context: CommandContext, asked: TextCommand | TakeBaseIn | M
     return texts.NO_ANSWER
 
 
-async def _admit(context: CommandContext, asked: TextCommand | TakeBaseIn | Mend) -> QueuedAnswer:
+async def _admit(context: CommandContext, asked: Work) -> QueuedAnswer:
     comment = context.comment
-    key = f"{context.guid}.{comment.asked.index(asked)}"
+    key = make_key(context.guid, comment.asked.index(asked))
     instruction = Instruction.of(comment, asked, key, comment.path, comment.line)
     return await admit_instruction(context.services, instruction, context.actor, key)
 
 
-async def _enqueue(context: CommandContext, asked: AskFix | TextCommand, queued: QueuedAnswer) -> str:
+async def _enqueue(context: CommandContext, asked: _Answered, queued: QueuedAnswer) -> str:
     if queued.run_id is None:
         return queued.refused
     await _build_request(context, asked).enqueue(queued.run_id, context.guid)
@@ -56,10 +75,10 @@ async def _prepare_fix(context: CommandContext, asked: AskFix) -> QueuedAnswer:
     return await _find_run(context, asked)
 
 
-async def _find_run(context: CommandContext, asked: AskFix | TextCommand) -> QueuedAnswer:
+async def _find_run(context: CommandContext, asked: _Answered) -> QueuedAnswer:
     key = _build_request(context, asked).make_key(context.guid)
     return await find_run(context.services, context.comment, context.actor, asked.verb, key)
 
 
-def _build_request(context: CommandContext, asked: AskFix | TextCommand) -> AnswerRequest:
+def _build_request(context: CommandContext, asked: _Answered) -> AnswerRequest:
     return AnswerRequest(comment=context.comment, asked=asked, index=context.comment.asked.index(asked))

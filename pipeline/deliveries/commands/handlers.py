@@ -68,4 +68,8 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.deploy: deployments.deploy,
     Verb.pause: pause.pause,
     Verb.unpause: pause.unpause,
+    Verb.describe: answers.read_change,
+    Verb.walkthrough: answers.read_change,
+    Verb.tests: answers.carry_out,
+    Verb.changelog: answers.carry_out,
 }

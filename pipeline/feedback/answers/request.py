@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from domain.commands import WrittenComment
-from domain.slash.commands import AskFix, TextCommand
+from domain.slash.commands import AskFix, Describe, TextCommand, Walkthrough
 from messages.commands import Answer, name_command
 from pipeline.context import Services
 from pipeline.durable.queues import enqueue
@@ -39,13 +39,13 @@ class AnswerRequest(BaseModel):
     """
 
     comment: WrittenComment
-    asked: Annotated[AskFix | TextCommand, Field(discriminator="verb")]
+    asked: Annotated[AskFix | TextCommand | Describe | Walkthrough, Field(discriminator="verb")]
     index: int
     replied_to: RepliedTo | None = None
 
     def make_key(self, guid: str) -> str:
-        """The key of the answer: one per line of a comment."""
-        return f"{guid}.{self.index}"
+        """The key of the answer."""
+        return make_key(guid, self.index)
 
     async def enqueue(self, run_id: str, guid: str) -> None:
         """Queue the answer; a repeated call changes nothing."""
@@ -66,3 +66,11 @@ class AnswerRequest(BaseModel):
         """Answer once: in the command's thread, or below the pull request."""
         answers = [Answer(name_command(self.asked), text)]
         await comments.answer(services, self.comment, self.make_key(guid), answers)
+
+
+def make_key(guid: str, index: int) -> str:
+    """The key of an answer: one per line of a comment.
+
+    :param index: which of the comment's lines it answers.
+    """
+    return f"{guid}.{index}"

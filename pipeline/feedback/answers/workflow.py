@@ -6,13 +6,14 @@ from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
 from domain.github.conversation import CommentKind
 from domain.runs.run import Run
-from domain.slash.commands import AskFix, TextCommand
+from domain.slash.commands import AskFix, Describe, TextCommand, Walkthrough
 from domain.text.quotes import REVIEWER
 from messages import code_answers
 from messages import fixes as texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
+from pipeline.feedback.answers.description import DescriptionAnswer
 from pipeline.feedback.answers.fix import FixAnswer
 from pipeline.feedback.answers.fix_all import FixAllAnswer
 from pipeline.feedback.answers.mention import RequestInWords, admit_words
@@ -20,6 +21,7 @@ from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
 from pipeline.feedback.answers.remark import RemarkReader
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
 from pipeline.feedback.answers.subject import load_subject
+from pipeline.feedback.answers.walkthrough import WalkthroughAnswer
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import load_configuration
 
@@ -36,11 +38,11 @@ async def answer_request(services: Services, run: Run, request: AnswerRequest, g
     except ForgeError as error:
         log.warning("answer.failed", run=run.id, error=str(error))
         text = texts.report_failure(request.asked.verb, str(error))
-    return await _post(context, request, guid, text) if text else "no question"
+    return await _post(context, request, guid, text) if text else "nothing to answer"
 
 
 async def _find_answer(context: RunContext, request: AnswerRequest, guid: str) -> str:
-    """The answer; empty for words that ask nothing."""
+    """The answer; empty for words that ask nothing, and where it stands elsewhere."""
     match request.asked:
         case TextCommand():
             return await _answer_question(context, request, guid, request.asked.text)
@@ -48,6 +50,10 @@ async def _find_answer(context: RunContext, request: AnswerRequest, guid: str) -
             return await FixAllAnswer(context, request).find_answer()
         case AskFix():
             return await FixAnswer(context, request, guid, request.asked).find_answer()
+        case Describe():
+            return await DescriptionAnswer(context, request, request.make_key(guid), request.asked.apply).find_answer()
+        case Walkthrough():
+            return await WalkthroughAnswer(context, request, request.make_key(guid)).find_answer()
 
 
 async def _answer_question(context: RunContext, request: AnswerRequest, guid: str, words: str) -> str:

@@ -36,6 +36,7 @@ class Proposal:
     :param protected: the protected files that it changes, as people let it.
     :param merges: the commit of the base that it takes in; empty: none.
     :param resolved: then, files in which conflicts were resolved; ``details`` says how, in Markdown.
+    :param proof: what its new tests were shown to do, as sentences; empty where nothing had to be shown.
     """
 
     tip: str
@@ -47,6 +48,7 @@ class Proposal:
     merges: str = ""
     resolved: tuple[str, ...] = ()
     details: str = ""
+    proof: str = ""
 
 
 class ChangeTests(Protocol):

@@ -5,7 +5,10 @@ from functools import cached_property
 
 from pydantic import BaseModel
 
+from agents.testing.reproduction.new_tests import NewTests
 from domain.config.configuration import Configuration
+from domain.runs.next_step import SendBack
+from domain.runs.run import Phase
 from domain.runs.task_result import MOST_FIXES, RequiredFix
 from domain.runs.testing import SuiteVerdict, TestRun, decide_verdict
 from messages import instructions as texts
@@ -18,12 +21,21 @@ class TestedDraft(BaseModel):
     """How the tests ended that concern a change; in journals.
 
     :param title: in a few words.
-    :param to_fix: the tests that fail because of it.
+    :param to_fix: the tests that fail because of it, or prove nothing.
+    :param proof: what its new tests show of the pull request; None where nothing has to be proven.
     """
 
     title: str
     is_failed: bool = False
     to_fix: tuple[RequiredFix, ...] = ()
+    proof: NewTests | None = None
+
+    def send_back(self, head: str) -> SendBack:
+        """The return of a change for mending.
+
+        :param head: the commit that was tested.
+        """
+        return SendBack(phase=Phase.testing, head=head, to_fix=self.to_fix, recalls=True, recovers=True)
 
 
 @dataclass(frozen=True)

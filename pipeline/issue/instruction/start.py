@@ -16,7 +16,7 @@ from pipeline.checkout import compare_with_base, fetch_commits, find_base
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor
 from pipeline.issue.conventions import load_conventions
-from pipeline.issue.instruction.red_checks import RedChecks, load_red_checks
+from pipeline.issue.instruction.brief import Brief, write_brief
 from pipeline.issue.issue_input import IssueRunInput, list_top_level
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
@@ -33,7 +33,7 @@ class Start(BaseModel):
 
     :param pull_request: as it was then; its head is what agents work on.
     :param conventions_at: the head of the default branch; None if there is none.
-    :param red: what fails there, where that is to be mended; else None.
+    :param brief: what the command alone says.
     :param base: the head of its base branch, where that is taken in; else empty.
     """
 
@@ -41,7 +41,7 @@ class Start(BaseModel):
     configuration: Configuration
     task: PlanningTask
     conventions_at: str | None
-    red: RedChecks | None = None
+    brief: Brief = Brief()
     base: str = ""
 
     @property
@@ -109,27 +109,27 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
     await fetch_commits(services, run.repository, run.number, live.head_sha, live.head_sha)
     default = await mirror.fetch_default()
     never = configuration.review.never_send
-    changed = (await mirror.change(merge_base, live.head_sha)).paths
-    red = None
-    if asked.mends:
-        red = await load_red_checks(services, run.repository, live.head_sha, merge_base, live.base_sha)
+    change = await mirror.change(merge_base, live.head_sha)
+    brief = await write_brief(context, configuration, asked.asked, mirror, change)
     task = PlanningTask(
         number=run.number,
         title=live.title,
-        issue=AuthoredText(login=asked.login, role="write", text=asked.words or texts.MEND),
+        issue=AuthoredText(login=asked.login, role="write", text=brief.words or asked.words),
         default_branch=live.default_branch,
         entries=list_top_level(await Snapshot.of(mirror, live.head_sha), never),
         conventions=await load_conventions(context, configuration, (), default),
         place=InstructionPlace(
-            changed=tuple(changed),
+            changed=tuple(change.paths),
             path=asked.path,
             line=asked.line,
             said=await _list_said(services, asked),
-            red=tuple(AuthoredText(login=each.name, role="none", text=each.said) for each in red.own) if red else (),
+            shown=brief.shown,
         ),
     )
     base = await find_base(services.host, run.repository, live) if asked.takes_base_in else ""
-    return Start(pull_request=live, configuration=configuration, task=task, conventions_at=default, red=red, base=base)
+    return Start(
+        pull_request=live, configuration=configuration, task=task, conventions_at=default, brief=brief, base=base
+    )
 
 
 async def _list_said(services: Services, asked: Instruction) -> tuple[AuthoredText, ...]:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done
-from domain.runs.next_step import SendBack
 from domain.runs.patches import ChangeSet
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState
@@ -15,6 +14,7 @@ from pipeline.issue.contract_locks import ContractLocks
 from pipeline.issue.draft_commits import DraftCommits
 from pipeline.issue.implementation import Implementation
 from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
+from pipeline.issue.instruction.proven_tests import ProvenTests
 from pipeline.issue.instruction.start import Start
 from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.plan_approval import approve_plan
@@ -83,6 +83,11 @@ class InstructionWork:
         """The tests of what is made."""
         return DraftTests(self.context, self.start.configuration)
 
+    @property
+    def proofs(self) -> ProvenTests | None:
+        """What proves what is made; None if nothing has to."""
+        return ProvenTests(self.context, self.start) if self.start.brief.merge_base else None
+
     async def _plan(self) -> PlannedIssue | RunEnd:
         await enter_phase(self.context, Phase.planning)
         plan = await self.context.journal.step("is it planned", self._load_plan)
@@ -113,6 +118,8 @@ class InstructionWork:
         return await checkpoints.load_plan(self.context.database, self.context.run)
 
     async def _save_plan(self, plan: Plan) -> None:
+        areas = self.start.brief.areas
+        plan = plan.model_copy(update={"allowed_areas": areas}) if areas else plan
         rated = rate_plan(plan, self.start.configuration.paths)
         await checkpoints.save_plan(self.context.database, self.context.run, rated, self.context.now())
 
@@ -124,8 +131,7 @@ class InstructionWork:
             return built.ended
         tested = await self._test_built(built)
         if tested.to_fix:
-            sent_back = SendBack(phase=Phase.testing, head=built.tip, to_fix=tested.to_fix, recalls=True, recovers=True)
-            built = await implementation.fix(built, sent_back, ())
+            built = await implementation.fix(built, tested.send_back(built.tip), ())
             if built.ended is not None:
                 return built.ended
             tested = await self._test_built(built)
@@ -141,4 +147,6 @@ class InstructionWork:
         )
 
     async def _test_built(self, built: BuiltChange) -> TestedDraft:
-        return await self.tests.run(built.tip) if built.whole.files else TestedDraft(title="")
+        if not built.whole.files:
+            return TestedDraft(title="")
+        return await (self.proofs or self.tests).run(built.tip)

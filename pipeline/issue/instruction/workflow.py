@@ -4,16 +4,14 @@ from dataclasses import replace
 
 from domain.errors import ForgeError
 from domain.gates import Gate
-from domain.runs.run import ReasonCode, Run, RunState
+from domain.runs.run import ReasonCode, RunState
 from memory.gates import gates
 from memory.runs import instructions
 from messages import instructions as texts
-from pipeline.context import Services
-from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.queues import enqueue_resume
 from pipeline.gates.ask import show_gates
-from pipeline.issue.instruction.commit import commit_change, name_change, render_message, render_trailer
+from pipeline.issue.instruction.commit import render_trailer
 from pipeline.issue.instruction.delivery import ChangeTests, Delivered, Delivery, Proposal
+from pipeline.issue.instruction.proposing import prepare_proposal
 from pipeline.issue.instruction.red_checks import RedChecks, run_again
 from pipeline.issue.instruction.start import Start, find_obstacle, find_start
 from pipeline.issue.instruction.undo import keep_commit, prepare_undo
@@ -37,15 +35,14 @@ class InstructionRun(RunWorkflow):
         if obstacle:
             return await self._end(RunEnd(RunState.cancelled, ReasonCode.excluded, obstacle))
         start = await self._journal.step("where it begins", find_start, self._context, asked)
+        if start.brief.obstacle:
+            return await self._end(RunEnd(RunState.completed, ReasonCode.unchanged, start.brief.obstacle))
         self._stand_on(start.head)
         work = InstructionWork(self._context, start, is_of_others=asked.is_of_others)
         if asked.undoes:
             return await self._end(await self._undo(asked, start, work))
         if start.base:
             return await self._end(await self._update(asked, start))
-        if start.red is not None and not start.red.own:
-            text = texts.report_nothing_to_mend(start.head, start.red.before)
-            return await self._end(RunEnd(RunState.completed, ReasonCode.unchanged, text))
         made = await work.make()
         if isinstance(made, ReasonCode):
             return await self._wait(made)
@@ -53,7 +50,8 @@ class InstructionRun(RunWorkflow):
             cause, ended = "", await self._explain(made)
         else:
             cause, ended = made.plan.summary, await self._deliver(asked, start, made, work)
-        return await self._end(ended if start.red is None else await self._tell_red(asked, start.red, cause, ended))
+        red = start.brief.red
+        return await self._end(ended if red is None else await self._tell_red(asked, red, cause, ended))
 
     def _stand_on(self, head: str) -> None:
         """Work on this head: the change of the run is what it makes of it."""
@@ -64,11 +62,9 @@ class InstructionRun(RunWorkflow):
         if not made.change.files:
             text = texts.report_unchanged(made.summary, made.left, await self._context.load_cost())
             return RunEnd(RunState.completed, ReasonCode.unchanged, text)
-        trailer = await self._journal.step("who asked", render_trailer, self._services, asked)
-        message = render_message(made.plan, made.summary, self._run.id, trailer)
-        tip = await self._journal.step("make the commit", commit_change, self._context, made.change, message)
-        title = name_change(made.plan)
-        proposal = Proposal(tip, message, title, made.summary, made.tested, made.granted.paths)
+        proposal = await prepare_proposal(self._context, asked, work, made)
+        if isinstance(proposal, RunEnd):
+            return proposal
         return await self._propose(asked, start, work.tests, proposal, made.left)
 
     async def _undo(self, asked: Instruction, start: Start, work: InstructionWork) -> RunEnd:
@@ -113,6 +109,7 @@ class InstructionRun(RunWorkflow):
             took_in=delivered.took_in,
             checkpoint="" if proposal.merges else checkpoint,
             details=proposal.details,
+            proof=proposal.proof,
         )
         return RunEnd(RunState.completed, _name_reason(delivered), text)
 
@@ -165,16 +162,6 @@ class InstructionRun(RunWorkflow):
 
     async def _close(self) -> None:
         await close_status(self._services, self._run)
-
-
-async def wake_next(services: Services, journal: WorkflowJournal, run: Run, cause: str) -> None:
-    """Queue the instruction that waits for this one, if this one is over.
-
-    :param cause: the execution that ended; the same one queues it once.
-    """
-    waiting = await journal.step("whose turn it is", instructions.find_next, services.database, run)
-    if waiting is not None:
-        await enqueue_resume(waiting, f"after {cause}")
 
 
 def _name_reason(delivered: Delivered) -> ReasonCode:

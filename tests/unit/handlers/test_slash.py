@@ -20,6 +20,7 @@ from domain.slash.commands import (
     Continue,
     Delegate,
     Deploy,
+    Describe,
     Dismiss,
     Forget,
     Judge,
@@ -35,7 +36,10 @@ from domain.slash.commands import (
     SlashCommand,
     TakeBaseIn,
     TextCommand,
+    Walkthrough,
     Whitelist,
+    WriteChangelog,
+    WriteTests,
 )
 from domain.slash.mistakes import Problem, SlashMistake
 from domain.slash.verbs import VERBS, Verb
@@ -79,6 +83,12 @@ GOOD: list[tuple[str, SlashCommand]] = [
     ("update", TakeBaseIn()),
     ("update keep  ours ", TakeBaseIn(text="keep ours")),
     ("address", AddressThreads()),
+    ("describe", Describe()),
+    ("describe Apply", Describe(apply=True)),
+    ("tests", WriteTests()),
+    ("tests `shop/my cart.py`", WriteTests(path="shop/my cart.py")),
+    ("changelog", WriteChangelog()),
+    ("walkthrough", Walkthrough()),
     ("fix F-234567", AskFix(finding="F-234567")),
     ("fix All ", AskFix(everything=True)),
     ("undismiss F-AEGTUI", AboutFinding(verb=Verb.undismiss, finding="F-AEGTUI")),

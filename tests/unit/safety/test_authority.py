@@ -29,6 +29,7 @@ LEAST = {
         *["run", "plan", "retry", "resume", "cancel", "continue 5usd", "ask why x"],
         *["violation", "needs-review", "whitelist F-AEGTUI file x"],
         *["accept", "abort", "missed x", "rollback C-4ZK9QX"],
+        *["describe", "describe apply", "tests", "changelog", "walkthrough"],
     ],
     "maintain": ["deploy production", "rollback production", "approve", "reject x", "delegate @ann"],
     "admin": ["level 3", "pause", "unpause"],
@@ -90,6 +91,14 @@ def test_a_fork_asks_no_more_of_what_runs_nothing() -> None:
 def test_the_author_does_not_teach(written: str) -> None:
     assert _code(_parse_command(written), AuthorizationFacts("admin", is_author=True)) is RefusalCode.author
     assert _code(_parse_command(written), AuthorizationFacts("write")) is None
+
+
+def test_the_author_describes_their_own_change_and_nothing_more() -> None:
+    """As GitHub lets whoever opened a pull request edit its description, whatever their role."""
+    author = AuthorizationFacts("read", is_author=True)
+    assert _code(_parse_command("describe apply"), author) is None
+    assert _code(_parse_command("describe"), replace(author, is_edited=True)) is RefusalCode.edited
+    assert [_code(_parse_command(verb), author) for verb in ("tests", "walkthrough")] == 2 * [RefusalCode.role]
 
 
 def test_the_author_does_not_dismiss_but_takes_back() -> None:
