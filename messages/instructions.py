@@ -84,7 +84,7 @@ def render_red(checks: Iterable[tuple[str, str]], cause: str, attempt: int) -> s
     :param cause: what of the change makes them fail, in the model's words; empty if it did not say.
     :param attempt: counts from 1; later ones nobody asked for.
     """
-    lines = [f"- {inline_code(name)}: {escape(pick_telling_line(said), 300)}" for name, said in checks]
+    lines = [f"- {inline_code(name)}{_tell_line(said)}" for name, said in checks]
     more = [f"- and {len(lines) - _MOST_RED} more"] if len(lines) > _MOST_RED else []
     first = "Red here:" if attempt == 1 else "Still red, so Forge tries once more by itself:"
     listed = "\n".join([first, "", *lines[:_MOST_RED], *more])
@@ -95,7 +95,11 @@ def pick_telling_line(said: str) -> str:
     """The last line that names an error, and not only how many or that the program ended; else the last of all."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if _TELLS.search(line) and not _COUNTS.search(line)]
-    return [*(lines or ["it says nothing"]), *telling][-1]
+    return [*lines, *telling][-1]
+
+
+def _tell_line(said: str) -> str:
+    return f": {inline_code(pick_telling_line(said)[:300])}" if said.strip() else ", which says nothing"
 
 
 def render_left(before: Sequence[str], again: Sequence[str]) -> str:
@@ -107,7 +111,7 @@ def render_left(before: Sequence[str], again: Sequence[str]) -> str:
 
 def report_nothing_to_mend(head: str, before: Sequence[str]) -> str:
     """Where no check of another App is red because of the change."""
-    told = f"Nothing was done: no check is red on {head} because of this change."
+    told = f"Nothing was done: no check of another App is red on {head[:7]} because of this change."
     return " ".join(filter(None, [told, render_left(before, ())]))
 
 
@@ -144,6 +148,14 @@ def report_end(reason: ReasonCode, why: str, spent: int) -> str:
     """
     told = _ENDED.get(reason, "") if not why else escape(why, _LONGEST)
     return _join([f"Nothing was changed. {told}".strip(), "Give the instruction again to try anew.", _footer(spent)])
+
+
+def refuse_no_model(why: str) -> str:
+    """Where no model can be asked, so that the same instruction would end the same.
+
+    :param why: in a sentence.
+    """
+    return f"Nothing was changed: a model carries such instructions out. {escape(why, _LONGEST)}"
 
 
 def report_failure(why: str, spent: int) -> str:

@@ -20,6 +20,7 @@ from messages.review_details import render_details
 CHECK_NAME = REVIEW_CHECK
 SHOWN_IN_SUMMARY = 40  # findings in the summary's table; the rest is in the details
 SHOWN_IN_DETAILS = 400
+_MOST_CHILDREN = 20  # of a reason that are shown
 _OUTCOME = re.compile(r"\A\*\*.*?\.\*\*")
 
 
@@ -257,7 +258,9 @@ def render_reasons(tree: Sequence[Reason], depth: int = 0) -> str:
     for reason in tree:
         lines.append(f"{'  ' * depth}- {escape(reason.text)}")
         if reason.children:
-            lines.append(render_reasons(reason.children[:20], depth + 1))
+            lines.append(render_reasons(reason.children[:_MOST_CHILDREN], depth + 1))
+        if len(reason.children) > _MOST_CHILDREN:
+            lines.append(f"{'  ' * (depth + 1)}- and {len(reason.children) - _MOST_CHILDREN} more")
     return "\n".join(lines)
 
 
@@ -350,7 +353,7 @@ def _next(review: Review, *, has_server: bool, is_tested: bool) -> str:
     if review.decision is Decision.require_human:
         return "have a person with write access review this change."
     if review.decision is Decision.approve and "gate.approved" in codes:
-        accepted = ", and keep to the conditions. The accepted findings are listed below." if review.findings else "."
+        accepted = "; what was found is listed below, and stays as it is." if review.findings else "."
         return f"merge when you are ready{accepted}"
     if review.unread.paths or review.unread.logic:
         which = "the files named above" if review.unread.paths else "the change"

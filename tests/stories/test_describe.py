@@ -244,13 +244,7 @@ async def test_without_a_model_it_is_said_plainly(story: Story) -> None:
         [
             "No answer: anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set.",
             "No answer: anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set.",
-            """\
-Nothing was changed. anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set.
-
-Give the instruction again to try anew.
-
-<sub>Cost: 0.00 USD.</sub>\
-""",
+            "Nothing was changed: a model carries such instructions out. anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set.",
             "Nothing was done: this repository has no changelog that Forge knows: no `CHANGELOG.md` or its like, no folder of fragments, no `.changeset/`.",
         ]
     )

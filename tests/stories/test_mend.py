@@ -62,9 +62,9 @@ async def test_what_is_red_is_mended_and_looked_at_twice(story_with_model: Story
     assert told == snapshot("""\
 Red here:
 
-- `types`: shop/cart.py:1: no type
-- `test`: E assert 200 == 180
-- `deploy/preview`: it says nothing
+- `types`: `shop/cart.py:1: no type`
+- `test`: `E assert 200 == 180`
+- `deploy/preview`, which says nothing
 
 Why: Carts get a discount.
 
@@ -89,7 +89,7 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     model.when(TASK, Uses([("write_file", {"path": "shop/later.py", "content": "LATER = True\n"})]), DONE)
     story.github.advance_workflow(ran, {"test": ("failure", LOG)})
     await story.settle()
-    assert listen(story, pull)[1].startswith("Still red, so Forge tries once more by itself:\n\n- `test`: E assert")
+    assert listen(story, pull)[1].startswith("Still red, so Forge tries once more by itself:\n\n- `test`: `E assert")
     assert pull.head_sha != second
 
     story.github.run_workflow(repository, pull.head_sha, "CI", {"test": ("failure", LOG)})
@@ -112,7 +112,7 @@ async def test_what_is_not_of_the_change_is_left_alone(story_with_model: Story, 
     assert listen(story, pull) == snapshot(
         [
             "Refused: `/forge mend` needs the role write; `reader` has read.",
-            "Nothing was done: no check is red on SHA because of this change. Left alone, as the base fails there, too: `nightly`.",
+            "Nothing was done: no check of another App is red on SHA because of this change. Left alone, as the base fails there, too: `nightly`.",
         ]
     )
     assert len(model.calls) == before
@@ -125,7 +125,7 @@ async def test_what_is_not_of_the_change_is_left_alone(story_with_model: Story, 
     assert re.sub("(?s)Give the .*", "", listen(story, pull)[-1]) == snapshot("""\
 Red here:
 
-- `test`: Connection reset
+- `test`: `Connection reset`
 
 Left alone, as the base fails there, too: `nightly`. The failed jobs of `CI` run once more, in case it was chance.
 

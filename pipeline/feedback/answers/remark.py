@@ -9,7 +9,7 @@ from agents.llm.models import ModelTier, Unusable
 from domain.config.configuration import Configuration
 from domain.gates import digest
 from domain.runs.run import Phase
-from domain.text.quotes import asks_something
+from domain.text.quotes import REVIEWER, asks_something
 from domain.text.redaction import redact_outgoing
 from messages import code_answers as texts
 from messages import thread_replies as reply_texts
@@ -63,4 +63,4 @@ class RemarkReader:
         return Understood(is_question=meaning is Meaning.question, is_request=is_request, told=told)
 
     def _give_up(self, why: str) -> Understood:
-        return Understood(told=why if asks_something(self.words) else "")
+        return Understood(told=why if asks_something(self.words) or REVIEWER in self.words else "")

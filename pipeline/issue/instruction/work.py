@@ -20,7 +20,7 @@ from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.plan_approval import approve_plan
 from pipeline.issue.planning_agent import run_planner
 from pipeline.issue.protected_paths import GrantedPaths
-from pipeline.issue.run_end import RunEnd, end_unfinished, end_without_model
+from pipeline.issue.run_end import RunEnd, end_unfinished
 from pipeline.run_context import RunContext
 from pipeline.runs.phases import enter_phase, leave_phase
 from safety.plan_risk import is_small, list_grantable, needs_approval, rate_plan
@@ -103,7 +103,7 @@ class InstructionWork:
         """How the run ends, if the planner made no plan."""
         model = self.context.services.models.choose(ModelTier.strong)
         if isinstance(model, Unusable):
-            return end_without_model(model.reason)
+            return RunEnd(RunState.completed, ReasonCode.unchanged, texts.refuse_no_model(model.reason))
         match await run_planner(self.context, self.start.input, None, model):
             case Done(Planned(plan=Plan() as plan)):
                 await self.context.journal.step("keep the plan", self._save_plan, plan)

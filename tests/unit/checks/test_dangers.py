@@ -334,6 +334,16 @@ def test_what_cannot_change_a_statement_is_no_finding(grammar: str, text: str) -
         ("php", "<?php $name = $argv[1]; $db->query(\"SELECT a FROM b WHERE c = '$name'\");"),
         ("javascript", "const name = process.argv[2];\ndb.query(`SELECT a FROM b WHERE c = '${name}'`);"),
         ("javascript", "const o = process.argv[2];\ndb.query(`SELECT a FROM b ORDER BY ${o}`);"),
+        ("ruby", "User.find_by_sql(\"SELECT a FROM b WHERE c = '#{params[:email]}'\")"),
+        ("javascript", 'db.query("SELECT a FROM b WHERE c = \'" + req.params.email + "\'");'),
+        ("javascript", "db.query(`SELECT a FROM b WHERE c = '${req.query.status}'`);"),
+        ("python", "prefix = request.args['q']\ndb.execute(f\"SELECT a FROM b WHERE c LIKE '{prefix}%'\")"),
+        ("php", "<?php $prefix = $_GET['q']; $db->query(\"SELECT a FROM b WHERE c LIKE '$prefix%'\");"),
+        (
+            "go",
+            'package a\nfunc f(r *http.Request) {\n\temail := r.URL.Query().Get("email")\n'
+            '\tdb.Query("SELECT a FROM b WHERE c = \'" + email + "\'")\n}\n',
+        ),
     ],
 )
 def test_what_was_sent_is_grave_in_every_place(grammar: str, text: str) -> None:

@@ -20,6 +20,8 @@ _RUBY_TEXT = either(
     both({"kind": "string"}, inside({"kind": "interpolation"})),
     concatenate("binary", "identifier", "call", "element_reference"),
 )
+_RUBY_WORD = {"not": {"regex": "^:|^\\w+:|=>|^\\*"}}
+"""An argument that is no option of the call: with a second one, no shell is used."""
 _PHP_TEXT = either(
     both({"kind": "encapsed_string"}, inside({"kind": "variable_name"})),
     concatenate("binary_expression", "variable_name"),
@@ -171,10 +173,18 @@ RUBY = (
             both(
                 call("call", "method", r"^(system|exec|spawn|popen|capture2e?|capture3)$", _RUBY_TEXT),
                 {"not": {"regex": "shellescape|Shellwords"}},
+                {"not": {"has": {"field": "arguments", "has": both({"nthChild": 2}, _RUBY_WORD)}}},
             ),
         ),
         bad=('system("ls #{x}")', "`ls #{x}`", 'IO.popen("ls " + x)'),
-        good=("system('ls', x)", "`ls`", 'system("ls")', 'system("ls #{x.shellescape}")'),
+        good=(
+            "system('ls', x)",
+            "`ls`",
+            'system("ls")',
+            'system("ls #{x.shellescape}")',
+            'system("tar", "--file=#{x}")',
+            'Open3.capture2("git", "log", "--author=" + x)',
+        ),
         grade=commands.rate,
     ),
     DangerRule(

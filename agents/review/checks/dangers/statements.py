@@ -84,7 +84,7 @@ _HARMLESS = re.compile(
     r"^[\d.]+$|^oid$|(?:^|\.|::|->)[A-Z][A-Z0-9_]*(?:\(\))?$"  # a number, a constant
     r"|^(?:int|float|len|count|bool|Number|parseInt|parseFloat|intval|floatval|sizeof|strconv\.\w+|Integer|Float|max|min"
     r"|abs|round|time|now)\s*\(|^\(?\(?(?:int|float|integer|bool)\)|\.to_[if]\b|\.(?:length|size|count|Length|Count)\b"
-    r"|(?i:placeholder|question_?mark|bind|join|implode|repeat|\bparam|quot|escap|slashes|db_input|sanit|esc_|psql\(|literal|safe|digest|hash"
+    r"|(?i:placeholder|question_?mark|bind|join|implode|repeat|\bparam(?!s\s*[\[.])|quot|escap|slashes|db_input|sanit|esc_|psql\(|literal|safe|digest|hash"
     r"|enum|timestamp|\bdate|interval|\bnow\b)"
 )
 _NAME_OF_PART = re.compile(
@@ -120,6 +120,8 @@ def _is_grave(hole: Hole, node: SgNode) -> bool:
     if _HARMLESS.search(hole.source) is not None or is_checked(hole.source, node):
         return False
     if _is_quoted(hole):
+        if is_sent(hole.source, node, SENT_ITSELF):
+            return True
         return _NAME_OF_PART.search(hole.source) is None and is_from_outside(hole.source, node)
     is_compared = _VALUE_BEFORE.search(hole.before) is not None and not _NAME_AFTER.match(hole.after)
     return (is_compared and SENT.search(hole.source) is not None) or is_sent(hole.source, node, SENT_ITSELF)
