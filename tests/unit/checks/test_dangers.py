@@ -341,8 +341,10 @@ def test_what_cannot_change_a_statement_is_no_finding(grammar: str, text: str) -
         ("php", "<?php $prefix = $_GET['q']; $db->query(\"SELECT a FROM b WHERE c LIKE '$prefix%'\");"),
         (
             "go",
-            'package a\nfunc f(r *http.Request) {\n\temail := r.URL.Query().Get("email")\n'
-            '\tdb.Query("SELECT a FROM b WHERE c = \'" + email + "\'")\n}\n',
+            (
+                'package a\nfunc f(r *http.Request) {\n\temail := r.URL.Query().Get("email")\n'
+                '\tdb.Query("SELECT a FROM b WHERE c = \'" + email + "\'")\n}\n'
+            ),
         ),
     ],
 )
