@@ -24,7 +24,7 @@ from workspace.snapshot import Snapshot
 _TITLE, _BODY, _COMMENT = 300, 12_000, 2_000  # characters of each that are shown
 _COMMENTS = 24_000  # characters of all comments together
 _ENTRIES = 200
-_EXCERPT = 4_000  # characters of a text of the repository
+_EXCERPT = 8_000  # characters of a text of the repository
 _PLAN = 24_000
 _LONGEST = 65_536  # characters that GitHub allows in one comment
 _WRITERS = frozenset({"write", "maintain", "admin"})
@@ -222,7 +222,7 @@ def _render_instruction(task: PlanningTask, place: InstructionPlace, redact: Red
     yield from _note_omitted(len(place.changed) - _ENTRIES, "files")
     for each in place.shown:
         yield f"== {redact(_flatten(each.heading))}"
-        yield _quote(each.text, _EXCERPT, redact) or "(empty)"
+        yield _quote_code(each.text, _EXCERPT, redact) or "(empty)"
 
 
 def _render_repository(task: PlanningTask, redact: Redact) -> Iterator[str]:
@@ -272,6 +272,13 @@ def _quote(text: str, most: int, redact: Redact) -> str:
         return ""
     lines = [f"> {line}" for line in bare[:most].split("\n")]
     return "\n".join([*lines, *_note_omitted(len(bare) - most, "more characters")])
+
+
+def _quote_code(text: str, most: int, redact: Redact) -> str:
+    """Marks each line of code, or of what a program printed, in which nothing is markup."""
+    plain = redact(strip_invisible(text)).strip("\n")
+    lines = [f"> {line}" for line in plain[:most].split("\n")] if plain else []
+    return "\n".join([*lines, *_note_omitted(len(plain) - most, "more characters")])
 
 
 def _note_omitted(count: int, what: str) -> list[str]:

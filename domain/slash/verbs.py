@@ -150,7 +150,7 @@ _DECIDES = frozenset({Effect.answers_gate, Effect.counts_for_level})
 _COUNTS = frozenset({Effect.counts_for_level})
 
 VERBS: Mapping[Verb, VerbRow] = {
-    Verb.help: VerbRow("help", "this table", _READ, effects=_READS),
+    Verb.help: VerbRow("help", "all commands", _READ, effects=_READS),
     Verb.status: VerbRow("status", "what Forge is doing here and what it waits for", _READ, effects=_READS),
     Verb.cost: VerbRow("cost", "what was spent here, and what is left", _READ, effects=_READS),
     Verb.view: VerbRow("view [GATE]", "the last verdict with its reasons and open findings", _READ, _GATE, _READS),

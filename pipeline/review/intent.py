@@ -1,4 +1,4 @@
-"""Loads what a pull request is to do: its title, and what the issue asks that it closes."""
+"""Loads what a pull request is to do: its title and description, and what the issue asks that it closes."""
 
 from agents.review.model import Intent
 from domain.errors import CodeHostError, RateLimited
@@ -16,6 +16,7 @@ async def load_intent(host: CodeHost, repository: RepositoryRef, pull_request: P
     intent = Intent(title=pull_request.title)
     try:
         words = (await host.issue(repository, pull_request.number)).body
+        intent = intent.model_copy(update={"said": words})
         for number in list_closed_issues(words)[:1]:
             issue = await host.issue(repository, number)
             if not issue.is_pull_request:

@@ -61,7 +61,7 @@ Write a command at the start of a line, one per line. In a reply to a finding yo
 
 | command | minimum role | meaning |
 | --- | --- | --- |
-| `/forge help` | read | this table |
+| `/forge help` | read | all commands |
 | `/forge status` | read | what Forge is doing here and what it waits for |
 | `/forge cost` | read | what was spent here, and what is left |
 | `/forge view [GATE]` | read | the last verdict with its reasons and open findings |

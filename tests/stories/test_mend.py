@@ -77,6 +77,7 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     [asked] = [call.content for call in model.calls if ASKED in call.content]
     for part in ("== red check test\n", "> E   assert 200 == 180", "> shop/cart.py:1: no type", "== red check deploy/"):
         assert part in asked
+    assert "> +Discounts come next." in asked
     assert "nightly" not in asked
     assert "Cleaning up" not in asked
     assert repository.git.commits_between(head, pull.head_sha)

@@ -110,7 +110,12 @@ HIDDEN = [
 @pytest.mark.parametrize(("where", "text", "hidden"), HIDDEN, ids=[row[0] for row in HIDDEN])
 def test_t2_what_people_cannot_see_is_not_shown_to_the_model(where: str, text: str, hidden: str):
     """T-T2: of the title and the body."""
-    for intent, said in ((Intent(title=text), "The author says: "), (Intent(issue=3, asked=text), "close\n")):
+    intents = {
+        "The author says: ": Intent(title=text),
+        "describes it\n": Intent(said=text),
+        "close\n": Intent(issue=3, asked=text),
+    }
+    for said, intent in intents.items():
         content = question(intent=intent).content
         assert hidden not in content, where
         assert f"{said}Fix it" in content

@@ -285,7 +285,7 @@ TABLE: tuple[CodePattern, ...] = (
         _ALL,
         Danger.lost_files,
         "If this variable is unset or empty, the command deletes files in the root folder. "
-        'Write "${NAME:?}" so that the shell stops instead, or use set -u.',
+        'Write "${NAME:?}" so that the shell stops instead.',
         _SHELLCHECK + "SC2115",
         _empty_variable_removed,
         bad=('rm -rf "$DIR"/', "rm -rf $DIR/*", 'rm -r -f "${BUILD_DIR}/"', 'cd x && rm -fr "$OUT"/*'),

@@ -26,7 +26,7 @@ CONVENTIONS_KEY = "conventions of the repository"
 """The key of the question about them, which no guard of the phase counts."""
 
 _MOST_REPORTED = 20  # findings of layers 1 and 2 that are listed, so that the model does not repeat them
-_LONGEST_ISSUE = 1_500  # characters of an issue
+_LONGEST_ISSUE = 1_500  # characters of an issue, or of a description
 _TOO_MUCH = "The change is too large for one question: {} more files were not held against them."
 _AROUND = 5  # lines around an earlier finding
 _COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
@@ -36,8 +36,9 @@ _IMAGE = re.compile(r"!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])?")
 
 
 class Intent(BaseModel):
-    """What is to be done: the title of the pull request, and the issue that it closes.
+    """What is to be done: the title and the description of the pull request, and the issue that it closes.
 
+    :param said: the description; empty if only a part of the change is read.
     :param issue: the number of that issue; None if it closes none, or only a part of the change is read.
     :param asked: what that issue asks, in its author's words.
     """
@@ -45,6 +46,7 @@ class Intent(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     title: str = ""
+    said: str = ""
     issue: int | None = None
     asked: str = ""
 
@@ -304,7 +306,9 @@ class _Shown:
 
 def _render_intent(intent: Intent, redact: Redact) -> list[str]:
     title, asked = redact(flatten_markdown(intent.title, 200)), redact(flatten_markdown(intent.asked, _LONGEST_ISSUE))
+    described = redact(flatten_markdown(intent.said, _LONGEST_ISSUE))
     said = [f"The author says: {title}"] if title else []
+    said += ["== how the author describes it", described] if described else []
     return (
         said if intent.issue is None else [*said, f"== what issue #{intent.issue} asks, which this is to close", asked]
     )

@@ -29,6 +29,7 @@ TESTS = (
 """Where tests may be written: what :func:`domain.paths.is_test` calls a test, as globs."""
 _HEAD = 60  # lines of a changelog that are shown
 _MOST_FILES = 50
+_LONGEST_DIFF = 8_000  # bytes; of a longer change the planner reads the files
 
 
 class Brief(BaseModel):
@@ -65,12 +66,14 @@ async def write_brief(
         case WriteTests():
             return await _write_for_tests(context, configuration, asked, mirror, change)
         case Mend():
-            return await _write_for_mending(context, change)
+            return await _write_for_mending(context, configuration, mirror, change)
         case _:
             return Brief()
 
 
-async def _write_for_mending(context: RunContext, change: Change) -> Brief:
+async def _write_for_mending(
+    context: RunContext, configuration: Configuration, mirror: Mirror, change: Change
+) -> Brief:
     services, repository = context.services, context.run.repository
     live = await services.host.pull_request(repository, context.run.number)
     bases = (change.merge_base, await find_base(services.host, repository, live))
@@ -78,6 +81,10 @@ async def _write_for_mending(context: RunContext, change: Change) -> Brief:
     if not red.own:
         return Brief(obstacle=texts.report_nothing_to_mend(change.head_sha, red.before))
     shown = tuple(Excerpt(heading=f"red check {each.name}", text=each.said) for each in red.own)
+    sent = [path for path in change.paths if not matches(path, configuration.review.never_send)]
+    diff = await mirror.render_patch(change.merge_base, change.head_sha, _LONGEST_DIFF, sent) if sent else None
+    if diff:
+        shown = (*shown, Excerpt(heading="what the pull request changes", text=diff))
     return Brief(words=load_prompt("do_mend"), shown=shown, red=red)
 
 

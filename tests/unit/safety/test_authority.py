@@ -25,7 +25,7 @@ LEAST = {
     "triage": ["review", "review full", "test", "explain F-AEGTUI"],
     "write": [
         *["dismiss F-AEGTUI x", "undismiss F-AEGTUI", "remember x", "forget M-4ZK9QX", "fix F-AEGTUI", "do x"],
-        *["update", "address"],
+        *["update", "address", "mend"],
         *["run", "plan", "retry", "resume", "cancel", "continue 5usd", "ask why x"],
         *["violation", "needs-review", "whitelist F-AEGTUI file x"],
         *["accept", "abort", "missed x", "rollback C-4ZK9QX"],
