@@ -93,6 +93,7 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     assert listen(story, pull)[1].startswith("Still red, so Forge tries once more by itself:\n\n- `test`: `E assert")
     assert pull.head_sha != second
 
+    story.github.report_check(repository, pull.head_sha, "nightly", "failure", "others-ci")
     story.github.run_workflow(repository, pull.head_sha, "CI", {"test": ("failure", LOG)})
     await story.settle()
     assert listen(story, pull)[-1] == snapshot(

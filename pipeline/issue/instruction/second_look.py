@@ -6,7 +6,9 @@ from memory.budgets import model_answers
 from memory.runs import instructions
 from memory.runs.runs import Candidate
 from messages import instructions as texts
+from pipeline.checkout import find_base
 from pipeline.context import Services
+from pipeline.issue.instruction.red_checks import load_red_checks
 from pipeline.issue.instruction.undo import find_commit
 from pipeline.publishing import comments
 from pipeline.publishing.instructions import Instruction, load_instruction
@@ -17,15 +19,19 @@ _MOST_ATTEMPTS = 2
 async def look_again(services: Services, repository: RepositoryRef, number: int, head: str) -> str | None:
     """The id of the run that mends this head once more; None if there is none. May be repeated.
 
-    It is looked at when all checks there have ended. What is still red after the last attempt is said once.
+    It is looked at when all checks there have ended; what fails on the base, too, does not count. What is still red
+    after the last attempt is said once.
     """
     mended = await _find_mended(services, repository, number, head)
     if mended is None:
         return None
     run, asked = mended
     results = await services.host.check_results(repository, head)
-    red = await services.host.failures(repository, head)
-    if not red or any(each.conclusion == "pending" for each in results):
+    if any(each.conclusion == "pending" for each in results):
+        return None
+    live = await services.host.pull_request(repository, number)
+    red = (await load_red_checks(services, repository, head, await find_base(services.host, repository, live))).own
+    if not red or not live.is_open:
         return None
     if asked.attempt >= _MOST_ATTEMPTS:
         text = texts.report_still_red(list(dict.fromkeys(each.name for each in red)))
