@@ -305,6 +305,10 @@ class FailingChecks(Protocol):
         """The check runs of other Apps, and the commit statuses, whose newest result is a failure."""
         ...
 
+    async def awaits_checks(self, repository: RepositoryRef, head_sha: str) -> bool:
+        """Whether a check run of another App, or a commit status, has not ended yet."""
+        ...
+
     async def check_details(self, repository: RepositoryRef, check: FailingCheck, most: int) -> str:
         """The annotations of a failing check and, of a job of the repository's own workflows, the end of its log.
 

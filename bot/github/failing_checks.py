@@ -18,14 +18,21 @@ class GitHubFailingChecks(GitHubActions, FailingChecks):
     """Check runs of every App but this one, and commit statuses."""
 
     async def failures(self, repository: RepositoryRef, head_sha: str) -> Sequence[FailingCheck]:
+        shown = await self._read_results(repository, head_sha)
+        return [failing for one in shown if (failing := one.to_domain()) is not None]
+
+    async def awaits_checks(self, repository: RepositoryRef, head_sha: str) -> bool:
+        return any(one.is_pending for one in await self._read_results(repository, head_sha))
+
+    async def _read_results(self, repository: RepositoryRef, head_sha: str) -> list[SpokenRun | SpokenStatus]:
+        """The newest of each check of other Apps, and of each status."""
         purpose = f"read the checks on {head_sha[:7]} of {repository.full_name}"
         commit = f"{repository_path(repository)}/commits/{quote_segment(head_sha)}"
         who = repository.installation_id
         runs = await self._client.items(who, f"{commit}/check-runs", purpose, {"filter": "latest"}, key="check_runs")
         statuses = await self._client.items(who, f"{commit}/status", purpose, key="statuses")
         of_others = (one for one in parse_all(SpokenRun, runs, purpose) if not one.is_of(self._client.app_id))
-        shown = [*of_others, *parse_all(SpokenStatus, statuses, purpose)]
-        return [failing for one in shown if (failing := one.to_domain()) is not None]
+        return [*of_others, *parse_all(SpokenStatus, statuses, purpose)]
 
     async def check_details(self, repository: RepositoryRef, check: FailingCheck, most: int) -> str:
         """What GitHub does not show any more, or not to this App, is left out."""

@@ -334,3 +334,17 @@ async def test_a_forced_push_names_what_it_overwrote(stage: Stage) -> None:
 async def test_a_github_that_keeps_no_list_of_pushes_tells_none(stage: Stage) -> None:
     stage.shelf.lists_activities = False
     assert await stage.host.pushes_to(stage.repository, "topic") == ()
+
+
+async def test_what_is_said_of_a_commit_by_others_is_not_forges_own(stage: Stage) -> None:
+    """A check of Forge's own that goes on, or failed, is neither awaited nor red."""
+    await stage.host.create_check_run(
+        stage.repository, _check(stage.head, status="queued", conclusion=None, buttons=())
+    )
+    assert not await stage.host.awaits_checks(stage.repository, stage.head)
+    stage.sim.report_check(stage.shelf, stage.head, "slow", None, "others-ci")
+    assert await stage.host.awaits_checks(stage.repository, stage.head)
+    stage.sim.report_check(stage.shelf, stage.head, "red", "failure", "others-ci", {"title": "1 error", "summary": "x"})
+    stage.sim.report_status(stage.shelf, stage.head, "old", "error")
+    found = await stage.host.failures(stage.repository, stage.head)
+    assert [(each.name, each.app, each.said) for each in found] == [("red", "others-ci", "1 error\nx"), ("old", "", "")]

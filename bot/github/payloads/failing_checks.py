@@ -27,6 +27,10 @@ class SpokenRun(BaseModel):
     app: _App | None
     output: _Output = _Output()
 
+    @property
+    def is_pending(self) -> bool:
+        return self.status != "completed"
+
     def is_of(self, app_id: int | str) -> bool:
         return self.app is not None and self.app.id == app_id
 
@@ -50,6 +54,10 @@ class SpokenStatus(BaseModel):
     context: str
     state: str
     description: str | None = None
+
+    @property
+    def is_pending(self) -> bool:
+        return self.state == "pending"
 
     def to_domain(self) -> FailingCheck | None:
         """None if it does not fail."""

@@ -19,15 +19,14 @@ _MOST_ATTEMPTS = 2
 async def look_again(services: Services, repository: RepositoryRef, number: int, head: str) -> str | None:
     """The id of the run that mends this head once more; None if there is none. May be repeated.
 
-    It is looked at when all checks there have ended; what fails on the base, too, does not count. What is still red
-    after the last attempt is said once.
+    It is looked at when all checks of other Apps there have ended; what fails on the base, too, does not count. What is
+    still red after the last attempt is said once.
     """
     mended = await _find_mended(services, repository, number, head)
     if mended is None:
         return None
     run, asked = mended
-    results = await services.host.check_results(repository, head)
-    if any(each.conclusion == "pending" for each in results):
+    if await services.host.awaits_checks(repository, head):
         return None
     live = await services.host.pull_request(repository, number)
     red = (await load_red_checks(services, repository, head, await find_base(services.host, repository, live))).own
