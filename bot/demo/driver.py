@@ -95,11 +95,11 @@ class DemoDriver:
     async def wait_for_threads(self, pull: PullRequest) -> list[Thread]:
         """The threads that Forge has resolved in the end; it resolves them one by one after its verdict."""
         resolved: list[Thread] = []
-        quiet = 0
-        while quiet < 30 and len(resolved) < len(pull.threads):
+        progress = time.monotonic()
+        while time.monotonic() - progress < self._patience / 6 and len(resolved) < len(pull.threads):
             await asyncio.sleep(0.1)
             now = [thread for thread in self.github.threads(pull) if thread.resolved_by is self.github.app.bot]
-            quiet = quiet + 1 if len(now) == len(resolved) else 0
+            progress = progress if len(now) == len(resolved) else time.monotonic()
             resolved = now
         return resolved
 
