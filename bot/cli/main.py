@@ -15,23 +15,19 @@ from typer.core import TyperGroup
 
 from bot.cli.commands import inspection, intervention, local, server
 from bot.cli.output import guard_output, output
-from bot.logging import print_uncaught
 from bot.version import VERSION
 from domain.errors import ForgeError, UnknownName
-from domain.text.escaping import strip_invisible
 
 
 class _Forge(TyperGroup):
     """The commands; imports some groups only when they are called, and strips pydantic's prefix from typer's errors."""
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in _LATE:
-            return super().get_command(ctx, cmd_name)
-        module = importlib.import_module(f"bot.cli.{cmd_name}")
-        command = typer.main.get_command(module.commands)
-        command.name = cmd_name
-        command.rich_help_panel = inspection.PANEL  # pyright: ignore[reportAttributeAccessIssue]
-        return command
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        if name in _LATE:
+            command = typer.main.get_command(importlib.import_module(f"bot.cli.{name}").commands)
+            command.name = name
+        return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -41,12 +37,16 @@ class _Forge(TyperGroup):
             raise
 
 
-_LATE = ("memory", "feedback")  # groups in modules of their own
+_LATE = {
+    "memory": "Show, add, edit, archive, export and import memories.",
+    "feedback": "What monitoring reports of production.",
+}
+"""Groups in modules of their own, which are imported when one is called, and what the help says of each."""
 cli = typer.Typer(cls=_Forge, no_args_is_help=True)
 for _commands in (server.commands, inspection.commands, intervention.commands, local.commands):
     cli.add_typer(_commands)
-for _name in _LATE:
-    cli.add_typer(typer.Typer(), name=_name)  # its name only
+for _name, _help in _LATE.items():
+    cli.add_typer(typer.Typer(), name=_name, help=_help, rich_help_panel=inspection.PANEL)
 errors = Console(stderr=True)
 
 
@@ -56,9 +56,13 @@ def main() -> None:
         with guard_output():
             cli()
     except ForgeError as error:
+        from domain.text.escaping import strip_invisible
+
         errors.print(f"[bold red]forge:[/] {escape(strip_invisible(str(error)))}", highlight=False, soft_wrap=True)
         sys.exit(1 if isinstance(error, UnknownName) else 2)
     except Exception as error:
+        from bot.logging import print_uncaught
+
         print_uncaught(type(error), error, error.__traceback__)
         errors.print("[bold red]forge:[/] Forge made a mistake of its own; please report it with the lines above.")
         sys.exit(2)

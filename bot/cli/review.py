@@ -21,7 +21,7 @@ from domain.errors import ForgeError
 from domain.ids import make_finding_id
 from domain.review.changes import Change
 from domain.review.findings import Layer
-from domain.review.review import LayerReport, Review
+from domain.review.review import Decision, LayerReport, Review
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from pipeline.config import parsing
@@ -30,6 +30,7 @@ from safety.risk import PullRequestAuthor
 from workspace.local_repository import HEAD, LocalRepository, open_local
 
 _NO_MODEL = "No model read this: --model asks the one of FORGE_FAST_MODEL."
+_EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3}
 Format = Literal["text", "json", "sarif"]
 JSON_VERSION = 1
 """The version of the `--json` format; a breaking change raises it."""
@@ -145,3 +146,9 @@ class _Examination:
 
 async def _no_dependencies() -> None:
     """Only GitHub can compare dependencies."""
+
+
+def find_exit_code(review: Review, *, unread_ok: bool = False) -> int:
+    """The exit code for a review; where linters read all of the source, nothing was left unread."""
+    unread = 4 if review.unread.paths and not unread_ok else 0
+    return _EXIT_CODES.get(review.decision, unread)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, cast
 
 from ruamel.yaml import YAML
 
-from bot.cli.commands.local import find_exit_code
 from bot.cli.pull_request import action, command
+from bot.cli.review import find_exit_code
 from domain.errors import ForgeError
 from simulator.server import Simulator
 from simulator.state import PullRequest, Repository

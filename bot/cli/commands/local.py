@@ -8,15 +8,11 @@ import typer
 from rich.console import Console
 
 from bot import interrupts
-from bot.logging import configure
-from domain.review.review import Decision, Review
-from messages.config import PATH
 
 _PANEL = "Without GitHub"
 commands = typer.Typer()
 configuration = typer.Typer(no_args_is_help=True, add_completion=False, help="Look at a configuration file.")
 commands.add_typer(configuration, name="config", rich_help_panel=_PANEL)
-_EXIT_CODES = {Decision.approve: 0, Decision.request_changes: 1, Decision.require_human: 3}
 
 
 @commands.command(rich_help_panel=_PANEL)
@@ -51,6 +47,7 @@ def review(
     the reader of the output stopped before its end.
     """
     from bot.cli import review as local
+    from bot.logging import configure
 
     if as_json and as_sarif:
         raise typer.BadParameter("Choose one of --json and --sarif.")
@@ -72,19 +69,14 @@ def review(
             raise typer.BadParameter("--post and --by-verdict need --pr.")
         options = local.LocalOptions(base, staged=staged, fix=fix, ask_model=model)
         work = local.run(path, options, shown, quiet=quiet)
-    raise typer.Exit(find_exit_code(asyncio.run(work), unread_ok=unread_ok))
-
-
-def find_exit_code(review: Review, *, unread_ok: bool = False) -> int:
-    """The exit code for a review; where linters read all of the source, nothing was left unread."""
-    unread = 4 if review.unread.paths and not unread_ok else 0
-    return _EXIT_CODES.get(review.decision, unread)
+    raise typer.Exit(local.find_exit_code(asyncio.run(work), unread_ok=unread_ok))
 
 
 @commands.command(hidden=True)
 def action() -> None:
     """Review the pull request of a job of GitHub Actions; `action.yml` calls it."""
     from bot.cli.pull_request import action as acting
+    from bot.logging import configure
 
     configure("console", level=40)
     interrupts.raise_again()
@@ -93,7 +85,7 @@ def action() -> None:
 
 @configuration.command("check")
 def check_configuration(
-    file: Annotated[Path, typer.Argument(help="The configuration file.")] = Path(PATH),
+    file: Annotated[Path, typer.Argument(help="The configuration file.")] = Path(".github/forge.yml"),
 ) -> None:
     """Show what `Forge / config` would say about a file, before it is pushed.
 
@@ -112,6 +104,7 @@ def demo(
     """Show a review from end to end on this machine, without an account or a key."""
     from bot import demo as show
     from bot.cli.process import stop_signal
+    from bot.logging import configure
 
     configure("console", level=40)
     console = Console()

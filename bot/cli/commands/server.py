@@ -7,7 +7,6 @@ import typer
 from rich.console import Console
 
 from bot import interrupts
-from bot.logging import configure
 
 _PANEL = "Serve"
 commands = typer.Typer()
@@ -108,6 +107,7 @@ def doctor(
     Exit codes: 0 Forge can work here, 1 it cannot because of what is marked ✗.
     """
     from bot.cli import doctor as examination
+    from bot.logging import configure
 
     configure("console", level=40)
     interrupts.raise_again()
