@@ -41,7 +41,7 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what only ``make test-all`` plays, and order the rest."""
     names = load_left_out() if QUICK and not ALL else frozenset[str]()
-    left_out = {item for item in items if _is_left_out(item) or strip_parameters(item.nodeid) in names}
+    left_out = {item for item in items if _is_left_out(item) or {item.nodeid, strip_parameters(item.nodeid)} & names}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
     items.sort(key=_rank)

@@ -1,4 +1,4 @@
-"""Reads which tests of a whole Forge `make test` leaves out; ``tests/selection.py`` chooses them."""
+"""Reads which tests `make test` leaves out; ``tests/selection.py`` chooses those of a whole Forge, people the others."""
 
 import re
 from pathlib import Path
@@ -10,8 +10,8 @@ _PARAMETERS = re.compile(r"\[.*", re.DOTALL)
 
 
 def load_left_out() -> frozenset[str]:
-    """The tests that are left out, as ``file::function``."""
-    return frozenset(FILE.read_text().split())
+    """The tests that are left out: ``file::function`` with all its variants, or ``file::function[VARIANT]``."""
+    return frozenset(FILE.read_text().splitlines())
 
 
 def strip_parameters(nodeid: str) -> str:

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.left_out import load_left_out
+from tests.left_out import load_left_out, strip_parameters
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = (
@@ -254,7 +254,7 @@ def measure_references(pages: Mapping[str, str], tests: Mapping[str, str]) -> Me
 
 
 def measure_left_out(names: Iterable[str], tests: Mapping[str, str]) -> Measure:
-    gone = sorted(name for name in names if not _is_defined(tests, *name.split("::", 1)))
+    gone = sorted(name for name in names if not _is_defined(tests, *strip_parameters(name).split("::", 1)))
     return Measure("left out of make test, but no test", len(gone), 0, gone)
 
 
