@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 # What `make test` and `make test-all` do side by side, on two cores.
 .PHONY: .lint .pytest selection
-.PHONY: test-all test-both test-lagging help install lint test demo serve bench security chaos upgrade docs lock clean
+.PHONY: test-all test-both test-lagging help install lint test demo serve bench security chaos docs lock clean
 .PHONY: site pictures install-pages
 
 BIN := .venv/bin
@@ -66,9 +66,6 @@ security: install ## the threat cases, deep ones too, and the table of their res
 
 chaos: install ## long sweeps of kills and faults; CHAOS_ALL=1 dies at every point of an issue's run, too
 	$(BIN)/pytest tests/chaos -n 2 --dist worksteal --timeout=0
-
-upgrade: install ## a database of the version before, taken out of git's history, goes on in this version
-	$(BIN)/pytest tests/upgrade -n 2 --dist worksteal --timeout=0
 
 # As root, with debootstrap, systemd-nspawn and slirp4netns; WAYS=systemd follows one of plain, systemd, docker, kubernetes.
 install-pages: install ## follow README.md and docs/install.md to the letter, on clean machines; half an hour

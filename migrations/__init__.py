@@ -16,8 +16,6 @@ from domain.errors import ConfigurationError
 from memory.db.engine import Connection, Engine, begin, upsert
 from memory.db.tables.process import SchemaReachRow
 
-FIRST_TOLERANT = "0033"
-"""The oldest schema whose code starts on a newer one, if that still works with it."""
 _ROW_ID = 1
 _POSTGRESQL = (14, 0)  # the oldest that counts bits, by which vectors are found
 
@@ -92,7 +90,7 @@ def find_oldest(revision: str) -> str:
         for script in _scripts().iterate_revisions(revision, "base")
         if hasattr(script.module, "works_from")
     ]
-    return max([FIRST_TOLERANT, *declared])
+    return max(["0001", *declared])
 
 
 def _is_newer(revision: str | None) -> bool:
@@ -112,7 +110,7 @@ def _load_reach(connection: Connection) -> str | None:
 def _keep_reach(connection: Connection) -> None:
     """Note which versions work with the schema, for those that do not know its migrations."""
     revision = MigrationContext.configure(connection).get_current_revision()
-    if revision is None or revision < FIRST_TOLERANT:
+    if revision is None:
         return
     oldest = find_oldest(revision)
     if _load_reach(connection) != oldest:

@@ -1,4 +1,4 @@
-"""Reads which tests `make test` leaves out; ``tests/selection.py`` chooses those of a whole Forge, people the others."""
+"""Reads which tests `make test` leaves out; ``tests/selection.py`` chooses those of a whole Forge, people others."""
 
 import re
 from pathlib import Path

@@ -43,7 +43,6 @@ LONGEST = frozenset(
         "tests/threats/test_durability.py::test_d3_a_lapsed_lease_is_recovered_by_the_other",
         "tests/threats/test_durability.py::test_d3_two_executors_share_the_work",
         "tests/threats/test_durability.py::test_d4_a_run_that_waits_is_finished_by_changed_code",
-        "tests/threats/test_durability.py::test_d4_an_issue_that_an_earlier_version_worked_on",
         "tests/threats/test_storage.py::test_t_d3_a_process_whose_work_was_taken_over_ends",
     }
 )

@@ -25,8 +25,6 @@ from domain.money import Refusal
 from domain.ports import ModelBudget
 from domain.runs.patches import ChangeSet
 
-TURN = "turn "
-"""How names of turns begin; an earlier version named them without it, and with the instructions of its time."""
 DROPPED = "(This was left out to make room. Call the tool again if you need it.)"
 _NUDGE = f"Use a tool, or hand in your work with `{messages.REPORT}`."
 
@@ -137,7 +135,7 @@ def digest_turn(
     leaves the instructions out: what is done stays done when a new version of Forge words them otherwise.
     """
     seen = [(_summarize(each.turn), each.results) for each in past]
-    return TURN + digest(model.name, assignment.key, assignment.content, schema.__name__, seen)
+    return "turn " + digest(model.name, assignment.key, assignment.content, schema.__name__, seen)
 
 
 def _summarize(turn: Turn) -> tuple[str, Sequence[tuple[str, str]]]:

@@ -1,18 +1,11 @@
 """The settings for changes that give up in disguise: what happens where one is found."""
 
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import cast
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from domain.config.values import Section
 from domain.review.avoidance import AvoidanceKind
-
-_FORMER = frozenset(
-    {"test_removed", "test_deselected", "assertion_removed", "assertion_weakened", "expectation_changed"}
-    | {"answer_hard_coded", "error_swallowed", "suppression_added", "feature_removed", "work_left_out"}
-)
 
 
 class AvoidanceReaction(StrEnum):
@@ -56,15 +49,6 @@ class AvoidanceSettings(Section):
         description="Code that stays lost its tests, or much new code came without: more than two percentage points. "
         "Found by `Forge / test`, which then asks for a maintainer instead of `destructive`.",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_former(cls, data: object) -> object:
-        """Accepts the names of kinds of earlier versions, which do nothing any more."""
-        if not isinstance(data, Mapping):
-            return data
-        given = cast(Mapping[str, object], data)
-        return {name: value for name, value in given.items() if name not in _FORMER}
 
     def of(self, kind: AvoidanceKind) -> AvoidanceReaction:
         """What a detection of a kind does."""

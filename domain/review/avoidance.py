@@ -30,33 +30,9 @@ class AvoidanceKind(StrEnum):
     checker_disabled = "checker_disabled"
     coverage_lost = "coverage_lost"
 
-    @classmethod
-    def _missing_(cls, value: object) -> "AvoidanceKind | None":
-        """The kind that tells of it now, of one that a database of an earlier version holds."""
-        return cls[_FORMER[value]] if isinstance(value, str) and value in _FORMER else None
-
     @property
     def rule(self) -> str:
         return f"{RULE}{self.value.replace('_', '-')}"
-
-
-_FORMER = {
-    **dict.fromkeys(
-        [
-            "test_removed",
-            "assertion_removed",
-            "assertion_weakened",
-            "expectation_changed",
-            "error_swallowed",
-            "feature_removed",
-            "work_left_out",
-        ],
-        "failure_hidden",
-    ),
-    "test_deselected": "test_skipped",
-    "answer_hard_coded": "test_detected",
-    "suppression_added": "checker_disabled",
-}
 
 
 class Avoidance(BaseModel):

@@ -81,8 +81,6 @@ class SendBack(BaseModel):
 
     :param phase: the phase that sent it back.
     :param head: its commit.
-    :param recalls: whether the fix is told what earlier ones tried; not where an earlier version sent it back.
-    :param recovers: whether giving up in disguise is recovered from; not where an earlier version sent it back.
     :param is_flaky: whether a test failed and passed on the same code.
     :param is_spent: whether no other fix may begin without a person.
     """
@@ -92,8 +90,6 @@ class SendBack(BaseModel):
     phase: Phase
     head: str
     to_fix: tuple[RequiredFix, ...]
-    recalls: bool = False
-    recovers: bool = False
     is_flaky: bool = False
     is_spent: bool = False
 

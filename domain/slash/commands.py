@@ -44,25 +44,25 @@ class Pause(_SlashCommand):
 
 
 class RunIssue(_SlashCommand):
-    """``mode`` is None for the configuration's; it is left out then, so that the version before reads it."""
+    """``mode`` is None for the configuration's."""
 
     verb: Literal[Verb.run] = Verb.run
-    mode: ExecutionMode | None = Field(default=None, exclude_if=lambda mode: mode is None)
+    mode: ExecutionMode | None = None
 
 
 class Retry(_SlashCommand):
-    """``gate`` is None where only the verb was written; it is left out then, so that the version before reads it."""
+    """``gate`` is None where only the verb was written."""
 
     verb: Literal[Verb.retry] = Verb.retry
-    gate: Literal["recovery"] | None = Field(default=None, exclude_if=lambda gate: gate is None)
+    gate: Literal["recovery"] | None = None
 
 
 class AskReview(_SlashCommand):
-    """``effort`` is None for the configuration's; it is left out then, so that the version before reads it."""
+    """``effort`` is None for the configuration's."""
 
     verb: Literal[Verb.review] = Verb.review
     full: bool = False
-    effort: Effort | None = Field(default=None, exclude_if=lambda effort: effort is None)
+    effort: Effort | None = None
 
     @property
     def is_from_scratch(self) -> bool:
@@ -78,11 +78,11 @@ class AboutFinding(_SlashCommand):
 
 
 class AskFix(_SlashCommand):
-    """``everything`` stands for all open findings; it is left out where false, so that the version before reads it."""
+    """``everything`` stands for all open findings."""
 
     verb: Literal[Verb.fix] = Verb.fix
     finding: str | None = None
-    everything: bool = Field(default=False, exclude_if=lambda everything: not everything)
+    everything: bool = False
 
 
 class Dismiss(_SlashCommand):
@@ -118,7 +118,7 @@ class LookBack(_SlashCommand):
 
     verb: Literal[Verb.diff, Verb.history]
     finding: str | None = Field(default=None, exclude_if=lambda finding: finding is None)
-    gate: str | None = Field(default=None, exclude_if=lambda gate: gate is None)
+    gate: str | None = None
 
 
 class Approve(_SlashCommand):

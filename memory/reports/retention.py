@@ -22,7 +22,7 @@ from domain.runs.run import RunState
 from memory.db.batches import BATCH, delete_in_batches
 from memory.db.engine import Database, TableRow, number_in
 from memory.db.tables.deliveries import AssentRow, BranchPushRow, CommandCountRow, DeliveryRow, SignedCommitRow
-from memory.db.tables.findings import FalseAlarmRow, JudgementRow, WhitelistRow
+from memory.db.tables.findings import JudgementRow, WhitelistRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, BudgetRow, SpendRow
@@ -276,7 +276,6 @@ def _select_old_judgements(now: datetime) -> Sequence[_OldRows]:
     return [
         (JudgementRow, JudgementRow.id, select(JudgementRow.id).where(JudgementRow.created_at < until)),
         (WhitelistRow, WhitelistRow.id, select(WhitelistRow.id).where(WhitelistRow.until < until)),
-        (FalseAlarmRow, FalseAlarmRow.id, select(FalseAlarmRow.id).where(FalseAlarmRow.created_at < until)),
     ]
 
 

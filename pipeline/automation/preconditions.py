@@ -32,8 +32,7 @@ class Preconditions:
     @property
     def facts(self) -> ActionFacts:
         """The facts for the rules of the ladder, without required checks."""
-        # Reviews of earlier versions do not name the changed paths.
-        touches = not self.review.changed or bool(list_protected(self.review.changed, self.configuration))
+        touches = bool(list_protected(self.review.changed, self.configuration))
         return ActionFacts(
             risk=self.review.risk.level,
             touches_protected=touches,
@@ -92,8 +91,6 @@ async def _find_obstacle(services: Services, run: Run, live: PullRequest) -> str
         return automation_texts.ALREADY_MERGED if live.is_merged else automation_texts.CLOSED
     if live.head_sha != run.head_sha:
         return f"the head is {live.head_sha[:7]} now."
-    if not run.base_ref:  # admitted by an earlier version
-        return "its review does not say which branch it was about."
     if live.base_ref != run.base_ref:
         return f"it goes into {inline_code(live.base_ref)} now, and the review was not about that."
     if not await runs.is_current(database, run):

@@ -1,9 +1,7 @@
 """Admits runs: of pull requests on their live head, of issues on the code as it is now, one at a time."""
 
-from typing import Any, cast
-
 import structlog
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel
 
 from domain.commands import Repeat, ReviewPullRequest
 from domain.errors import CodeAccessError, NotFound
@@ -17,7 +15,6 @@ from memory.deliveries import pushes
 from memory.repositories import permits
 from memory.runs import runs
 from messages import deliveries as texts
-from messages.automation import AT_LEVEL_0
 from pipeline import consistent_reads
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import find_base, has_same_merge_base
@@ -44,15 +41,6 @@ class Admitted(BaseModel):
     superseded: tuple[Run, ...] = ()
     why: str = ""
     is_at_level_0: bool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_earlier(cls, stored: Any) -> Any:
-        """An earlier version kept the reason in words only."""
-        if not isinstance(stored, dict) or "is_at_level_0" in stored:
-            return cast(Any, stored)
-        known = cast(dict[str, Any], stored)
-        return {**known, "is_at_level_0": known.get("why", "").startswith(AT_LEVEL_0)}
 
 
 async def load_with_fence(

@@ -29,7 +29,6 @@ log = structlog.get_logger(__name__)
 
 _STALE_AFTER = timedelta(days=14)  # GitHub ends a check that nobody completed by then
 
-_DEPLOYED_FIRST = "merges are deployed before Forge learns from them"  # the name of a patch: in journals
 
 AnyEnd = EndPullRequest | EndIssue | EndInstallation | ResumeInstallation
 
@@ -89,21 +88,13 @@ class Cancellation:
         ended += await self._end_beside(command.repository, command.number, ReasonCode.closed)
         live = await self._load_ended(command) if look is None else look.pull_request
         if live is not None and not live.is_open:
-            is_deployed = await self._journal.has_patch(_DEPLOYED_FIRST)
-            if is_deployed:  # whatever GitHub does not say for what follows
-                await self._deploy(command, live)
+            if live.is_merged:  # first: whatever GitHub does not say for what follows
+                await DeploymentStarter(self._context, self).start_merged(command, live)
             await self._journal.step("learn from it", learn_from_end, self._services, command, live)
-            if not is_deployed:
-                await self._deploy(command, live)
         await wake_owner(self._services, self._journal, command.repository, command.number, self._context.guid)
         if live is not None:
             await self._journal.step("read the thumbs", record_thumbs, self._services, command.repository, live)
         return texts.describe_ended(len(ended))
-
-    async def _deploy(self, command: EndPullRequest, live: PullRequest) -> None:
-        """Deploy what was merged, where the configuration says so."""
-        if live.is_merged and await self._journal.has_patch("merges are deployed"):
-            await DeploymentStarter(self._context, self).start_merged(command, live)
 
     async def _reload(self, command: EndPullRequest) -> FencedPullRequest | None:
         """Read the pull request once: its runs must stop soon. None if GitHub does not say; then the event counts."""
@@ -157,11 +148,11 @@ class Cancellation:
 
     async def _end_installation(self, command: EndInstallation) -> str:
         installation_id, repository_ids = command.installation_id, command.repository_ids
-        if repository_ids is None and await self._journal.has_patch("an installation is looked up"):
+        if repository_ids is None:
             look = partial(self._is_installed, command)
             if await read_when_visible(self._services, self._journal, "is it installed", look, command.why):
                 return texts.INSTALLED
-        if repository_ids is not None and await self._journal.has_patch("what is lost is looked up"):
+        else:
             repository_ids = await self._journal.step("what is lost", self._list_lost, installation_id, repository_ids)
             if not repository_ids:
                 return texts.COVERED_AGAIN
@@ -225,8 +216,6 @@ class Cancellation:
 
     async def _end_beside(self, repository: RepositoryRef, number: int, reason: ReasonCode) -> list[Run]:
         """End the instructions on a pull request, whose fencing tokens are their own."""
-        if not await self._journal.has_patch("instructions end, too"):
-            return []
         lanes = await self._journal.step("what is asked here", self._list_lanes, repository, number)
         return [run for lane in lanes for run in await self._end(repository, lane, reason) or ()]
 
@@ -248,5 +237,5 @@ class Cancellation:
         return None if stopped is None else [*stopped]
 
     async def _close_check(self, run: Run) -> bool | None:
-        """Close what shows a run; False if that has to be tried again. An earlier version answered None."""
+        """Close what shows a run; False if that has to be tried again."""
         return await try_to_close(self._services, run)

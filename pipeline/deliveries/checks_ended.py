@@ -14,11 +14,10 @@ async def wake_owners(context: DeliveryContext, command: ChecksEnded) -> str:
     numbers = await context.journal.step("whose head it is", _list_numbers, context, command)
     for number in numbers:
         await wake_owner(context.services, context.journal, command.repository, number, context.guid)
-        if await context.journal.has_patch("what was mended is looked at again"):
-            where = (context.services, command.repository, number, command.head_sha)
-            again = await context.journal.step("is it still red", look_again, *where)
-            if again is not None:
-                await enqueue_instruction(again, command.repository.id, number)
+        where = (context.services, command.repository, number, command.head_sha)
+        again = await context.journal.step("is it still red", look_again, *where)
+        if again is not None:
+            await enqueue_instruction(again, command.repository.id, number)
     return texts.describe_woken(numbers)
 
 

@@ -49,10 +49,7 @@ async def review_number_again(
     refused = await read_when_visible(context.services, context.journal, "ask for permission", ask, seen)
     if refused is not None:
         return NotStarted(refused)
-    key = "is a review paused"
-    if await context.journal.has_patch(key) and await context.journal.step(
-        key, _refuse_paused, context, command, number
-    ):
+    if await context.journal.step("is a review paused", _refuse_paused, context, command, number):
         return NotStarted(texts.PAUSED)
     review = ReviewPullRequest(
         repository=command.repository,

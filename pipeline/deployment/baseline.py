@@ -16,7 +16,6 @@ from pipeline.run_context import RunContext
 
 _LOOKS = 3
 _BEFORE = "before"
-_APART = "looks before a deployment are apart"
 
 
 class _Before(BaseModel):
@@ -38,9 +37,6 @@ class BaselineReader:
     async def read(self) -> HealthBefore:
         """What an earlier execution saw; else what is seen now, with pauses as between other looks."""
         journal = self.context.journal
-        if not await journal.has_patch(_APART):
-            before = await journal.step("look before it", self._look_at_once)
-            return HealthBefore(before.looks, before.well)
         before = await journal.step("what was seen before it", self._load)
         if before is None:
             looks: list[Look] = []
@@ -64,9 +60,6 @@ class BaselineReader:
         before = _Before(looks=tuple(looks), well=await self._find_well()).model_dump(mode="json")
         kept = await deployments.keep(self.context.database, self.context.run.id, _BEFORE, before)
         return _Before.model_validate(kept)
-
-    async def _look_at_once(self) -> _Before:
-        return await self._load() or await self._keep([await self.watcher.look() for _ in range(self._count)])
 
     async def _find_well(self) -> Mapping[str, float]:
         """The figures at the end of the last deployment that was well, of metrics that are read as they were then."""

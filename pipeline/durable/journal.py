@@ -17,10 +17,7 @@ from memory.runs import waits
 from pipeline.durable.steps import Durable, call_dbos, make_interruption
 
 WAKE = "wake"  # topic of the message that ends a wait; stored
-_PARKS = "leaves while it waits"  # patch: waits keep no place in the queue; stored
-_TELLS = "a failure is told while the step is repeated"  # patch; stored
 _TOLD_AFTER = 2  # failures of one step
-_BACKSTOP = timedelta(minutes=5)
 _HALT_PAUSE = timedelta(days=1)  # usually the end of the halt wakes it earlier
 _SHORT_PAUSE = 10.0  # seconds; longer pauses can be ended early
 
@@ -126,7 +123,7 @@ class WorkflowJournal:
                 await self._pause(pause, error.message)
 
     async def _tell_failure(self, error: ForgeError) -> None:
-        if self._failing is not None and not self.is_failure_told and await self.has_patch(_TELLS):
+        if self._failing is not None and not self.is_failure_told:
             self.is_failure_told = True
             await self._once(cast(Any, None), "say that it fails", partial(self._failing, error))
 
@@ -143,17 +140,8 @@ class WorkflowJournal:
         if "error" in answer:
             raise from_json(answer)
         if cast(object, kind) is None:
-            return cast(T, None)  # whatever an earlier version stored
+            return cast(T, None)
         return adapter.validate_python(answer["value"])
-
-    async def has_patch(self, change: str) -> bool:
-        """Whether a change of the steps applies: not to a workflow that got past this point before the change.
-
-        So a workflow that runs while Forge is updated finds its own steps.
-
-        :param change: names the change; stored.
-        """
-        return await call_dbos(partial(DBOS.patch_async, change))
 
     async def _pause(self, seconds: float, why: str) -> None:
         if seconds < _SHORT_PAUSE:
@@ -177,15 +165,12 @@ class WorkflowJournal:
 
         :raises Parked: it has to wait, so this execution ends. The next one gets here again.
         """
-        parks = await self.has_patch(_PARKS)
         await self.step("wait", self._begin_waiting, until, why)
-        while not await self._is_wait_over(parks=parks):
-            if not parks:  # it started to wait under a version whose workflows kept their places
-                left = max(until - self._services.clock.now(), timedelta(0)) + _BACKSTOP
-                await call_dbos(partial(DBOS.recv_async, WAKE, left.total_seconds()))
+        while not await self._is_wait_over():
+            pass
         await self.step("go on", self._end_waiting)
 
-    async def _is_wait_over(self, *, parks: bool) -> bool:
+    async def _is_wait_over(self) -> bool:
         """:raises Parked: it is not, and this execution checked that itself."""
         is_new = False
 
@@ -195,7 +180,7 @@ class WorkflowJournal:
             return await waits.is_over(self._services.database, self.workflow_id, self._services.clock.now())
 
         is_time = await self.step("is it time", look)
-        if is_new and parks and not is_time:
+        if is_new and not is_time:
             raise Parked
         return is_time
 

@@ -25,14 +25,11 @@ _VERSION = 2  # of what is measured; a new one measures anew
 async def establish_baseline(context: RunContext, issue: IssueRunInput) -> Baseline | RunEnd | None:
     """How the commands of the repository end on the base; how the run ends if people do not let it go on without tests.
 
-    None where nobody asked for a change, where the repository's own workflows test, or where the run was planned by a
-    version of Forge that tested no base.
+    None where nobody asked for a change, or where the repository's own workflows test.
 
     :raises WaitingForGate: the tests show nothing, and nobody said yet whether to go on.
     """
     if context.run.trigger is Trigger.plan or issue.configuration.testing.runner == "actions":
-        return None
-    if not await context.journal.has_patch("the base is tested before the plan"):
         return None
     baseline = await context.journal.step("test the base", _find_or_test, context, issue)
     if baseline is None or not baseline.lacks:

@@ -33,12 +33,11 @@ class ConfiguredGates:
         :param known: values for conditions, beside the plan's and the run's.
         :raises WaitingForGate: nobody answered yet.
         """
-        journal = self.context.journal
-        if not has_custom(phase, self.planned.configuration) or not await journal.has_patch(
-            "phases have gates of their own"
-        ):
+        if not has_custom(phase, self.planned.configuration):
             return None
-        asked = await journal.step(f"ask what {phase.value} asks", self._open_gates, phase, turn, about, known or {})
+        asked = await self.context.journal.step(
+            f"ask what {phase.value} asks", self._open_gates, phase, turn, about, known or {}
+        )
         return await self._judge(asked)
 
     async def _judge(self, asked: Sequence[Gate]) -> RunEnd | None:

@@ -120,7 +120,7 @@ class _Round:
                 return await self._wait_for_review(state)
             case NextStep.fix:
                 return self._send_back(phase, state)
-            case NextStep.help if await self._recovers(state):  # which asks by itself
+            case NextStep.help if state.is_hiding:  # a recovery asks by itself
                 return self._send_back(phase, state, is_spent=True)
             case NextStep.help:
                 may_fix = await self._help.may_fix(phase, self.built.head, self.send_backs, state)
@@ -132,17 +132,11 @@ class _Round:
     def _help(self) -> HelpGate:
         return HelpGate(self.cycle.context, self.cycle.commits.planned.configuration)
 
-    async def _recovers(self, state: PullRequestState) -> bool:
-        """Whether what is left to fix is giving up in disguise, about which people are asked elsewhere."""
-        return state.is_hiding and await self.cycle.context.journal.has_patch("spent attempts are recovered from")
-
     def _send_back(self, phase: Phase, state: PullRequestState, *, is_spent: bool = False) -> SendBack:
         return SendBack(
             phase=phase,
             head=self.built.head,
             to_fix=state.to_fix,
-            recalls=True,
-            recovers=True,
             is_flaky=state.is_flaky,
             is_spent=is_spent,
         )

@@ -51,7 +51,7 @@ class Implementation:
 
         :param earlier: the send-backs before, each of which ``built`` has a fix for.
         """
-        tried = _list_tried(earlier, built.fixes) if sent_back.recalls else ()
+        tried = _list_tried(earlier, built.fixes)
         paths = [each.path for each in sent_back.to_fix if each.path]
         task = await self._build_task(None, built, paths)
         task = task.model_copy(update={"to_fix": sent_back.to_fix, "tried": tried})

@@ -6,7 +6,6 @@ from messages import plan as plan_texts
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.issue.configured_gates import ConfiguredGates
 from pipeline.issue.issue_input import PlannedIssue
-from pipeline.issue.planning import post_plan
 from pipeline.issue.protected_paths import GrantedPaths, ask_for_paths
 from pipeline.issue.run_end import REFUSAL_REASONS, RunEnd
 from pipeline.run_context import RunContext
@@ -35,8 +34,6 @@ async def approve_plan(context: RunContext, planned: PlannedIssue, *, is_asked: 
 
 async def _ask_approval(context: RunContext, planned: PlannedIssue, *, is_asked: bool) -> RunEnd | None:
     """Ask for approval if the risk is high (``architecture_approval``); how the run ends if people refuse."""
-    if not await context.journal.has_patch("plans stand in the comment of the run"):
-        await post_plan(context, planned)
     if not (is_asked or needs_approval(planned.plan.level)):
         return None  # the run's comment shows the plan
     request = _build_request(context.run, planned)

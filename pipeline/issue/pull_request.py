@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, cast
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict
 
 from domain.errors import CommitGone
 from domain.github.branches import make_branch_name
@@ -50,17 +50,6 @@ class PushResult(BaseModel):
     outcome: Literal["pushed", "moved", "refused"]
     branch: str
     refusal: str = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_earlier_shape(cls, value: object) -> object:
-        """Earlier versions kept the branch, or a list: the branch, and the reason or None if somebody moved it."""
-        if isinstance(value, str):
-            return {"outcome": "pushed", "branch": value}
-        if isinstance(value, list):
-            branch, refusal = cast(list[str | None], value)
-            return {"outcome": "moved" if refusal is None else "refused", "branch": branch, "refusal": refusal or ""}
-        return value
 
 
 @dataclass(frozen=True)

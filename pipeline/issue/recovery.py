@@ -26,7 +26,6 @@ from pipeline.issue.run_end import RunEnd
 from pipeline.run_context import RunContext, run_while_current
 from safety.gates import build_request
 
-_RECOVERS = "giving up in disguise is recovered from"  # a change of the steps; never renamed
 _FIRST = "looks for what is hidden"  # a key among the answers, as the one below; stored
 _CLEAN = "nothing is hidden in {}"
 
@@ -44,7 +43,7 @@ class Recoveries:
         :param agent: that carries it out.
         """
         sent_back = item.sent_back
-        if sent_back is None or not sent_back.recovers or not (hidden := sent_back.trouble):
+        if sent_back is None or not (hidden := sent_back.trouble):
             return None
         caught = Caught(
             work=item.work,
@@ -64,9 +63,6 @@ class Recoveries:
         :param whole: everything that changed since the base of the run.
         :param said: the agent's answer.
         """
-        is_of_before = item.sent_back is not None and not item.sent_back.recovers
-        if is_of_before or not await self.context.journal.has_patch(_RECOVERS):
-            return None
         caught = Caught(work=item.work, tried=item.key, hidden=(), said=said, change=whole.digest, agent=agent)
         is_planned = item.sent_back is None
         return await self.context.journal.step("look for what is hidden", self._look, caught, whole, is_planned)
@@ -169,7 +165,7 @@ class Recoveries:
     async def _is_new(self, caught: Caught, *, is_planned: bool) -> bool:
         """Whether it was not looked at before: what is proposed already stays as it is, whatever a later version sees.
 
-        :param is_planned: a task of the plan. Nobody looked at those of a run that an earlier version proposed.
+        :param is_planned: a task of the plan.
         """
         database, run = self.context.database, self.context.run
         first = await model_answers.find(database, run, _FIRST)

@@ -33,8 +33,6 @@ _PAUSES = (1, 2, 4, 8, 15, 30)
 """Minutes between two checks of workflows; an hour in all."""
 
 # Patches; stored.
-_EXPLAINS, _TELLS = "a model explains failures", "the review hears of the tests of before"
-_POINTS = "the review says where the tests are shown"
 
 log = structlog.get_logger(__name__)
 
@@ -93,7 +91,7 @@ class HeadTest:
                 why_all=known.why_all,
                 terms=known.terms,
             )
-            asks = known.configuration.review.may_ask_model and await self._context.journal.has_patch(_EXPLAINS)
+            asks = known.configuration.review.may_ask_model
             return await self._test_until_done(tester, known.level, asks=asks)
         except Superseded:
             return await self._close()
@@ -119,11 +117,11 @@ class HeadTest:
         """
         journal, services, run = self._context.journal, self._context.services, self._context.run
         is_told = False
-        if tested.earlier != NOTHING_EARLIER and await journal.has_patch(_TELLS):
+        if tested.earlier != NOTHING_EARLIER:
             is_told = await journal.step("tell the review", self._add_to_review, tested.earlier)
         if is_told:
             await resume_judged_run(services, journal, self._occasion, run.repository, run.number, is_judged=True)
-        elif await journal.has_patch(_POINTS):
+        else:
             await journal.step("point to the tests", self._show_in_review)
 
     async def _show_in_review(self) -> None:

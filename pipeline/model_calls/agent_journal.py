@@ -6,7 +6,7 @@ from typing import Any
 
 from agents.llm.models import LanguageModel
 from agents.loop.loop import SKIPPED, Agent, Use
-from agents.loop.turns import TURN, Assignment, CompletedTurn, Result, Turn, digest_turn
+from agents.loop.turns import Assignment, CompletedTurn, Result, Turn, digest_turn
 from memory.budgets import model_answers
 from memory.budgets.model_answers import AnswerOutcome, RecordedToolUse
 from pipeline.model_calls.budgeted import BudgetedCalls
@@ -28,9 +28,8 @@ class AgentSteps:
 
     async def _load_earlier(self) -> list[CompletedTurn]:
         kept = await model_answers.load_outcomes(self.calls.context.database, self.calls.context.run)
-        before = {outcome.value["key"]: outcome for name, outcome in kept.items() if not name.startswith(TURN)}
         past: list[CompletedTurn] = []
-        while done := kept.get(self._name_turn(past)) or before.get(f"{self.assignment.key} {len(past) + 1}"):
+        while done := kept.get(self._name_turn(past)):
             past.append(CompletedTurn(turn=Turn.model_validate(done.value), results=tuple(_build_results(done))))
         return past
 

@@ -15,7 +15,7 @@ async def requires_check(services: Services, run: Run) -> bool:
 
     :raises CodeHostError: GitHub does not answer.
     """
-    if not run.base_ref or await _is_required(services, run, run.base_ref):  # empty: admitted by an earlier version
+    if await _is_required(services, run, run.base_ref):
         return True
     try:
         guarded = set(await services.host.list_protected_branches(run.repository)) - {run.base_ref}

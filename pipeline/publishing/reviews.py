@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 import structlog
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict
 
 from domain.errors import Behind, NotFound, Unprocessable
 from domain.github.pull_requests import DraftReview, InlineComment
@@ -41,12 +40,6 @@ class PostedReview(BaseModel):
     told: str | None = None
     review_id: int = 0
     comments: int = 0
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_reason_alone(cls, answer: Any) -> Any:
-        """The journals of an earlier version have only the reason why nothing was posted."""
-        return {"unposted": answer} if answer is None or isinstance(answer, str) else answer
 
 
 def choose_inline(review: Review, posted_before: Collection[str], most: int) -> list[Remark]:

@@ -27,8 +27,6 @@ from safety.gates import list_protected
 log = structlog.get_logger(__name__)
 
 # Names of patches, which are in the journals of runs.
-_EARLIER = "the earlier tests are run"
-_COMMENTS_LAST = "comments are waited for last"
 
 
 class ReviewRun(RunWorkflow):
@@ -66,17 +64,10 @@ class ReviewRun(RunWorkflow):
         outcome = await journal.step("ask people", verdict.ask_people, settings)
         unposted = posted.unposted or more.unposted
         await journal.step("conclude the check", verdict.conclude, settings, unposted, posted.told)
-        # Under a version before, the comments were waited for first: such a run goes on as it began.
-        is_last = unseen and await journal.has_patch(_COMMENTS_LAST)
-        if not is_last:
-            await self._record_comments(settings, unseen)
         ended = await self._end(outcome)
-        if await journal.has_patch("what was judged as a review ended is heeded"):
-            cause = journal.workflow_id
-            late = follow_up.apply_late_dismissals
-            await journal.step("was it judged meanwhile", late, self._services, self._run, cause)
-        if is_last:
-            await self._record_comments(settings, unseen)
+        late = follow_up.apply_late_dismissals
+        await journal.step("was it judged meanwhile", late, self._services, self._run, journal.workflow_id)
+        await self._record_comments(settings, unseen)
         await self._settle_threads(settings, gone)
         return ended
 
@@ -85,9 +76,7 @@ class ReviewRun(RunWorkflow):
         await self._status.begin()
 
     async def _ask_earlier_tests(self, settings: RunSettings) -> PostedReview:
-        """Ask the tests of before what they say of the code, and post that; nothing under a version before."""
-        if not await self._journal.has_patch(_EARLIER):
-            return PostedReview()
+        """Ask the tests of before what they say of the code, and post that."""
         is_told = await self._journal.step("run the earlier tests", self._verdict.ask_earlier_tests, settings)
         await self._context.progress.quiet()
         if not is_told:

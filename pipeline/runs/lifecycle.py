@@ -39,8 +39,6 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
-_SAID_BELOW = "what no check can show is said below"  # patch; stored
-
 
 class RunWorkflow(ABC):
     """One execution of a run as a durable workflow.
@@ -116,16 +114,16 @@ class RunWorkflow(ABC):
         log.warning("run.failed", run=self._run.id, error=str(error))
         reason = _choose_reason(error)
         is_shown = await self._try_step("say what went wrong", self._show_failure, error)
-        if not is_shown and isinstance(error, Forbidden) and await self._journal.has_patch(_SAID_BELOW):
+        if not is_shown and isinstance(error, Forbidden):
             where = (self._services, self._run.repository, self._run.number)
             await self._try_step("say it below", trouble.say_below, *where, error)
         are_gates_closed = await self._journal.step("end", self._end_failed, reason, error.message)
-        if not is_shown or are_gates_closed is False:
+        if not is_shown or not are_gates_closed:
             await close_later(self._run)
         return reason.value
 
-    async def _end_failed(self, reason: ReasonCode, detail: str) -> bool | None:
-        """End the run; whether GitHub shows that its gates are void. Earlier versions answered None."""
+    async def _end_failed(self, reason: ReasonCode, detail: str) -> bool:
+        """End the run; whether GitHub shows that its gates are void."""
         await self._move(RunState.failed, reason, detail)
         try:
             await show_closed_gates(self._services, self._run)

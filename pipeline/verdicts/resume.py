@@ -19,14 +19,14 @@ async def resume_judged_run(
     :param is_judged: a finding was judged. A decided gate is found in any case.
     """
     # a verdict may have been posted since the judgement, without knowing of it
-    if is_judged and await journal.has_patch("a check hears of what is judged"):
+    if is_judged:
         await journal.step("does the check know", _update_verdict, services, guid, repository, number)
     waiting = await journal.step("does a run wait", _find_waiting_run, services, guid, repository, number, is_judged)
     if waiting is not None:
         run, cause = waiting
         await enqueue_resume(run, cause, is_judged=is_judged)
-    owner_cause = guid if is_judged else None
-    if not is_judged and await journal.has_patch("gates are answered on the pull request, too"):
+    owner_cause = guid
+    if not is_judged:
         key = "was its owner answered"
         owner_cause = await journal.step(key, _find_owner_gate, services, guid, repository, number)
     if owner_cause is not None:

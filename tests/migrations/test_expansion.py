@@ -11,8 +11,8 @@ from memory.db.engine import begin, sync_engine
 from tests.databases import Backend, create_database, drop_database
 from tests.migrations.expansion import describe_schema, find_losses
 
-FIRST = "0030"
-"""The newest schema of the version after which this rule holds."""
+FIRST = "0002"
+"""The schema of the first release."""
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])

@@ -4,9 +4,7 @@ from datetime import timedelta
 
 import pytest
 from inline_snapshot import snapshot
-from sqlalchemy import update
 
-from memory.db.tables.runs import RunRow
 from memory.repositories import automation_level
 from pipeline.maintenance.retention import remove_old
 from simulator import User
@@ -301,14 +299,6 @@ async def test_a_push_stops_the_merge(story: Story) -> None:
     again = await alice.push(repository, "feature", {"README.md": "# Bazaar\n"})
     await settle_looks(story)
     await is_not_merged(story, pull, f"the head is {again[:7]} now")
-
-
-async def test_what_a_version_before_reviewed_is_not_merged(story: Story) -> None:
-    """It did not keep which branch its review was about."""
-    _, _, _, pull, _ = await announce_merge(story)
-    async with story.forge.services.database.transaction() as session:
-        await session.execute(update(RunRow).values(base_ref=""))
-    await is_not_merged(story, pull, "its review does not say which branch it was about")
 
 
 async def test_a_draft_is_not_merged(story: Story) -> None:

@@ -383,7 +383,7 @@ async def test_what_the_tests_send_back_counts_with_it(story_with_model: Story, 
     assert story_with_model.gates(pull) == ["design"]
     run, database = await load_run(story_with_model), story_with_model.forge.services.database
     problem = RequiredFix(path=OTHER, line=4, rule="avoidance/test-skipped", message="The test does not count.")
-    sent_back = SendBack(phase=Phase.testing, head=pull.head_sha, to_fix=(problem,), recalls=True, recovers=True)
+    sent_back = SendBack(phase=Phase.testing, head=pull.head_sha, to_fix=(problem,))
     await checkpoints.save_send_back(database, run, sent_back, 0, story_with_model.clock.now())
     model.when(RESTORE, answers("Nothing is skipped."))
     carol = story_with_model.github.user("carol")

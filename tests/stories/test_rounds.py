@@ -1,14 +1,11 @@
 """Rounds that learn: each attempt is told of those before it, and none is begun that could only fail again."""
 
 from pydantic import JsonValue
-from sqlalchemy import func, update
 
 from agents.llm.scripted import ScriptedModel
-from agents.loop.turns import TURN
-from memory.db.tables.money import AnswerRow
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
-from tests.world.issues import TASK, last_instructions, patches
+from tests.world.issues import last_instructions, patches
 from tests.world.verification import FAILED, MEND, MENDED, WRONG, change, get_outcome, propose_diffs
 
 RIGHT = {"summary": "It is right as it is.", "is_done": True}
@@ -59,19 +56,6 @@ async def test_what_could_only_fail_again_needs_a_word(story_with_model: Story, 
     await asked.comment(asked.alice, "/forge approve help_needed with: it is spelled like the argument")
     assert await get_outcome(story_with_model) == ("completed", "proposed")
     assert "> It is right as it is." in last_instructions(model)
-
-
-async def test_what_an_earlier_version_did_is_not_done_again(story_with_model: Story, model: ScriptedModel) -> None:
-    """It named turns by its own instructions, which are other ones now."""
-    model.when(MEND, RIGHT)
-    asked, _ = await propose_diffs(story_with_model, model, WRONG)
-    async with story_with_model.forge.services.database.transaction() as session:
-        await session.execute(update(AnswerRow).values(question=func.replace(AnswerRow.question, TURN, "")))
-    before = [call for call in model.calls if TASK in call.content]
-    model.when(MEND, patches(change("discont", "discount")), MENDED)
-    await asked.comment(asked.alice, "/forge approve help_needed with: it is spelled like the argument")
-    assert await get_outcome(story_with_model) == ("completed", "proposed")
-    assert [call for call in model.calls if TASK in call.content] == before
 
 
 async def test_what_needs_a_word_has_no_button_to_approve(story_with_model: Story, model: ScriptedModel) -> None:

@@ -62,7 +62,7 @@ async def test_a_database_of_a_later_version(tmp_path: Path) -> None:
 async def test_a_database_of_a_later_version_that_works_with_this_one(tmp_path: Path) -> None:
     """As while processes are updated one after the other, or go back to the version before."""
     url = create_database("sqlite", tmp_path)
-    _set_schema(tmp_path / "forge.db", "9999", oldest="0033")
+    _set_schema(tmp_path / "forge.db", "9999", oldest="0001")
     async with open_story(url, tmp_path) as story:
         repository, alice = story.repository({"app.py": "print()\n"})
         head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")

@@ -1,7 +1,5 @@
 """T-D (docs/threats.md): nothing is lost and nothing happens twice, whenever a process dies."""
 
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +7,6 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from agents.llm.models import Models
-from agents.llm.scripted import ScriptedModel
 from domain.commands import Sender
 from domain.runs.run import RepositoryRef
 from memory.repositories import permits
@@ -27,7 +23,6 @@ from tests.clock import MovableClock
 from tests.databases import Backend, create_database
 from tests.invariants import find_violations
 from tests.stories.driver import SECRET, run_forge
-from tests.world.protected_paths import start_issue
 from tests.world.replies import first_lines
 from tests.world.verification import ACTIONS
 
@@ -307,45 +302,3 @@ def _rename_step(old: str) -> Durable:
 
 def _get_repository(repository: Repository) -> RepositoryRef:
     return RepositoryRef(installation_id=1, id=repository.id, owner="octo-org", name=repository.name)
-
-
-async def test_d4_an_issue_that_an_earlier_version_worked_on(tmp_path: Path, model: ScriptedModel) -> None:
-    """It posted the plan as a comment of its own and asked no gates of the repository's own: there it goes on."""
-    clock, url, models = MovableClock(), create_database("sqlite", tmp_path), Models.only(model.language_model)
-    async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
-        async with run_forge(github, clock, url, tmp_path, models=models) as story:
-            wait = {"retry-after": "3600"}
-            github.faults.add(kind="before", method="POST", path="/pulls$", status=403, headers=wait)
-            asked = await start_issue(story, model, planning="plan.tasks > 5", testing="testing.failed == 0")
-            run = await asked.run()
-            assert (run.state, run.reason) == ("waiting", "rate_limited")
-        journal = as_earlier(tmp_path / "forge.db", run.id)
-        posted = journal.index("post the plan")
-        assert journal[posted - 1 : posted + 2] == ["is it planned", "post the plan", "say how far it is"]
-        async with run_forge(github, clock, url, tmp_path, models=models) as story:
-            clock.move(minutes=61)
-            await story.settle()
-            [run] = [each for each in await story.runs() if each.trigger == "issue"]
-            assert (run.state, run.reason, run.detail) == ("waiting", "gate", "")
-            [pull] = asked.repository.pulls()
-            assert story.gates(asked.issue) == ["of_testing"]  # to which the earlier version had not come
-            assert first_lines(story.answers(asked.issue)) == snapshot(["**Forge is working on this issue**"])
-            assert first_lines(story.comments(pull)) == snapshot([])
-
-
-def as_earlier(database: Path, run_id: str) -> list[str]:
-    """Let the journal of a run be as an earlier version would have left it; its steps."""
-    with closing(sqlite3.connect(database)) as connection, connection:
-        query = "SELECT function_name, function_id FROM operation_outputs WHERE workflow_uuid = ? ORDER BY function_id"
-        rows = dict(connection.execute(query, (run_id,)))
-        posted, own = rows["DBOS.patch-plans stand in the comment of the run"], rows["ask what planning asks"]
-        like = "(SELECT output FROM operation_outputs WHERE workflow_uuid = :run AND function_name = 'begin')"
-        change = f"UPDATE operation_outputs SET function_name = 'post the plan', output = {like}"
-        here = "WHERE workflow_uuid = :run AND function_id"
-        connection.execute(f"{change} {here} = :at", {"run": run_id, "at": posted})
-        connection.execute(f"DELETE FROM operation_outputs {here} IN (:at - 1, :at)", {"run": run_id, "at": own})
-        for at in range(own + 1, max(rows.values()) + 1):
-            connection.execute(
-                f"UPDATE operation_outputs SET function_id = :at - 2 {here} = :at", {"run": run_id, "at": at}
-            )
-        return [name for name, _ in connection.execute(query, (run_id,))]

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Index, LargeBinary, Text, UniqueConstraint
+from sqlalchemy import JSON, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memory.db.engine import TableRow
@@ -110,18 +110,3 @@ class WhitelistRow(_AboutFinding, TableRow):
     until: Mapped[datetime]
     ended: Mapped[str | None]
     ended_at: Mapped[datetime | None]
-
-
-class FalseAlarmRow(_AboutFinding, TableRow):
-    """The two versions of a file in which a detector was wrong, as earlier versions kept them; only deleted."""
-
-    __tablename__ = "false_alarms"
-    __table_args__ = (UniqueConstraint("repository_id", "number", "fingerprint", name="one_false_alarm_per_finding"),)
-
-    id: Mapped[str] = mapped_column(primary_key=True)
-    old_path: Mapped[str]
-    before: Mapped[bytes | None] = mapped_column(LargeBinary)
-    after: Mapped[bytes | None] = mapped_column(LargeBinary)
-    created_at: Mapped[datetime]
-    tried: Mapped[int]  # the version of the detector that was tried last
-    is_found: Mapped[bool]  # whether that one was still wrong

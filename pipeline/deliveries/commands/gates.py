@@ -1,9 +1,8 @@
 """Executes the commands at a gate: ``approve``, ``reject``, ``delegate``, ``continue`` and ``accept``."""
 
 from contextlib import suppress
-from typing import Any
 
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel
 
 from domain.errors import CodeHostError
 from domain.gates import BUDGET_GATES, Choice, Gate
@@ -47,12 +46,6 @@ class GateReply(BaseModel):
     text: str
     answers: bool = False
     decided: str = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_earlier(cls, stored: Any) -> Any:
-        """An earlier version kept the text only."""
-        return {"text": stored} if isinstance(stored, str) else stored
 
 
 async def answer_gate(context: CommandContext, asked: SlashCommand) -> GateReply:

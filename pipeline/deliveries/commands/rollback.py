@@ -21,10 +21,9 @@ async def roll_back(context: CommandContext, asked: Rollback) -> str:
     """``/forge rollback C-ID [PATH …]`` or ``/forge rollback ENV``"""
     if asked.environment is not None:
         return await roll_environment_back(context, asked, asked.environment)
-    if await context.journal.has_patch("instructions are taken back"):
-        made_by = await context.journal.step("whose work it is", _find_instruction, context, asked)
-        if made_by is not None:
-            return await _order_undo(context, asked, made_by)
+    made_by = await context.journal.step("whose work it is", _find_instruction, context, asked)
+    if made_by is not None:
+        return await _order_undo(context, asked, made_by)
     name = await context.journal.step("name the roll-back", _make_name)
     return await context.step_with_permission("take the work back", asked, _take_back, context, asked, name)
 

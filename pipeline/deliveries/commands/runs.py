@@ -73,7 +73,7 @@ async def retry(context: CommandContext, asked: Retry) -> str | GateReply:
     On a pull request, start the review again.
     """
     key = "does a recovery wait"
-    answered = await context.journal.step(key, retry_recovery, context) if await _knows(context, key) else None
+    answered = await context.journal.step(key, retry_recovery, context)
     if answered is not None:
         return answered
     if asked.gate is not None:
@@ -104,7 +104,7 @@ async def cancel(context: CommandContext, asked: PlainCommand) -> str:
         if is_stopped:
             return automation_texts.confirm_merge_stop()
         key = "what is deployed"
-        deployed_to = await context.journal.step(key, _list_environments, context) if await _knows(context, key) else []
+        deployed_to = await context.journal.step(key, _list_environments, context)
         return texts.nothing_to_cancel(deployed_to)
     return texts.confirm_cancel(ended[0])
 
@@ -116,7 +116,7 @@ async def _review(
     if head.refused:
         return head.refused
     key = "is a review paused"
-    paused_by = await context.journal.step(key, _find_pauser, context) if await _knows(context, key) else None
+    paused_by = await context.journal.step(key, _find_pauser, context)
     if paused_by is not None:
         return texts.already_paused(paused_by)
     is_budget_waiting = await context.journal.step("does a budget wait", _is_budget_waiting, context)
@@ -175,13 +175,7 @@ async def _find_pauser(context: CommandContext) -> str | None:
 
 async def _are_runs_enabled(context: CommandContext) -> bool:
     """Whether the configuration lets Forge carry issues out."""
-    key = "are runs wanted"
-    return not await _knows(context, key) or await context.journal.step(key, _load_runs_enabled, context)
-
-
-async def _knows(context: CommandContext, key: str) -> bool:
-    """Whether a step is there in this execution, which an earlier version may have begun."""
-    return await context.journal.has_patch(key)
+    return await context.journal.step("are runs wanted", _load_runs_enabled, context)
 
 
 async def _load_runs_enabled(context: CommandContext) -> bool:

@@ -3,9 +3,7 @@
 Only replies of people with a say about the finding are read. A remark where Forge found nothing is recorded as a gap.
 """
 
-from typing import Any
-
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel
 
 from domain.commands import ReadReply
 from domain.events import EventType
@@ -34,15 +32,6 @@ class ReplyTarget(BaseModel):
     run_id: str | None = None
     outcome: str = ""
     is_remark: bool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_text(cls, data: Any) -> Any:
-        """The journals of an earlier version have ``run ID``, or the outcome."""
-        if not isinstance(data, str):
-            return data
-        prefix, _, run_id = data.partition("run ")
-        return {"run_id": run_id} if run_id and not prefix else {"outcome": data}
 
 
 async def handle_reply(services: Services, journal: WorkflowJournal, command: ReadReply, guid: str) -> str:

@@ -21,8 +21,6 @@ from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.coding.work_history import load_history
 from pipeline.run_context import RunContext
 
-_HEEDED = "a roll-back is heeded until the work is taken"  # a change of the steps; never renamed
-
 
 @dataclass(frozen=True)
 class WorkAcceptance:
@@ -44,8 +42,6 @@ class WorkAcceptance:
 
         :param kept: the number of the checkpoint that the agent ended with.
         """
-        if not await self.context.journal.has_patch(_HEEDED):
-            return change, worked
         taken_back = await self.context.journal.step("was it taken back", self._find_taken_back, kept)
         if taken_back is None:
             return change, worked
@@ -55,14 +51,11 @@ class WorkAcceptance:
 
     async def accept(self, change: ChangeSet, said: str) -> bool:
         """Keep that this change is taken, so that nobody takes it back any more; False if somebody just did."""
-        if not await self.context.journal.has_patch(_HEEDED):
-            return True
         return await self.context.journal.step("keep that the work is taken", self._accept, change, said)
 
     async def close(self) -> None:
         """Keep that somebody else carries the work out from the beginning."""
-        if await self.context.journal.has_patch(_HEEDED):
-            await self.context.journal.step("keep that others do it", self._close)
+        await self.context.journal.step("keep that others do it", self._close)
 
     async def _find_taken_back(self, kept: int) -> WorkCheckpoint | None:
         chain = await work_checkpoints.load_chain(self.context.database, self.key) if kept else ()

@@ -35,7 +35,7 @@ class TestedDraft(BaseModel):
 
         :param head: the commit that was tested.
         """
-        return SendBack(phase=Phase.testing, head=head, to_fix=self.to_fix, recalls=True, recovers=True)
+        return SendBack(phase=Phase.testing, head=head, to_fix=self.to_fix)
 
 
 @dataclass(frozen=True)

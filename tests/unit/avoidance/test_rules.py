@@ -119,10 +119,3 @@ def test_what_gives_up_is_found(kind: AvoidanceKind, path: str, before: str, aft
 @pytest.mark.parametrize(("path", "before", "after"), HONEST)
 def test_what_is_honest_is_not(path: str, before: str, after: str) -> None:
     assert find_avoidance(path, path, before, after) == []
-
-
-def test_a_kind_of_an_earlier_version_is_read_as_the_one_that_tells_of_it_now() -> None:
-    assert AvoidanceKind("test_removed") is AvoidanceKind.failure_hidden
-    assert AvoidanceKind("suppression_added") is DISABLED
-    with pytest.raises(ValueError, match="nonsense"):
-        AvoidanceKind("nonsense")

@@ -159,11 +159,6 @@ def test_what_a_command_changed_is_found_in_the_turn() -> None:
     assert list_edits([again]) == [CHANGE]
 
 
-def test_a_turn_of_the_version_before_is_read() -> None:
-    kept = {"turn": {"key": "T1 1"}, "results": [{"text": "Applied.", "is_error": False, "reason": "", "seconds": 1.0}]}
-    assert CompletedTurn.model_validate(kept).results[0].change is None
-
-
 def test_what_is_kept_is_no_part_of_what_the_model_sees() -> None:
     """Its next answer is found again by that."""
     assert repr(Result(text="It ended.", change=CHANGE)) == repr(Result(text="It ended."))

@@ -2,19 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import delete, insert, inspect, select, text
+from sqlalchemy import delete, select, text
 
-import migrations
 from domain.memories import memory as rules
 from domain.memories.memory import Archived, Memory, MemoryKind, Scope, Use
 from domain.runs.run import Phase, RepositoryRef
-from memory.db.engine import Connection, Database, begin, sync_engine
+from memory.db.engine import Connection, Database
 from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.learned import fulltext, memories
 from memory.learned import recall as recalls
@@ -362,28 +358,3 @@ async def test_recall_keeps_nothing_alive_in_a_thousand_runs(database: Database)
     assert shown > 400
     assert last[asked_for.id] < 11 * 42 + 1
     assert last[used.id] == 999
-
-
-async def test_memories_of_the_version_before_are_found(url: str) -> None:
-    """After there and back again, too."""
-    engine = sync_engine(url)
-    made = build_memory("The cart is rounded.", ("S608",))
-    gone = build_memory("The cart.").model_copy(update={"archived_at": NOON, "archived_why": Archived.unused})
-    for _ in range(2):
-        with begin(engine) as connection:
-            config = Config()
-            config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-            config.attributes["connection"] = connection
-            command.downgrade(config, "0008")
-        with begin(engine) as connection:
-            names = [column["name"] for column in inspect(connection).get_columns("memories")]
-            rows = [memories.to_row(each) for each in (made, gone)]
-            connection.execute(delete(MemoryRow))
-            connection.execute(insert(MemoryRow), [{name: getattr(row, name) for name in names} for row in rows])
-        migrations.upgrade(engine)
-    engine.dispose()
-
-    database = Database(url)
-    found, rows = await recall_texts(database, "cart"), await rows_of_words(database)
-    await database.close()
-    assert (found, rows) == (["The cart is rounded."], 1)

@@ -45,7 +45,7 @@ def test_each_workflow_is_listed_once_with_its_work() -> None:
         ),
     ],
 )
-def test_the_database_stores_what_earlier_versions_stored(
+def test_how_the_database_names_work(
     workflow: Workflow, key: dict[str, str | int], stored: tuple[str, str, str, str | None]
 ) -> None:
     options = workflow.build_options(**key)

@@ -1,8 +1,8 @@
-"""The words of live memories, so that they can be searched, and when it was known what became of a recall
+"""What finds memories: the words of those that live, and when their vectors go
 
-Triggers keep the words, so that what older code writes is found, too. SQLite numbers the rows of ``memories`` anew when
-it likes (VACUUM), hence ``memory_words_ids``. A later migration that makes ``memories`` anew on SQLite
-(``batch_alter_table``) loses the triggers and must make them again.
+Triggers keep the words. SQLite numbers the rows of ``memories`` anew when it likes (VACUUM), hence
+``memory_words_ids``. A later migration that makes ``memories`` anew on SQLite (``batch_alter_table``) loses the
+triggers and must make them again.
 
 A row has marks beside its words: ``r`` and the id of its repository, ``i`` and that of the installation if it holds in
 the whole organisation, ``t`` and each tag in hexadecimal. Marks end in a digit, so that no stemmer shortens them, and
@@ -12,22 +12,22 @@ cannot be mistaken for words: they have a column of their own (SQLite), or begin
 
 from collections.abc import Sequence
 
-import sqlalchemy as sa
 from alembic import op
 
-revision: str = "0009"
-down_revision: str | None = "0008"
+revision: str = "0002"
+down_revision: str | None = "0001"
 branch_labels: Sequence[str] | None = None
 depends_on: Sequence[str] | None = None
 
 _CHANGED = "UPDATE OF repository_id, installation_id, scope, content, context, tags, archived_at ON memories"
+_FORGET_VECTORS = "DELETE FROM memory_vectors WHERE repository_id = old.repository_id AND memory_id = old.id;"
 
 _SQLITE_ROW = """
-    'r' || {0}.repository_id
-    || CASE {0}.scope WHEN 'organisation' THEN ' i' || {0}.installation_id ELSE '' END
-    || coalesce((SELECT group_concat(' t' || hex(substr(value, 1, 200)) || '0', '') FROM json_each({0}.tags)), ''),
-    {0}.content || ' ' || {0}.context || ' '
-    || coalesce((SELECT group_concat(value, ' ') FROM json_each({0}.tags)), '')
+    'r' || new.repository_id
+    || CASE new.scope WHEN 'organisation' THEN ' i' || new.installation_id ELSE '' END
+    || coalesce((SELECT group_concat(' t' || hex(substr(value, 1, 200)) || '0', '') FROM json_each(new.tags)), ''),
+    new.content || ' ' || new.context || ' '
+    || coalesce((SELECT group_concat(value, ' ') FROM json_each(new.tags)), '')
 """
 _SQLITE_FORGET = """
     DELETE FROM memory_words WHERE rowid = (SELECT number FROM memory_words_ids WHERE memory_id = old.id);
@@ -36,7 +36,7 @@ _SQLITE_FORGET = """
 _SQLITE_KEEP = f"""
     INSERT INTO memory_words_ids (memory_id) SELECT new.id WHERE new.archived_at IS NULL;
     INSERT INTO memory_words (rowid, marks, words)
-    SELECT number, {_SQLITE_ROW.format("new")} FROM memory_words_ids WHERE memory_id = new.id;
+    SELECT number, {_SQLITE_ROW} FROM memory_words_ids WHERE memory_id = new.id;
 """
 _SQLITE = (
     "CREATE TABLE memory_words_ids (number INTEGER PRIMARY KEY, memory_id TEXT NOT NULL UNIQUE)",
@@ -44,18 +44,11 @@ _SQLITE = (
     f"CREATE TRIGGER memory_words_added AFTER INSERT ON memories BEGIN {_SQLITE_KEEP} END",
     f"CREATE TRIGGER memory_words_removed AFTER DELETE ON memories BEGIN {_SQLITE_FORGET} END",
     f"CREATE TRIGGER memory_words_changed AFTER {_CHANGED} BEGIN {_SQLITE_FORGET} {_SQLITE_KEEP} END",
-    "INSERT INTO memory_words_ids (memory_id) SELECT id FROM memories WHERE archived_at IS NULL ORDER BY id",
     f"""
-    INSERT INTO memory_words (rowid, marks, words) SELECT ids.number, {_SQLITE_ROW.format("memories")}
-    FROM memory_words_ids AS ids JOIN memories ON memories.id = ids.memory_id
+    CREATE TRIGGER memory_vectors_archived AFTER UPDATE OF archived_at ON memories WHEN new.archived_at IS NOT NULL
+    BEGIN {_FORGET_VECTORS} END
     """,
-)
-_SQLITE_UNDONE = (
-    "DROP TRIGGER memory_words_added",
-    "DROP TRIGGER memory_words_removed",
-    "DROP TRIGGER memory_words_changed",
-    "DROP TABLE memory_words",
-    "DROP TABLE memory_words_ids",
+    f"CREATE TRIGGER memory_vectors_removed AFTER DELETE ON memories BEGIN {_FORGET_VECTORS} END",
 )
 
 # Its parser takes paths and addresses for one word; with spaces for what is between words it finds their parts.
@@ -101,33 +94,24 @@ _POSTGRESQL = (
     CREATE TRIGGER memory_words_kept AFTER INSERT OR DELETE OR {_CHANGED}
     FOR EACH ROW EXECUTE FUNCTION memory_words_keep()
     """,
-    """
-    INSERT INTO memory_words (memory_id, words)
-    SELECT id, memory_words_of(memories) FROM memories WHERE archived_at IS NULL ORDER BY id
+    f"""
+    CREATE FUNCTION memory_vectors_keep() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF TG_OP = 'DELETE' OR new.archived_at IS NOT NULL THEN
+            {_FORGET_VECTORS}
+        END IF;
+        RETURN NULL;
+    END
+    $$
     """,
-)
-_POSTGRESQL_UNDONE = (
-    "DROP TRIGGER memory_words_kept ON memories",
-    "DROP FUNCTION memory_words_keep()",
-    "DROP FUNCTION memory_words_of(memories)",
-    "DROP TABLE memory_words",
+    """
+    CREATE TRIGGER memory_vectors_kept AFTER DELETE OR UPDATE OF archived_at ON memories
+    FOR EACH ROW EXECUTE FUNCTION memory_vectors_keep()
+    """,
 )
 
 
 def upgrade() -> None:
-    op.add_column("recalls", sa.Column("known_at", sa.DateTime(timezone=True), nullable=True))
-    _execute(_SQLITE if _is_sqlite() else _POSTGRESQL)
-
-
-def downgrade() -> None:
-    _execute(_SQLITE_UNDONE if _is_sqlite() else _POSTGRESQL_UNDONE)
-    op.drop_column("recalls", "known_at")
-
-
-def _is_sqlite() -> bool:
-    return op.get_bind().dialect.name == "sqlite"
-
-
-def _execute(statements: Sequence[str]) -> None:
-    for statement in statements:
-        op.get_bind().exec_driver_sql(statement)
+    connection = op.get_bind()
+    for statement in _SQLITE if connection.dialect.name == "sqlite" else _POSTGRESQL:
+        connection.exec_driver_sql(statement)
