@@ -9,6 +9,7 @@ key choose who answers. What is in ``SAID.jsonl`` is not asked again, so a run t
 import argparse
 import asyncio
 import json
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +43,10 @@ class Bug(BaseModel):
 
 
 class Case(BaseModel):
-    """A change of a public repository; one that is clean has no bug."""
+    """A change of a public repository; one that is clean has no bug.
+
+    :param fix: the commit that mended it later.
+    """
 
     id: str
     part: Literal["seen", "unseen"]
@@ -52,6 +56,7 @@ class Case(BaseModel):
     language: str
     title: str
     bug: Bug | None = None
+    fix: str | None = None
 
 
 class Said(BaseModel):
@@ -75,8 +80,8 @@ def load_said(path: Path) -> list[Said]:
     return [Said.model_validate_json(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-async def review(case: Case, mirrors: Path, toolbox: Toolbox) -> Said:
-    """Review a case with all layers, and keep the findings of the model."""
+async def review(case: Case, mirrors: Path, toolbox: Toolbox) -> Said | None:
+    """Review a case with all layers, and keep the findings of the model; None if it gave no answer."""
     since = time.monotonic()
     code = LocalMirror(mirrors / case.repo.replace("/", "+") / "repo")
     change = await code.change(case.base, case.head)
@@ -85,11 +90,15 @@ async def review(case: Case, mirrors: Path, toolbox: Toolbox) -> Said:
     own = find_origin(from_fork=False, trusted=True)
     reading = SingleReading(load_environment().models, case.title, own, settings, toolbox, case.base)
     done = reviewer.build_review(checked, await reading.read(checked, change, code))
+    [layer] = [each for each in done.layers if each.layer is Layer.model]
+    if layer.missing is not None:
+        print(case.id, layer.missing, file=sys.stderr)
+        return None
     return Said(
         id=case.id,
         findings=[each for each in done.findings if each.layer is Layer.model],
         decision=done.decision.value,
-        notes=[each.note for each in done.layers if each.layer is Layer.model and each.note],
+        notes=[layer.note] if layer.note else [],
         seconds=time.monotonic() - since,
     )
 
@@ -105,6 +114,8 @@ async def _play_all(cases: Sequence[Case], mirrors: Path, kept: Path, jobs: int)
         async def play(case: Case) -> None:
             async with free:
                 said = await review(case, mirrors, toolbox)
+            if said is None:
+                return
             with kept.open("a") as file:
                 file.write(said.model_dump_json() + "\n")
             print(case.id, said.decision, json.dumps([f"{each.where} {each.message}" for each in said.findings]))
