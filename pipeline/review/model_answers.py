@@ -134,7 +134,7 @@ async def explain_look_ups(effort: ReadingEffort, plan: QuestionPlan, checked: C
 
 
 async def load_evidence(
-    code: Objects, head_sha: str, answers: Sequence[ModelAnswer], change: Change, review: ReviewSettings
+    code: Objects, head_sha: str, answers: Sequence[ModelAnswer], review: ReviewSettings
 ) -> tuple[RelatedCode, ...]:
     """The lines around what a model looked up and names as proof, as the second look is shown them.
 
@@ -142,7 +142,7 @@ async def load_evidence(
     """
     found = [place for place in list_evidence(answers) if not matches(place[1], review.never_send)]
     contents = await code.read(head_sha, sorted({path for _, path, _ in found})) if found else {}
-    return show_evidence(found, contents, change.paths, redact_outgoing)
+    return show_evidence(found, contents, redact_outgoing)
 
 
 async def drop_unfit_suggestions(

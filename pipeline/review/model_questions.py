@@ -130,7 +130,7 @@ class ModelQuestions:
         lessons = await recall.list_recalled(self._services.database, self._run.id, Phase.review.value)
         effort = EFFORTS[self._configuration.review.effort]
         mirror = await fetch_mirror(self._services, self._run)
-        evidence = await load_evidence(mirror, self._run.head_sha, answers, change, self._configuration.review)
+        evidence = await load_evidence(mirror, self._run.head_sha, answers, self._configuration.review)
         assessed = await asyncio.to_thread(
             assess_answers, checked, prepared, answers, change, versions, lessons, effort, on_conventions, evidence
         )

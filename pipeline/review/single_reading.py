@@ -86,7 +86,7 @@ class SingleReading:
         on_conventions, asked = None, prepared.plan.conventions
         if asked is not None:
             on_conventions = await ask(asked, ConventionReport, choose_after(model, answers), budget)
-        evidence = await load_evidence(code, checked.head_sha, answers, change, self.configuration.review)
+        evidence = await load_evidence(code, checked.head_sha, answers, self.configuration.review)
         assessed = await asyncio.to_thread(
             assess_answers, checked, prepared, answers, change, versions, (), self._effort, on_conventions, evidence
         )

@@ -1,7 +1,7 @@
 """Lets the question about a change look things up first: with which tools, how much, and what comes of it."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import BaseModel
@@ -154,16 +154,16 @@ def list_evidence(answers: Sequence[ModelAnswer]) -> Iterator[tuple[str, str, in
 
 
 def show_evidence(
-    places: Sequence[tuple[str, str, int]], contents: Mapping[str, bytes], changed: Collection[str], redact: Redact
+    places: Sequence[tuple[str, str, int]], contents: Mapping[str, bytes], redact: Redact
 ) -> tuple[RelatedCode, ...]:
-    """The lines around what was looked up, for the second look; of files that change none: they have lines there.
+    """The lines around what was looked up, for the second look.
 
     :param contents: path → content at head.
     """
     found = {
         (of, path, line): _excerpt(of, path, line, contents[path], redact)
         for of, path, line in places
-        if path in contents and path not in changed
+        if path in contents
     }
     return tuple(each for each in found.values() if each.lines)
 

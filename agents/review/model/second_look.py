@@ -1,6 +1,7 @@
 """The second look: a sceptical question about the candidates alone, so that people see only confirmed findings."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, model_validator
@@ -25,6 +26,11 @@ SURE_ENOUGH = 0.85
 F = TypeVar("F", bound=RawFinding)
 
 _AROUND = 12  # lines around a candidate that are shown
+_NEAR = 3  # around a name that it uses
+_FEW = 6  # places of such a name in a file; of what stands in more of them none is shown
+_SHORT = 120  # lines of a file's change that is shown as a whole
+_NAME = re.compile(r"(?<![\w.])(?:\w+\.)?(\w*(?:_\w|[a-z][A-Z])\w*|\w{3,}(?=\())")
+"""What can only be code: with an underscore or a capital within, or called."""
 
 
 class CandidateVerdict(BaseModel):
@@ -72,16 +78,20 @@ def build_second_look(
 
     :param found: findings of layers 1 and 2: lines with credentials stay withheld.
     :param outlines: path → what surrounds the changed lines of this file.
-    :param related: code of other files that the first look saw, too: a proof often stands there.
+    :param related: what the first look saw beside the change, too: a proof often stands there.
     """
     if not candidates:
         return None
-    paths = _list_paths(candidates)
+    concerned = [each for each in related if each.of in _list_paths(candidates)]
+    within: dict[str, set[int]] = {path: set() for path in _list_paths(candidates)}
+    for each in concerned:
+        if each.path in versions:
+            within.setdefault(each.path, set()).update(range(each.start, each.start + len(each.lines)))
     shown = [
-        _render_code(path, candidates, change, versions, found, (outlines or {}).get(path, NO_OUTLINE), redact)
-        for path in paths
+        _render_code(path, lines, candidates, change, versions, found, (outlines or {}).get(path, NO_OUTLINE), redact)
+        for path, lines in within.items()
     ]
-    elsewhere = render_related([each for each in related if each.of in paths], redact)
+    elsewhere = render_related([each for each in concerned if each.path not in versions], redact)
     asked = [
         f"#{number} {clean_name(finding.where)} {finding.rule}: {finding.message}"
         for number, finding in enumerate(candidates, 1)
@@ -161,6 +171,7 @@ def _list_paths(candidates: Sequence[RawFinding]) -> list[str]:
 
 def _render_code(
     path: str,
+    shown: Collection[int],
     candidates: Sequence[RawFinding],
     change: Change,
     versions: Mapping[str, FileVersions],
@@ -168,18 +179,33 @@ def _render_code(
     outline: Outline,
     redact: Redact,
 ) -> str:
-    """The lines of a file around its candidates, once each, with the enclosing functions and uses of their names."""
+    """The lines of a file around its candidates, once each, with what they name, the change if it is short, and uses.
+
+    :param shown: lines that are wanted in any case.
+    """
     version, file = versions.get(path), change.file(path)
     head = [] if version is None or version.head is None else version.head.decode(errors="replace").split("\n")
-    wanted: set[int] = set()
+    wanted = {*shown, *outline.uses}
     for finding in candidates:
         if finding.path == path and finding.line is not None:
             wanted.update(find_enclosing(head, finding.line))
             wanted.update(range(finding.line - _AROUND, (finding.end_line or finding.line) + _AROUND + 1))
             wanted.update(_list_function(outline, finding.line))
-    wanted.update(outline.uses)
+            wanted.update(_list_named(head, finding.message))
+    hunks = () if file is None else file.hunks
+    if sum(len(hunk.lines) for hunk in hunks) <= _SHORT:
+        wanted.update(line for hunk in hunks for line in range(hunk.new_start, hunk.new_start + hunk.new_length + 1))
     lines = render_safely(excerpt(head, wanted, file), find_withheld_lines(found).get(path, ()), redact)
     return "\n".join([f"== {clean_name(path)}", *lines])
+
+
+def _list_named(head: Sequence[str], message: str) -> Iterator[int]:
+    """The lines, with those around them, in which names of code stand that a message uses."""
+    for name in dict.fromkeys(_NAME.findall(message)):
+        word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        places = [number for number, line in enumerate(head, 1) if word.search(line)]
+        for place in places if len(places) <= _FEW else ():
+            yield from range(place - _NEAR, place + _NEAR + 1)
 
 
 def _list_function(outline: Outline, line: int) -> range:

@@ -18,6 +18,7 @@ from agents.review.model import (
     keep_confirmed,
     read_earlier_verdicts,
 )
+from agents.review.model.related import RelatedCode
 from agents.review.model.rules import RULES
 from domain.review.avoidance import CERTAIN
 from domain.review.findings import Category, Layer, RawFinding, Severity
@@ -244,6 +245,17 @@ def test_the_second_look_sees_only_the_candidates_and_their_code():
     assert "33+    share = amount / rate" in question.content
     assert "old_5 " not in question.content
     assert "old_55 " not in question.content
+
+
+def test_the_second_look_sees_what_a_candidate_names_and_what_was_looked_up():
+    """Also in the file that changes, where a proof often stands."""
+    named = parse_findings(claim(message="A rate of 0 raises ZeroDivisionError, as `old_5` allows it."))
+    looked_up = RelatedCode("shop/till.py", "shop/till.py", "looked up", 60, ("old_52 = 52",))
+    question = build_second_look(named, CHANGE, VERSIONS, related=[looked_up], redact=str)
+    assert question is not None
+    for shown in ("\n5 old_5 = 5", "\n60 old_52 = 52", "37+def again(till):"):
+        assert shown in question.content
+    assert "old_20 " not in question.content
 
 
 def test_there_is_no_second_look_without_candidates():
