@@ -7,6 +7,7 @@
 - ``mirror``: a git directory with the history, ``base`` and ``head``: commits; ``ahead``: where the base branch is by
   now, if it moved on;
 - ``configuration``: what stands in ``.github/forge.yml``; empty for none;
+- ``tools``: folders with programs and libraries that the tests need, as ``FORGE_SANDBOX_TOOLS`` names them, if any;
 - ``title`` and ``body`` of the pull request;
 - ``[[red]]``: what fails on the head: ``name`` and ``log``, as a job of the repository's own workflows;
 - ``[[said]]``: what people write, one after the other: ``words``, and where: ``path`` and ``line`` for a review thread,
@@ -27,6 +28,7 @@ from simulator.state import PullRequest, Repository, ReviewComment
 from tests.databases import create_database
 from tests.resting import find_unfinished
 from tests.stories.driver import Story, open_story
+from tests.toolchain import toolchain
 
 _PATIENCE = 3_600.0  # seconds for one word of people to be done
 _CALL = 1_800.0  # seconds in which a question is answered by hand
@@ -114,7 +116,9 @@ async def _main() -> None:
     asked.folder.mkdir(parents=True)
     keys = {"ANTHROPIC_API_KEY": "by-hand", "ANTHROPIC_BASE_URL": asked.model}
     models = Models(dict.fromkeys(ModelTier, _NAME), environment=keys, seconds=_CALL)
-    async with open_story(create_database("sqlite", asked.folder), asked.folder, models=models) as told:
+    tools = (toolchain(), *(Path(each) for each in case.get("tools", [])))
+    database = create_database("sqlite", asked.folder)
+    async with open_story(database, asked.folder, models=models, sandbox_tools=tools) as told:
         pull = await Scene(case, told).play()
         _show(told, pull)
 
