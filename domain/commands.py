@@ -178,6 +178,20 @@ class ReportMergeGroup(Command):
     sender: Sender
 
 
+class LeftMergeQueue(Command):
+    """A merge queue took a pull request out, and did not merge it.
+
+    :param reason: GitHub's word for it, such as ``CI_FAILURE``.
+    """
+
+    kind: Literal["left_merge_queue"] = "left_merge_queue"
+    repository: RepositoryRef
+    number: int
+    head_sha: str
+    reason: str
+    sender: Sender
+
+
 class WrittenComment(Command):
     """A comment that a person wrote.
 
@@ -330,6 +344,7 @@ AnyCommand = Annotated[
     | WelcomeRepositories
     | FollowRepository
     | ReportMergeGroup
+    | LeftMergeQueue
     | ExecuteComment
     | DecideGate
     | SteerDeployment

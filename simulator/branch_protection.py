@@ -40,6 +40,8 @@ def refuse_unless_allowed(world: World, pull: PullRequest, method: str) -> None:
         raise Refusal(405, f"{_METHODS.get(method, method)} are not allowed on this repository.")
     for rule in rules:
         missing = list_missing_for(world, pull, rule)
+        if rule.queue:
+            missing.append("Changes must be made through the merge queue")
         if missing:
             heading = "Repository rule violations found\n\n" if rule.ruleset else ""
             raise Refusal(405, heading + "\n\n".join(missing))

@@ -118,26 +118,6 @@ def _lose_head(world: World, pull: PullRequest, who: Account) -> None:
     pull_requests.close(world, pull, Actor(who))
 
 
-def queue_for_merge(world: World, pull: PullRequest) -> str:
-    git, base = pull.repository.git, pull.repository.git.branch(pull.base_ref)
-    if base is None:
-        raise LookupError(f"{pull.base_ref} is gone")
-    tree = git.merge_tree(base, pull.head_sha).tree
-    message = f"Merge pull request #{pull.number}"
-    sha = git.commit_tree(tree, [base, pull.head_sha], message, pull.user.signature, world.now())
-    ref = f"refs/heads/gh-readonly-queue/{pull.base_ref}/pr-{pull.number}-{base}"
-    git.set_ref(ref, sha)
-    group: Json = {
-        "head_sha": sha,
-        "head_ref": ref,
-        "base_sha": base,
-        "base_ref": f"refs/heads/{pull.base_ref}",
-        "head_commit": {"id": sha, "tree_id": tree, "message": message},
-    }
-    events.emit(world, "merge_group", "checks_requested", pull.repository, pull.user, merge_group=group)
-    return sha
-
-
 def ping(world: World, hook_id: int) -> None:
     hook = {"type": "App", "id": hook_id, "name": "web", "active": True, "app_id": world.app.id}
     payload: Json = {"zen": "Keep it logically awesome.", "hook_id": hook_id, "hook": hook}

@@ -8,6 +8,17 @@ from simulator.json import pulls as pull_json
 from simulator.json import repositories as repository_json
 from simulator.state import BranchRules, CommitStatus, Json, Repository, World, timestamp
 
+_QUEUE: Json = {
+    "check_response_timeout_minutes": 60,
+    "grouping_strategy": "ALLGREEN",
+    "max_entries_to_build": 5,
+    "max_entries_to_merge": 5,
+    "merge_method": "MERGE",
+    "min_entries_to_merge": 1,
+    "min_entries_to_merge_wait_minutes": 5,
+}
+"""A merge queue's settings as GitHub sets them at first."""
+
 
 def branch(world: World, repository: Repository, name: str, sha: str) -> Json:
     url = f"{world.api_url}/repos/{repository.full_name}/branches/{name}"
@@ -68,6 +79,8 @@ def _of_ruleset(rule: BranchRules) -> list[Json]:
         ]
         parameters = {"required_status_checks": checks, "strict_required_status_checks_policy": False}
         shown.append({"type": "required_status_checks", "parameters": parameters})
+    if rule.queue:
+        shown.append({"type": "merge_queue", "parameters": _QUEUE})
     if rule.approvals or rule.methods:
         shown.append({"type": "pull_request", "parameters": _pull_parameters(rule)})
     return shown
