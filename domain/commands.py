@@ -326,7 +326,7 @@ class ReadMemoryFile(Command):
 
 
 class ChecksEnded(Command):
-    """A workflow of the repository ended on a head: runs that wait for its results may continue."""
+    """The checks of an App ended on a head, or a workflow did: runs that wait for the results may continue."""
 
     kind: Literal["checks_ended"] = "checks_ended"
     repository: RepositoryRef

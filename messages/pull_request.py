@@ -9,6 +9,7 @@ from domain.money import format_usd
 from domain.runs.next_step import ReviewState, SendBack
 from domain.runs.plan import Plan, RatedPlan, Task
 from domain.runs.run import Phase
+from domain.runs.task_result import RED_CHECK
 from domain.text.escaping import escape, inline_code, strip_invisible
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
@@ -267,7 +268,9 @@ def render_change_message(title: str, summary: str, run_id: str) -> str:
 
 def render_fix_message(sent_back: SendBack, run_id: str) -> str:
     """The message of the commit that mends what a review or tests found, in which nothing of a model's text acts."""
-    subject = "Fix what the review found" if sent_back.phase is Phase.review else "Fix failing tests"
+    is_of_checks = bool(sent_back.to_fix) and all(each.rule.startswith(RED_CHECK) for each in sent_back.to_fix)
+    found_by_tests = "Fix red checks" if is_of_checks else "Fix failing tests"
+    subject = "Fix what the review found" if sent_back.phase is Phase.review else found_by_tests
     rows = [_defuse(f"{each.path} {each.rule}", 200) for each in sent_back.to_fix[:_MENDED]]
     more = [f"and {len(sent_back.to_fix) - len(rows)} more"] if len(sent_back.to_fix) > len(rows) else []
     listed = "\n".join(f"- {row}" for row in (*rows, *more))
