@@ -161,11 +161,13 @@ def _success_title(run: TestRun) -> str:
     if not run.cases:
         return f"Tests passed (no report{f', {len(run.flaky)} flaky' if run.flaky else ''})"
     ran = [case for case in run.cases if case.id in run.flaky or case.outcome is CaseOutcome.passed]
-    skipped = sum(case.outcome is CaseOutcome.skipped for case in run.cases)
+    expected = sum(case.is_expected for case in run.cases)
+    skipped = sum(case.outcome is CaseOutcome.skipped for case in run.cases) - expected
     parts = [
         _count(len(ran), "test"),
         f"{len(run.flaky)} of them flaky" if run.flaky else "",
         f"{skipped:,} skipped" if skipped else "",
+        f"{expected:,} failed as expected" if expected else "",
         f"{len(run.known):,} also {'fails' if len(run.known) == 1 else 'fail'} without this change"
         if run.known
         else "",
