@@ -141,6 +141,15 @@ def render_paused(by: str) -> CheckText:
 # --- what happened and what to do --------------------------------------------------------------------------
 
 
+def render_line(run: TestRun) -> str:
+    """What a run came to, in one line; with the reason where nobody knows."""
+    came_to = decide_verdict(run)
+    title = _title(run, came_to)
+    if came_to is not SuiteVerdict.not_run:
+        return title
+    return f"{title}: {(run.not_run or _explain_not_run(run)).rstrip('.')}"
+
+
 def _title(run: TestRun, came_to: SuiteVerdict) -> str:
     match came_to:
         case SuiteVerdict.not_run:

@@ -139,6 +139,8 @@ def test_each_end_says_what_happened_and_what_to_do(given: texts.TestRun, title:
     assert found.title == title
     assert said in found.summary
     assert "**Next:**" in found.summary
+    why = texts.render_line(given).removeprefix(title)
+    assert (said.rstrip(".") in why) if title == "Forge could not run the tests" else not why
 
 
 def test_where_there_are_no_tests_some_are_proposed() -> None:
