@@ -18,7 +18,7 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from simulator import branch_protection, check_runs, dispatching, merge_queue, user, workflows
+from simulator import check_runs, dispatching, merge_queue, user, workflows
 from simulator.events import Actor
 from simulator.faults import Faults, RequestInfo, WriteHook
 from simulator.githttp import GitServer
@@ -376,10 +376,7 @@ class Simulator:
         self, repository: Repository, sha: str, context: str, state: str, by: User | None = None
     ) -> CommitStatus:
         """A commit status, as older services give it."""
-        reporter = by.actor if by else Actor(self.world.other_app("old-ci").bot)
-        return branch_protection.report_status(
-            self.world, repository, reporter, sha, {"context": context, "state": state}
-        )
+        return user.report_status(self.world, repository, sha, context, state, by)
 
     def protect(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator import branches, check_runs, conversation, deployments, events, pull_requests, reviews
+from simulator import branch_protection, branches, check_runs, conversation, deployments, events, pull_requests, reviews
 from simulator.events import Actor
 from simulator.gitstore import Commit, FileContent, GitStore
 from simulator.json import repositories as repository_json
@@ -15,6 +15,7 @@ from simulator.state import (
     Account,
     CheckRun,
     CheckSuite,
+    CommitStatus,
     Installation,
     Issue,
     IssueComment,
@@ -144,6 +145,13 @@ def report_deployment(world: World, repository: Repository, deployment_id: int, 
     deployment = next(item for item in repository.deployments if item.id == deployment_id)
     app = world.other_app("github-actions")
     deployments.add_status(world, deployment, Actor(app.bot, app), {"state": state, "environment_url": url})
+
+
+def report_status(
+    world: World, repository: Repository, sha: str, context: str, state: str, by: User | None
+) -> CommitStatus:
+    reporter = by.actor if by else Actor(world.other_app("old-ci").bot)
+    return branch_protection.report_status(world, repository, reporter, sha, {"context": context, "state": state})
 
 
 @dataclass(eq=False)
