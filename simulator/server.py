@@ -108,6 +108,7 @@ EVENTS = [
     "pull_request_review_thread",
     "push",
     "repository",
+    "status",
     "workflow_run",
 ]
 

@@ -101,6 +101,21 @@ def status(world: World, repository: Repository, found: CommitStatus) -> Json:
     return {**simple_status(world, repository, found), "creator": repository_json.account(world, found.creator)}
 
 
+def status_event(world: World, repository: Repository, found: CommitStatus) -> Json:
+    """What the webhook `status` says beside whom it is from."""
+    kept = ("id", "target_url", "context", "description", "state", "created_at", "updated_at", "avatar_url")
+    shown = simple_status(world, repository, found)
+    at = [name.removeprefix("refs/heads/") for name, sha in repository.git.refs().items() if sha == found.sha]
+    tip = {"sha": found.sha, "url": shown["url"]}
+    return {
+        **{name: shown[name] for name in kept},
+        "sha": found.sha,
+        "name": repository.full_name,
+        "commit": pull_json.commit(world, repository, repository.git.commit(found.sha)),
+        "branches": [{"name": name, "commit": tip, "protected": False} for name in at],
+    }
+
+
 def combined_status(world: World, repository: Repository, sha: str, found: list[CommitStatus]) -> Json:
     """All but the list itself, which comes in pages."""
     states = {status.state for status in found}

@@ -51,7 +51,7 @@ async def test_what_turns_red_after_the_end_is_mended_and_left_after_two_rounds(
     third = pull.head_sha
     assert third != second
 
-    github.report_check(repository, third, "types", "failure", "types-app", OUTPUT)
+    github.report_status(repository, third, "types", "failure")
     await story.settle()
     assert pull.head_sha == third
     assert await get_outcome(story) == ("completed", "proposed")

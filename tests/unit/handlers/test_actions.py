@@ -9,6 +9,7 @@ import pytest
 from domain.commands import COMMAND, ChecksEnded, Ignored
 from domain.runs.run import RepositoryRef
 from handlers import translate
+from tests.unit.handlers.examples import EXAMPLES
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "github" / "webhooks.jsonl"
 ACTIONS = {"id": 15368, "slug": "github-actions"}
@@ -56,6 +57,15 @@ def test_a_workflow_that_ended_is_looked_at(event: str) -> None:
 def test_it_does_not_matter_who_caused_it(event: str) -> None:
     bot = {"id": 7, "login": "dependabot[bot]", "type": "Bot"}
     assert isinstance(translate(event, {**PAYLOADS[event](), "sender": bot}, APP_ID), ChecksEnded)
+
+
+@pytest.mark.parametrize("state", ["success", "failure", "error"])
+def test_a_status_that_ended_is_looked_at(state: str) -> None:
+    payload = {**EXAMPLES["status"], "state": state}
+    command = translate("status", payload, APP_ID)
+    assert isinstance(command, ChecksEnded)
+    assert command.head_sha == payload["sha"]
+    assert translate("status", {**payload, "state": "pending"}, APP_ID) == Ignored(reason="status_pending")
 
 
 def test_our_own_suite_says_nothing() -> None:

@@ -59,6 +59,7 @@ EXPECTED = {
     "repository transferred": "follow_repository",
     "star created": "unknown_event",
     "star deleted": "unknown_event",
+    "status": "checks_ended",
     "workflow_run completed": "workflow_tests_no_head",
     "workflow_run requested": "action_not_used",
 }
