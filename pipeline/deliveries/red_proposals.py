@@ -10,6 +10,7 @@ from pipeline.automation.level import find_opening_obstacle
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.durable.queues import enqueue_resume
 from pipeline.issue.red_checks import load_red_checks_of_run
+from pipeline.issue.test_result import HeadTestResult
 from pipeline.publishing import comments
 
 _HANDED_IN = frozenset({ReasonCode.proposed, ReasonCode.untested})
@@ -28,6 +29,9 @@ async def _find_run(context: DeliveryContext, command: ChecksEnded, number: int)
     owner = await outbox.find_proposing_run(services.database, repository.id, number)
     run = None if owner is None else await runs.get(services.database, owner)
     if run is None or run.state is not RunState.completed or run.reason not in _HANDED_IN:
+        return None
+    tested = await checkpoints.load_tests(services.database, run)
+    if tested is None or HeadTestResult.model_validate(tested).head != head:  # somebody else's
         return None
     if await permits.find_pauser(services.database, repository) is not None:
         return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import structlog
 from pydantic import BaseModel
 
 from agents.testing import actions
@@ -14,6 +15,8 @@ from pipeline.checkout import find_base
 from pipeline.context import Services
 from pipeline.publishing.publisher import NO_ID, write_once
 from pipeline.run_context import RunContext
+
+log = structlog.get_logger(__name__)
 
 _MOST_READ = 5  # checks whose log and annotations are read
 _LONGEST_SAID = 6_000  # characters of one check
@@ -64,11 +67,15 @@ async def load_red_checks_of_run(services: Services, run: Run, number: int, head
 
     :param number: of the pull request.
     """
-    if await services.host.awaits_checks(run.repository, head):
+    try:
+        if await services.host.awaits_checks(run.repository, head):
+            return ()
+        live = await services.host.pull_request(run.repository, number)
+        bases = (run.base_sha, await find_base(services.host, run.repository, live))
+        return (await load_red_checks(services, run.repository, head, *bases)).own
+    except Forbidden as error:  # an installation that did not accept to show them
+        log.warning("red_checks.hidden", run=run.id, error=str(error))
         return ()
-    live = await services.host.pull_request(run.repository, number)
-    bases = (run.base_sha, await find_base(services.host, run.repository, live))
-    return (await load_red_checks(services, run.repository, head, *bases)).own
 
 
 async def _read(services: Services, repository: RepositoryRef, check: FailingCheck) -> RedCheck:

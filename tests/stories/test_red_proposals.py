@@ -72,3 +72,9 @@ async def test_what_passes_when_it_runs_again_is_left_alone(story_with_model: St
     assert (pull.head_sha, pull.draft) == (head, False)
     assert await get_outcome(story) == ("completed", "proposed")
     assert not [call for call in model.calls if MEND in call.content]
+
+    theirs = await asked.alice.push(asked.repository, pull.head_ref, {"NOTES.md": "Mine.\n"})
+    story.github.report_check(asked.repository, theirs, "types", "failure", "types-app", OUTPUT)
+    await story.settle()
+    assert await get_outcome(story) == ("completed", "proposed")
+    assert not [call for call in model.calls if MEND in call.content]
