@@ -178,6 +178,20 @@ class ReportMergeGroup(Command):
     sender: Sender
 
 
+class LeftMergeQueue(Command):
+    """A merge queue took a pull request out, and did not merge it.
+
+    :param reason: GitHub's word for it, such as ``CI_FAILURE``.
+    """
+
+    kind: Literal["left_merge_queue"] = "left_merge_queue"
+    repository: RepositoryRef
+    number: int
+    head_sha: str
+    reason: str
+    sender: Sender
+
+
 class WrittenComment(Command):
     """A comment that a person wrote.
 
@@ -312,7 +326,7 @@ class ReadMemoryFile(Command):
 
 
 class ChecksEnded(Command):
-    """A workflow of the repository ended on a head: runs that wait for its results may continue."""
+    """The checks of an App ended on a head, or a workflow did: runs that wait for the results may continue."""
 
     kind: Literal["checks_ended"] = "checks_ended"
     repository: RepositoryRef
@@ -330,6 +344,7 @@ AnyCommand = Annotated[
     | WelcomeRepositories
     | FollowRepository
     | ReportMergeGroup
+    | LeftMergeQueue
     | ExecuteComment
     | DecideGate
     | SteerDeployment

@@ -52,7 +52,7 @@ class EventType(StrEnum):
     ladder_acted = "ladder.acted"  # an automatic action, with the level and the rule that allowed it
     ladder_refused = "ladder.refused"  # GitHub did not take an automatic action
     ladder_announced = "ladder.announced"  # an announced automatic action, which people can stop
-    ladder_stopped = "ladder.stopped"  # a person stopped it
+    ladder_stopped = "ladder.stopped"  # a person, or a merge queue, stopped it
     feedback_dismissed = "feedback.dismissed"
     feedback_undismissed = "feedback.undismissed"
     feedback_judged = "feedback.judged"  # a finding of giving up: right, a false alarm, or to be looked at

@@ -114,6 +114,7 @@ class GateRequest(BaseModel):
     :param grants: what an approval grants, for money or model calls.
     :param on_issue: the run of an issue asks, so its comments are on the issue.
     :param of_instruction: the run of an instruction on a pull request asks, which a push does not end.
+    :param verb: of the command that gave the instruction; empty in gates of earlier versions.
     :param proposed_head: the head of the run's pull request, which shows the check; empty: none yet.
     :param needs_words: whether an approval has to say what to do.
     :param has_follower: whether an agent works on, which keeps to the conditions of an approval; else they are a note.
@@ -137,6 +138,7 @@ class GateRequest(BaseModel):
     grants: BudgetExtension = NO_EXTENSION
     on_issue: bool = False
     of_instruction: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
+    verb: str = Field(default="", exclude_if=lambda verb: not verb)
     proposed_head: str = ""
     task: str = ""
     shows: str = ""

@@ -15,7 +15,7 @@ from domain.github.deployments import HostDeployment, HostDeploymentState, HostD
 from domain.github.failing_checks import FailingCheck
 from domain.github.installations import InstallationState
 from domain.github.issues import Issue, IssueComment
-from domain.github.merging import Merged, MergeMethod, NotMerged, ReportedCheck, RequiredCheck
+from domain.github.merging import Merged, MergeMethod, NotMerged, Queued, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval, Branch, ChangeRequest, DraftReview, MergedPull, PullRequest
 from domain.github.pushes import Commit, Push
 from domain.github.welcome import RepositoryTraits
@@ -136,13 +136,19 @@ class Merging(Protocol):
         head_sha: str,
         method: MergeMethod | None = None,
         still: Callable[[], Awaitable[None]] | None = None,
-    ) -> Merged | NotMerged:
+    ) -> Merged | Queued | NotMerged:
         """Merge if the head is still this one. Looks first whether it is merged, so it may be repeated after a crash.
 
-        :param method: by default the first of merge, squash and rebase that the repository allows.
+        Where the base requires a merge queue, the head is put into it, and never merged around it.
+
+        :param method: without a queue; by default the first of merge, squash and rebase that the repository allows.
         :param still: asked right before the merge is sent, once it need not wait for other writes any more; what it
             raises keeps the merge from being sent.
         """
+        ...
+
+    async def is_queued(self, repository: RepositoryRef, number: int) -> bool:
+        """Whether the pull request is in the merge queue of its base."""
         ...
 
     async def required_checks(self, repository: RepositoryRef, branch: str) -> Sequence[RequiredCheck] | None:

@@ -19,6 +19,7 @@ from handlers import (
     repository,
     review,
     review_comment,
+    status,
     thread,
     workflow_run,
 )
@@ -31,6 +32,7 @@ HANDLERS: Mapping[str, Handler] = {
     "check_run": checks.handle_run,
     "check_suite": checks.handle_suite,
     "workflow_run": workflow_run.handle,
+    "status": status.handle,
     "merge_group": merge_group.handle,
     "push": push.handle,
     "repository": repository.handle,
@@ -52,6 +54,7 @@ _SUBJECTS: Mapping[str, frozenset[str]] = {
     "check_run": frozenset({"repository", "check_run"}),
     "check_suite": frozenset({"repository", "check_suite"}),
     "workflow_run": frozenset({"repository", "workflow_run"}),
+    "status": frozenset({"repository", "context"}),
     "merge_group": frozenset({"repository", "merge_group"}),
     "push": frozenset({"repository", "ref", "commits"}),
     "repository": frozenset({"repository"}),

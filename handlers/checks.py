@@ -7,14 +7,12 @@ from domain.commands import AnyCommand, ChecksEnded, DecideGate, Ignored, Review
 from domain.deployments.deployment import CHECK_ID_PREFIX as DEPLOYMENT_PREFIX
 from domain.deployments.deployment import Wish
 from domain.gates import BUTTONS, CHECK_ID_PREFIX, Choice
-from domain.github.workflow_runs import SLUG
 from domain.runs.run import Trigger
 from handlers.payloads import Id, RepositoryEvent, Sha, View
 
 
 class _App(View):
     id: Id
-    slug: str | None = None
 
 
 class _Check(View):
@@ -58,16 +56,16 @@ def handle_suite(payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignore
     """See :func:`handlers.translate`. A requested suite needs nothing: the pull request's own event starts the run."""
     event = _SuiteEvent.model_validate(payload)
     if event.action == "completed":
-        return _handle_ended(event)
+        return _handle_ended(event, app_id)
     if event.action != "rerequested":
         return Ignored(reason="action_not_used")
     return _handle_rerun(event, event.check_suite, app_id, Trigger.rerequested)
 
 
-def _handle_ended(event: _SuiteEvent) -> AnyCommand | Ignored:
-    """Each workflow run has its own suite. An App with the same slug could only make Forge look again."""
-    if event.check_suite.app.slug != SLUG:
-        return Ignored(reason="suite_of_no_workflow")
+def _handle_ended(event: _SuiteEvent, app_id: int) -> AnyCommand | Ignored:
+    """Each App has a suite of its own on a head, and each workflow run, too."""
+    if event.check_suite.app.id == app_id:
+        return Ignored(reason="own_suite")
     return ChecksEnded(repository=event.to_ref(), head_sha=event.check_suite.head_sha)
 
 

@@ -1,11 +1,19 @@
-"""Pull requests: opened, pushed to, labelled, made ready or a draft, retargeted or closed."""
+"""Pull requests: opened, pushed to, labelled, made ready or a draft, retargeted, closed, or out of a merge queue."""
 
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from domain.commands import AnyCommand, EndPullRequest, Ignored, LabelledIssue, Repeat, ReviewPullRequest
+from domain.commands import (
+    AnyCommand,
+    EndPullRequest,
+    Ignored,
+    LabelledIssue,
+    LeftMergeQueue,
+    Repeat,
+    ReviewPullRequest,
+)
 from domain.runs.run import Trigger
 from handlers.payloads import LabelGiven, PullSubject, RepositoryEvent, Sha, View
 
@@ -23,6 +31,10 @@ _REVERTS = re.compile(
     r"^Reverts (?P<owner>[^\s/#]{1,100})/(?P<name>[^\s/#]{1,100})#(?P<number>\d{1,9})\s*$", re.MULTILINE
 )
 """What GitHub's Revert button writes into the body, under a title `Revert "…"`."""
+
+
+_MERGED = frozenset({"MERGE", "ALREADY_MERGED"})
+"""Why a merge queue lets go of what it merged."""
 
 
 _LATEST = datetime.max.replace(tzinfo=UTC)  # for a push without a time: later than any approval
@@ -43,6 +55,10 @@ class _Event(RepositoryEvent):
     before: Sha | None = None
 
 
+class _DequeuedEvent(_Event):
+    reason: str = "UNKNOWN_REMOVAL_REASON"
+
+
 class _PullLabelEvent(_Event):
     label: LabelGiven
 
@@ -61,6 +77,8 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         )
     if event.action == "labeled":
         return _handle_label(_PullLabelEvent.model_validate(payload))
+    if event.action == "dequeued":
+        return _handle_dequeued(_DequeuedEvent.model_validate(payload))
     if event.action not in _REPEATS:
         return Ignored(reason="action_not_used")
     if event.action == "edited" and event.changes.base is None:
@@ -75,6 +93,18 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         seen=event.pull_request.to_seen(),
         before_sha=event.before or "",
         pushed_at=(event.pull_request.updated_at or _LATEST) if event.action == "synchronize" else None,
+    )
+
+
+def _handle_dequeued(event: _DequeuedEvent) -> AnyCommand | Ignored:
+    if event.reason in _MERGED:  # by the queue, as `closed` says
+        return Ignored(reason="merged_by_the_queue")
+    return LeftMergeQueue(
+        repository=event.to_ref(),
+        number=event.pull_request.number,
+        head_sha=event.pull_request.head.sha,
+        reason=event.reason,
+        sender=event.sender.as_sender(),
     )
 
 

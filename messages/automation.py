@@ -185,6 +185,37 @@ def report_merge(text: str, rule: str, head_sha: str, sha: str, marker: str) -> 
     )
 
 
+def report_queued(text: str, rule: str, head_sha: str, branch: str, marker: str) -> str:
+    """What became of the announcement: the merge queue has it."""
+    return (
+        f"**Forge put** {inline_code(head_sha[:7])} **into the merge queue** of {inline_code(branch)}. The queue "
+        f"merges it once its checks are green there, or takes it out.\n\n{cite_rule(text, rule)}\n\n{marker}"
+    )
+
+
+_DEQUEUED = {
+    "MERGE_CONFLICT": "it conflicts with the branch, or with what was ahead of it",
+    "CI_FAILURE": "checks failed there",
+    "CI_TIMEOUT": "checks did not end in time there",
+    "QUEUE_CLEARED": "the queue was cleared",
+    "ROLL_BACK": "a merge ahead of it was rolled back",
+    "BRANCH_PROTECTIONS": "it no longer meets what the branch requires",
+    "GIT_TREE_INVALID": "GitHub could not make its merge",
+    "INVALID_MERGE_COMMIT": "GitHub could not make its merge",
+}
+
+
+def explain_dequeued(reason: str, login: str) -> str:
+    """Why a merge queue took a pull request out, as a clause.
+
+    :param reason: GitHub's word for it.
+    :param login: who took it out, if somebody did.
+    """
+    if reason == "MANUAL":
+        return f"{login} asked for that"
+    return _DEQUEUED.get(reason, f"GitHub says {reason}")
+
+
 ALREADY_MERGED, CLOSED = "it is merged already.", "the pull request is closed."
 """Why nothing is left that anybody could merge."""
 

@@ -9,7 +9,7 @@ from domain.money import LimitUse, Usage, format_usd
 from domain.review.effort import EffortCost
 from domain.review.findings import Finding, Severity
 from domain.review.review import Review
-from domain.runs.run import ReasonCode, Run, RunState, Trigger
+from domain.runs.run import ReasonCode, Run, RunState
 from domain.slash.commands import LONGEST_TEXT, MOST_COMMANDS, SlashCommand
 from domain.slash.mistakes import Problem, SlashMistake
 from domain.slash.verbs import COMMON, VERBS, RequiredRole, Verb, VerbRow
@@ -388,10 +388,11 @@ def head_moved(head_sha: str) -> str:
     return f"The head moved to {inline_code(head_sha[:7])} after you wrote this. Look at it, then ask again."
 
 
-def confirm_cancel(run: Run) -> str:
-    again = "`/forge run`" if run.is_of_issue else "`/forge review`"
-    again = "`/forge do`" if run.trigger is Trigger.instruction else again
-    return f"Run {inline_code(run.id)} was stopped. Its comments stay. {again} starts another one."
+def confirm_cancel(run: Run, verb: Verb | None = None) -> str:
+    """:param verb: by which the run was asked for; None: of the review or the issue's run."""
+    again = verb or (Verb.run if run.is_of_issue else Verb.review)
+    stopped = f"Run {inline_code(run.id)} was stopped. Its comments stay."
+    return f"{stopped} {inline_code(f'/forge {again}')} starts another one."
 
 
 def nothing_to_cancel(deployed_to: Sequence[str] = ()) -> str:

@@ -46,6 +46,8 @@ UNKNOWN_HEAD = "no run knows this head"
 REOPENED_PULL_REQUEST = "the pull request is open again"
 REOPENED_ISSUE = "the issue is open again"
 MERGED = "its pull request was merged"
+OUT_OF_QUEUE = "the merge queue took it out"
+NOT_QUEUED_BY_FORGE = "Forge did not put it into the merge queue"
 COVERED_AGAIN = "it is covered again"
 INSTALLED = "it is installed, GitHub says"
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from domain.gates import BUDGET_GATES, Choice, Gate, GateRequest, GateState
 from domain.runs.recovery import MOST_ATTEMPTS
 from domain.runs.run import Phase
+from domain.slash.verbs import Verb
 from domain.text.escaping import escape, inline_code
 from messages.review import CheckText, render_reasons
 from messages.spending import end_with_spent, render_spent
@@ -216,7 +217,7 @@ def _why_void(gate: Gate) -> str:
 def _retry_command(gate: Gate) -> str:
     """What begins a run anew that asks this."""
     if gate.request.of_instruction:
-        return "`/forge do`"
+        return inline_code(f"/forge {gate.request.verb or Verb.do}")
     return "`/forge run`" if gate.request.on_issue else "`/forge review full`"
 
 

@@ -68,13 +68,19 @@ def report_delivery(
     parts = [
         head,
         f"Not done: {escape(left, _LONGEST)}" if left else "",
-        f"Tests: {escape(tests)}." if tests else "",
+        _tell_tests(tests),
         proof,
     ]
     if took_in:
         parts.append(f"Somebody pushed {took_in} meanwhile; it stands on top of that.")
     undo = f"`/forge rollback {checkpoint}` takes it back." if checkpoint else ""
     return _join([" ".join(filter(None, parts)), details, patch, _footer(spent, undo)])
+
+
+def _tell_tests(title: str) -> str:
+    """How the tests ended, in a sentence; what names them by itself needs no word before it."""
+    named = "" if title.startswith(("Tests ", "Forge ")) else "Tests: "
+    return f"{named}{escape(title)}." if title else ""
 
 
 def render_red(checks: Iterable[tuple[str, str]], cause: str, attempt: int) -> str:

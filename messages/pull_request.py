@@ -9,6 +9,7 @@ from domain.money import format_usd
 from domain.runs.next_step import ReviewState, SendBack
 from domain.runs.plan import Plan, RatedPlan, Task
 from domain.runs.run import Phase
+from domain.runs.task_result import RED_CHECK
 from domain.text.escaping import escape, inline_code, strip_invisible
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
@@ -253,7 +254,7 @@ def render_commit_message(task: Task, run_id: str) -> str:
     """
     subject = render_headline(task.title, LONGEST_SUBJECT) or f"Work on task {task.id}"
     paragraphs = [_defuse(task.description, 1_000), f"Done when: {_defuse(task.acceptance, 500)}"]
-    wrapped = [textwrap.fill(each, _WIDTH, break_long_words=False, break_on_hyphens=False) for each in paragraphs]
+    wrapped = [_wrap(each) for each in paragraphs]
     trailers = f"{RUN_TRAILER}: {run_id}\n{TASK_TRAILER}: {task.id}"
     return "\n\n".join([subject, *(each for each in wrapped if each), trailers]) + "\n"
 
@@ -261,13 +262,15 @@ def render_commit_message(task: Task, run_id: str) -> str:
 def render_change_message(title: str, summary: str, run_id: str) -> str:
     """The message of a commit that says what is different now, in which nothing of a model's text acts."""
     subject = render_headline(title, LONGEST_SUBJECT) or "Do what was asked for"
-    told = textwrap.fill(_defuse(summary, 1_000), _WIDTH, break_long_words=False, break_on_hyphens=False)
+    told = _wrap(_defuse(summary, 1_000))
     return "\n\n".join([subject, *([told] if told else []), f"{RUN_TRAILER}: {run_id}"]) + "\n"
 
 
 def render_fix_message(sent_back: SendBack, run_id: str) -> str:
     """The message of the commit that mends what a review or tests found, in which nothing of a model's text acts."""
-    subject = "Fix what the review found" if sent_back.phase is Phase.review else "Fix failing tests"
+    is_of_checks = bool(sent_back.to_fix) and all(each.rule.startswith(RED_CHECK) for each in sent_back.to_fix)
+    found_by_tests = "Fix red checks" if is_of_checks else "Fix failing tests"
+    subject = "Fix what the review found" if sent_back.phase is Phase.review else found_by_tests
     rows = [_defuse(f"{each.path} {each.rule}", 200) for each in sent_back.to_fix[:_MENDED]]
     more = [f"and {len(sent_back.to_fix) - len(rows)} more"] if len(sent_back.to_fix) > len(rows) else []
     listed = "\n".join(f"- {row}" for row in (*rows, *more))
@@ -444,9 +447,14 @@ _REFERENCE = r"(?=[\w./-]{0,80}[#＃]\d|GH-\d|https?://)"
 _CLOSES = re.compile(
     rf"\b(clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing))(\s*:\s*|\s+){_REFERENCE}", re.IGNORECASE
 )
+_MENTION = (re.compile(r"([@＠])(?=\w)"), r"\1 ")
+# GitHub pings nobody for a commit message since 2025, and did not before for code between two backticks on one line:
+# https://github.com/cue-lang/cue/issues/4026, https://github.com/zulip/zulip/pull/36550
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _DEFUSED: Sequence[tuple[re.Pattern[str], str]] = (
     (re.compile(r"[a-z][a-z0-9+.-]{0,20}://", re.IGNORECASE), ""),
-    (re.compile(r"([#＃@＠])(?=\w)"), r"\1 "),  # an issue, a mention, a command of a tracker
+    # An issue, a command of a tracker; not the part of a page, as in /#names
+    (re.compile(r"([#＃])(?=\d)|(?<![\w/])([#＃])(?=\w)"), r"\1\2 "),
     (re.compile(r"\bGH-(?=\d)", re.IGNORECASE), "GH "),
     # https://docs.github.com/actions/managing-workflow-runs/skipping-workflow-runs and their like elsewhere
     (re.compile(r"\[([^\[\]]{0,60}(?:skip|no[ _-]?ci)[^\[\]]{0,60})\]", re.IGNORECASE), r"(\1)"),
@@ -477,13 +485,36 @@ def _defuse(text: str, limit: int) -> str:
     plain = _defuse_closing(_flat(text, limit))
     for pattern, instead in _DEFUSED:
         plain = pattern.sub(instead, plain)
-    return _cut(plain, limit)
+    return _cut_inert(plain, limit)
+
+
+def _cut_inert(text: str, limit: int) -> str:
+    """The beginning, in which nobody is mentioned, also where the end of some code is lost."""
+    shown = _defuse_mentions(_cut(text, limit))
+    return shown if len(shown) <= limit else _cut(_MENTION[0].sub(_MENTION[1], shown), limit)
+
+
+def _defuse_mentions(text: str) -> str:
+    """What stands in code stays whole."""
+    pattern, instead = _MENTION
+    shown, end = "", 0
+    for code in _CODE.finditer(text):
+        inner = code[0] if code[1] == "`" else pattern.sub(instead, code[0])
+        shown += pattern.sub(instead, text[end : code.start()]) + inner
+        end = code.end()
+    return shown + pattern.sub(instead, text[end:])
+
+
+def _wrap(text: str) -> str:
+    """Lines of a commit message; what stands in code stays on one of them."""
+    kept = _CODE.sub(lambda code: code[0].replace(" ", "\0"), text)
+    return textwrap.fill(kept, _WIDTH, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
 
 
 def render_headline(text: str, limit: int) -> str:
     """One line of plain text, in which nothing acts, without what does not belong at its ends; may be empty."""
     line = _LEADING.sub("", f" {_defuse(text, 2 * limit)}", count=1)
-    return _cut(line.rstrip(_TRAILING), limit)
+    return _cut_inert(line.rstrip(_TRAILING), limit)
 
 
 def _flat(text: str, limit: int) -> str:

@@ -141,6 +141,15 @@ def render_paused(by: str) -> CheckText:
 # --- what happened and what to do --------------------------------------------------------------------------
 
 
+def render_line(run: TestRun) -> str:
+    """What a run came to, in one line; with the reason where nobody knows."""
+    came_to = decide_verdict(run)
+    title = _title(run, came_to)
+    if came_to is not SuiteVerdict.not_run:
+        return title
+    return f"{title}: {(run.not_run or _explain_not_run(run)).rstrip('.')}"
+
+
 def _title(run: TestRun, came_to: SuiteVerdict) -> str:
     match came_to:
         case SuiteVerdict.not_run:
@@ -161,11 +170,13 @@ def _success_title(run: TestRun) -> str:
     if not run.cases:
         return f"Tests passed (no report{f', {len(run.flaky)} flaky' if run.flaky else ''})"
     ran = [case for case in run.cases if case.id in run.flaky or case.outcome is CaseOutcome.passed]
-    skipped = sum(case.outcome is CaseOutcome.skipped for case in run.cases)
+    expected = sum(case.is_expected for case in run.cases)
+    skipped = sum(case.outcome is CaseOutcome.skipped for case in run.cases) - expected
     parts = [
         _count(len(ran), "test"),
         f"{len(run.flaky)} of them flaky" if run.flaky else "",
         f"{skipped:,} skipped" if skipped else "",
+        f"{expected:,} failed as expected" if expected else "",
         f"{len(run.known):,} also {'fails' if len(run.known) == 1 else 'fail'} without this change"
         if run.known
         else "",

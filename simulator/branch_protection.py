@@ -7,7 +7,8 @@ from typing import Any
 
 from simulator import check_runs
 from simulator.errors import Refusal, malformed
-from simulator.events import Actor
+from simulator.events import Actor, emit
+from simulator.json import protection as protection_json
 from simulator.state import BranchRules, CommitStatus, Json, PullRequest, Repository, Review, World
 
 STATES = ("error", "failure", "pending", "success")
@@ -25,6 +26,7 @@ def report_status(world: World, repository: Repository, by: Actor, sha: str, bod
     described, target = body.get("description"), body.get("target_url")
     status = CommitStatus(world.next_id(), sha, str(context), state, by.account, world.now(), described, target)
     repository.statuses.append(status)
+    emit(world, "status", None, repository, by.account, **protection_json.status_event(world, repository, status))
     return status
 
 
@@ -40,6 +42,8 @@ def refuse_unless_allowed(world: World, pull: PullRequest, method: str) -> None:
         raise Refusal(405, f"{_METHODS.get(method, method)} are not allowed on this repository.")
     for rule in rules:
         missing = list_missing_for(world, pull, rule)
+        if rule.queue:
+            missing.append("Changes must be made through the merge queue")
         if missing:
             heading = "Repository rule violations found\n\n" if rule.ruleset else ""
             raise Refusal(405, heading + "\n\n".join(missing))

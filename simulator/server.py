@@ -18,7 +18,7 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from simulator import branch_protection, check_runs, dispatching, user, workflows
+from simulator import check_runs, dispatching, merge_queue, user, workflows
 from simulator.events import Actor
 from simulator.faults import Faults, RequestInfo, WriteHook
 from simulator.githttp import GitServer
@@ -90,6 +90,7 @@ PERMISSIONS = {
     "deployments": "write",
     "issues": "write",
     "members": "read",
+    "merge_queues": "write",
     "metadata": "read",
     "pull_requests": "write",
     "security_events": "write",
@@ -107,6 +108,7 @@ EVENTS = [
     "pull_request_review_thread",
     "push",
     "repository",
+    "status",
     "workflow_run",
 ]
 
@@ -336,8 +338,21 @@ class Simulator:
         user.delete_repository(self.world, repository)
 
     def queue_for_merge(self, pull: PullRequest) -> str:
-        """Put a pull request into the merge queue: `merge_group`, and the SHA of its trial merge."""
-        return user.queue_for_merge(self.world, pull)
+        """Ask for the checks of a merge queue, whether or not the base requires one; the SHA of the trial merge."""
+        return merge_queue.try_merge(self.world, pull)
+
+    def merge_queued(self, pull: PullRequest) -> str:
+        """The checks in the merge queue are green: it merges."""
+        return merge_queue.merge(self.world, pull)
+
+    def take_out_of_queue(self, pull: PullRequest, reason: str, login: str = "github-merge-queue[bot]") -> None:
+        """The merge queue drops a pull request, or somebody takes it out.
+
+        Args:
+            reason: GitHub's word, such as `CI_FAILURE` or `MANUAL`.
+        """
+        who = self.world.account(login, "Bot" if login.endswith("[bot]") else "User")
+        merge_queue.take_out(self.world, pull, Actor(who), reason)
 
     def ping(self) -> None:
         user.ping(self.world, self.hooks.hook_id)
@@ -362,10 +377,7 @@ class Simulator:
         self, repository: Repository, sha: str, context: str, state: str, by: User | None = None
     ) -> CommitStatus:
         """A commit status, as older services give it."""
-        reporter = by.actor if by else Actor(self.world.other_app("old-ci").bot)
-        return branch_protection.report_status(
-            self.world, repository, reporter, sha, {"context": context, "state": state}
-        )
+        return user.report_status(self.world, repository, sha, context, state, by)
 
     def protect(
         self,
@@ -379,6 +391,7 @@ class Simulator:
         dismisses_stale: bool = False,
         signed: bool = False,
         bypassed: bool = False,
+        queue: bool = False,
     ) -> BranchRules:
         """Ask for checks (by name, or name and the only App that counts) and approvals before a merge.
 
@@ -388,11 +401,12 @@ class Simulator:
             branch: a name, or a pattern such as `forge/*`.
             signed: a push of commits without verified signatures is refused, and nothing else is.
             bypassed: Apps need not keep to it.
+            queue: what is merged goes through a merge queue.
             dismisses_stale: a push dismisses the approvals of before; otherwise GitHub goes on counting them.
         """
         named = dict(checks) if isinstance(checks, Mapping) else dict.fromkeys(checks)
         rules = BranchRules(self.world.next_id(), ruleset, named, approvals, set(methods), dismisses_stale, signed)
-        rules.bypassed = bypassed
+        rules.bypassed, rules.queue = bypassed, queue
         repository.rules.setdefault(branch, []).append(rules)
         return rules
 

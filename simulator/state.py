@@ -173,6 +173,7 @@ class PullRequest(Issue):
     merged_at: datetime | None = None
     merged_by: Account | None = None
     merge_commit_sha: str | None = None
+    queued_head: str | None = None  # the trial merge, while it is in a merge queue
     merged_onto: str | None = None  # the base branch right before the merge
     mergeability: tuple[str, str] | None = None  # the (base, head) for which it was asked
     head_history: list[str] = field(default_factory=list[str])
@@ -420,6 +421,7 @@ class BranchRules:
     dismisses_stale: bool = False  # approvals are dismissed when something is pushed
     signed: bool = False  # only verified commits may be pushed; here only those are that Apps make over REST
     bypassed: bool = False  # by Apps
+    queue: bool = False  # what is merged goes through a merge queue
 
     @property
     def binds_signatures(self) -> bool:

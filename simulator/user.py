@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simulator import branches, check_runs, conversation, deployments, events, pull_requests, reviews
+from simulator import branch_protection, branches, check_runs, conversation, deployments, events, pull_requests, reviews
 from simulator.events import Actor
 from simulator.gitstore import Commit, FileContent, GitStore
 from simulator.json import repositories as repository_json
@@ -15,6 +15,7 @@ from simulator.state import (
     Account,
     CheckRun,
     CheckSuite,
+    CommitStatus,
     Installation,
     Issue,
     IssueComment,
@@ -118,26 +119,6 @@ def _lose_head(world: World, pull: PullRequest, who: Account) -> None:
     pull_requests.close(world, pull, Actor(who))
 
 
-def queue_for_merge(world: World, pull: PullRequest) -> str:
-    git, base = pull.repository.git, pull.repository.git.branch(pull.base_ref)
-    if base is None:
-        raise LookupError(f"{pull.base_ref} is gone")
-    tree = git.merge_tree(base, pull.head_sha).tree
-    message = f"Merge pull request #{pull.number}"
-    sha = git.commit_tree(tree, [base, pull.head_sha], message, pull.user.signature, world.now())
-    ref = f"refs/heads/gh-readonly-queue/{pull.base_ref}/pr-{pull.number}-{base}"
-    git.set_ref(ref, sha)
-    group: Json = {
-        "head_sha": sha,
-        "head_ref": ref,
-        "base_sha": base,
-        "base_ref": f"refs/heads/{pull.base_ref}",
-        "head_commit": {"id": sha, "tree_id": tree, "message": message},
-    }
-    events.emit(world, "merge_group", "checks_requested", pull.repository, pull.user, merge_group=group)
-    return sha
-
-
 def ping(world: World, hook_id: int) -> None:
     hook = {"type": "App", "id": hook_id, "name": "web", "active": True, "app_id": world.app.id}
     payload: Json = {"zen": "Keep it logically awesome.", "hook_id": hook_id, "hook": hook}
@@ -164,6 +145,13 @@ def report_deployment(world: World, repository: Repository, deployment_id: int, 
     deployment = next(item for item in repository.deployments if item.id == deployment_id)
     app = world.other_app("github-actions")
     deployments.add_status(world, deployment, Actor(app.bot, app), {"state": state, "environment_url": url})
+
+
+def report_status(
+    world: World, repository: Repository, sha: str, context: str, state: str, by: User | None
+) -> CommitStatus:
+    reporter = by.actor if by else Actor(world.other_app("old-ci").bot)
+    return branch_protection.report_status(world, repository, reporter, sha, {"context": context, "state": state})
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agents.testing.xml import keep_ends, parse_number, parse_xml, to_one_line, to_repository_path
+from agents.testing.xml import join_names, keep_ends, parse_number, parse_xml, to_one_line, to_repository_path
 from domain.errors import ToolError
 from domain.runs.testing import (
     LAST_LINE,
@@ -29,6 +29,8 @@ MOST_NAMES = 12_000_000  # bytes of all names together, as JSON
 MOST_TEXTS = 10_000_000  # of all messages and details
 
 _OUTCOMES = {"failure": CaseOutcome.failed, "error": CaseOutcome.error, "skipped": CaseOutcome.skipped}
+_EXPECTED = frozenset({"pytest.xfail", "unittest.expectedFailure"})
+"""The types of what is reported as skipped, and ran: it failed, as its author expects."""
 _WEIGHT = {CaseOutcome.passed: 0, CaseOutcome.skipped: 1, CaseOutcome.error: 2, CaseOutcome.failed: 3}
 _LOOKS_LIKE_A_FILE = re.compile(r"[^\s:]*[^\s:/]\.(py|[cm]?[jt]sx?|go|rs|java|kt|rb|php|bats)")
 
@@ -58,6 +60,7 @@ class _Case:
     outcome: CaseOutcome = CaseOutcome.passed
     message: str = ""
     details: str = ""
+    is_expected: bool = False
 
 
 class _Report:
@@ -69,7 +72,7 @@ class _Report:
         self._depth = 0
         self._suites: list[_Suite] = []
         self._case: _Case | None = None
-        self._result: tuple[CaseOutcome, str] | None = None
+        self._result: tuple[CaseOutcome, str, bool] | None = None
         self._names, self._texts = Room(MOST_NAMES), Room(MOST_TEXTS)
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
@@ -83,7 +86,7 @@ class _Report:
             self._case = _Case(attributes)
         elif name in _OUTCOMES and self._case is not None:
             said = attributes.get("message") or attributes.get("type") or ""
-            self._result = _OUTCOMES[name], said
+            self._result = _OUTCOMES[name], said, name == "skipped" and attributes.get("type") in _EXPECTED
 
     def end(self, name: str, text: str) -> None:
         self._depth -= 1
@@ -100,10 +103,10 @@ class _Report:
     def _file_above(self) -> str:
         return self._suites[-1].file if self._suites else ""
 
-    def _note(self, case: _Case, outcome: CaseOutcome, said: str, text: str) -> None:
+    def _note(self, case: _Case, outcome: CaseOutcome, said: str, is_expected: bool, text: str) -> None:
         """Keep the worst outcome reported for a test."""
         if _WEIGHT[outcome] > _WEIGHT[case.outcome]:
-            case.outcome = outcome
+            case.outcome, case.is_expected = outcome, is_expected
             case.message = said or text.strip().partition("\n")[0]
             case.details = text
 
@@ -122,6 +125,7 @@ class _Report:
                 path=path,
                 line=_line(case.attributes, suite),
                 outcome=case.outcome,
+                is_expected=case.is_expected,
                 seconds=_seconds(case.attributes.get("time", "")),
                 message=message if self._texts.takes(message) else "",
                 details=details if self._texts.takes(details) else "",
@@ -163,8 +167,7 @@ def _identity(attributes: Mapping[str, str], suite: _Suite, path: str | None) ->
         parts = [path, "" if group == path else group, name]
     else:
         parts = [group or suite.name, name]
-    whole = "::".join(filter(None, parts))
-    return keep_ends(" ".join(whole[:100_000].split()), LONGEST_ID) or "unnamed"
+    return join_names(parts, LONGEST_ID)
 
 
 def _line(attributes: Mapping[str, str], suite: _Suite) -> int | None:

@@ -1,7 +1,7 @@
 """Reads untrusted XML element by element, with bounds on everything, without document types or entities."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from xml.parsers import expat
 
@@ -97,6 +97,12 @@ def keep_ends(text: str, limit: int) -> str:
     """Beginning and end of a text, at most ``limit`` characters; invisible ones are escaped, line breaks stay."""
     shown = _escape(_cut_middle(text.strip(), 4 * limit))
     return _cut_middle(shown, limit)
+
+
+def join_names(names: Iterable[str], limit: int) -> str:
+    """The id of a test of its names, on one line; those that differ in spaces only stay two tests."""
+    whole = "::".join(filter(None, names))
+    return keep_ends(re.sub(r"[^\S ]", " ", whole[:100_000]), limit) or "unnamed"
 
 
 def _cut_middle(text: str, limit: int) -> str:

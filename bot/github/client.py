@@ -204,18 +204,24 @@ class Client:
         )
 
     async def graphql(
-        self, repository: RepositoryRef, document: Document, variables: Mapping[str, JsonValue], purpose: str
+        self,
+        repository: RepositoryRef,
+        document: Document,
+        variables: Mapping[str, JsonValue],
+        purpose: str,
+        still: Stop = never_stop,
     ) -> object:
         """The data of a GraphQL answer. A query may be repeated; a mutation is sent in its turn, once.
 
         :param repository: what it is about; a mutation takes a turn of this repository.
+        :param still: called when it is a mutation's turn; if it raises, nothing is sent.
         :raises CodeHostError: also for errors that GraphQL reports with status 200.
         """
         payer = repository.installation_id
         if document.is_mutation:
             write = Write(repository_path(repository))  # none of ours creates content
             return await self._write_in_turn(
-                payer, purpose, write, lambda request: request.ask_graphql(document, variables)
+                payer, purpose, write, lambda request: request.ask_graphql(document, variables), still
             )
 
         async def read() -> object:

@@ -14,6 +14,9 @@ from bot.github.payloads.merging import (
     MergeSettings,
     NamedBranch,
     ProtectedBranch,
+    QueueAnswer,
+    QueuedPull,
+    QueueShown,
     RuleShown,
     RunResult,
     StatusResult,
@@ -21,8 +24,8 @@ from bot.github.payloads.merging import (
 from bot.github.payloads.parsing import parse, parse_all
 from bot.github.payloads.pulls import DraftShown, LineShown, PullShown, ReviewShown
 from bot.github.transport import Answer
-from domain.errors import Forbidden, NotFound
-from domain.github.merging import Merged, MergeMethod, MergeObstacle, NotMerged, ReportedCheck, RequiredCheck
+from domain.errors import Forbidden, NotFound, Unprocessable
+from domain.github.merging import Merged, MergeMethod, MergeObstacle, NotMerged, Queued, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval, ChangeRequest
 from domain.ports import Merging
 from domain.runs.run import RepositoryRef
@@ -32,6 +35,16 @@ _DRAFT = Document(
     "query",
     "($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { "
     "pull: pullRequest(number: $number) { draft: isDraft } } }",
+)
+_QUEUE = Document(
+    "query",
+    "($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { "
+    "pull: pullRequest(number: $number) { id isMergeQueueEnabled isInMergeQueue } } }",
+)
+_ENQUEUE = Document(
+    "mutation",
+    "($pull: ID!, $head: GitObjectID!) { "
+    "enqueuePullRequest(input: {pullRequestId: $pull, expectedHeadOid: $head}) { mergeQueueEntry { id } } }",
 )
 # GitHub's 405 has no code: https://docs.github.com/rest/pulls/pulls#merge-a-pull-request
 _METHOD = re.compile(
@@ -126,12 +139,15 @@ class GitHubMerging(GitHubConversation, Merging):
         head_sha: str,
         method: MergeMethod | None = None,
         still: Callable[[], Awaitable[None]] | None = None,
-    ) -> Merged | NotMerged:
+    ) -> Merged | Queued | NotMerged:
         pull = await self.read_pull(repository, number)
         if pull.head.sha != head_sha:
             return NotMerged(obstacle=MergeObstacle.head_moved, said=f"The head is {pull.head.sha[:7]} now.")
         if pull.merged:
             return Merged(sha=pull.merge_commit_sha or head_sha)
+        queue = await self._read_queue(repository, number)
+        if queue.is_enabled:
+            return await self._enqueue(repository, number, head_sha, queue, still)
         refused = NotMerged(obstacle=MergeObstacle.method, said="No merge method is allowed.")
         for way in [method] if method else await self._list_methods(repository, pull.base.ref):
             result = await self._merge(repository, number, head_sha, way, still)
@@ -139,6 +155,37 @@ class GitHubMerging(GitHubConversation, Merging):
                 return result
             refused = result
         return refused
+
+    async def is_queued(self, repository: RepositoryRef, number: int) -> bool:
+        return (await self._read_queue(repository, number)).is_queued
+
+    async def _read_queue(self, repository: RepositoryRef, number: int) -> QueuedPull:
+        """REST says only of rulesets that they require a queue, and not at all what is in it."""
+        purpose = f"read whether {repository.full_name}#{number} goes through a merge queue"
+        data = await self._client.graphql(repository, _QUEUE, _name_pull(repository, number), purpose)
+        return parse(QueueShown, data, purpose).repository.pull
+
+    async def _enqueue(
+        self,
+        repository: RepositoryRef,
+        number: int,
+        head_sha: str,
+        queue: QueuedPull,
+        still: Callable[[], Awaitable[None]] | None,
+    ) -> Queued | NotMerged:
+        if queue.is_queued:
+            return NotMerged(obstacle=MergeObstacle.queued, said="It is in the merge queue already.")
+        purpose = f"put {repository.full_name}#{number} into the merge queue"
+        asked: JsonValue = {"pull": queue.id, "head": head_sha}
+        try:
+            data = await self._client.graphql(repository, _ENQUEUE, asked, purpose, still or never_stop)
+        except Unprocessable as error:
+            return NotMerged(obstacle=MergeObstacle.protected, said=error.message)
+        except Forbidden as error:
+            return NotMerged(obstacle=MergeObstacle.not_allowed, said=error.message)
+        if parse(QueueAnswer, data, purpose).enqueued.entry is None:
+            raise bad_answer(purpose, "a success that queued nothing")
+        return Queued()
 
     async def read_pull(self, repository: RepositoryRef, number: int) -> PullShown:
         purpose = f"read pull request {repository.full_name}#{number}"
@@ -151,8 +198,7 @@ class GitHubMerging(GitHubConversation, Merging):
 
     async def _is_draft(self, repository: RepositoryRef, number: int, purpose: str) -> bool:
         """REST may leave that out. A draft that passed for a plain pull request would be reviewed and merged."""
-        owner, _, name = repository.full_name.partition("/")
-        asked: JsonValue = {"owner": owner, "name": name, "number": number}
+        asked = _name_pull(repository, number)
         shown = parse(DraftShown, await self._client.graphql(repository, _DRAFT, asked, purpose), purpose)
         return shown.repository.pull.draft
 
@@ -239,6 +285,12 @@ class GitHubMerging(GitHubConversation, Merging):
         if not made.merged:
             raise bad_answer(purpose, "a success that merged nothing")
         return Merged(sha=made.sha)
+
+
+def _name_pull(repository: RepositoryRef, number: int) -> dict[str, JsonValue]:
+    """The variables of a query about a pull request."""
+    owner, _, name = repository.full_name.partition("/")
+    return {"owner": owner, "name": name, "number": number}
 
 
 def _to_obstacle(answer: Answer) -> MergeObstacle:

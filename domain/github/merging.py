@@ -21,7 +21,8 @@ class MergeObstacle(StrEnum):
     base_moved = "base_moved"  # something else was merged at the same moment; the same again may succeed
     not_mergeable = "not_mergeable"  # it conflicts, is a draft or closed
     method = "method"  # the repository and its rules allow no merge method
-    protected = "protected"  # the branch asks for checks, reviews or a merge queue that are missing
+    protected = "protected"  # the branch, or its merge queue, asks for checks or reviews that are missing
+    queued = "queued"  # somebody put it into the merge queue
     not_allowed = "not_allowed"  # the App may not merge here
     withdrawn = "withdrawn"  # a condition changed while the merge waited for its turn
 
@@ -32,6 +33,12 @@ class Merged(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     sha: str
+
+
+class Queued(BaseModel):
+    """The pull request is in the merge queue that its base branch requires: that merges it, or takes it out."""
+
+    model_config = ConfigDict(frozen=True)
 
 
 class NotMerged(BaseModel):

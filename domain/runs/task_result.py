@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from domain.review.avoidance import LEGITIMATE, Avoidance, list_certain
 from domain.runs.plan import Place, Words
 
+RED_CHECK = "check "
+"""How the rule of a red check begins; its name follows."""
 MOST_TESTS = 50
 MOST_FIXES = 20
 """One attempt cannot mend more."""

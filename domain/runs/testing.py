@@ -53,6 +53,7 @@ class TestCase(_Value):
 
     :param id: stable across runs; for pytest, the id to run it again.
     :param path: relative to the repository; None if the report names no file in it.
+    :param is_expected: whether it ran and failed, as its author expects, and so counts as skipped.
     :param message: what went wrong, one line; :param details: the same at length, as a trace.
     """
 
@@ -60,6 +61,7 @@ class TestCase(_Value):
     path: Path | None = None
     line: Line | None = None
     outcome: CaseOutcome
+    is_expected: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
     seconds: Seconds = 0.0
     message: str = Field(default="", max_length=LONGEST_MESSAGE)
     details: str = Field(default="", max_length=LONGEST_DETAILS)

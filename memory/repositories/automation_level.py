@@ -198,12 +198,12 @@ async def find_announcement(database: Database, run_id: str) -> Mapping[str, Any
 
 
 async def record_stop(database: Database, run: Run, why: str, now: datetime) -> None:
-    """Record that a person stopped automatic actions on the head of this run."""
+    """Record that a person, or a merge queue, stopped automatic actions on the head of this run."""
     await _record_once(database, run, EventType.ladder_stopped, now, {"why": why})
 
 
 async def find_stop_reason(database: Database, run_id: str) -> str | None:
-    """Why a person stopped automatic actions on the head of this run, if one did."""
+    """Why automatic actions on the head of this run were stopped, if they were."""
     async with database.transaction() as session:
         return next((str(each["why"]) for each in await _load_events(session, run_id, EventType.ladder_stopped)), None)
 

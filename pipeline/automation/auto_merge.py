@@ -1,4 +1,4 @@
-"""Merges a reviewed head automatically: announces it, gives people time to object, and merges once."""
+"""Merges a reviewed head automatically: announces it, gives people time to object, and merges or queues it once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from domain.errors import Behind, CodeHostError, NotFound, RateLimited
-from domain.github.merging import Merged, MergeObstacle, NotMerged
+from domain.github.merging import Merged, MergeObstacle, NotMerged, Queued
 from domain.runs.run import Run
 from memory.repositories import automation_level
 from memory.runs import outbox
@@ -58,17 +58,31 @@ class AutomaticMerge:
         return await self._merge(allowed, found)
 
     async def was_merged_before(self) -> bool:
-        """Whether this check merged it before its process died."""
+        """Whether this check merged it, or put it into the merge queue, before its process died."""
         claimed = await outbox.is_claimed(self.services.database, self.run.id, self._step, "merge")
-        return claimed and await self._is_merged()
+        return claimed and (await self._is_merged() or await self._is_queued())
 
     async def finish(self) -> CheckOutcome:
         """Record and announce a merge that :meth:`was_merged_before` found."""
         result = await self._merge_once()
         announced = await automation_level.find_announcement(self.services.database, self.run.id)
-        if isinstance(result, Merged) and announced is not None:
-            await self._record_and_announce(result.sha, {name: announced[name] for name in ("level", "rule", "text")})
+        if not isinstance(result, NotMerged) and announced is not None:
+            await self._record_and_announce(result, {name: announced[name] for name in ("level", "rule", "text")})
         return CheckOutcome()
+
+    async def report_dequeued(self, why: str) -> bool:
+        """Show in the announcement that the merge queue took the head out, which is not tried again.
+
+        :param why: as a clause.
+        :returns: whether Forge had put it there.
+        """
+        actions = await automation_level.list_actions(self.services.database, self.run.id)
+        if not any(each.get("queued") for each in actions):
+            return False
+        said = f"the merge queue took it out: {why}"
+        await automation_level.record_stop(self.services.database, self.run, said, self.services.clock.now())
+        await self._update_announcement(automation_texts.report_no_merge(self.run.head_sha, f"{said}.", self._marker))
+        return True
 
     async def withdraw_announcement(self, why: str) -> None:
         """Show in the announcement, if there is one, that the merge is off."""
@@ -95,18 +109,18 @@ class AutomaticMerge:
         if await preconditions.find_blocking_reason(self.services, found) is not None:  # somebody was faster
             return CheckOutcome(why="somebody requested changes.")
         result = await self._merge_once()
-        if isinstance(result, Merged):
-            await self._record_and_announce(result.sha, allowed.dump_reason())
+        if not isinstance(result, NotMerged):
+            await self._record_and_announce(result, allowed.dump_reason())
             return CheckOutcome()
         if result.obstacle is MergeObstacle.base_moved:
             return retry_later(self.count, self.services.clock.now(), "the base branch keeps moving.")
         return CheckOutcome(why=result.said)
 
-    async def _merge_once(self) -> Merged | NotMerged:
-        """Merge exactly this head."""
+    async def _merge_once(self) -> Merged | Queued | NotMerged:
+        """Merge exactly this head, or put it into the merge queue."""
 
         async def find() -> int | None:
-            return NO_ID if await self._is_merged() else None
+            return NO_ID if await self._is_merged() or await self._is_queued() else None
 
         find_obstacle = partial(preconditions.find_merge_obstacle, self.services, self.run)
         result = await pull_requests.merge_once(
@@ -114,6 +128,8 @@ class AutomaticMerge:
         )
         if result is not None:
             return result
+        if await self._is_queued():
+            return Queued()
         if not await self._is_merged():
             raise Behind(f"GitHub does not show yet that #{self.run.number} was merged.", "Forge looks again.")
         return await pull_requests.find_merge_commit(self.services, self.run)
@@ -123,18 +139,24 @@ class AutomaticMerge:
         live = await self.services.host.pull_request(self.run.repository, self.run.number)
         return live.is_merged and live.head_sha == self.run.head_sha
 
-    async def _record_and_announce(self, sha: str, told: Mapping[str, Any]) -> None:
-        head = self.run.head_sha
+    async def _is_queued(self) -> bool:
+        return await self.services.host.is_queued(self.run.repository, self.run.number)
+
+    async def _record_and_announce(self, result: Merged | Queued, told: Mapping[str, Any]) -> None:
+        head, reason = self.run.head_sha, (str(told["text"]), str(told["rule"]))
+        done = {"queued": True} if isinstance(result, Queued) else {"commit": result.sha}
         await automation_level.record_action(
             self.services.database,
             self.run,
             Action.auto_merge.value,
             self.services.clock.now(),
-            {**told, "head": head, "commit": sha},
+            {**told, "head": head, **done},
         )
-        await self._update_announcement(
-            automation_texts.report_merge(str(told["text"]), str(told["rule"]), head, sha, self._marker)
-        )
+        if isinstance(result, Queued):
+            body = automation_texts.report_queued(*reason, head, self.run.base_ref, self._marker)
+        else:
+            body = automation_texts.report_merge(*reason, head, result.sha, self._marker)
+        await self._update_announcement(body)
 
     async def _update_announcement(self, body: str) -> None:
         """Show the outcome in the announcement, whoever owns the pull request now."""

@@ -1,13 +1,15 @@
-"""Reports the verdict on a pull request for the head that a merge queue made of it."""
+"""What merge queues ask and tell: the verdict for the head they make, and that they took a pull request out."""
 
 from collections.abc import Sequence
 
-from domain.commands import ReportMergeGroup
+from domain.commands import LeftMergeQueue, ReportMergeGroup
 from domain.review.review import Conclusion, Review
 from domain.runs.run import ReasonCode, Run
 from memory.runs import checkpoints, runs
+from messages import automation as automation_texts
 from messages import deliveries as texts
 from messages import review as review_texts
+from pipeline.automation.auto_merge import AutomaticMerge
 from pipeline.context import Services
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.publishing import checks
@@ -17,6 +19,20 @@ from pipeline.publishing.required_checks import requires_check
 async def report_merge_group(context: DeliveryContext, command: ReportMergeGroup) -> str:
     """Give the queue's head the verdict of the reviewed head, if that is still the live one."""
     return await context.journal.step("report", _report, context, command)
+
+
+async def report_dequeued(context: DeliveryContext, command: LeftMergeQueue) -> str:
+    """Tell why the queue took out what Forge had put there."""
+    return await context.journal.step("report that it is out", _report_dequeued, context, command)
+
+
+async def _report_dequeued(context: DeliveryContext, command: LeftMergeQueue) -> str:
+    services, why = context.services, automation_texts.explain_dequeued(command.reason, command.sender.login)
+    for past in await runs.list_for_pull_request(services.database, command.repository.id, command.number):
+        is_its_head = past.run.head_sha == command.head_sha
+        if is_its_head and await AutomaticMerge(services, past.run, 0).report_dequeued(why):
+            return texts.OUT_OF_QUEUE
+    return texts.NOT_QUEUED_BY_FORGE
 
 
 async def _report(context: DeliveryContext, command: ReportMergeGroup) -> str:

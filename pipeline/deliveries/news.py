@@ -4,6 +4,7 @@ from domain.commands import (
     ChangesRequested,
     ChecksEnded,
     FollowRepository,
+    LeftMergeQueue,
     ReadMemoryFile,
     ReadRemark,
     ReadReply,
@@ -15,7 +16,7 @@ from messages.deliveries import NOT_PROPOSED
 from pipeline.deliveries.change_requests import forward_change_request
 from pipeline.deliveries.checks_ended import wake_owners
 from pipeline.deliveries.context import DeliveryContext
-from pipeline.deliveries.merge_queue import report_merge_group
+from pipeline.deliveries.merge_queue import report_dequeued, report_merge_group
 from pipeline.deliveries.repositories import follow_repository, read_memory_file
 from pipeline.deliveries.threads import handle_thread
 from pipeline.deliveries.welcome import welcome_repositories
@@ -28,6 +29,7 @@ News = (
     | ReadReply
     | ReadRemark
     | ReportMergeGroup
+    | LeftMergeQueue
     | FollowRepository
     | ReadMemoryFile
     | ChecksEnded
@@ -51,6 +53,8 @@ async def handle_news(context: DeliveryContext, command: News) -> str:
             return await handle_remark(context.services, context.journal, command, context.guid)
         case ReportMergeGroup():
             return await report_merge_group(context, command)
+        case LeftMergeQueue():
+            return await report_dequeued(context, command)
         case FollowRepository():
             return await follow_repository(context, command)
         case ReadMemoryFile():

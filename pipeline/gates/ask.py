@@ -15,6 +15,7 @@ from memory.reservations import reservations
 from memory.runs import outbox, runs
 from pipeline.context import Services
 from pipeline.publishing import gate_checks
+from pipeline.publishing.instructions import load_instruction
 
 log = structlog.get_logger(__name__)
 
@@ -47,7 +48,8 @@ async def _place(services: Services, run: Run, request: GateRequest) -> GateRequ
     if run.trigger is Trigger.deployment:
         return request.model_copy(update={"on_issue": True, "proposed_head": run.head_sha})
     if run.trigger is Trigger.instruction:
-        return request.model_copy(update={"of_instruction": True})
+        verb = (await load_instruction(services.database, run)).asked.verb
+        return request.model_copy(update={"of_instruction": True, "verb": verb.value})
     if not run.is_of_issue:
         return request
     number = await outbox.find_proposal(services.database, run.id)

@@ -1,22 +1,29 @@
-"""Verifies a run's pull request: loads its state, tests its head, and sums up the result."""
+"""Verifies a run's pull request: loads its state, tests its head, looks for red checks, and sums up the result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from domain.runs.next_step import PullRequestState, SendBack
+from domain.runs.next_step import PullRequestState, SendBack, VerificationState
+from domain.runs.task_result import MOST_FIXES, RED_CHECK, RequiredFix
 from memory.runs import checkpoints
 from messages import tests as test_texts
+from messages.instructions import pick_telling_line
 from messages.pull_request import VerifiedResult
 from pipeline.gates.ask import list_conditions
 from pipeline.issue.avoidance import AvoidanceTerms
 from pipeline.issue.built_change import BuiltChange
 from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.pull_request_state import PullRequestStateLoader
+from pipeline.issue.red_checks import RedCheck, load_red_checks_of_run, run_again
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.issue.testing import HeadTester
 from pipeline.run_context import RunContext
 from pipeline.verdicts.request import load_request
+
+_WITHOUT_FAILURE = frozenset({VerificationState.passed, VerificationState.missing, VerificationState.unable})
+"""What Forge's own tests say where the checks of others have the last word."""
+_LONGEST_END = 1_600  # characters of what a check says, beside the line that tells most
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,20 @@ class Verification:
 
     async def load_state(self, built: BuiltChange, send_backs: Sequence[SendBack]) -> PullRequestState:
         """The state of the pull request now."""
-        return await self.context.journal.step("how it stands", self._state.load, built, send_backs)
+        return await self.context.journal.step("how it stands", self._load_state, built, send_backs)
+
+    async def _load_state(self, built: BuiltChange, send_backs: Sequence[SendBack]) -> PullRequestState:
+        state = await self._state.load(built, send_backs)
+        red = await self._list_red(built.head) if state.tested in _WITHOUT_FAILURE else ()
+        if not red:
+            return state
+        to_fix = tuple(map(_build_fix, red[:MOST_FIXES]))
+        return state.model_copy(update={"tested": VerificationState.failed, "to_fix": to_fix})
+
+    async def _list_red(self, head: str) -> Sequence[RedCheck]:
+        """The red checks of other Apps, once all have ended, and the jobs that failed once have run again."""
+        red = await load_red_checks_of_run(self.context.services, self.context.run, self.number, head)
+        return () if red and await run_again(self.context, head) else red
 
     async def test(self, built: BuiltChange) -> bool:
         """Test the head once; False while the repository's own workflows run."""
@@ -69,3 +89,10 @@ class Verification:
     async def _save_tests(self, tested: HeadTestResult) -> None:
         value = tested.model_dump(mode="json")
         await checkpoints.save_tests(self.context.database, self.context.run, value, self.context.now())
+
+
+def _build_fix(red: RedCheck) -> RequiredFix:
+    """What a red check demands: the line of it that tells most, and its end."""
+    end = red.said[-_LONGEST_END:].strip() or "It is red, and says nothing."
+    message = "\n".join(dict.fromkeys([pick_telling_line(red.said.strip() or end), end]))
+    return RequiredFix(path="", rule=f"{RED_CHECK}{red.name}", message=message)

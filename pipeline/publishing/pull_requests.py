@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Collection
 
 from domain.errors import Forbidden, ForgeError, Unprocessable
 from domain.github.conversation import CommentEdit
-from domain.github.merging import Merged, MergeObstacle, NotMerged
+from domain.github.merging import Merged, MergeObstacle, NotMerged, Queued
 from domain.github.pushes import Push, Pusher
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
@@ -140,12 +140,12 @@ async def mark_ready(
 
 async def merge_once(
     services: Services, run: Run, step: str, *, find: Find, find_obstacle: Callable[[], Awaitable[str | None]]
-) -> Merged | NotMerged | None:
-    """Merge exactly the head of a run, once; None if an earlier attempt did it.
+) -> Merged | Queued | NotMerged | None:
+    """Merge exactly the head of a run, or put it into the merge queue, once; None if an earlier attempt did it.
 
     :param find_obstacle: asked right before the merge is sent.
     """
-    result: Merged | NotMerged | None = None
+    result: Merged | Queued | NotMerged | None = None
 
     async def require_mergeable() -> None:
         nonlocal result
@@ -157,9 +157,9 @@ async def merge_once(
     async def merge() -> int:
         nonlocal result
         result = await services.host.merge(run.repository, run.number, run.head_sha, still=require_mergeable)
-        if isinstance(result, Merged):
-            return NO_ID
-        raise _NotMerged(result.said)
+        if isinstance(result, NotMerged):
+            raise _NotMerged(result.said)
+        return NO_ID
 
     try:
         await write_once(services, run, step, "merge", merge, find=find)
@@ -168,7 +168,7 @@ async def merge_once(
     return result
 
 
-async def find_merge_commit(services: Services, run: Run) -> Merged | NotMerged:
+async def find_merge_commit(services: Services, run: Run) -> Merged | Queued | NotMerged:
     """The commit of a pull request that is merged: GitHub answers a repeated merge with it."""
     return await services.host.merge(run.repository, run.number, run.head_sha)
 

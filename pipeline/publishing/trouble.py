@@ -10,6 +10,7 @@ from domain.commands import (
     EndPullRequest,
     ExecuteComment,
     LabelledIssue,
+    LeftMergeQueue,
     ReadRemark,
     ReadReply,
     RecordThread,
@@ -72,6 +73,7 @@ async def _find_place(services: Services, command: AnyCommand) -> tuple[Reposito
             | EndIssue()
             | LabelledIssue()
             | ReportMergeGroup()
+            | LeftMergeQueue()
             | ExecuteComment()
             | RecordThread()
             | ChangesRequested()

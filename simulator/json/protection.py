@@ -8,6 +8,17 @@ from simulator.json import pulls as pull_json
 from simulator.json import repositories as repository_json
 from simulator.state import BranchRules, CommitStatus, Json, Repository, World, timestamp
 
+_QUEUE: Json = {
+    "check_response_timeout_minutes": 60,
+    "grouping_strategy": "ALLGREEN",
+    "max_entries_to_build": 5,
+    "max_entries_to_merge": 5,
+    "merge_method": "MERGE",
+    "min_entries_to_merge": 1,
+    "min_entries_to_merge_wait_minutes": 5,
+}
+"""A merge queue's settings as GitHub sets them at first."""
+
 
 def branch(world: World, repository: Repository, name: str, sha: str) -> Json:
     url = f"{world.api_url}/repos/{repository.full_name}/branches/{name}"
@@ -68,6 +79,8 @@ def _of_ruleset(rule: BranchRules) -> list[Json]:
         ]
         parameters = {"required_status_checks": checks, "strict_required_status_checks_policy": False}
         shown.append({"type": "required_status_checks", "parameters": parameters})
+    if rule.queue:
+        shown.append({"type": "merge_queue", "parameters": _QUEUE})
     if rule.approvals or rule.methods:
         shown.append({"type": "pull_request", "parameters": _pull_parameters(rule)})
     return shown
@@ -86,6 +99,21 @@ def _pull_parameters(rule: BranchRules) -> Json:
 
 def status(world: World, repository: Repository, found: CommitStatus) -> Json:
     return {**simple_status(world, repository, found), "creator": repository_json.account(world, found.creator)}
+
+
+def status_event(world: World, repository: Repository, found: CommitStatus) -> Json:
+    """What the webhook `status` says beside whom it is from."""
+    kept = ("id", "target_url", "context", "description", "state", "created_at", "updated_at", "avatar_url")
+    shown = simple_status(world, repository, found)
+    at = [name.removeprefix("refs/heads/") for name, sha in repository.git.refs().items() if sha == found.sha]
+    tip = {"sha": found.sha, "url": shown["url"]}
+    return {
+        **{name: shown[name] for name in kept},
+        "sha": found.sha,
+        "name": repository.full_name,
+        "commit": pull_json.commit(world, repository, repository.git.commit(found.sha)),
+        "branches": [{"name": name, "commit": tip, "protected": False} for name in at],
+    }
 
 
 def combined_status(world: World, repository: Repository, sha: str, found: list[CommitStatus]) -> Json:

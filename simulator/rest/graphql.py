@@ -1,11 +1,11 @@
-"""GraphQL, as far as REST has no word for it: review threads, hiding comments, drafts, rules that bind who asks."""
+"""GraphQL, as far as REST has no word for it: review threads, hiding comments, drafts, merge queues."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from simulator import access, conversation, pull_requests, reviews
+from simulator import access, conversation, merge_queue, pull_requests, reviews
 from simulator.errors import Refusal
 from simulator.graphql_query import Field, Operation, QueryError, read_operation
 from simulator.http import Answer, Call, Route
@@ -157,6 +157,8 @@ def _pull(pull: PullRequest) -> Node:
             "number": pull.number,
             "title": pull.title,
             "isDraft": pull.draft,
+            "isMergeQueueEnabled": merge_queue.is_enabled(pull),
+            "isInMergeQueue": pull.queued_head is not None,
             "state": "MERGED" if pull.merged_at else pull.state.upper(),
             "headRefOid": pull.head_sha,
             "baseRefOid": pull.base_sha,
@@ -278,6 +280,14 @@ def _set_draft(call: Call, values: Json, draft: bool) -> Node:
     return Node("Payload", {"pullRequest": _pull(pull), "clientMutationId": None})
 
 
+def _enqueue(call: Call, values: Json) -> Node:
+    pull = _pull_by_node(call, str(values.get("pullRequestId")))
+    _need(call, pull.repository, "pull_requests:write", "contents:write", "merge_queues:write")
+    merge_queue.enqueue(call.world, pull, call.actor, values.get("expectedHeadOid"))
+    entry = Node("MergeQueueEntry", {"id": f"MQE_{pull.id}", "position": 1, "state": "AWAITING_CHECKS"})
+    return Node("EnqueuePullRequestPayload", {"mergeQueueEntry": entry, "clientMutationId": None})
+
+
 def _update_pull(call: Call, values: Json) -> Node:
     pull = _pull_by_node(call, str(values.get("pullRequestId")))
     _need(call, pull.repository, "pull_requests:write")
@@ -301,6 +311,7 @@ _MUTATIONS: dict[str, Callable[[Call, Json], Node]] = {
     "minimizeComment": _minimize,
     "unminimizeComment": _unminimize,
     "addReaction": _react,
+    "enqueuePullRequest": _enqueue,
     "updatePullRequest": _update_pull,
     "updateIssueComment": _update_comment,
     "convertPullRequestToDraft": lambda call, values: _set_draft(call, values, True),

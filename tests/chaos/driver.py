@@ -32,6 +32,7 @@ POLLING = 0.06  # seconds between two looks into a queue: most of what a scene c
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["tests.chaos.process"])  # so that a start costs no imports
 _EXTERNAL = re.compile(r"forge:review:(\w+):")
+_MUTATION = re.compile(r"(\w+)\(input:")
 
 
 @dataclass(frozen=True)
@@ -254,6 +255,9 @@ class ChaosStage:
         found = _EXTERNAL.search(body.get("body", ""))
         if found is not None:
             return f"{self._name(found[1])} on GitHub: review"
+        mutation = _MUTATION.search(body.get("query", ""))
+        if mutation is not None:
+            return f"on GitHub: {mutation[1]}"
         named = [part for part in request.path.split("/") if not part.isdigit()]
         return f"on GitHub: {request.method} {named[-1]}"
 

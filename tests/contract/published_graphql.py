@@ -52,6 +52,7 @@ _NAMES = """
     UnminimizeCommentInput UnminimizeCommentPayload
     ResolveReviewThreadInput ResolveReviewThreadPayload UnresolveReviewThreadInput UnresolveReviewThreadPayload
     UpdateIssueCommentInput UpdateIssueCommentPayload UpdatePullRequestInput UpdatePullRequestPayload
+    EnqueuePullRequestInput EnqueuePullRequestPayload MergeQueueEntry
     OrderDirection Ref RefConnection RefOrder RefOrderField RefUpdateRule
 """
 _KEPT = frozenset(_NAMES.split())

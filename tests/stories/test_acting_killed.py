@@ -90,25 +90,27 @@ async def test_a_fix_is_pushed_once(backend: Backend, where: str, moment: str, t
 @pytest.mark.deep
 @pytest.mark.parametrize("backend", ["sqlite"])
 @pytest.mark.parametrize(
-    ("where", "moment"),
+    ("where", "queue"),
     [
-        ("on GitHub: POST comments", "took effect"),
-        ("on GitHub: PUT merge", "took effect"),
+        ("on GitHub: POST comments", False),
+        ("on GitHub: PUT merge", False),
+        ("on GitHub: enqueuePullRequest", True),
     ],
 )
-async def test_a_merge_is_told_and_recorded_once(backend: Backend, where: str, moment: str, tmp_path: Path) -> None:
+async def test_a_merge_is_told_and_recorded_once(backend: Backend, where: str, queue: bool, tmp_path: Path) -> None:
     async with stage(backend, tmp_path) as there:
         repository = await prepare_level(there, 4)
-        pull, _ = await play_and_kill(there, repository, APP + "# The end.\n", where, moment)
+        there.github.protect(repository, "main", queue=queue)
+        pull, _ = await play_and_kill(there, repository, APP + "# The end.\n", where, "took effect")
 
         async def is_recorded() -> bool:
             return "auto_merge" in await acts(there)
 
         await until(there, is_recorded)
         assert there.kills == 1
-        assert pull.merged_at is not None
+        assert (pull.merged_at is None, pull.queued_head is not None) == (queue, queue)
         assert sorted(await acts(there)) == ["auto_approve", "auto_merge"]
         mine = [each for each in there.github.reviews(pull) if each.state == "APPROVED"]
         assert len(mine) == 1
         [told] = [each.body for each in there.github.comments(pull) if each.body.startswith("**Forge ")]
-        assert told.startswith("**Forge merged**")
+        assert told.startswith("**Forge put**" if queue else "**Forge merged**")

@@ -137,4 +137,19 @@ Nothing was changed yet:
 
 """)
     assert (ran.run_attempt, ran.status) == (2, "queued")
+
+    story.github.advance_workflow(ran, {"test": ("failure", LOG)})
+    told: list[str] = []
+    for answer in ("/forge reject it was chance", "/forge cancel"):
+        model.when(ASKED, plan("high"))
+        await alice.comment(pull, "/forge mend")
+        await story.settle()
+        assert story.gates(pull) == ["architecture_approval"]
+        story.clock.move(seconds=2)
+        await alice.comment(pull, answer)
+        await story.settle()
+        told += [*bodies(story.questions(pull))[-1:], listen(story, pull)[-1]]
+    assert "`/forge mend` starts a new one." in "".join(told)
+    assert "`/forge mend` starts another one." in "".join(told)
+    assert "/forge do" not in "".join(told)
     story.pass_over(pull)

@@ -115,7 +115,7 @@ async def test_tests_are_handed_in_as_far_as_they_are_proven(story_with_model: S
     )
     model.when("tests.unproven", DONE)
     assert await ask(story, alice, pull, "/forge tests") == snapshot("""\
-SHA is on `feature`. It is written. Tests: Tests passed (no report). Each file of them passes with the change and fails without it. Of the 3 lines that this pull request adds, tests ran 2 before, and run 3 now. Left out, as they fail with it or pass without it: `tests/test_discount.py::test_total_of_none`.
+SHA is on `feature`. It is written. Tests passed (no report). Each file of them passes with the change and fails without it. Of the 3 lines that this pull request adds, tests ran 2 before, and run 3 now. Left out, as they fail with it or pass without it: `tests/test_discount.py::test_total_of_none`.
 
 <sub>Cost: 0.00 USD. `/forge rollback C-ID` takes it back.</sub>\
 """)

@@ -14,7 +14,7 @@ from agents.testing.runners.outcomes import Ended
 from agents.testing.runners.printed import read_cargo, read_go, read_minitest
 from agents.testing.runners.runner import ReportFormat
 from agents.testing.runners.trx import read_trx
-from agents.testing.xml import keep_ends, to_one_line, to_repository_path
+from agents.testing.xml import join_names, keep_ends, to_one_line, to_repository_path
 from domain.errors import ToolError
 from domain.runs.testing import (
     LAST_LINE,
@@ -70,8 +70,7 @@ def _bound(ended: Iterator[Ended], place: RepositoryPlace) -> Iterator[TestCase]
         if count >= junit.MOST_CASES:
             raise ToolError(f"The report has more than {junit.MOST_CASES:,} tests.")
         path = to_repository_path(each.path, place.root, LONGEST_PATH) if each.path else None
-        whole = "::".join(filter(None, (path, *each.names)))
-        identity = keep_ends(" ".join(whole[:100_000].split()), LONGEST_ID) or "unnamed"
+        identity = join_names((path or "", *each.names), LONGEST_ID)
         if not names.takes(identity + (path or "")):
             raise ToolError(f"The names in the report take more than {junit.MOST_NAMES:,} bytes.")
         said = each.message.strip() or next(iter(each.details.strip().splitlines()), "")

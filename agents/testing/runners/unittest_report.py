@@ -36,6 +36,12 @@ def _locate(test):
     return kind.__module__ + "." + kind.__qualname__, file, code and code.co_firstlineno
 
 
+def _name(test, group):
+    """Its method; of what is no method of its class, such as a doctest, the whole id."""
+    identity = test.id()
+    return identity[len(group) + 1 :] if identity.startswith(group + ".") else identity
+
+
 def _clean(text):
     return "".join(
         char if char in "\n\t" or ord(char) >= 32 else "?" for char in text.encode("utf-8", "replace").decode()
@@ -47,10 +53,10 @@ class _Result(unittest.TextTestResult):
         super().startTest(test)
         self._since = time.perf_counter()
 
-    def _write(self, test, kind=None, message="", details="", name=None):
+    def _write(self, test, kind=None, message="", details="", name=None, **more):
         group, file, line = _locate(test)
         name = name or (file or "")[:-3].replace(os.sep, ".") if not group else name
-        said = {"classname": group, "name": name or test.id().rpartition(".")[2]}
+        said = {"classname": group, "name": name or _name(test, group)}
         if file and os.path.abspath(file).startswith(root + os.sep):
             said["file"] = os.path.relpath(file, root)
         if line:
@@ -58,7 +64,7 @@ class _Result(unittest.TextTestResult):
         said["time"] = "%.4f" % (time.perf_counter() - getattr(self, "_since", time.perf_counter()))
         case = ElementTree.SubElement(suite, "testcase", {key: _clean(value) for key, value in said.items()})
         if kind:
-            ElementTree.SubElement(case, kind, message=_clean(message)).text = _clean(details)
+            ElementTree.SubElement(case, kind, message=_clean(message), **more).text = _clean(details)
 
     def _fail(self, test, kind, error, name=None):
         shown = "".join(traceback.format_exception(*error))
@@ -82,7 +88,7 @@ class _Result(unittest.TextTestResult):
 
     def addExpectedFailure(self, test, err):
         super().addExpectedFailure(test, err)
-        self._write(test, "skipped", "expected failure")
+        self._write(test, "skipped", "expected failure", type="unittest.expectedFailure")
 
     def addUnexpectedSuccess(self, test):
         super().addUnexpectedSuccess(test)

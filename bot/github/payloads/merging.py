@@ -1,6 +1,6 @@
 """Results of merges, allowed merge methods and required checks, as GitHub shows them."""
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from bot.github.payloads.accounts import RepositoryShown
 from domain.github.merging import MergeMethod, ReportedCheck, RequiredCheck
@@ -9,6 +9,33 @@ from domain.github.merging import MergeMethod, ReportedCheck, RequiredCheck
 class MergeAnswer(BaseModel):
     sha: str
     merged: bool
+
+
+class QueuedPull(BaseModel):
+    """A pull request, and whether its base has a merge queue, by a ruleset or by branch protection."""
+
+    id: str
+    is_enabled: bool = Field(alias="isMergeQueueEnabled")
+    is_queued: bool = Field(alias="isInMergeQueue")
+
+
+class QueueShown(BaseModel):
+    class _Repository(BaseModel):
+        pull: QueuedPull
+
+    repository: _Repository
+
+
+class QueueAnswer(BaseModel):
+    """The answer of GraphQL to a pull request that was put into a merge queue."""
+
+    class _Payload(BaseModel):
+        class _Entry(BaseModel):
+            id: str
+
+        entry: _Entry | None = Field(alias="mergeQueueEntry")
+
+    enqueued: _Payload = Field(alias="enqueuePullRequest")
 
 
 class MergeSettings(RepositoryShown):

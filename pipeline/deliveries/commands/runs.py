@@ -21,6 +21,7 @@ from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.effort import estimate_cost
 from pipeline.deliveries.commands.gates import GateReply, retry_recovery
 from pipeline.gates.actor import give_ok
+from pipeline.publishing.instructions import load_instruction
 from safety.authorization import refuse_role
 
 
@@ -106,7 +107,10 @@ async def cancel(context: CommandContext, asked: PlainCommand) -> str:
         key = "what is deployed"
         deployed_to = await context.journal.step(key, _list_environments, context)
         return texts.nothing_to_cancel(deployed_to)
-    return texts.confirm_cancel(ended[0])
+    first = ended[0]
+    if first.trigger is not Trigger.instruction:
+        return texts.confirm_cancel(first)
+    return texts.confirm_cancel(first, (await load_instruction(context.database, first)).asked.verb)
 
 
 async def _review(

@@ -16,7 +16,7 @@ from messages import instructions as texts
 from messages.tests import format_ranges
 from pipeline.checkout import find_base
 from pipeline.issue.base_coverages import BaseCoverages
-from pipeline.issue.instruction.red_checks import RedChecks, load_red_checks
+from pipeline.issue.red_checks import RedChecks, load_red_checks
 from pipeline.publishing.instructions import InstructingCommand
 from pipeline.run_context import RunContext, run_while_current
 from workspace.mirror import Mirror

@@ -58,7 +58,7 @@ class DraftTests:
     async def _run(self, commit: str) -> TestedDraft:
         run = await self._checks.test(commit, ())
         return TestedDraft(
-            title=test_texts.render_outcome(run).title,
+            title=test_texts.render_line(run),
             is_failed=decide_verdict(run) is SuiteVerdict.failed,
             to_fix=_list_to_fix(run),
         )

@@ -47,7 +47,7 @@ class MergeTests:
     async def _test_result(self, commit: str) -> TestedDraft:
         run = await self._test(commit)
         broken = find_broken(run, self._sides, await self._load_texts_before())
-        title = test_texts.render_outcome(run).title
+        title = test_texts.render_line(run)
         if decide_verdict(run) is SuiteVerdict.failed and not broken:
             title = update_texts.say_failed_before(title)
         return TestedDraft(title=title, is_failed=bool(broken), to_fix=broken)

@@ -8,8 +8,8 @@ from memory.runs.runs import Candidate
 from messages import instructions as texts
 from pipeline.checkout import find_base
 from pipeline.context import Services
-from pipeline.issue.instruction.red_checks import load_red_checks
 from pipeline.issue.instruction.undo import find_commit
+from pipeline.issue.red_checks import load_red_checks
 from pipeline.publishing import comments
 from pipeline.publishing.instructions import Instruction, load_instruction
 

@@ -12,11 +12,11 @@ from pipeline.gates.ask import show_gates
 from pipeline.issue.instruction.commit import render_trailer
 from pipeline.issue.instruction.delivery import ChangeTests, Delivered, Delivery, Proposal
 from pipeline.issue.instruction.proposing import prepare_proposal
-from pipeline.issue.instruction.red_checks import RedChecks, run_again
 from pipeline.issue.instruction.start import Start, find_obstacle, find_start
 from pipeline.issue.instruction.undo import keep_commit, prepare_undo
 from pipeline.issue.instruction.update import BaseUpdate
 from pipeline.issue.instruction.work import InstructionWork, Made
+from pipeline.issue.red_checks import RedChecks, run_again
 from pipeline.issue.run_end import RunEnd
 from pipeline.publishing.instructions import Instruction, answer_instruction, load_instruction
 from pipeline.run_context import RunContext

@@ -23,7 +23,13 @@ def open_pull(kit: Kit) -> Kit:
     kit.github.get(PULL).respond(json=pull())
     kit.github.get("/repos/acme/app").respond(json={"id": 99})
     kit.github.get(path=RULES).respond(json=[])
+    kit.github.post("/graphql").respond(json=_queue(enabled=False))
     return kit
+
+
+def _queue(*, enabled: bool) -> dict[str, object]:
+    shown = {"id": "PR_1", "isMergeQueueEnabled": enabled, "isInMergeQueue": False}
+    return {"data": {"repository": {"pull": shown}}}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from domain.commands import COMMAND, ChecksEnded, Ignored
 from domain.runs.run import RepositoryRef
 from handlers import translate
+from tests.unit.handlers.examples import EXAMPLES
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "github" / "webhooks.jsonl"
 ACTIONS = {"id": 15368, "slug": "github-actions"}
@@ -58,11 +59,19 @@ def test_it_does_not_matter_who_caused_it(event: str) -> None:
     assert isinstance(translate(event, {**PAYLOADS[event](), "sender": bot}, APP_ID), ChecksEnded)
 
 
-@pytest.mark.parametrize("app", [{"id": APP_ID, "slug": "forge"}, {"id": 9, "slug": "other-ci"}, {"slug": None}, {}])
-def test_suites_of_other_apps_and_our_own_say_nothing(app: dict[str, Any]) -> None:
+@pytest.mark.parametrize("state", ["success", "failure", "error"])
+def test_a_status_that_ended_is_looked_at(state: str) -> None:
+    payload = {**EXAMPLES["status"], "state": state}
+    command = translate("status", payload, APP_ID)
+    assert isinstance(command, ChecksEnded)
+    assert command.head_sha == payload["sha"]
+    assert translate("status", {**payload, "state": "pending"}, APP_ID) == Ignored(reason="status_pending")
+
+
+def test_our_own_suite_says_nothing() -> None:
     payload = _suite()
-    payload["check_suite"]["app"] = {"id": 9, **app}
-    assert translate("check_suite", payload, APP_ID) == Ignored(reason="suite_of_no_workflow")
+    payload["check_suite"]["app"] = {"id": APP_ID, "slug": "forge"}
+    assert translate("check_suite", payload, APP_ID) == Ignored(reason="own_suite")
 
 
 @pytest.mark.parametrize(

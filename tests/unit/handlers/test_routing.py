@@ -18,7 +18,7 @@ EXPECTED = {
     "check_run created": "action_not_used",
     "check_run requested_action": "unknown_button",
     "check_run rerequested": "review_checked_head",
-    "check_suite completed": "suite_of_no_workflow",
+    "check_suite completed": "own_suite",
     "check_suite requested": "action_not_used",
     "check_suite rerequested": "review_checked_head",
     "deployment_status created": "unknown_event",
@@ -59,6 +59,7 @@ EXPECTED = {
     "repository transferred": "follow_repository",
     "star created": "unknown_event",
     "star deleted": "unknown_event",
+    "status": "checks_ended",
     "workflow_run completed": "workflow_tests_no_head",
     "workflow_run requested": "action_not_used",
 }

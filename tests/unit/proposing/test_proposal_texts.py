@@ -302,6 +302,20 @@ Forge-Task: T1
 """)
 
 
+def test_code_and_addresses_stay_whole_in_a_commit() -> None:
+    told = "Take `@with_pattern(r'(a)')` as https://url.spec.whatwg.org/#url-parsing says; `@ann, #12 ` or @ann, #12."
+    assert texts.render_change_message("Count `@cache` groups", told, RUN) == snapshot("""\
+Count `@cache` groups
+
+Take `@with_pattern(r'(a)')` as url.spec.whatwg.org/#url-parsing says;
+`@ann, # 12 ` or @ ann, # 12.
+
+Forge-Run: 01JCZ3
+""")
+    cut = texts.render_change_message("x" * 60 + " `word @ann is here`", "word " * 198 + "`of @ann and @bob`", RUN)
+    assert "@ann" not in cut
+
+
 def test_a_secret_is_in_no_text() -> None:
     secret = "ghp_" + "a1B2" * 9
     given = full_of(f"Uses {secret}")

@@ -89,6 +89,21 @@ def test_only_files_inside_are_named(file: str, path: str | None) -> None:
     assert found.path == path
 
 
+def test_names_that_differ_in_spaces_are_two_tests() -> None:
+    names = ["t[a  b]", "t[a b]", "t[a&#10;b]", "t[ a b]"]
+    found = parse(junit("".join(f'<testcase name="{name}"/>' for name in names)), "/w")
+    assert [each.id for each in found] == ["a::t[a  b]", "a::t[a b]", "a::t[ a b]"]
+
+
+@pytest.mark.parametrize("kind", ["pytest.xfail", "unittest.expectedFailure"])
+def test_an_expected_failure_ran(kind: str) -> None:
+    told = f'<testcase name="a"><skipped type="{kind}"/></testcase>'
+    other = '<testcase name="b"><skipped type="pytest.skip"/></testcase>'
+    ran, skipped = parse(junit(told + other), "/w")
+    assert (ran.outcome, ran.is_expected) == (CaseOutcome.skipped, True)
+    assert not skipped.is_expected
+
+
 @pytest.mark.parametrize("time", ["NaN", "-1", "inf", "1e999", "", "x", "1e9", "0x10"])
 def test_a_time_that_cannot_be_one_is_none(time: str) -> None:
     (found,) = parse(junit(f'<testcase name="t" time="{time}"/>'), "/w")

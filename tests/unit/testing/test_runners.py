@@ -75,7 +75,12 @@ UNITTEST = Example(
             "    def test_cases(self):\n        for each in ['x', 'é b']:\n"
             "            with self.subTest(each=each):\n                self.assertEqual(each, 'x')\n"
         ),
-        "tests/test_b.py": "import unittest\n\nclass B(unittest.TestCase):\n    def test_b(self):\n        pass\n",
+        "tests/test_b.py": (
+            "import doctest\nimport unittest\n\nclass B(unittest.TestCase):\n    def test_b(self):\n        pass\n\n"
+            "class One:\n    def f(self):\n        '>>> 1\\n1'\n\n"
+            "class Two:\n    def f(self):\n        '>>> 2\\n2'\n\n"
+            "def load_tests(_, tests, __):\n    tests.addTests(doctest.DocTestSuite(__name__))\n    return tests\n"
+        ),
         "tests/test_broken.py": "import nothing_here\n",
         "tests/test_other.py": "import unittest\n\nclass O(unittest.TestCase):\n    def test_o(self):\n        pass\n",
     },
@@ -86,6 +91,8 @@ UNITTEST = Example(
         "tests/test_a.py::A::test_skips": S,
         "tests/test_a.py::A::test_cases (each='é b')": F,
         "tests/test_b.py::B::test_b": P,
+        "doctest.DocTestCase::tests.test_b.One.f": P,
+        "doctest.DocTestCase::tests.test_b.Two.f": P,
         "tests/test_broken.py::tests.test_broken": E,
     },
     "tests/test_a.py::A::test_fails",

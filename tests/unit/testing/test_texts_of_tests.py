@@ -22,6 +22,7 @@ from tests.unit.testing.forging import case, command, run
 
 BAD = case("tests/test_a.py::test_x", CaseOutcome.failed, path="tests/test_a.py", line=7, message="assert 1 == 2")
 SKIPPED = case("d", CaseOutcome.skipped)
+EXPECTED = case("x", CaseOutcome.skipped).model_copy(update={"is_expected": True})
 MEANT = Analysis(
     test_id=BAD.id,
     failure_class=FailureClass.real_bug,
@@ -104,6 +105,11 @@ def test_passed_with_coverage() -> None:
         (run(command(0)), "Tests passed (no report)", "no report"),
         (run(command(0, case("a"), SKIPPED)), "Passed: 1 test, 1 skipped", "exit status 0; 2 tests"),
         (
+            run(command(0, case("a"), SKIPPED, EXPECTED)),
+            "Passed: 1 test, 1 skipped, 1 failed as expected",
+            "exit status 0; 3 tests",
+        ),
+        (
             excuse_known(run(command(1, case("a"), BAD)), {BAD.id}),
             "Passed: 1 test, 1 also fails without this change",
             "### Also fails without this change",
@@ -133,6 +139,8 @@ def test_each_end_says_what_happened_and_what_to_do(given: texts.TestRun, title:
     assert found.title == title
     assert said in found.summary
     assert "**Next:**" in found.summary
+    why = texts.render_line(given).removeprefix(title)
+    assert (said.rstrip(".") in why) if title == "Forge could not run the tests" else not why
 
 
 def test_where_there_are_no_tests_some_are_proposed() -> None:

@@ -1,16 +1,22 @@
 """Finds out which checks of a pull request are red because of its change, what they say, and runs some once more."""
 
+from collections.abc import Sequence
+
+import structlog
 from pydantic import BaseModel
 
 from agents.testing import actions
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.failing_checks import FailingCheck
 from domain.github.workflow_runs import WorkflowRun
-from domain.runs.run import RepositoryRef
+from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
+from pipeline.checkout import find_base
 from pipeline.context import Services
 from pipeline.publishing.publisher import NO_ID, write_once
 from pipeline.run_context import RunContext
+
+log = structlog.get_logger(__name__)
 
 _MOST_READ = 5  # checks whose log and annotations are read
 _LONGEST_SAID = 6_000  # characters of one check
@@ -46,12 +52,30 @@ async def load_red_checks(services: Services, repository: RepositoryRef, head: s
     """
     host = services.host
     failing = await host.failures(repository, head)
+    if not failing:
+        return RedChecks(head=head)
     known = {each.name for base in dict.fromkeys(bases) for each in await host.failures(repository, base)}
     own = [each for each in failing if each.name not in known]
     read = [await _read(services, repository, each) for each in own[:_MOST_READ]]
     rest = [RedCheck(name=each.name, app=each.app) for each in own[_MOST_READ:]]
     before = dict.fromkeys(each.name for each in failing if each.name in known)
     return RedChecks(head=head, own=(*read, *rest), before=tuple(before))
+
+
+async def load_red_checks_of_run(services: Services, run: Run, number: int, head: str) -> Sequence[RedCheck]:
+    """The red checks of a pull request that an issue's run opened; none until all have ended.
+
+    :param number: of the pull request.
+    """
+    try:
+        if await services.host.awaits_checks(run.repository, head):
+            return ()
+        live = await services.host.pull_request(run.repository, number)
+        bases = (run.base_sha, await find_base(services.host, run.repository, live))
+        return (await load_red_checks(services, run.repository, head, *bases)).own
+    except Forbidden as error:  # an installation that did not accept to show them
+        log.warning("red_checks.hidden", run=run.id, error=str(error))
+        return ()
 
 
 async def _read(services: Services, repository: RepositoryRef, check: FailingCheck) -> RedCheck:
