@@ -16,6 +16,7 @@ from messages.inline_comments import ICONS, link_rule
 from messages.memory import render_unseconded
 from messages.proofs import note_proof
 from messages.review_details import render_details
+from messages.worklist import render_worklist
 
 CHECK_NAME = REVIEW_CHECK
 SHOWN_IN_SUMMARY = 40  # findings in the summary's table; the rest is in the details
@@ -184,6 +185,7 @@ def render_outcome(
         _in_history(review, has_server=has_server),
         render_unseconded(review.unseconded),
         render_details(review),
+        render_worklist(review.findings),
         welcome,
     ]
     return CheckText(name_outcome(review), "\n\n".join(part for part in parts if part), _details(review))
@@ -235,6 +237,11 @@ def render_change(review: Review) -> str:
 def explain_unposted(error: ForgeError) -> str:
     """For the summary, when GitHub lets nobody comment, e.g. where the conversation is locked."""
     return f"Forge could not post the comments, so the findings are only here. {error}"
+
+
+def explain_unplaced() -> str:
+    """For the check, when GitHub takes the review and not the places of its comments."""
+    return "GitHub did not accept the position of a comment, so there are none."
 
 
 def render_unplaced_body(review: Review, posted: Sequence[Finding], marker: str) -> str:

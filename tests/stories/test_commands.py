@@ -352,16 +352,19 @@ async def test_a_comment_may_say_again_what_it_said_before(story: Story) -> None
         assert comment.body == text
 
 
-async def test_no_comments_are_waited_for_that_github_did_not_take(story: Story) -> None:
-    """The review was posted without them, and Forge did not hear that it was."""
+@pytest.mark.parametrize("is_heard", [True, False])
+async def test_no_comments_are_waited_for_that_github_did_not_take(story: Story, is_heard: bool) -> None:
+    """The review was posted without them, whether or not Forge heard that it was."""
     repository, alice = story.repository({"app.py": APP})
     story.github.faults.add(kind="before", method="POST", path=r"/pulls/\d+/reviews$", status=422)
-    story.github.faults.add(kind="after", method="POST", path=r"/pulls/\d+/reviews$", status=502)
-    await alice.push(repository, "feature", {"b.py": "print(one)\n"}, base="main")
+    if not is_heard:
+        story.github.faults.add(kind="after", method="POST", path=r"/pulls/\d+/reviews$", status=502)
+    head = await alice.push(repository, "feature", {"b.py": "print(one)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
     assert story.comments(pull) == []
     assert len(story.reviews(pull)) == 1
+    assert [each["path"] for each in story.check(repository, head).annotations] == ["b.py"] * is_heard
     asked = [each for each in story.github.requests if re.search(r"/reviews/\d+/comments$", each.path)]
     assert len(asked) == 1
 

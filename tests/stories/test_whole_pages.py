@@ -50,14 +50,6 @@ As asked in the shop.
 
 The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
 
-<details><summary>For your coding agent</summary>
-
-```
-`shop/parcels.py:9`: The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
-```
-
-</details>
-
 <sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
 ----- shop/parcels.py:3 · forge[bot] -----
@@ -111,6 +103,18 @@ Tools ran in PLACE.
 
 <sub>1 file, +9 −0 · SHA…SHA</sub>
 
+</details>
+
+<details><summary>For your coding agent</summary>
+
+```
+Fix each of these at its cause, and keep all other behaviour.
+
+F-ZLWOFJ shop/parcels.py:9 (error): The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
+
+F-APAUPJ shop/parcels.py:3 (warning): `os` imported but unused. Remove the import, or use it; if it is there for others to import, list it in `__all__`.
+```
+
 </details>\
 """)
 
@@ -135,14 +139,6 @@ As asked in the shop.
 
 The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
 
-<details><summary>For your coding agent</summary>
-
-```
-`shop/parcels.py:9`: The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
-```
-
-</details>
-
 <sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
 ----- shop/parcels.py:3 · forge[bot] -----
@@ -159,14 +155,6 @@ The command goes through a shell, so any part that comes from outside can run ot
 🟡 **Warning** · correctness
 
 An empty list divides by zero. Return 0 for it, or refuse it.
-
-<details><summary>For your coding agent</summary>
-
-```
-`billing/pay.py:124`: An empty list divides by zero. Return 0 for it, or refuse it.
-```
-
-</details>
 
 <sub>F-OZQFDT · `model/logic-error` · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
@@ -214,6 +202,20 @@ Medium is 25 to 49, high 50 to 74, critical more.
 Tools ran in PLACE.
 
 <sub>2 files, +133 −0 · SHA…SHA · N tokens</sub>
+
+</details>
+
+<details><summary>For your coding agent</summary>
+
+```
+Fix each of these at its cause, and keep all other behaviour.
+
+F-ZLWOFJ shop/parcels.py:9 (error): The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
+
+F-APAUPJ shop/parcels.py:3 (warning): `os` imported but unused. Remove the import, or use it; if it is there for others to import, list it in `__all__`.
+
+F-OZQFDT billing/pay.py:124 (warning): An empty list divides by zero. Return 0 for it, or refuse it.
+```
 
 </details>\
 """)
