@@ -155,6 +155,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
         unread=nobody,
         is_all_read=is_all_read(checked.touched, read),
         changed=checked.paths,
+        protected=checked.protected,
         summary=model.summary,
         issue=model.issue,
         conventions=model.conventions,

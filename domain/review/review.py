@@ -158,6 +158,30 @@ class IssueAnswer(BaseModel):
     told: str
 
 
+class ProtectedContents(BaseModel):
+    """What a change makes of its protected files.
+
+    :param digest: of the branch that they go into, and of each file's name, mode and content before and after.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    paths: tuple[str, ...]
+    digest: str
+
+
+class KeptApproval(BaseModel):
+    """An approval of protected files at an earlier head, which stands because they are exactly the same.
+
+    :param by: the login of who approved.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    by: str
+    head_sha: str
+
+
 class Review(BaseModel):
     """The result of a review, for the summary, the checks and the audit."""
 
@@ -182,6 +206,8 @@ class Review(BaseModel):
     unread: Unread = NOTHING_UNREAD
     is_all_read: bool = False  # every changed file was read, which automatic actions require
     changed: tuple[str, ...] = ()  # every changed path, also unread ones
+    protected: ProtectedContents | None = None  # where it changes any, and the branch it goes into is known
+    kept_approval: KeptApproval | None = None
     summary: tuple[str, ...] = ()  # what the change does, as a model tells it: at most three lines
     issue: IssueAnswer | None = None
     conventions: HeldConventions = NOTHING_HELD  # of the repository, that a model held it against

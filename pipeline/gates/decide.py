@@ -131,6 +131,25 @@ async def delegate_gate(
     return GateDecisionReply(gate_answers.announce_delegation(delegated))
 
 
+async def is_still_entitled(services: Services, gate: Gate) -> bool:
+    """Whether who approved a gate could approve it now: with the role, and without a push of theirs since.
+
+    No approval of two people is: who the first was is known by name only. Nor is one where GitHub does not say.
+
+    :raises RateLimited: GitHub says it later.
+    """
+    decision = gate.decision
+    if decision is None or decision.by_id is None or decision.seconded_by:
+        return False
+    try:
+        sender = Sender(id=decision.by_id, login=decision.by_login)
+        return isinstance(await _find_refusal(services, gate, Approve(), sender), GateRight)
+    except RateLimited:
+        raise
+    except CodeHostError:
+        return False
+
+
 async def find_gate(services: Services, repository: RepositoryRef, number: int, name: str | None) -> Gate | str:
     """The gate a command is about, preferably one that waits; or why that is not clear."""
     there = await list_gates(services, repository, number)

@@ -15,6 +15,7 @@ from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
 from pipeline.review.avoidance import build_avoidance_check, end_orphaned_whitelists
 from pipeline.review.base_branch import build_for_base, find_only_base
+from pipeline.review.kept_approval import find_kept_approval, read_protected
 from pipeline.run_context import run_while_current
 from pipeline.verdicts.settings import RunSettings, is_own_pull_request
 from pipeline.verdicts.suppression import apply_dismissals
@@ -66,7 +67,8 @@ class ReviewAnalysis:
         renamed = {each.path: each.old_path for each in change.touched if each.old_path is not None}
         followed = follow(checked.findings, earlier, renamed, await self._find_settled(earlier))
         of_base = {"only_for": only_for, "is_shared": run.check_name == REVIEW_CHECK}
-        return checked.model_copy(update={"findings": followed, **of_base})
+        protected = await read_protected(mirror, run, change, configuration)
+        return checked.model_copy(update={"findings": followed, "protected": protected, **of_base})
 
     async def _find_settled(self, earlier: Sequence[Finding]) -> Collection[str]:
         """The fingerprints of the findings that people dismissed or judged."""
@@ -89,5 +91,9 @@ async def build_review(services: Services, run: Run, checked: CheckedChange, mod
     review = with_history(await build_for_base(services, run, checked, model), (*checked.in_passing, *earlier))
     remaining = await apply_dismissals(services, run, review)
     began, now = await runs.get_started_at(services.database, run.id), services.clock.now()
-    timed = remaining.model_copy(update={"seconds": 0.0 if began is None else (now - began).total_seconds()})
+    known = {
+        "seconds": 0.0 if began is None else (now - began).total_seconds(),
+        "kept_approval": await find_kept_approval(services, run, checked.protected),
+    }
+    timed = remaining.model_copy(update=known)
     return await checkpoints.save_review(services.database, run, timed, now)
