@@ -233,10 +233,9 @@ def render_verdict(review: Review | None, dismissed: Mapping[str, Dismissal]) ->
     """
     if review is None:
         return "No review has finished here yet. `/forge review` starts one."
-    head = (
-        f"Head {inline_code(review.head_sha[:7])}: **{review.decision.value.replace('_', ' ')}**, "
-        f"risk {review.risk.level.value} ({review.risk.score} of 100)."
-    )
+    level = review.risk.level
+    risk = f", risk {level.value} ({review.risk.score} of 100)" if level.is_high else ""
+    head = f"Head {inline_code(review.head_sha[:7])}: **{review.decision.value.replace('_', ' ')}**{risk}."
     return "\n\n".join(part for part in (head, render_reasons(review.reasons), _findings(review, dismissed)) if part)
 
 

@@ -194,12 +194,17 @@ def render_outcome(
 def render_body(review: Review, posted: Sequence[Finding], posted_before: int, marker: str) -> str:
     """The body of the pull-request review."""
     others = len(review.findings) - len(posted) - posted_before
-    lines = [f"**{tell_outcome(review)}.** Risk {review.risk.level.value}."]
+    lines = [f"**{tell_outcome(review)}.**", *filter(None, [tell_risk(review)])]
     if others > 0:
         lines.append(f"{_count(others, 'more finding')} in the check `{CHECK_NAME}`.")
     if posted_before > 0:
         lines.append(f"{_count(posted_before, 'finding')} from an earlier push already commented, not repeated.")
     return "\n\n".join(part for part in (" ".join(lines), render_change(review), marker) if part)
+
+
+def tell_risk(review: Review) -> str:
+    """The level of risk where it tells changes apart; nearly all others are of medium risk, which asks nobody."""
+    return f"Risk {review.risk.level.value}." if review.risk.level.is_high else ""
 
 
 def tell_outcome(review: Review) -> str:

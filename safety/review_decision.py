@@ -138,12 +138,17 @@ def _find_risky(risk: Risk) -> tuple[Reason, ...]:
 def _find_incomplete(layers: Sequence[LayerReport]) -> tuple[Reason, ...]:
     missing = [Reason(code="layer.missing", text=layer.missing) for layer in layers if layer.missing is not None]
     failed = [
-        Reason(code="tool.failed", text=f"{tool.tool} failed: {tool.problem}")
+        Reason(code="tool.failed", text=_explain_failure(tool.tool, tool.problem))
         for layer in layers
         for tool in layer.tools
         if tool.problem is not None
     ]
     return (*missing, *failed, *_find_cut(sum(layer.cut for layer in layers)))
+
+
+def _explain_failure(tool: str, problem: str) -> str:
+    """What went wrong, with the name of the tool once."""
+    return problem if problem.startswith(f"{tool} ") else f"{tool} failed: {problem}"
 
 
 def _find_cut(findings: int) -> tuple[Reason, ...]:

@@ -9,7 +9,7 @@ from domain.paths import is_document, is_manifest, is_source, is_test, namesake
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import RawFinding, Severity
 from domain.review.impact import Impact
-from domain.review.review import BEHAVIOUR, Risk, RiskLevel, RiskPart
+from domain.review.review import BEHAVIOUR, LayerReport, Risk, RiskLevel, RiskPart
 
 
 @dataclass(frozen=True)
@@ -174,6 +174,14 @@ def reassess(risk: Risk, findings: Sequence[RawFinding]) -> Risk:
 def is_risky(risk: Risk) -> bool:
     """Whether more speaks for a risk than that the program may behave differently."""
     return risk.score_of_facts >= RISKY
+
+
+def weigh_layer(layer: LayerReport, risk: Risk) -> LayerReport:
+    """The layer as this risk requires it: dismissals may lower what asked for it, and taking them back raises it."""
+    if layer.if_risky is None:
+        return layer
+    missing = layer.if_risky.replace("{points}", str(risk.score_of_facts)) if is_risky(risk) else None
+    return layer.model_copy(update={"missing": missing})
 
 
 def _total(parts: Sequence[RiskPart]) -> Risk:

@@ -21,6 +21,10 @@ class RiskLevel(StrEnum):
     high = "high"
     critical = "critical"
 
+    @property
+    def is_high(self) -> bool:
+        return self in {RiskLevel.high, RiskLevel.critical}
+
 
 class RiskPart(BaseModel):
     """One contribution to the risk score: points out of 100 and the fact behind them."""
@@ -101,9 +105,10 @@ class ToolRun(BaseModel):
 class LayerReport(BaseModel):
     """The result of one layer of a review.
 
-    ``missing`` says why a required layer could not run; ``cut`` counts
-    findings left out because there are too many; ``look_ups`` is None where a
-    model could look nothing up.
+    ``missing`` says why a required layer could not run; ``if_risky`` says it
+    where the layer is required only as long as the risk is so high, with
+    ``{points}`` for its points. ``cut`` counts findings left out because there
+    are too many; ``look_ups`` is None where a model could look nothing up.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -111,6 +116,7 @@ class LayerReport(BaseModel):
     layer: Layer
     tools: tuple[ToolRun, ...] = ()
     missing: str | None = None
+    if_risky: str | None = None
     note: str | None = None
     cut: int = 0
     look_ups: LookUps | None = None

@@ -43,7 +43,7 @@ async def test_a_page_without_a_model(story: Story) -> None:
 As asked in the shop.
 
 ----- forge[bot] reviewed · commented -----
-**Changes requested: 1 finding to fix.** Risk medium.
+**Changes requested: 1 finding to fix.**
 
 ----- shop/parcels.py:9 · forge[bot] -----
 🔴 **Error** · security
@@ -76,7 +76,7 @@ The command goes through a shell, so any part that comes from outside can run ot
 | 🔴 error | `shop/parcels.py:9` 💬 | The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True. <sub>F-ZLWOFJ</sub> | [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) |
 | 🟡 warning | `shop/parcels.py:3` 💬 | `os` imported but unused. Remove the import, or use it; if it is there for others to import, list it in `__all__`. <sub>F-APAUPJ</sub> | [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) |
 
-<details><summary>Risk medium · what ran · N s</summary>
+<details><summary>Risk · what ran · N s</summary>
 
 ### Risk: medium (32 of 100)
 
@@ -86,7 +86,7 @@ The command goes through a shell, so any part that comes from outside can run ot
 | +6 | 1 finding of severity error |
 | +1 | 1 finding of severity warning |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked if the points beside those for what the program does, here 7, reach 18.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked from 18 points on beside those that every change of code has; here it is 7.
 
 ### What ran
 
@@ -130,7 +130,7 @@ async def test_a_page_with_a_model(story_with_model: Story, model: ScriptedModel
 As asked in the shop.
 
 ----- forge[bot] reviewed · commented -----
-**Changes requested: 1 finding to fix.** Risk medium.
+**Changes requested: 1 finding to fix.**
 
 **What it does:** Adds the total of an order.
 
@@ -174,7 +174,7 @@ An empty list divides by zero. Return 0 for it, or refuse it.
 | 🟡 warning | `shop/parcels.py:3` 💬 | `os` imported but unused. Remove the import, or use it; if it is there for others to import, list it in `__all__`. <sub>F-APAUPJ</sub> | [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) |
 | 🟡 warning | `billing/pay.py:124` 💬 | An empty list divides by zero. Return 0 for it, or refuse it. <sub>F-OZQFDT</sub> | `model/logic-error` |
 
-<details><summary>Risk medium · what ran · N s</summary>
+<details><summary>Risk · what ran · N s</summary>
 
 ### Risk: medium (47 of 100)
 
@@ -260,7 +260,7 @@ This changes protected files, which control what runs and who may do what. Appro
 | --- | --- | --- |
 | `protected_paths` | Waiting until TIME for a person with the role maintain |  |
 
-<details><summary>Risk medium · what ran · N s</summary>
+<details><summary>Risk · what ran · N s</summary>
 
 ### Risk: medium (26 of 100)
 
@@ -269,7 +269,7 @@ This changes protected files, which control what runs and who may do what. Appro
 | +25 | May change what the program does: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked if the points beside those for what the program does, here 1, reach 18.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked from 18 points on beside those that every change of code has; here it is 1.
 
 ### What ran
 
@@ -343,7 +343,7 @@ Thank you.
 | --- | --- | --- |
 | `protected_paths` | Approved by carol, with a note | watch the memory |
 
-<details><summary>Risk medium · what ran · N s</summary>
+<details><summary>Risk · what ran · N s</summary>
 
 ### Risk: medium (26 of 100)
 
@@ -352,7 +352,7 @@ Thank you.
 | +25 | May change what the program does: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked if the points beside those for what the program does, here 1, reach 18.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked from 18 points on beside those that every change of code has; here it is 1.
 
 ### What ran
 
