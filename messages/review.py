@@ -177,6 +177,7 @@ def render_outcome(
     parts = [
         *_warning(problem),
         _verdict(review, has_server=has_server, is_tested=is_tested),
+        f"**Only moved**, with the same content: {_count(review.moved, 'file')}." if review.moved else "",
         offer,
         gates,
         render_change(review),
@@ -304,7 +305,10 @@ def name_outcome(review: Review) -> str:
         return f"{found}; {nobody}" if review.findings else f"Not approved: {nobody}"
     if review.unread.logic:
         which = f" of {_count(len(review.unread.logic), 'file')}" if review.read_by_model else ""
-        return f"{found if review.findings else 'Linters found nothing'}; nobody read the logic{which}"
+        nobody = f"nobody read the logic{which}"
+        if len(review.unread.gone) == len(review.unread.logic):
+            nobody = "nobody weighed the loss of tests"
+        return f"{found if review.findings else 'Linters found nothing'}; {nobody}"
     if not review.is_thought_over:  # nothing in it can change what the program does
         return f"{found}, none blocks" if review.findings else "No findings"
     return f"Approved, with {found}" if review.findings else "Approved: no findings"

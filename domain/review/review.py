@@ -77,12 +77,14 @@ class Unread(BaseModel):
 
     :param paths: neither a linter of its language nor a model read it.
     :param logic: a linter read it, and no model: it may change what the program does, and nobody thought about that.
+    :param gone: those of ``logic`` that are deleted tests.
     """
 
     model_config = ConfigDict(frozen=True)
 
     paths: tuple[str, ...] = ()
     logic: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
     then: IfUnread = IfUnread.neutral
 
 
@@ -212,6 +214,7 @@ class Review(BaseModel):
     unread: Unread = NOTHING_UNREAD
     is_all_read: bool = False  # every changed file was read, which automatic actions require
     changed: tuple[str, ...] = ()  # every changed path, also unread ones
+    moved: int = 0  # files that have another name and the same content
     protected: ProtectedContents | None = None  # where it changes any, and the branch it goes into is known
     kept_approval: KeptApproval | None = None
     summary: tuple[str, ...] = ()  # what the change does, as a model tells it: at most three lines
