@@ -25,6 +25,10 @@ UNASKED = "gate.unasked"
 """The reason of a verdict that a dismissal changed while gates were still to be asked."""
 
 
+LATER = "gate.later"
+"""The reason of a verdict that names what is asked once nothing blocks."""
+
+
 def list_requests(
     review: Review,
     paths: Sequence[str],
@@ -54,6 +58,21 @@ def list_requests(
         *_request_protected(review, paths, configuration),
         *list_custom(Phase.review, configuration, context),
     ]
+
+
+def list_postponed(review: Review, configuration: Configuration, context: Mapping[str, Value]) -> tuple[Reason, ...]:
+    """What people are asked once nothing blocks, as far as that is known; empty where nothing does.
+
+    :param review: with answers.
+    """
+    if review.decision is not Decision.request_changes:
+        return ()
+    later = [
+        *_request_protected(review, review.changed, configuration),
+        *list_custom(Phase.review, configuration, context),
+    ]
+    text = "Once nothing blocks, {} asks a person with the role {}"
+    return tuple(Reason(code=LATER, text=text.format(each.name, each.role)) for each in later)
 
 
 def _is_covered(request: GateRequest, gates: Sequence[Gate]) -> bool:
@@ -315,9 +334,7 @@ def _digest_codes(reasons: Sequence[Reason]) -> str:
 
 
 def _summarise_rest(review: Review) -> tuple[Reason, ...]:
-    risk = review.risk
-    text = f"Nothing else blocks; risk is {risk.level.value} ({risk.score} of 100)"
-    return (Reason(code="risk.level", text=text, value=risk.score),)
+    return (Reason(code="risk.level", text="Nothing else blocks", value=review.risk.score),)
 
 
 def _explain_approval(gate: Gate) -> Reason:

@@ -34,6 +34,7 @@ from safety.authorization import (
 )
 from safety.authorship import Authorship
 from safety.gate_requests import strictest_role
+from safety.gates import LATER
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,10 @@ async def find_gate(services: Services, repository: RepositoryRef, number: int, 
     there = await list_gates(services, repository, number)
     open_ = [gate for gate in there if gate.is_waiting]
     if name is None:
-        return open_[0] if len(open_) == 1 else gate_answers.ask_which_gate(open_, there[-1] if there else None)
+        if len(open_) == 1:
+            return open_[0]
+        later = "" if open_ else await _find_postponed(services, repository, number)
+        return gate_answers.ask_which_gate(open_, there[-1] if there else None, later)
     named = [gate for gate in there if name in {gate.name, gate.short_id, gate.id}]
     if not named:
         return gate_answers.report_unknown_gate(name, open_)
@@ -163,6 +167,13 @@ async def find_gate(services: Services, repository: RepositoryRef, number: int, 
     if len(waiting) > 1:  # such as those of deployments to two environments
         return gate_answers.ask_which_gate(waiting, None)
     return waiting[0] if waiting else named[-1]
+
+
+async def _find_postponed(services: Services, repository: RepositoryRef, number: int) -> str:
+    """What the newest review of a pull request asks once nothing blocks; may be empty."""
+    past = await runs.list_for_pull_request(services.database, repository.id, number)
+    review = await checkpoints.load_review(services.database, past[0].run) if past else None
+    return "" if review is None else "; ".join(reason.text for reason in review.reasons if reason.code == LATER)
 
 
 async def _is_of_low_risk(services: Services, gate: Gate) -> bool:
