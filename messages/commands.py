@@ -139,8 +139,13 @@ def name_command(asked: SlashCommand | SlashMistake) -> str:
     return " ".join(["/forge", asked.verb, *(name for name in named if isinstance(name, str))])
 
 
-def render_help() -> str:
-    """Answers ``help``."""
+def render_help(about: Verb | None = None) -> str:
+    """Answers ``help``.
+
+    :param about: the one verb that was asked about; None: all.
+    """
+    if about is not None:
+        return "\n".join(_render_verbs([about]))
     often = _render_verbs(COMMON)
     rest = _render_verbs(verb for verb, row in VERBS.items() if row.works and verb not in COMMON)
     later = ", ".join(inline_code(verb) for verb, row in VERBS.items() if not row.works)
@@ -314,7 +319,7 @@ def _list_names(remark: Sequence[Finding]) -> str:
 
 def confirm_undismissal(finding: Finding) -> str:
     """The receipt for ``undismiss``."""
-    return f"**{finding.id}** counts again. The next review raises it if it is still there."
+    return f"**{finding.id}** counts again: the check says so now, and its thread opens with the next push."
 
 
 def already_dismissed(finding: Finding, dismissal: Dismissal) -> str:

@@ -219,13 +219,15 @@ async def test_thread_of_what_is_gone_is_resolved(story: Story) -> None:
     assert comment.thread.resolved
 
 
-async def test_thread_with_a_persons_reply_stays_open(story: Story) -> None:
+@pytest.mark.parametrize(("words", "stays_open"), [("Are you sure?", True), ("/forge explain", False)])
+async def test_thread_with_a_persons_reply_stays_open(story: Story, words: str, stays_open: bool) -> None:
     repository, alice, carol, pull, _ = await _open_reviewed(story)
     [comment] = story.comments(pull)
-    await carol.reply(comment, "Are you sure?")
+    await carol.reply(comment, words)
     await alice.push(repository, "feature", {"app.py": APP.replace("os.name", "os.sep")})
     await story.settle()
-    assert not comment.thread.resolved
+    assert comment.thread.resolved is not stays_open
+    story.pass_over(pull)
 
 
 async def _open_with_fix(story: Story) -> tuple[Repository, User, PullRequest, ReviewComment]:
