@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.errors import ForgeError
-from domain.paths import is_test
+from domain.paths import is_source, is_test
 from domain.review.findings import Finding, Severity
 from domain.review.review import Decision, Review
 from domain.runs.run import REVIEW_CHECK, ReasonCode
@@ -379,9 +379,11 @@ def _next(review: Review, *, has_server: bool, is_tested: bool) -> str:
 
 
 def _tell_tests(review: Review, *, has_server: bool, is_tested: bool) -> str:
-    """That no test ran either, and how one would; or where it is said what came of them."""
+    """That no test ran either, and how one would; or where it is said what came of them. Of code only."""
     if is_tested:
         return " What its tests say is in the check `Forge / test`."
+    if not any(map(is_source, review.changed)):
+        return ""
     if review.earlier is not None and (review.earlier.holding or review.earlier.tests):
         return ""
     return " Forge ran no test" + (": `/forge test` runs them." if has_server else ".")

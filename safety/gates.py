@@ -6,7 +6,7 @@ from domain.config.conditions.evaluation import Condition, Value, parse
 from domain.config.configuration import Configuration
 from domain.config.gates import GateSettings
 from domain.config.values import parse_duration
-from domain.gates import OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateState, digest
+from domain.gates import LATER, OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateState, digest
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, KeptApproval, ProtectedContents, Review, RiskLevel
 from domain.runs.run import Phase
@@ -23,10 +23,6 @@ OF_OTHER_PHASES = frozenset(STANDARD_GATES) - {
 
 UNASKED = "gate.unasked"
 """The reason of a verdict that a dismissal changed while gates were still to be asked."""
-
-
-LATER = "gate.later"
-"""The reason of a verdict that names what is asked once nothing blocks."""
 
 
 def list_requests(

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from domain.commands import Sender
 from domain.errors import CodeHostError, RateLimited
-from domain.gates import Choice, Gate, GateDecision, GateState
+from domain.gates import LATER, Choice, Gate, GateDecision, GateState
 from domain.github.pull_requests import PullRequest
 from domain.money import NO_EXTENSION, BudgetExtension
 from domain.review.review import RiskLevel
@@ -34,7 +34,6 @@ from safety.authorization import (
 )
 from safety.authorship import Authorship
 from safety.gate_requests import strictest_role
-from safety.gates import LATER
 
 
 @dataclass(frozen=True)

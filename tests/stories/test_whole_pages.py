@@ -335,7 +335,7 @@ Thank you.
 - Nothing was found by 3 tools; 1 file of source was read by no linter of its language and by no model
   - deploy/service.yml
 
-**Next:** have a person read the files named above before you merge. Forge ran no test: `/forge test` runs them.
+**Next:** have a person read the files named above before you merge.
 
 ### Gates
 
