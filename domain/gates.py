@@ -86,6 +86,9 @@ STANDARD_GATES: Mapping[str, StandardGate] = {
 }
 """docs/contract.md, gates. A critical change raises ``human_review`` to ``maintain``, production ``deploy_hold``."""
 
+LATER = "gate.later"
+"""The reason of a verdict that names what is asked once nothing blocks."""
+
 BUDGET_GATES = frozenset({"guard", "cost_overrun"})
 """The gates that grant a budget extension. After a rejection the run continues without the stopped work."""
 

@@ -6,7 +6,10 @@ from pathlib import PurePosixPath
 
 from domain.text.characters import is_invisible
 
-_TEST = re.compile(r"(^|/)(tests?|spec|__tests__)/|(^|/)(test_[^/]+|[^/]+_test|[^/]+[._-](test|spec))\.\w+$")
+_TEST = re.compile(
+    r"(^|/)(tests?|spec|__tests__)/|(^|/)(test_[^/]+|[^/]+_test|[^/]+[._-](test|spec))\.\w+$"
+    r"|(^|/)tests?\.(py|[cm]?[jt]sx?|rb|rs|php)$"
+)
 _SOURCE = re.compile(r"\.(py|js|jsx|ts|tsx|go|rs|java|kt|rb|php|cs|c|cc|cpp|h|hpp|swift|scala|sh)$")
 _MANIFEST = re.compile(
     r"(^|/)(requirements[^/]*\.(txt|in)|requirements/.*\.(txt|in)|setup\.(py|cfg)|pyproject\.toml|Pipfile"
@@ -75,7 +78,7 @@ _INSTRUCTS = re.compile(
 """What agents and other models obey: files of theirs, and whatever lies in a folder that people do not see."""
 
 _TRAILING = re.compile(r"(?<=[^/. ])[. ]+(?=/|$)")
-_MARKS_A_TEST = re.compile(r"^test_|^Test(?=[A-Z])|[._-](test|spec)s?$|(?<=[a-z0-9])(Tests?|Spec)$")
+_MARKS_A_TEST = re.compile(r"^test_|^tests?$|^Test(?=[A-Z])|[._-](test|spec)s?$|(?<=[a-z0-9])(Tests?|Spec)$")
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "__tests__"})
 _NAMED_AFTER_THEIR_FOLDER = frozenset({"__init__", "index", "mod"})
 _LANGUAGES = {
@@ -108,6 +111,11 @@ def is_test(path: str) -> bool:
 def holds_tests(path: str) -> bool:
     """Whether a file of this name holds tests of its own, and not what other tests share."""
     return is_test(path) and _MARKS_A_TEST.search(PurePosixPath(path).stem) is not None
+
+
+def instructs_models(path: str) -> bool:
+    """Whether agents and other models obey this file, as far as its name tells."""
+    return _INSTRUCTS.search(path.lower()) is not None
 
 
 def is_source(path: str) -> bool:

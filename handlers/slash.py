@@ -102,7 +102,7 @@ def _value(name: str, text: str) -> object:
         return " ".join(strip_invisible(text).split())
     if name in _NAMES:
         return text.upper()
-    if name in ("mode", "effort"):
+    if name in ("mode", "effort", "about"):
         return text.lower()
     if name == "path":
         return text.strip().strip('`"')

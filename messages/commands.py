@@ -139,8 +139,13 @@ def name_command(asked: SlashCommand | SlashMistake) -> str:
     return " ".join(["/forge", asked.verb, *(name for name in named if isinstance(name, str))])
 
 
-def render_help() -> str:
-    """Answers ``help``."""
+def render_help(about: Verb | None = None) -> str:
+    """Answers ``help``.
+
+    :param about: the one verb that was asked about; None: all.
+    """
+    if about is not None:
+        return "\n".join(_render_verbs([about]))
     often = _render_verbs(COMMON)
     rest = _render_verbs(verb for verb, row in VERBS.items() if row.works and verb not in COMMON)
     later = ", ".join(inline_code(verb) for verb, row in VERBS.items() if not row.works)
@@ -233,10 +238,9 @@ def render_verdict(review: Review | None, dismissed: Mapping[str, Dismissal]) ->
     """
     if review is None:
         return "No review has finished here yet. `/forge review` starts one."
-    head = (
-        f"Head {inline_code(review.head_sha[:7])}: **{review.decision.value.replace('_', ' ')}**, "
-        f"risk {review.risk.level.value} ({review.risk.score} of 100)."
-    )
+    level = review.risk.level
+    risk = f", risk {level.value} ({review.risk.score} of 100)" if level.is_high else ""
+    head = f"Head {inline_code(review.head_sha[:7])}: **{review.decision.value.replace('_', ' ')}**{risk}."
     return "\n\n".join(part for part in (head, render_reasons(review.reasons), _findings(review, dismissed)) if part)
 
 
@@ -315,7 +319,7 @@ def _list_names(remark: Sequence[Finding]) -> str:
 
 def confirm_undismissal(finding: Finding) -> str:
     """The receipt for ``undismiss``."""
-    return f"**{finding.id}** counts again. The next review raises it if it is still there."
+    return f"**{finding.id}** counts again: the check says so now, and its thread opens with the next push."
 
 
 def already_dismissed(finding: Finding, dismissal: Dismissal) -> str:

@@ -7,7 +7,7 @@ from domain.gates import Gate, GateState
 from domain.money import BudgetExtension
 from domain.text.escaping import escape, inline_code
 from messages.commands import explain_doubt
-from messages.gates import ENDS, describe_approval, explain_refusal, render_title
+from messages.gates import ENDS, describe_approval, explain_refusal, explain_void, render_title
 from safety.authorization import CommandRefusal, RefusalCode
 
 
@@ -60,10 +60,17 @@ def ask_for_words(gate: Gate) -> str:
     )
 
 
-def ask_which_gate(waiting: Sequence[Gate], last: Gate | None) -> str:
-    """For an answer without a name where not exactly one gate waits."""
+def ask_which_gate(waiting: Sequence[Gate], last: Gate | None, later: str = "") -> str:
+    """For an answer without a name where not exactly one gate waits.
+
+    :param later: what is asked once no finding blocks, a clause; may be empty.
+    """
     if waiting:
         return f"{len(waiting)} gates are waiting here: {_list(waiting)}. Name the one you mean."
+    if later:
+        return f"No gate is waiting here yet. {escape(later)}."
+    if last is not None and last.state is GateState.void:
+        return f"No gate is waiting here. The last one, {inline_code(last.name)}, is void: {explain_void(last)}."
     ended = "" if last is None else f" The last one, {inline_code(last.name)}: {escape(render_title(last), 200)}."
     return f"No gate is waiting here.{ended}"
 

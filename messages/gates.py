@@ -81,7 +81,7 @@ def render_comment(gate: Gate, spent: int, marker: str) -> str:
     """The gate's comment below the pull request or issue."""
     head = f"**{_heading(gate)}** · {gate.short_id} · head {inline_code((gate.check_head or gate.head_sha)[:7])}"
     if gate.state is GateState.void:
-        return f"{head} · {_why_void(gate)}\n\n{marker}"
+        return f"{head} · {explain_void(gate)}\n\n{marker}"
     return "\n\n".join([head, *_body(gate, spent), marker])
 
 
@@ -118,7 +118,7 @@ def _heading(gate: Gate) -> str:
 
 def _body(gate: Gate, spent: int) -> list[str]:
     if gate.state is GateState.void:
-        return [f"{escape(render_title(gate), 200)}. Why: {_why_void(gate)}."]
+        return [f"{escape(render_title(gate), 200)}. Why: {explain_void(gate)}."]
     if not gate.is_waiting:
         return [
             _answer(gate),
@@ -210,7 +210,8 @@ def describe_approval(gate: Gate) -> str:
     return " ".join(["The run continues.", *filter(None, more)])
 
 
-def _why_void(gate: Gate) -> str:
+def explain_void(gate: Gate) -> str:
+    """Why nobody has to answer any more, as a clause."""
     return escape(_VOIDED.get(gate.decision.via if gate.decision else "", "the run ended"))
 
 

@@ -6,15 +6,14 @@ from collections.abc import Collection, Sequence
 from domain.review.findings import Finding, Severity
 from domain.review.inline_comments import Remark, split_topics
 from domain.runs.run import REVIEW_CHECK
-from domain.text.escaping import code_block, escape, inline_code, inline_path, link, strip_invisible, suggestion_block
-from messages.proofs import find_shown_test, render_proof
+from domain.text.escaping import escape, inline_code, inline_path, link, suggestion_block
+from messages.proofs import render_proof
 
 ICONS = {Severity.critical: "⛔", Severity.error: "🔴", Severity.warning: "🟡", Severity.info: "🔵"}
 OUTDATED = "**No longer applies**"
 DISAGREE = "Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why"
 SHOWN_IN_COMMENT = 30  # places that one comment lists
 _LINES = re.compile(r":\d+(?:-\d+)?(?=`)")
-_GOAL = "Mend the cause, and keep all other behaviour. This test fails without the mend and has to pass with it."
 _GONE_HERE = " *(no longer here)*"
 
 
@@ -51,7 +50,6 @@ def _render_topic(topic: Remark, gone: Collection[str], *, named: bool) -> str:
         "" if own.id in gone else render_proof(own),
         "" if fix is None else suggestion_block(fix.replacement),
         _elsewhere(topic, gone) if others else "",
-        "" if fix is not None else _render_task(topic, gone),
         f"<sub>{own.id} · {link_rule(own)}</sub>",
     ]
     return "\n\n".join(part for part in parts if part)
@@ -98,17 +96,6 @@ def _elsewhere(remark: Sequence[Finding], gone: Collection[str]) -> str:
 def _difference(finding: Finding, first: Finding) -> str:
     """The first sentence, where it is another: the rest of it says the same of each."""
     return "" if finding.message == first.message else f": {escape(finding.message.partition('. ')[0], 160)}"
-
-
-def _render_task(topic: Remark, gone: Collection[str]) -> str:
-    """What a coding agent needs in order to mend it, folded; nothing where all of it is gone."""
-    places = [f"`{each.where}`" for each in topic[:SHOWN_IN_COMMENT] if each.id not in gone]
-    if not places:
-        return ""
-    test = find_shown_test(topic[0])
-    goal = "" if test is None else f"\n{_GOAL} Add it as {test.path}:\n\n{strip_invisible(test.text).strip()}"
-    wish = f"{', '.join(places)}: {strip_invisible(topic[0].message[:1500])}{goal}"
-    return f"<details><summary>For your coding agent</summary>\n\n{code_block(wish)}\n\n</details>"
 
 
 def link_rule(finding: Finding) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from domain.errors import ForgeError
-from domain.paths import is_test
+from domain.paths import is_source, is_test
 from domain.review.findings import Finding, Severity
 from domain.review.review import Decision, Review
 from domain.runs.run import REVIEW_CHECK, ReasonCode
@@ -16,6 +16,7 @@ from messages.inline_comments import ICONS, link_rule
 from messages.memory import render_unseconded
 from messages.proofs import note_proof
 from messages.review_details import render_details
+from messages.worklist import render_worklist
 
 CHECK_NAME = REVIEW_CHECK
 SHOWN_IN_SUMMARY = 40  # findings in the summary's table; the rest is in the details
@@ -176,6 +177,7 @@ def render_outcome(
     parts = [
         *_warning(problem),
         _verdict(review, has_server=has_server, is_tested=is_tested),
+        f"**Only moved**, with the same content: {_count(review.moved, 'file')}." if review.moved else "",
         offer,
         gates,
         render_change(review),
@@ -184,6 +186,7 @@ def render_outcome(
         _in_history(review, has_server=has_server),
         render_unseconded(review.unseconded),
         render_details(review),
+        render_worklist(review.findings),
         welcome,
     ]
     return CheckText(name_outcome(review), "\n\n".join(part for part in parts if part), _details(review))
@@ -192,12 +195,17 @@ def render_outcome(
 def render_body(review: Review, posted: Sequence[Finding], posted_before: int, marker: str) -> str:
     """The body of the pull-request review."""
     others = len(review.findings) - len(posted) - posted_before
-    lines = [f"**{tell_outcome(review)}.** Risk {review.risk.level.value}."]
+    lines = [f"**{tell_outcome(review)}.**", *filter(None, [tell_risk(review)])]
     if others > 0:
         lines.append(f"{_count(others, 'more finding')} in the check `{CHECK_NAME}`.")
     if posted_before > 0:
         lines.append(f"{_count(posted_before, 'finding')} from an earlier push already commented, not repeated.")
     return "\n\n".join(part for part in (" ".join(lines), render_change(review), marker) if part)
+
+
+def tell_risk(review: Review) -> str:
+    """The level of risk where it tells changes apart; nearly all others are of medium risk, which asks nobody."""
+    return f"Risk {review.risk.level.value}." if review.risk.level.is_high else ""
 
 
 def tell_outcome(review: Review) -> str:
@@ -235,6 +243,11 @@ def render_change(review: Review) -> str:
 def explain_unposted(error: ForgeError) -> str:
     """For the summary, when GitHub lets nobody comment, e.g. where the conversation is locked."""
     return f"Forge could not post the comments, so the findings are only here. {error}"
+
+
+def explain_unplaced() -> str:
+    """For the check, when GitHub takes the review and not the places of its comments."""
+    return "GitHub did not accept the position of a comment, so there are none."
 
 
 def render_unplaced_body(review: Review, posted: Sequence[Finding], marker: str) -> str:
@@ -292,7 +305,10 @@ def name_outcome(review: Review) -> str:
         return f"{found}; {nobody}" if review.findings else f"Not approved: {nobody}"
     if review.unread.logic:
         which = f" of {_count(len(review.unread.logic), 'file')}" if review.read_by_model else ""
-        return f"{found if review.findings else 'Linters found nothing'}; nobody read the logic{which}"
+        nobody = f"nobody read the logic{which}"
+        if len(review.unread.gone) == len(review.unread.logic):
+            nobody = "nobody weighed the loss of tests"
+        return f"{found if review.findings else 'Linters found nothing'}; {nobody}"
     if not review.is_thought_over:  # nothing in it can change what the program does
         return f"{found}, none blocks" if review.findings else "No findings"
     return f"Approved, with {found}" if review.findings else "Approved: no findings"
@@ -363,9 +379,11 @@ def _next(review: Review, *, has_server: bool, is_tested: bool) -> str:
 
 
 def _tell_tests(review: Review, *, has_server: bool, is_tested: bool) -> str:
-    """That no test ran either, and how one would; or where it is said what came of them."""
+    """That no test ran either, and how one would; or where it is said what came of them. Of code only."""
     if is_tested:
         return " What its tests say is in the check `Forge / test`."
+    if not any(map(is_source, review.changed)):
+        return ""
     if review.earlier is not None and (review.earlier.holding or review.earlier.tests):
         return ""
     return " Forge ran no test" + (": `/forge test` runs them." if has_server else ".")

@@ -35,7 +35,7 @@ def _summarise(review: Review) -> str:
     unseen = sum(not each.by_model for each in review.not_looked_at)
     muted = len(review.dismissed) + len(review.in_history_dismissed) + len(review.held)
     told = [
-        f"Risk {review.risk.level.value}",
+        f"Risk {review.risk.level.value}" if review.risk.level.is_high else "Risk",
         "what ran",
         *([f"{_count(unseen, 'file')} not checked"] if unseen else []),
         *([f"{_count(muted, 'finding')} dismissed or suppressed"] if muted else []),
@@ -76,11 +76,12 @@ def _explain_levels(review: Review) -> list[str]:
     if all(part.code != BEHAVIOUR for part in review.risk.parts):
         return []
     asked = (
-        f"No model read it: a person is asked if the points beside those for what the program does, here "
-        f"{review.risk.score_of_facts}, reach {RISKY}."
+        f"No model read it: a person is asked from {RISKY} points on beside those that every change of code has; here "
+        f"it is {review.risk.score_of_facts}."
     )
     levels = "Medium is 25 to 49, high 50 to 74, critical more."
-    return ["", levels if review.read_by_model else f"{levels} {asked}"]
+    has_failed = any(tool.problem for layer in review.layers if layer.layer is Layer.model for tool in layer.tools)
+    return ["", levels if review.read_by_model or has_failed else f"{levels} {asked}"]
 
 
 def _layers(review: Review) -> str:
@@ -120,7 +121,7 @@ def _tell_look_ups(made: LookUps) -> str:
 
 
 def _render_outcome(tool: ToolRun) -> str:
-    return f"⚠️ {escape(tool.problem, 200)}" if tool.problem else "done"
+    return f"⚠️ {escape(tool.problem.removeprefix(f'{tool.tool} '), 200)}" if tool.problem else "done"
 
 
 def _not_looked_at(review: Review) -> str:
@@ -168,6 +169,8 @@ def _cost(review: Review) -> list[str]:
     if not tools:
         return []
     tokens, cost = sum(tool.tokens for tool in tools), sum(tool.cost for tool in tools)
+    if not tokens and cost:
+        return [f"{format_usd(cost)} counted for calls that broke off: the provider may charge them"]
     return [f"{tokens:,} tokens{f', {format_usd(cost)}' if cost else ''}"]
 
 

@@ -8,7 +8,15 @@ from domain.errors import ForgeError
 from domain.review.findings import Finding
 from domain.review.review import Review
 from domain.text.escaping import escape
-from messages.review import CheckText, name_outcome, render_bullet, render_change, render_outcome, render_reasons
+from messages.review import (
+    CheckText,
+    name_outcome,
+    render_bullet,
+    render_change,
+    render_outcome,
+    render_reasons,
+    tell_risk,
+)
 
 SHOWN_IN_BODY = 40
 """Findings that the body of a review lists."""
@@ -29,7 +37,7 @@ def render_single_body(review: Review, listed: Sequence[Finding], posted_before:
     :param note: what people should know about this review, in sentences; may be empty.
     """
     parts = [
-        f"**{name_outcome(review)}.** Risk {review.risk.level.value} ({review.risk.score} of 100). {note}".strip(),
+        " ".join(filter(None, (f"**{name_outcome(review)}.**", tell_risk(review), note))),
         render_change(review),
         render_reasons(review.reasons),
         _list_findings(listed),

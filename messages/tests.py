@@ -1,5 +1,6 @@
 """Every text about a run of the tests: what was run and why, what failed and what it means, what to do next."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -206,10 +207,26 @@ def _explain_not_run(run: TestRun) -> str:
             f"know what it tested. {escape(unproven.report_problem, 160)}"
         )
     if run.is_only_excused:
+        if lacking := _find_lacking(run):
+            return f"{inline_code(lacking, 80)} is missing here, so no test can be loaded, with or without this change."
         return "every test that concerns this change fails without it, too, so nothing shows whether it works."
     if run.is_all_skipped:
         return f"all tests were skipped ({len(run.cases):,}), so nothing shows whether this change works."
     return "Forge could not start the tests."
+
+
+def _find_lacking(run: TestRun) -> str | None:
+    """What all tests that fail with and without the change say is not installed."""
+    failed = [case for case in run.cases if case.id in run.known]
+    named = [_MISSING.search(f"{case.message}\n{case.details}") for case in failed]
+    names = {next(filter(None, found.groups())) if found else "" for found in named}
+    return names.pop() or None if len(names) == 1 else None
+
+
+_MISSING = re.compile(
+    r"No module named '([\w.]+)'|Cannot find (?:module|package) '([^'\n]{1,200})'"
+    r"|cannot load such file -- ([^\s]{1,200})"
+)
 
 
 def _find_failed_setup(run: TestRun) -> CommandResult | None:
@@ -244,9 +261,7 @@ def _next(
         case SuiteVerdict.not_run if run.is_all_skipped:
             return "make sure that tests for this change are not skipped, then write `/forge test`."
         case SuiteVerdict.not_run:
-            is_of_setup = not run.not_run and _find_failed_setup(run) is not None
-            what = "`commands.setup` in `.github/forge.yml` on the default branch" if is_of_setup else _NAMED
-            return f"fix {what}, then write `/forge test`."
+            return f"{_next_to_run(run)}, then write `/forge test`."
         case SuiteVerdict.no_tests if proposes:
             return (
                 "Forge proposes tests. If the repository has tests, set their command in `commands.test` in "
@@ -257,10 +272,7 @@ def _next(
                 "add tests. If the repository has tests, set their command in `commands.test` in `.github/forge.yml`."
             )
         case SuiteVerdict.failed if _is_only_environment(run, analyses):
-            return (
-                "install what is missing with `commands.setup` in `.github/forge.yml` on the default branch, "
-                "then write `/forge test`."
-            )
+            return f"{_INSTALL}, then write `/forge test`."
         case SuiteVerdict.failed:
             return "fix the failures and push. The details show the output of the commands."
         case SuiteVerdict.passed if run.known:
@@ -271,7 +283,16 @@ def _next(
             return "nothing." if not _has_uncovered(run) else "nothing has to be done. No test runs the lines below."
 
 
-_NAMED = "the problem named above"
+_SETUP = "`commands.setup` in `.github/forge.yml` on the default branch"
+_INSTALL = f"install what is missing with {_SETUP}"
+
+
+def _next_to_run(run: TestRun) -> str:
+    """What lets tests run that could not."""
+    if run.not_run or not run.is_only_excused:
+        is_of_setup = not run.not_run and _find_failed_setup(run) is not None
+        return f"fix {_SETUP if is_of_setup else 'the problem named above'}"
+    return _INSTALL if _find_lacking(run) else "see below why these tests fail, and fix that on the base branch"
 
 
 def _is_only_environment(run: TestRun, analyses: Sequence[Analysis]) -> bool:
@@ -488,9 +509,16 @@ def _status(command: CommandResult) -> str:
     return ended
 
 
+_LINE_TIMES = re.compile(r"\d+(?:\.\d+)? ?m?s\b")
+
+
 def _outputs(run: TestRun) -> str:
     """The end of what the commands printed that did not succeed."""
+    first = {
+        _LINE_TIMES.sub("", command.output): command for command in reversed(run.commands)
+    }  # a retry says it again
     failed = [command for command in run.commands if not command.is_successful and command.output]
+    failed = [command for command in failed if first[_LINE_TIMES.sub("", command.output)] is command]
     parts = [
         f"### {inline_code(each.line, 160)}\n\n{code_block(redact_outgoing(strip_invisible(each.output))[-_OUTPUT:])}"
         for each in failed[:8]

@@ -28,6 +28,8 @@ _FIRST = (
     Verb.pause,
 )
 """The commands to begin with."""
+_OF_MODELS = frozenset({Verb.do, Verb.mend, Verb.plan, Verb.run})
+"""Those of them that do nothing where no model is asked."""
 
 
 def render_issue(overview: RepositoryOverview, marker: str) -> str:
@@ -55,7 +57,8 @@ def _list_parts(overview: RepositoryOverview, heading: str) -> Iterator[str]:
     yield _tell_purpose(overview)
     yield f"{heading} What leaves this repository\n\n{_tell_privacy(overview)}"
     yield f"{heading} What Forge sees here\n\n{_tell_sights(overview)}"
-    rows = "\n".join(f"| `/forge {VERBS[verb].usage}` | {VERBS[verb].meaning} |" for verb in _FIRST)
+    first = [verb for verb in _FIRST if overview.model or verb not in _OF_MODELS]
+    rows = "\n".join(f"| `/forge {VERBS[verb].usage}` | {VERBS[verb].meaning} |" for verb in first)
     yield f"{heading} First commands\n\n| in a comment | |\n| --- | --- |\n{rows}"
     yield f"{heading} How to switch it off\n\n{_tell_ends()}"
 
@@ -71,7 +74,8 @@ def _tell_purpose(overview: RepositoryOverview) -> str:
 
 def _tell_privacy(overview: RepositoryOverview) -> str:
     if not overview.model:
-        return "Nothing goes to a model: none is set up, or none is wanted here. Checks run on the server of Forge."
+        why = "`review.model: never` says so" if overview.keeps_code else "none is set up"
+        return f"Nothing goes to a model: {why}. Checks run on the server of Forge."
     return (
         f"Changed files, and what explains them, go to {inline_code(overview.model)} when a review needs it. In "
         "`.github/forge.yml`, `review: {never_send: [PATTERNS]}` keeps files from it, and `review: {model: never}` "
@@ -90,7 +94,8 @@ def _list_sights(overview: RepositoryOverview) -> Iterator[str]:
     linters = ", ".join(inline_code(name, 60) for name in overview.linters)
     yield f"**Checked by:** {f'{linters}, and ' if linters else ''}a search for credentials and dangerous code."
     if overview.tests:
-        yield f"**Tests:** {escape(overview.tests)} Set `commands.test` if that is wrong."
+        is_set = "`commands.test`" in overview.tests
+        yield f"**Tests:** {escape(overview.tests)}{'' if is_set else ' Set `commands.test` if that is wrong.'}"
 
 
 def _list_advice(overview: RepositoryOverview) -> Iterator[str]:

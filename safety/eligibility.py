@@ -35,7 +35,8 @@ def find_exclusion(
     if pull_request.is_draft and not settings.drafts:
         return Reason(
             code="excluded.draft",
-            text="This is a draft. Forge reviews it once it is ready, or right away with `review.drafts: true`.",
+            text="This is a draft. Forge reviews it once it is ready, or now on `/forge review`; drafts as any "
+            "other with `review.drafts: true`.",
         )
     if pull_request.author_is_bot and not is_listed(pull_request.author_login, settings.bots):
         return Reason(

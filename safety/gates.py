@@ -6,9 +6,9 @@ from domain.config.conditions.evaluation import Condition, Value, parse
 from domain.config.configuration import Configuration
 from domain.config.gates import GateSettings
 from domain.config.values import parse_duration
-from domain.gates import OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateState, digest
+from domain.gates import LATER, OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, GateState, digest
 from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.review import Conclusion, Decision, Review, RiskLevel
+from domain.review.review import Conclusion, Decision, KeptApproval, ProtectedContents, Review, RiskLevel
 from domain.runs.run import Phase
 from domain.verdicts import Reason
 from safety.avoidance_gates import request_destructive, request_false_positive
@@ -56,6 +56,21 @@ def list_requests(
     ]
 
 
+def list_postponed(review: Review, configuration: Configuration, context: Mapping[str, Value]) -> tuple[Reason, ...]:
+    """What people are asked once nothing blocks, as far as that is known; empty where nothing does.
+
+    :param review: with answers.
+    """
+    if review.decision is not Decision.request_changes:
+        return ()
+    later = [
+        *_request_protected(review, review.changed, configuration),
+        *list_custom(Phase.review, configuration, context),
+    ]
+    text = "Once nothing blocks, {} asks a person with the role {}"
+    return tuple(Reason(code=LATER, text=text.format(each.name, each.role)) for each in later)
+
+
 def _is_covered(request: GateRequest, gates: Sequence[Gate]) -> bool:
     """Whether more than this was approved already, of which a part is disputed or gone."""
     approved = [gate for gate in gates if gate.name == request.name and gate.state is GateState.approved]
@@ -97,8 +112,12 @@ def apply_answers(review: Review, gates: Sequence[Gate]) -> Review:
         for (name, _), gate in approved.items()
         if name not in {"security_findings", "human_review"}
     ]
-    if decision is Decision.unread and not review.unread.paths and (reasons or others):
+    kept, known = review.kept_approval, review.protected
+    is_seen = bool(reasons or others) or bool(kept and known and {*review.unread.logic} <= {*known.paths})
+    if decision is Decision.unread and not review.unread.paths and is_seen:
         decision = Decision.approve  # of a head whose logic only a person looked at
+    if kept is not None:
+        others.append(_explain_kept(kept))
     exposed = explain_exposed(review.in_history)
     if decision is Decision.request_changes:
         base = (*base, *exposed)
@@ -167,6 +186,11 @@ def needs_security_gate(finding: Finding) -> bool:
 def list_protected(paths: Sequence[str], configuration: Configuration) -> list[str]:
     """Those of these paths that ask ``protected_paths``."""
     return select_asked(paths, configuration.paths.protected)
+
+
+def digest_subject(protected: ProtectedContents) -> str:
+    """The subject of ``protected_paths``: an answer is about exactly these contents."""
+    return digest(*protected.paths, protected.digest)
 
 
 def list_custom(
@@ -277,7 +301,8 @@ def _request_human(review: Review, configuration: Configuration, gates: Sequence
 
 def _request_protected(review: Review, paths: Sequence[str], configuration: Configuration) -> list[GateRequest]:
     touched = list_protected(paths, configuration)
-    if not touched:
+    known = review.protected if review.protected and {*touched} <= {*review.protected.paths} else None
+    if not touched or (known and review.kept_approval):
         return []
     children = tuple(Reason(code="path", text=path) for path in touched[:20])
     noun = "path" if len(touched) == 1 else "paths"
@@ -285,7 +310,7 @@ def _request_protected(review: Review, paths: Sequence[str], configuration: Conf
         code="paths.protected", text=f"{len(touched)} protected {noun} changed", value=len(touched), children=children
     )
     prompt = "This changes protected files, which control what runs and who may do what. Approve if that is intended."
-    subject = digest(*touched)
+    subject = digest(*touched) if known is None else digest_subject(known)
     return [
         build_request("protected_paths", Phase.review, subject, prompt, [reason], configuration, has_follower=False)
     ]
@@ -305,15 +330,18 @@ def _digest_codes(reasons: Sequence[Reason]) -> str:
 
 
 def _summarise_rest(review: Review) -> tuple[Reason, ...]:
-    risk = review.risk
-    text = f"Nothing else blocks; risk is {risk.level.value} ({risk.score} of 100)"
-    return (Reason(code="risk.level", text=text, value=risk.score),)
+    return (Reason(code="risk.level", text="Nothing else blocks", value=review.risk.score),)
 
 
 def _explain_approval(gate: Gate) -> Reason:
     by = gate.decision.by_login if gate.decision is not None else ""
     text = f"{by} approved {gate.name}"
     return Reason(code="gate.approved", text=f"{text}, on conditions: {gate.conditions}" if gate.conditions else text)
+
+
+def _explain_kept(kept: KeptApproval) -> Reason:
+    text = f"{kept.by} approved protected_paths at {kept.head_sha[:7]}, and these files are as they were"
+    return Reason(code="gate.approved", text=text)
 
 
 def _explain_stop(gate: Gate) -> Reason:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from domain.paths import is_manifest
+from domain.paths import instructs_models, is_manifest, is_source
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, RawFinding, Severity
 from domain.review.review import (
@@ -138,12 +138,17 @@ def _find_risky(risk: Risk) -> tuple[Reason, ...]:
 def _find_incomplete(layers: Sequence[LayerReport]) -> tuple[Reason, ...]:
     missing = [Reason(code="layer.missing", text=layer.missing) for layer in layers if layer.missing is not None]
     failed = [
-        Reason(code="tool.failed", text=f"{tool.tool} failed: {tool.problem}")
+        Reason(code="tool.failed", text=_explain_failure(tool.tool, tool.problem))
         for layer in layers
         for tool in layer.tools
         if tool.problem is not None
     ]
     return (*missing, *failed, *_find_cut(sum(layer.cut for layer in layers)))
+
+
+def _explain_failure(tool: str, problem: str) -> str:
+    """What went wrong, with the name of the tool once."""
+    return problem if problem.startswith(f"{tool} ") else f"{tool} failed: {problem}"
 
 
 def _find_cut(findings: int) -> tuple[Reason, ...]:
@@ -182,9 +187,10 @@ def _find_unread(
 
 
 def _count_unread(paths: Sequence[str]) -> str:
-    """How many files nobody read. A list of dependencies is in no language, so no linter could have read it."""
+    """How many files nobody read. A list of dependencies, or what agents obey, is in no language of a linter."""
     listing = sum(map(is_manifest, paths))
-    source = len(paths) - listing
+    obeyed = sum(instructs_models(path) and not is_manifest(path) and not is_source(path) for path in paths)
+    source = len(paths) - listing - obeyed
     told = {
         0: "",
         1: "1 file of source was read by no linter of its language and by no model",
@@ -192,23 +198,29 @@ def _count_unread(paths: Sequence[str]) -> str:
     lists = {0: "", 1: "1 list of dependencies was read by no model"}.get(
         listing, f"{listing:,} lists of dependencies were read by no model"
     )
-    return "; ".join(filter(None, (told, lists)))
+    orders = {0: "", 1: "1 file that agents obey was read by no model"}.get(
+        obeyed, f"{obeyed:,} files that agents obey were read by no model"
+    )
+    return "; ".join(filter(None, (told, lists, orders)))
 
 
 def _find_unthought(unread: Unread, findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
     """Names the source that linters read and nobody else: what they say nothing of may be wrong all the same."""
     if not unread.logic:
         return ()
-    shown = ", ".join(unread.logic[:3])
-    rest = len(unread.logic) - 3
-    more = f" and {rest:,} more" if rest > 0 else ""
+    read = [path for path in unread.logic if path not in unread.gone]
+    nobody = [f"Nobody read the logic of {_name_first(read)}"] if read else []
+    nobody += [f"Nobody weighed the loss of the deleted tests {_name_first(unread.gone)}"] if unread.gone else []
     found = "Linters found nothing that blocks. " if findings else "Linters found nothing. "
-    text = f"{'' if _find_blocking(findings) else found}Nobody read the logic of {shown}{more}"
+    text = f"{'' if _find_blocking(findings) else found}{'. '.join(nobody)}"
     return (Reason(code=UNTHOUGHT, text=text, value=len(unread.logic)),)
+
+
+def _name_first(paths: Sequence[str]) -> str:
+    rest = len(paths) - 3
+    return f"{', '.join(paths[:3])}{f' and {rest:,} more' if rest > 0 else ''}"
 
 
 def _calm(findings: Sequence[RawFinding], risk: Risk) -> Reason:
     found = "Nothing to say" if not findings else "Nothing that blocks"
-    return Reason(
-        code="risk.level", text=f"{found}; risk is {risk.level.value} ({risk.score} of 100)", value=risk.score
-    )
+    return Reason(code="risk.level", text=found, value=risk.score)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from domain.review.findings import Finding
 from domain.review.review import NOTHING_JUDGED, JudgedFindings, Review
 from safety.review_decision import CONCLUSIONS, decide, raise_confirmed
-from safety.risk import reassess
+from safety.risk import reassess, weigh_layer
 from safety.suppression import NO_HISTORY, DismissalHistory, find_suppression, find_unseconded
 
 
@@ -43,12 +43,13 @@ def with_dismissals(
     findings = tuple(finding for finding, held_back in weighed if held_back is None)
     alone = [find_unseconded(finding, past) for finding in findings]
     risk = reassess(review.risk, findings)
+    layers = tuple(weigh_layer(layer, risk) for layer in review.layers)
     history = (*review.in_history, *review.in_history_dismissed)
     in_history = tuple(finding for finding in history if finding.fingerprint not in dismissed)
     verdict = decide(
         raise_confirmed(findings, judged),
         risk,
-        review.layers,
+        layers,
         review.not_looked_at,
         in_history,
         review.unread,
@@ -64,6 +65,7 @@ def with_dismissals(
             "in_history": in_history,
             "in_history_dismissed": tuple(finding for finding in history if finding.fingerprint in dismissed),
             "risk": risk,
+            "layers": layers,
             "decision": verdict.decision,
             "reasons": verdict.reasons,
             "conclusion": CONCLUSIONS[verdict.decision],

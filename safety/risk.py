@@ -1,7 +1,7 @@
 """Scores the risk of a change from 0 to 100, with every part of the score named (docs/contract.md, risk)."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from domain.globs import matches
@@ -9,7 +9,7 @@ from domain.paths import is_document, is_manifest, is_source, is_test, namesake
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import RawFinding, Severity
 from domain.review.impact import Impact
-from domain.review.review import BEHAVIOUR, Risk, RiskLevel, RiskPart
+from domain.review.review import BEHAVIOUR, LayerReport, Risk, RiskLevel, RiskPart
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def assess(
     :param impacts: path → what the change of this file can do (:func:`safety.impact.assess_impact`).
     """
     parts = [
-        *_score_impacts(impacts or {}),
+        *_score_impacts(impacts or {}, {each.path for each in change.touched if each.is_only_moved}),
         *_score_size(change, impacts or {}),
         *_score_areas(change.touched, sensitive),
         *_score_findings(findings),
@@ -176,27 +176,41 @@ def is_risky(risk: Risk) -> bool:
     return risk.score_of_facts >= RISKY
 
 
+def weigh_layer(layer: LayerReport, risk: Risk) -> LayerReport:
+    """The layer as this risk requires it: dismissals may lower what asked for it, and taking them back raises it."""
+    if layer.if_risky is None:
+        return layer
+    missing = layer.if_risky.replace("{points}", str(risk.score_of_facts)) if is_risky(risk) else None
+    return layer.model_copy(update={"missing": missing})
+
+
 def _total(parts: Sequence[RiskPart]) -> Risk:
     least = _BEHAVIOUR if any(part.code == BEHAVIOUR for part in parts) else 0
     score = max(least, min(100, sum(part.points for part in parts)))
     return Risk(score=score, level=to_level(score), parts=tuple(sorted(parts, key=lambda part: -part.points)))
 
 
-def _score_impacts(impacts: Mapping[str, Impact]) -> Iterator[RiskPart]:
-    """What the files can do to the program, each kind named."""
+def _score_impacts(impacts: Mapping[str, Impact], moved: Collection[str]) -> Iterator[RiskPart]:
+    """What the files can do to the program, each kind named.
+
+    :param moved: files that have another name and the same content.
+    """
     for impact in dict.fromkeys(impacts.values()):
         paths = [path for path, each in impacts.items() if each is impact]
         if impact is Impact.behaviour:
-            yield RiskPart(code=BEHAVIOUR, points=_BEHAVIOUR, text=_describe_behaviour(paths))
+            yield RiskPart(code=BEHAVIOUR, points=_BEHAVIOUR, text=_describe_behaviour(paths, moved))
         else:
             yield RiskPart(code=f"harmless.{impact.value}", points=0, text=f"{_HARMLESS[impact]}: {_list_paths(paths)}")
 
 
-def _describe_behaviour(paths: Sequence[str]) -> str:
-    documents = [path for path in paths if is_document(path)]
-    programs = [path for path in paths if path not in documents]
+def _describe_behaviour(paths: Sequence[str], moved: Collection[str]) -> str:
+    renamed = [path for path in paths if path in moved]
+    documents = [path for path in paths if is_document(path) and path not in moved]
+    programs = [path for path in paths if path not in {*documents, *moved}]
     told = [f"May change what the program does: {_list_paths(programs)}"] if programs else []
     told += [f"More than text for people, such as a command to run: {_list_paths(documents)}"] if documents else []
+    noun = "file" if len(renamed) == 1 else "files"
+    told += [f"Only moved, with the same content: {len(renamed):,} {noun} ({_list_paths(renamed)})"] if renamed else []
     return ". ".join(told)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from domain.errors import CodeAccessError, Recovery
 from domain.github.commits import CommitDraft, FileToCommit, Signature
 from domain.runs.patches import EXECUTABLE, REGULAR, ChangedFile, ChangeSet
-from workspace.diff import MODULE, Entry, parse_raw, to_printable
+from workspace.diff import LINK, MODULE, Entry, parse_raw, to_printable
 from workspace.git import Git
 from workspace.objects import name_blob
 from workspace.patches import path_rules
@@ -132,6 +132,19 @@ async def list_new(git: Git, sha: str, known: Sequence[str]) -> list[str]:
     options = ("--reverse", "--topo-order", "--end-of-options")
     listed = await git.run("rev-list", *options, sha, *(f"^{each}" for each in known))
     return listed.stdout.decode().split()
+
+
+async def describe_contents(git: Git, base: str, head: str, names: Collection[str]) -> list[str]:
+    """What becomes of these files, exactly: path, mode and blob before and after. Only trees are read.
+
+    A link or a submodule stands for something elsewhere, so it is another one at every head.
+
+    :param names: as :func:`workspace.diff.to_printable` gives them.
+    """
+    entries = [entry for entry in await _list_changes(git, base, head) if entry.name in names]
+    told = [f"{each.path!r} {each.old_mode} {each.old_blob} {each.new_mode} {each.new_blob}" for each in entries]
+    points_elsewhere = any({each.old_mode, each.new_mode} & {LINK, MODULE} for each in entries)
+    return [*told, head] if points_elsewhere else told
 
 
 async def _list_changes(git: Git, parent: str, sha: str) -> list[Entry]:

@@ -312,6 +312,10 @@ class Mirror(Objects):
         """A commit as it could be made anew elsewhere; see :func:`workspace.commits.draft_again`."""
         return await commits.draft_again(self.git, sha)
 
+    async def describe_contents(self, base: str, head: str, names: Collection[str]) -> list[str]:
+        """What becomes of these files, exactly; see :func:`workspace.commits.describe_contents`."""
+        return await commits.describe_contents(self.git, base, head, names)
+
     async def list_new(self, sha: str, known: Sequence[str]) -> list[str]:
         """The commits that lead to one and that others do not lead to, oldest first."""
         return await commits.list_new(self.git, sha, known)

@@ -276,7 +276,8 @@ def _explain_failure(name: str, error: Exception, attempts: int) -> str:
     if isinstance(error, ModelHTTPError):
         return f"{name} answered with HTTP {error.status_code}{tries}{_explain_reason(read_reason(error))}."
     if isinstance(error, ModelConnectionError):
-        return f"{name} could not be reached{tries}."
+        became = "could not be reached" if _is_free(error) else "was reached, and the connection broke before an answer"
+        return f"{name} {became}{tries}."
     return f"{name} answered with something that cannot be read{tries}."
 
 

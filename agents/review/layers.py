@@ -8,9 +8,14 @@ from domain.config.review import ReadMode
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.conventions import NOTHING_HELD, HeldConventions
 from domain.review.findings import Finding, Layer
-from domain.review.review import IfUnread, IssueAnswer, LayerReport, Risk
+from domain.review.review import IfUnread, IssueAnswer, LayerReport, ProtectedContents, Risk
 from safety.eligibility import is_included
-from safety.risk import RISKY, is_risky
+from safety.risk import RISKY, is_risky, weigh_layer
+
+_DUE = (
+    "{points} points of risk beside those that every change of code has: "
+    f"from {RISKY} on somebody has to read the change"
+)
 
 
 class CheckedChange(BaseModel):
@@ -42,6 +47,7 @@ class CheckedChange(BaseModel):
     takes_claims: bool = True
     only_for: str = ""  # see domain.review.review.Review
     is_shared: bool = False  # likewise
+    protected: ProtectedContents | None = None  # likewise
 
     @property
     def has_source(self) -> bool:
@@ -104,13 +110,12 @@ def skip_model(checked: CheckedChange, configuration: Configuration, missing: st
     if not checked.needs_a_model(configuration):
         note = None if is_choice or not checked.has_source else f"Not read by a model: {why}"
         return ModelPart(report=layer.model_copy(update={"note": note}))
-    points = f"{checked.risk.score_of_facts} points beside those for behaviour, where {RISKY} ask for a reader"
-    risk = f"Risk is {checked.risk.level.value}: {points}"
-    due, so = f"{risk}, so a model should have read the change", f"{risk}, so a person reads the change."
     if configuration.review.model is ReadMode.always:
         due = "The repository wants a model to read every change of source (review.model: always)"
         so = f"{due}, so a person does. {NOT_SET_UP.reason}"
-    return ModelPart(report=layer.model_copy(update={"missing": so if is_choice else f"{due}: {why}"}))
+        return ModelPart(report=layer.model_copy(update={"missing": so if is_choice else f"{due}: {why}"}))
+    due = f"{_DUE}; no model is set up, so a person does." if is_choice else f"{_DUE}; no model did: {why}"
+    return ModelPart(report=weigh_layer(layer.model_copy(update={"if_risky": due}), checked.risk))
 
 
 def apply_path_filters(change: Change, configuration: Configuration) -> Change:

@@ -134,9 +134,11 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
     touched = checked.touched or touch_by_name(checked.paths)
     read = {*checked.read_by, *model.read}
     unread = list_unread(touched, read)
-    told = {each.path for each in touched if each.is_gone} if model.read else set[str]()  # a model is told what is gone
+    deleted = {each.path for each in touched if each.is_gone}
+    told = deleted if model.read else set[str]()  # a model is told what is gone
     logic = tuple(path for path in checked.behaviour if path not in {*model.read, *unread, *told})
-    nobody = Unread(paths=unread, logic=logic, then=checked.if_unread)
+    gone = tuple(path for path in logic if path in deleted)
+    nobody = Unread(paths=unread, logic=logic, gone=gone, then=checked.if_unread)
     held_for = checked.only_for if checked.is_shared else ""
     verdict = decide(findings, risk, layers, not_looked_at, unread=nobody, held_for=held_for)
     return Review(
@@ -155,6 +157,8 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
         unread=nobody,
         is_all_read=is_all_read(checked.touched, read),
         changed=checked.paths,
+        moved=sum(each.is_only_moved for each in touched),
+        protected=checked.protected,
         summary=model.summary,
         issue=model.issue,
         conventions=model.conventions,

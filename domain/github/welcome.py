@@ -56,6 +56,7 @@ class RepositoryOverview(BaseModel):
     :param branch: the default branch.
     :param is_required: whether that branch requires the check of reviews; None if that cannot be known.
     :param model: the model that reads changes; empty if none is set up, or the repository wants none.
+    :param keeps_code: the repository says that no model is to be asked.
     :param level: of automation.
     """
 
@@ -69,6 +70,7 @@ class RepositoryOverview(BaseModel):
     branch: str
     is_required: bool | None = None
     model: str = ""
+    keeps_code: bool = False
     level: int = 1
 
 

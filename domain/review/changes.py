@@ -175,6 +175,11 @@ class TouchedFile(BaseModel):
         """Whether it has new content: no deletion, rename or change of mode only."""
         return not self.is_gone and self.lines != 0
 
+    @property
+    def is_only_moved(self) -> bool:
+        """Whether it has another name, and the same content."""
+        return not self.is_gone and not self.has_new_content and self.old_path not in {None, self.path}
+
 
 class Change(BaseModel):
     """Everything a pull request changes between the merge base and its head.

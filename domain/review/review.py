@@ -21,6 +21,10 @@ class RiskLevel(StrEnum):
     high = "high"
     critical = "critical"
 
+    @property
+    def is_high(self) -> bool:
+        return self in {RiskLevel.high, RiskLevel.critical}
+
 
 class RiskPart(BaseModel):
     """One contribution to the risk score: points out of 100 and the fact behind them."""
@@ -73,12 +77,14 @@ class Unread(BaseModel):
 
     :param paths: neither a linter of its language nor a model read it.
     :param logic: a linter read it, and no model: it may change what the program does, and nobody thought about that.
+    :param gone: those of ``logic`` that are deleted tests.
     """
 
     model_config = ConfigDict(frozen=True)
 
     paths: tuple[str, ...] = ()
     logic: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
     then: IfUnread = IfUnread.neutral
 
 
@@ -101,9 +107,10 @@ class ToolRun(BaseModel):
 class LayerReport(BaseModel):
     """The result of one layer of a review.
 
-    ``missing`` says why a required layer could not run; ``cut`` counts
-    findings left out because there are too many; ``look_ups`` is None where a
-    model could look nothing up.
+    ``missing`` says why a required layer could not run; ``if_risky`` says it
+    where the layer is required only as long as the risk is so high, with
+    ``{points}`` for its points. ``cut`` counts findings left out because there
+    are too many; ``look_ups`` is None where a model could look nothing up.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -111,6 +118,7 @@ class LayerReport(BaseModel):
     layer: Layer
     tools: tuple[ToolRun, ...] = ()
     missing: str | None = None
+    if_risky: str | None = None
     note: str | None = None
     cut: int = 0
     look_ups: LookUps | None = None
@@ -158,6 +166,30 @@ class IssueAnswer(BaseModel):
     told: str
 
 
+class ProtectedContents(BaseModel):
+    """What a change makes of its protected files.
+
+    :param digest: of the branch that they go into, and of each file's name, mode and content before and after.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    paths: tuple[str, ...]
+    digest: str
+
+
+class KeptApproval(BaseModel):
+    """An approval of protected files at an earlier head, which stands because they are exactly the same.
+
+    :param by: the login of who approved.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    by: str
+    head_sha: str
+
+
 class Review(BaseModel):
     """The result of a review, for the summary, the checks and the audit."""
 
@@ -182,6 +214,9 @@ class Review(BaseModel):
     unread: Unread = NOTHING_UNREAD
     is_all_read: bool = False  # every changed file was read, which automatic actions require
     changed: tuple[str, ...] = ()  # every changed path, also unread ones
+    moved: int = 0  # files that have another name and the same content
+    protected: ProtectedContents | None = None  # where it changes any, and the branch it goes into is known
+    kept_approval: KeptApproval | None = None
     summary: tuple[str, ...] = ()  # what the change does, as a model tells it: at most three lines
     issue: IssueAnswer | None = None
     conventions: HeldConventions = NOTHING_HELD  # of the repository, that a model held it against

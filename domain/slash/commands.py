@@ -24,7 +24,6 @@ class PlainCommand(_SlashCommand):
     """A verb that takes no arguments."""
 
     verb: Literal[
-        Verb.help,
         Verb.status,
         Verb.cost,
         Verb.test,
@@ -34,6 +33,13 @@ class PlainCommand(_SlashCommand):
         Verb.accept,
         Verb.abort,
     ]
+
+
+class AskHelp(_SlashCommand):
+    """``about`` is None for all verbs; it is left out then, so that the version before reads it."""
+
+    verb: Literal[Verb.help] = Verb.help
+    about: Verb | None = Field(default=None, exclude_if=lambda about: about is None)
 
 
 class Pause(_SlashCommand):
@@ -247,6 +253,7 @@ SlashCommand = Annotated[
     | Approve
     | Reject
     | Delegate
+    | AskHelp
     | TextCommand
     | Mend
     | TakeBaseIn

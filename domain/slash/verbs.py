@@ -134,6 +134,7 @@ OPTIONAL_FINDING = rf"(?:(?P<finding>F-[A-Z2-7]{{6}}){_END})?(?!F-[^a-z \t]*{_EN
 _JUDGED = rf"{OPTIONAL_FINDING}(?P<justification>.+)?"
 _LOOKED_AT = rf"(?:{FINDING}|{_GATE})"
 
+_ABOUT_VERB = rf"(?i:/?(?:forge[ \t]+)?(?P<about>{'|'.join(sorted(Verb, key=len, reverse=True))})?)"
 _HERE = "(?i:(?P<here>here)?)"
 
 _READ, _TRIAGE = RequiredRole("read"), RequiredRole("triage")
@@ -150,7 +151,7 @@ _DECIDES = frozenset({Effect.answers_gate, Effect.counts_for_level})
 _COUNTS = frozenset({Effect.counts_for_level})
 
 VERBS: Mapping[Verb, VerbRow] = {
-    Verb.help: VerbRow("help", "all commands", _READ, effects=_READS),
+    Verb.help: VerbRow("help [VERB]", "all commands, or one", _READ, _ABOUT_VERB, _READS),
     Verb.status: VerbRow("status", "what Forge is doing here and what it waits for", _READ, effects=_READS),
     Verb.cost: VerbRow("cost", "what was spent here, and what is left", _READ, effects=_READS),
     Verb.view: VerbRow("view [GATE]", "the last verdict with its reasons and open findings", _READ, _GATE, _READS),

@@ -35,6 +35,7 @@ async def look(
             "missing": find_missing(services.welcome.needed, granted),
             "is_required": await _is_required(services, repository, branch),
             "model": _name_model(services, configuration),
+            "keeps_code": configuration.review.model is ReadMode.never,
             "level": await load_level(services, repository.id, configuration.ladder),
         }
     )

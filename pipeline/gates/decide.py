@@ -5,7 +5,7 @@ from datetime import datetime
 
 from domain.commands import Sender
 from domain.errors import CodeHostError, RateLimited
-from domain.gates import Choice, Gate, GateDecision, GateState
+from domain.gates import LATER, Choice, Gate, GateDecision, GateState
 from domain.github.pull_requests import PullRequest
 from domain.money import NO_EXTENSION, BudgetExtension
 from domain.review.review import RiskLevel
@@ -131,12 +131,34 @@ async def delegate_gate(
     return GateDecisionReply(gate_answers.announce_delegation(delegated))
 
 
+async def is_still_entitled(services: Services, gate: Gate) -> bool:
+    """Whether who approved a gate could approve it now: with the role, and without a push of theirs since.
+
+    No approval of two people is: who the first was is known by name only. Nor is one where GitHub does not say.
+
+    :raises RateLimited: GitHub says it later.
+    """
+    decision = gate.decision
+    if decision is None or decision.by_id is None or decision.seconded_by:
+        return False
+    try:
+        sender = Sender(id=decision.by_id, login=decision.by_login)
+        return isinstance(await _find_refusal(services, gate, Approve(), sender), GateRight)
+    except RateLimited:
+        raise
+    except CodeHostError:
+        return False
+
+
 async def find_gate(services: Services, repository: RepositoryRef, number: int, name: str | None) -> Gate | str:
     """The gate a command is about, preferably one that waits; or why that is not clear."""
     there = await list_gates(services, repository, number)
     open_ = [gate for gate in there if gate.is_waiting]
     if name is None:
-        return open_[0] if len(open_) == 1 else gate_answers.ask_which_gate(open_, there[-1] if there else None)
+        if len(open_) == 1:
+            return open_[0]
+        later = "" if open_ else await _find_postponed(services, repository, number)
+        return gate_answers.ask_which_gate(open_, there[-1] if there else None, later)
     named = [gate for gate in there if name in {gate.name, gate.short_id, gate.id}]
     if not named:
         return gate_answers.report_unknown_gate(name, open_)
@@ -144,6 +166,13 @@ async def find_gate(services: Services, repository: RepositoryRef, number: int, 
     if len(waiting) > 1:  # such as those of deployments to two environments
         return gate_answers.ask_which_gate(waiting, None)
     return waiting[0] if waiting else named[-1]
+
+
+async def _find_postponed(services: Services, repository: RepositoryRef, number: int) -> str:
+    """What the newest review of a pull request asks once nothing blocks; may be empty."""
+    past = await runs.list_for_pull_request(services.database, repository.id, number)
+    review = await checkpoints.load_review(services.database, past[0].run) if past else None
+    return "" if review is None else "; ".join(reason.text for reason in review.reasons if reason.code == LATER)
 
 
 async def _is_of_low_risk(services: Services, gate: Gate) -> bool:

@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 class PostedReview(BaseModel):
     """The outcome of posting a run's review; in journals.
 
-    :param unposted: why there is none.
+    :param unposted: why there are no comments.
     :param told: the verdict that its body tells; None: there is no body, or it was posted before.
     :param review_id: of a review whose comments GitHub did not all show at once; otherwise 0.
     :param comments: how many it has.
@@ -122,6 +122,7 @@ async def _post(
     :param outcome: the verdict that they tell.
     """
     told: str | None = None
+    unplaced: str | None = None
     placed = 0  # of a review that is found after a crash; GitHub may have refused its comments
     inline = [finding for remark in remarks for finding in remark]
     draft = DraftReview(
@@ -134,13 +135,14 @@ async def _post(
         return await services.host.find_review(run.repository, run.number, marker)
 
     async def create() -> int:
-        nonlocal placed, told
+        nonlocal placed, told, unplaced
         told = outcome
         try:
             review_id = await services.host.create_review(run.repository, run.number, draft)
             placed = len(remarks)
             return review_id
         except Unprocessable:
+            unplaced = review_texts.explain_unplaced()
             plain = draft.model_copy(update={"body": redact_outgoing(bodies[1]), "comments": ()})
             return await services.host.create_review(run.repository, run.number, plain)
 
@@ -150,7 +152,7 @@ async def _post(
         await record_comments(services, run, remarks, review_id, placed)
     except Behind:  # the verdict does not wait for that
         return PostedReview(told=told, review_id=review_id, comments=placed)
-    return PostedReview(told=told)
+    return PostedReview(unposted=unplaced, told=told)
 
 
 async def comment_once(services: Services, run: Run, step: str, comment: InlineComment, body: str, marker: str) -> None:

@@ -8,13 +8,13 @@ from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
 from domain.review.findings import Finding
 from domain.review.identity import follow
 from domain.review.review import Review
-from domain.runs.run import REVIEW_CHECK, Run
+from domain.runs.run import Run
 from memory.findings import dismissals, findings, judgements
 from memory.runs import checkpoints, runs
 from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
 from pipeline.review.avoidance import build_avoidance_check, end_orphaned_whitelists
-from pipeline.review.base_branch import build_for_base, find_only_base
+from pipeline.review.base_branch import add_base, build_for_base
 from pipeline.run_context import run_while_current
 from pipeline.verdicts.settings import RunSettings, is_own_pull_request
 from pipeline.verdicts.suppression import apply_dismissals
@@ -46,7 +46,6 @@ class ReviewAnalysis:
         owned = await is_own_pull_request(services, run, settings.pull_request)
         mirror = await fetch_mirror(services, run)
         change = await load_change(mirror, run)
-        only_for = await find_only_base(mirror, settings.pull_request, change.merge_base)
         if settings.pull_request.base_ref == settings.pull_request.default_branch:
             await end_orphaned_whitelists(services, run, mirror)
         checked = await reviewer.check(
@@ -65,8 +64,8 @@ class ReviewAnalysis:
         earlier = await findings.load_all(services.database, run.repository.id, run.number)
         renamed = {each.path: each.old_path for each in change.touched if each.old_path is not None}
         followed = follow(checked.findings, earlier, renamed, await self._find_settled(earlier))
-        of_base = {"only_for": only_for, "is_shared": run.check_name == REVIEW_CHECK}
-        return checked.model_copy(update={"findings": followed, **of_base})
+        checked = checked.model_copy(update={"findings": followed})
+        return await add_base(checked, mirror, run, settings, change)
 
     async def _find_settled(self, earlier: Sequence[Finding]) -> Collection[str]:
         """The fingerprints of the findings that people dismissed or judged."""

@@ -1,6 +1,6 @@
 """Chooses the inline comments of a review, and records which comment is about which finding."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import structlog
 
@@ -25,11 +25,11 @@ log = structlog.get_logger(__name__)
 
 async def choose_remarks(
     services: Services, run: Run, review: Review, settings: RunSettings
-) -> tuple[Sequence[Remark], int]:
-    """What the comments of a review say, and how many of its findings have a comment from an earlier one."""
+) -> tuple[Sequence[Remark], Collection[str]]:
+    """What the comments of a review say, and which of its findings (their ids) have a comment from an earlier one."""
     posted = await findings.load_posted_before(services.database, run)
     remarks = reviews.choose_inline(review, posted, settings.configuration.review.max_comments)
-    return remarks, sum(finding.fingerprint in posted for finding in review.findings)
+    return remarks, {finding.id for finding in review.findings if finding.fingerprint in posted}
 
 
 async def may_comment(services: Services, run: Run, settings: RunSettings) -> bool:

@@ -21,6 +21,7 @@ from domain.text.redaction import redact_outgoing
 from pipeline.review.model_answers import PreparedQuestions
 
 _LOST = "the model was asked about it and gave no answer that can be used"
+_SILENT = "no answer about it came from the model"
 _SPARED = "no budget was left for it after riskier files; `/forge review full` reads it"
 _UNCHECKED = "no second look could check what the model remarked on it ({} in all); `/forge review full` reads it"
 _CUT = (
@@ -158,15 +159,22 @@ def _list_read_paths(prepared: PreparedQuestions, answers: Sequence[ModelAnswer]
 def _list_unread(prepared: PreparedQuestions, answers: Sequence[ModelAnswer]) -> list[SkippedFile]:
     """What it was asked about and did not read, or not all of it: removed code may be shown where it moved to."""
     pairs = _pair_answers(prepared, answers)
-    failed = [(set(question.lines), _was_spared(answer, answers)) for question, answer in pairs if answer.problem]
-    spared = _follow_moves(prepared, {path for paths, is_spared in failed if is_spared for path in paths})
-    lost = _follow_moves(prepared, {path for paths, is_spared in failed if not is_spared for path in paths}) - spared
-    cut = {path for question, _ in pairs for path in question.cut} - lost - spared
-    return [
-        SkippedFile(path=path, reason=why, matters=why is _SPARED)
-        for paths, why in ((spared, _SPARED), (lost, _LOST), (cut, _CUT))
-        for path in sorted(paths)
-    ]
+    failed: dict[str, set[str]] = {_SPARED: set(), _LOST: set(), _SILENT: set()}
+    for question, answer in pairs:
+        if answer.problem:
+            failed[_explain_unread(answer, answers)].update(question.lines)
+    told: dict[str, str] = {}  # the first reason of a file counts
+    for why, paths in (*failed.items(), (_CUT, {path for question, _ in pairs for path in question.cut})):
+        followed = paths if why is _CUT else _follow_moves(prepared, paths)
+        told.update(dict.fromkeys(sorted(followed - told.keys()), why))
+    return [SkippedFile(path=path, reason=why, matters=why is _SPARED) for path, why in told.items()]
+
+
+def _explain_unread(answer: ModelAnswer, answers: Sequence[ModelAnswer]) -> str:
+    """Why the files of a question that failed were not read."""
+    if _was_spared(answer, answers):
+        return _SPARED
+    return _SILENT if answer.last_model is None else _LOST
 
 
 def _follow_moves(prepared: PreparedQuestions, paths: set[str]) -> set[str]:

@@ -64,7 +64,8 @@ class ReviewStatus:
     async def conclude(self, conclusion: Conclusion, text: CheckText, annotated: Sequence[Finding] = ()) -> None:
         """Show the run's verdict.
 
-        :param annotated: findings that become annotations.
+        :param annotated: findings that become annotations: those without a comment, as GitHub lets nobody take an
+            annotation back.
         """
         await self._progress.quiet()
         await run_check.conclude(self._services, self._run, conclusion, text, annotated)

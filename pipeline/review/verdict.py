@@ -1,6 +1,6 @@
 """Carries the review of a run from its analysis to the verdict: comments, questions to people, check."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
 import structlog
@@ -60,11 +60,11 @@ class ReviewVerdict:
     async def post(self, settings: RunSettings) -> PostedReview:
         """Post the review's comments; or why GitHub or the repository does not want them."""
         services, run, review = self._services, self._run, await self._get_review()
-        chosen, posted_before = await choose_remarks(services, run, review, settings)
+        chosen, earlier = await choose_remarks(services, run, review, settings)
         remarks = [remark for remark in chosen if not _is_about_lost_test(remark)]  # which are posted by themselves
         asking = ReviewGates(services, run, settings.configuration, settings.pull_request)
         shown = await asking.expect_verdict(review)
-        post = partial(reviews.post_review, services, run, shown, remarks, posted_before)
+        post = partial(reviews.post_review, services, run, shown, remarks, len(earlier))
         return await self._post(settings, remarks, post)
 
     async def ask_earlier_tests(self, settings: RunSettings) -> bool:
@@ -99,17 +99,20 @@ class ReviewVerdict:
         :param told: what the body tells; None: nobody knows.
         """
         services, run, review = self._services, self._run, await self._get_review()
-        remarks, before = await choose_remarks(services, run, review, settings)
-        inline = [] if unposted else [finding for remark in remarks for finding in remark]
+        remarks, earlier = await choose_remarks(services, run, review, settings)
+        is_silent = unposted is not None or settings.configuration.review.dry_run
+        inline = [] if is_silent else [finding for remark in remarks for finding in remark]
+        commented = {finding.id for finding in inline}.union(earlier)
+        bare = [finding for finding in review.findings if finding.id not in commented]
         problem = " ".join(why for why in (unposted, settings.problem) if why) or None
         asked = gate_texts.render_gates_section(await gates.list_for_run(services.database, run.id))
         welcome = await introduce(services, run, settings.pull_request.default_branch, settings.configuration)
         is_tested = await self._status.is_tested()
         offer = await self._status.offer_update()
         text = review_texts.render_outcome(
-            review, inline, before, problem, asked, welcome, is_tested=is_tested, offer=offer
+            review, inline, len(earlier), problem, asked, welcome, is_tested=is_tested, offer=offer
         )
-        await self._status.conclude_or_change(review.conclusion, text, review.findings)
+        await self._status.conclude_or_change(review.conclusion, text, bare)
         if told != review_texts.tell_outcome(review):
             await reviews.retell_verdict(services, run, review)
         if review.decision is not Decision.approve:
@@ -147,9 +150,11 @@ class ReviewVerdict:
             said = await EarlierTestRuns(services, run, configuration, tell).find_or_run(mirror, change)
         return said, await find_lost_tests(services, run, configuration, change, said)
 
-    async def _show_so_far(self, review: Review, remarks: Sequence[Remark], before: int, doing: str) -> None:
+    async def _show_so_far(
+        self, review: Review, remarks: Sequence[Remark], earlier: Collection[str], doing: str
+    ) -> None:
         inline = [finding for remark in remarks for finding in remark]
-        self._status.show_so_far(review_texts.render_earlier_tests(review, inline, before, doing))
+        self._status.show_so_far(review_texts.render_earlier_tests(review, inline, len(earlier), doing))
 
     async def _get_review(self) -> Review:
         if self._review is None:

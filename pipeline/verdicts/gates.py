@@ -8,7 +8,7 @@ from domain.config.configuration import Configuration
 from domain.gates import Gate, GateRequest, GateState
 from domain.github.pull_requests import PullRequest
 from domain.review.findings import Severity
-from domain.review.review import Review
+from domain.review.review import Decision, Review
 from domain.runs.run import Run
 from memory.gates import gates
 from memory.reservations import reservations
@@ -18,7 +18,15 @@ from pipeline.gates.ask import open_gate, show_gates
 from pipeline.verdicts.earlier_tests import load_approved
 from pipeline.verdicts.suppression import apply_dismissals
 from safety.eligibility import NEWCOMERS
-from safety.gates import OF_OTHER_PHASES, apply_answers, apply_blocking_gates, list_requests, list_unapproved, mark_open
+from safety.gates import (
+    OF_OTHER_PHASES,
+    apply_answers,
+    apply_blocking_gates,
+    list_postponed,
+    list_requests,
+    list_unapproved,
+    mark_open,
+)
 
 
 class GatesOutcome(StrEnum):
@@ -61,6 +69,7 @@ class ReviewGates:
         verdict = apply_blocking_gates(
             apply_answers(review, every), [gate for gate in every if gate.id in {each.id for each in live}]
         )
+        verdict = await self._name_postponed(verdict)
         await checkpoints.replace_review(self._services.database, self._run, verdict, self._services.clock.now())
         return outcome, verdict
 
@@ -70,7 +79,8 @@ class ReviewGates:
         :param review: with dismissals applied, without answers.
         """
         known = await gates.list_for_run(self._services.database, self._run.id)
-        return mark_open(apply_answers(review, known), await self.list_unanswered(review, known))
+        answered = apply_answers(review, known)
+        return await self._name_postponed(mark_open(answered, await self.list_unanswered(review, known)))
 
     async def list_unanswered(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
         """The questions that must be approved before this review may approve.
@@ -78,6 +88,13 @@ class ReviewGates:
         :param review: with dismissals applied, without answers.
         """
         return list_unapproved(await self._list_wanted(review, known), known)
+
+    async def _name_postponed(self, review: Review) -> Review:
+        """The review with what people are asked once nothing blocks, so that they hear of it before the last fix."""
+        if review.decision is not Decision.request_changes or self._configuration.review.dry_run:
+            return review
+        later = list_postponed(review, self._configuration, await self._build_context(review))
+        return review.model_copy(update={"reasons": (*review.reasons, *later)})
 
     async def _list_wanted(self, review: Review, known: Sequence[Gate]) -> Sequence[GateRequest]:
         if self._configuration.review.dry_run:  # nothing is posted, so nobody can answer

@@ -1,5 +1,6 @@
 """Settles the threads of Forge's comments: edits, resolves and reopens them as their findings change."""
 
+import re
 from collections.abc import Collection, Sequence
 
 import structlog
@@ -19,6 +20,9 @@ from pipeline.publishing import reviews
 from safety.resolved_findings import is_gone, is_present
 
 log = structlog.get_logger(__name__)
+
+_ONLY_LOOKS = re.compile(r"\s*(?:/forge[ \t]+(?:explain|why|help|view|diff|history)\b[^\n]*\s*)+", re.IGNORECASE)
+"""A comment of commands that only show something."""
 
 
 async def settle(services: Services, run: Run, review: Review, gone: Collection[str] = ()) -> Sequence[str]:
@@ -107,9 +111,11 @@ def _contains(body: str, part: str) -> bool:
 
 
 def _is_own(thread: ReviewThread) -> bool:
-    """Whether only Forge commented in it."""
+    """Whether only Forge commented in it, and people who had it explain itself."""
     own = thread.comments[0].author_id
-    return thread.is_whole and all(comment.author_id == own for comment in thread.comments)
+    return thread.is_whole and all(
+        comment.author_id == own or _ONLY_LOOKS.fullmatch(comment.body) is not None for comment in thread.comments
+    )
 
 
 async def resolve(services: Services, repository: RepositoryRef, number: int, finding: Finding) -> None:

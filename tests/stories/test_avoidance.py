@@ -94,6 +94,9 @@ async def test_a_repository_says_what_asks(story: Story, reaction: str) -> None:
 async def test_tests_that_only_move_ask_nobody(story: Story) -> None:
     moved: dict[str, str | None] = {"tests/test_shop.py": None, "tests/unit/test_shop.py": TEST}
     pull, _, _ = await _propose(story, moved)
+    [check] = story.github.check_runs(pull.repository, pull.head_sha, "Forge / review")
+    assert "**Only moved**, with the same content: 1 file." in (check.summary or "")
+    assert "Nobody" not in (check.summary or "")
     assert story.gates(pull) == []
     assert _get_conclusion(story, pull) == "success"
     story.pass_over(pull)

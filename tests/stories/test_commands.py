@@ -219,13 +219,15 @@ async def test_thread_of_what_is_gone_is_resolved(story: Story) -> None:
     assert comment.thread.resolved
 
 
-async def test_thread_with_a_persons_reply_stays_open(story: Story) -> None:
+@pytest.mark.parametrize(("words", "stays_open"), [("Are you sure?", True), ("/forge explain", False)])
+async def test_thread_with_a_persons_reply_stays_open(story: Story, words: str, stays_open: bool) -> None:
     repository, alice, carol, pull, _ = await _open_reviewed(story)
     [comment] = story.comments(pull)
-    await carol.reply(comment, "Are you sure?")
+    await carol.reply(comment, words)
     await alice.push(repository, "feature", {"app.py": APP.replace("os.name", "os.sep")})
     await story.settle()
-    assert not comment.thread.resolved
+    assert comment.thread.resolved is not stays_open
+    story.pass_over(pull)
 
 
 async def _open_with_fix(story: Story) -> tuple[Repository, User, PullRequest, ReviewComment]:
@@ -352,16 +354,19 @@ async def test_a_comment_may_say_again_what_it_said_before(story: Story) -> None
         assert comment.body == text
 
 
-async def test_no_comments_are_waited_for_that_github_did_not_take(story: Story) -> None:
-    """The review was posted without them, and Forge did not hear that it was."""
+@pytest.mark.parametrize("is_heard", [True, False])
+async def test_no_comments_are_waited_for_that_github_did_not_take(story: Story, is_heard: bool) -> None:
+    """The review was posted without them, whether or not Forge heard that it was."""
     repository, alice = story.repository({"app.py": APP})
     story.github.faults.add(kind="before", method="POST", path=r"/pulls/\d+/reviews$", status=422)
-    story.github.faults.add(kind="after", method="POST", path=r"/pulls/\d+/reviews$", status=502)
-    await alice.push(repository, "feature", {"b.py": "print(one)\n"}, base="main")
+    if not is_heard:
+        story.github.faults.add(kind="after", method="POST", path=r"/pulls/\d+/reviews$", status=502)
+    head = await alice.push(repository, "feature", {"b.py": "print(one)\n"}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
     assert story.comments(pull) == []
     assert len(story.reviews(pull)) == 1
+    assert [each["path"] for each in story.check(repository, head).annotations] == ["b.py"] * is_heard
     asked = [each for each in story.github.requests if re.search(r"/reviews/\d+/comments$", each.path)]
     assert len(asked) == 1
 

@@ -206,6 +206,21 @@ async def test_where_nothing_was_ever_asked(story: Story) -> None:
         assert "No gate is waiting here." in await scene.comment(scene.carol, words)
 
 
+async def test_what_blocks_puts_a_question_off_and_says_so(story: Story) -> None:
+    """The maintainer hears of it before the author's last fix."""
+    scene = await open_scene(story)
+    await scene.push({"app.py": "print(missing)\n"})
+    assert (scene.conclusion, story.gates(scene.pull)) == ("failure", [])
+    later = "Once nothing blocks, protected_paths asks a person with the role maintain"
+    assert f"- {later}\n" in scene.summary
+    assert f"No gate is waiting here yet. {later}." in await scene.comment(scene.carol, "/forge approve")
+
+    await scene.push({"app.py": "print(1)\n"})
+    assert story.gates(scene.pull) == ["protected_paths"]
+    assert later not in scene.summary
+    story.pass_over(scene.pull)
+
+
 @pytest.mark.parametrize("how", ["cancel", "close", "pause"])
 async def test_stopped_while_it_waits(story: Story, how: str) -> None:
     scene = await open_scene(story)

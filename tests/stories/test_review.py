@@ -31,11 +31,9 @@ async def test_opened(story: Story) -> None:
     check = story.check(repository, head)
     assert (check.conclusion, check.title) == snapshot(("failure", "Changes requested: 1 finding to fix"))
     assert [action["label"] for action in check.actions] == ["Review again"]
-    assert [(each["path"], each["start_line"], each["annotation_level"]) for each in check.annotations] == [
-        ("app.py", 5, "failure")
-    ]
     [comment] = story.comments(pull)
     assert (comment.path, comment.line) == ("app.py", 5)
+    assert check.annotations == []  # which nobody could take back when it is fixed or dismissed
     assert comment.body == snapshot(
         """\
 🔴 **Error** · correctness
@@ -104,6 +102,7 @@ async def test_push_says_nothing_twice(story: Story) -> None:
     check = story.check(repository, head)
     assert check.conclusion == "failure"
     assert "1 finding already commented by an earlier review." in (check.summary or "")
+    assert check.annotations == []
 
 
 async def test_finding_outside_the_diff_is_in_the_check(story: Story) -> None:
@@ -400,7 +399,12 @@ async def test_dry_run_posts_no_comments(story: Story) -> None:
     head = await alice.push(repository, "feature", {"app.py": BROKEN}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
-    assert story.check(repository, head).conclusion == "failure"
+    check = story.check(repository, head)
+    assert check.conclusion == "failure"
+    assert [(each["path"], each["start_line"], each["annotation_level"]) for each in check.annotations] == [
+        ("app.py", 5, "failure")
+    ]
+    assert "💬" not in (check.summary or "")
     assert story.reviews(pull) == []
 
 

@@ -191,8 +191,10 @@ async def test_the_review_says_what_is_missing_of_the_issue(story_with_model: St
 
 
 async def test_a_coding_agent_is_told_place_and_problem(story_with_model: Story, model: ScriptedModel) -> None:
-    *_, comment = await open_reviewed(story_with_model, model)
-    assert "<summary>For your coding agent</summary>\n\n```\n`billing/pay.py:" in comment.body
+    repository, _, _, pull, comment = await open_reviewed(story_with_model, model)
+    told = story_with_model.check(repository, pull.head_sha).summary or ""
+    assert "<summary>For your coding agent</summary>\n\n```\nFix each of these at its cause, " in told
+    assert re.search(r"^F-[A-Z0-9]{6} billing/pay\.py:\d+ \(error\): An empty list", told, re.MULTILINE)
     assert comment.body.count("<sub>") == 1
-    assert "Mend the cause" not in comment.body
+    assert "coding agent" not in comment.body
     assert "Someone else with write access (you, if nobody else has it) replies" in comment.body

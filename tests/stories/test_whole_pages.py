@@ -43,20 +43,12 @@ async def test_a_page_without_a_model(story: Story) -> None:
 As asked in the shop.
 
 ----- forge[bot] reviewed · commented -----
-**Changes requested: 1 finding to fix.** Risk medium.
+**Changes requested: 1 finding to fix.**
 
 ----- shop/parcels.py:9 · forge[bot] -----
 🔴 **Error** · security
 
 The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
-
-<details><summary>For your coding agent</summary>
-
-```
-`shop/parcels.py:9`: The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
-```
-
-</details>
 
 <sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
@@ -84,7 +76,7 @@ The command goes through a shell, so any part that comes from outside can run ot
 | 🔴 error | `shop/parcels.py:9` 💬 | The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True. <sub>F-ZLWOFJ</sub> | [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) |
 | 🟡 warning | `shop/parcels.py:3` 💬 | `os` imported but unused. Remove the import, or use it; if it is there for others to import, list it in `__all__`. <sub>F-APAUPJ</sub> | [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) |
 
-<details><summary>Risk medium · what ran · N s</summary>
+<details><summary>Risk · what ran · N s</summary>
 
 ### Risk: medium (32 of 100)
 
@@ -94,7 +86,7 @@ The command goes through a shell, so any part that comes from outside can run ot
 | +6 | 1 finding of severity error |
 | +1 | 1 finding of severity warning |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked if the points beside those for what the program does, here 7, reach 18.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked from 18 points on beside those that every change of code has; here it is 7.
 
 ### What ran
 
@@ -111,6 +103,18 @@ Tools ran in PLACE.
 
 <sub>1 file, +9 −0 · SHA…SHA</sub>
 
+</details>
+
+<details><summary>For your coding agent</summary>
+
+```
+Fix each of these at its cause, and keep all other behaviour.
+
+F-ZLWOFJ shop/parcels.py:9 (error): The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
+
+F-APAUPJ shop/parcels.py:3 (warning): `os` imported but unused. Remove the import, or use it; if it is there for others to import, list it in `__all__`.
+```
+
 </details>\
 """)
 
@@ -126,7 +130,7 @@ async def test_a_page_with_a_model(story_with_model: Story, model: ScriptedModel
 As asked in the shop.
 
 ----- forge[bot] reviewed · commented -----
-**Changes requested: 1 finding to fix.** Risk medium.
+**Changes requested: 1 finding to fix.**
 
 **What it does:** Adds the total of an order.
 
@@ -134,14 +138,6 @@ As asked in the shop.
 🔴 **Error** · security
 
 The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
-
-<details><summary>For your coding agent</summary>
-
-```
-`shop/parcels.py:9`: The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
-```
-
-</details>
 
 <sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
@@ -159,14 +155,6 @@ The command goes through a shell, so any part that comes from outside can run ot
 🟡 **Warning** · correctness
 
 An empty list divides by zero. Return 0 for it, or refuse it.
-
-<details><summary>For your coding agent</summary>
-
-```
-`billing/pay.py:124`: An empty list divides by zero. Return 0 for it, or refuse it.
-```
-
-</details>
 
 <sub>F-OZQFDT · `model/logic-error` · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
@@ -186,7 +174,7 @@ An empty list divides by zero. Return 0 for it, or refuse it.
 | 🟡 warning | `shop/parcels.py:3` 💬 | `os` imported but unused. Remove the import, or use it; if it is there for others to import, list it in `__all__`. <sub>F-APAUPJ</sub> | [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) |
 | 🟡 warning | `billing/pay.py:124` 💬 | An empty list divides by zero. Return 0 for it, or refuse it. <sub>F-OZQFDT</sub> | `model/logic-error` |
 
-<details><summary>Risk medium · what ran · N s</summary>
+<details><summary>Risk · what ran · N s</summary>
 
 ### Risk: medium (47 of 100)
 
@@ -214,6 +202,20 @@ Medium is 25 to 49, high 50 to 74, critical more.
 Tools ran in PLACE.
 
 <sub>2 files, +133 −0 · SHA…SHA · N tokens</sub>
+
+</details>
+
+<details><summary>For your coding agent</summary>
+
+```
+Fix each of these at its cause, and keep all other behaviour.
+
+F-ZLWOFJ shop/parcels.py:9 (error): The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
+
+F-APAUPJ shop/parcels.py:3 (warning): `os` imported but unused. Remove the import, or use it; if it is there for others to import, list it in `__all__`.
+
+F-OZQFDT billing/pay.py:124 (warning): An empty list divides by zero. Return 0 for it, or refuse it.
+```
 
 </details>\
 """)
@@ -258,7 +260,7 @@ This changes protected files, which control what runs and who may do what. Appro
 | --- | --- | --- |
 | `protected_paths` | Waiting until TIME for a person with the role maintain |  |
 
-<details><summary>Risk medium · what ran · N s</summary>
+<details><summary>Risk · what ran · N s</summary>
 
 ### Risk: medium (26 of 100)
 
@@ -267,7 +269,7 @@ This changes protected files, which control what runs and who may do what. Appro
 | +25 | May change what the program does: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked if the points beside those for what the program does, here 1, reach 18.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked from 18 points on beside those that every change of code has; here it is 1.
 
 ### What ran
 
@@ -333,7 +335,7 @@ Thank you.
 - Nothing was found by 3 tools; 1 file of source was read by no linter of its language and by no model
   - deploy/service.yml
 
-**Next:** have a person read the files named above before you merge. Forge ran no test: `/forge test` runs them.
+**Next:** have a person read the files named above before you merge.
 
 ### Gates
 
@@ -341,7 +343,7 @@ Thank you.
 | --- | --- | --- |
 | `protected_paths` | Approved by carol, with a note | watch the memory |
 
-<details><summary>Risk medium · what ran · N s</summary>
+<details><summary>Risk · what ran · N s</summary>
 
 ### Risk: medium (26 of 100)
 
@@ -350,7 +352,7 @@ Thank you.
 | +25 | May change what the program does: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked if the points beside those for what the program does, here 1, reach 18.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked from 18 points on beside those that every change of code has; here it is 1.
 
 ### What ran
 

@@ -151,8 +151,8 @@ def test_t_p6_hidden_characters_do_not_reach_what_is_kept() -> None:
 
 def test_t_p6_line_ends_and_several_commands() -> None:
     """CRLF is a line end like any other, and each line is a command of its own."""
-    assert read("/forge status\r\n/forge help\r/forge cost") == tuple(
-        PlainCommand(verb=verb) for verb in (Verb.status, Verb.help, Verb.cost)
+    assert read("/forge status\r\n/forge test\r/forge cost") == tuple(
+        PlainCommand(verb=verb) for verb in (Verb.status, Verb.test, Verb.cost)
     )
     [made] = read("/forge status /forge help")
     assert isinstance(made, SlashMistake)

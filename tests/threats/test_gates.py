@@ -201,6 +201,40 @@ async def test_t_p8_an_approval_does_not_outlive_its_head(story: Story) -> None:
 
 
 @SQLITE
+async def test_t_p8_an_approval_of_protected_files_is_about_their_contents(story: Story) -> None:
+    """It outlasts a push that leaves them as they are, by whoever could not have approved; nothing else does."""
+    scene = await open_scene(story)
+    scene.add_user("erin", "maintain")
+    await scene.comment(scene.carol, APPROVE)
+    approved = scene.head[:7]
+    stands = f"carol approved protected_paths at {approved}, and these files are as they were"
+    await scene.push({"README.md": "# The shop\n"})
+    assert (story.gates(scene.pull), scene.conclusion) == ([], "success")
+    assert stands in scene.summary
+
+    await scene.push({CI: WORKFLOW.replace("make", "make deploy")})
+    assert story.gates(scene.pull) == ["protected_paths"]
+    await scene.push({CI: CHANGED[CI]})
+    assert (story.gates(scene.pull), stands in scene.summary) == ([], True)
+    scene.head = await scene.carol.push(scene.repository, "feature", {"README.md": "# Our shop\n"})
+    await story.settle()
+    assert story.gates(scene.pull) == ["protected_paths"]  # she is an author now, and could not approve
+    await scene.push({".github/dependabot.yml": "version: 2\nupdates: []\n"})
+    assert story.gates(scene.pull) == ["protected_paths"]
+
+
+@SQLITE
+async def test_t_p15_an_approval_does_not_outlive_the_role(story: Story) -> None:
+    scene = await open_scene(story)
+    await scene.comment(scene.carol, APPROVE)
+    story.github.grant(scene.repository, scene.carol, "write")
+    scene.add_user("erin", "maintain")
+    await scene.push({"README.md": "# The shop\n"})
+    assert (story.gates(scene.pull), scene.conclusion) == (["protected_paths"], "action_required")
+    assert "carol approved" not in scene.summary
+
+
+@SQLITE
 @pytest.mark.parametrize("first", ["approve", "push"])
 async def test_t_p8_an_approval_and_a_push_at_once(story: Story, first: str) -> None:
     """Whichever Forge hears of first: the new head is not approved."""

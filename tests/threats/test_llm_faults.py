@@ -96,7 +96,7 @@ async def test_l1_a_passing_trouble_is_waited_out(
         (answer_error(529), "HTTP 529", False),
         (answer_error(429, "rate_limit_error"), "HTTP 429", False),
         (answer_late(), "did not answer in time", True),
-        (answer_cut_off(), "could not be reached", True),
+        (answer_cut_off(), "was reached, and the connection broke before an answer", True),
         (answer_garbage(), "cannot be read", True),
     ],
     ids=["529", "429", "stall", "cut", "garbage"],

@@ -15,6 +15,7 @@ from domain.text.markers import Markers
 from handlers.markdown import find_command_lines
 from messages import inline_comments as comment_texts
 from messages import review as review_texts
+from messages.worklist import render_worklist
 from tests.rendering import find_active
 from tests.stories.driver import Story
 from tests.world.model_findings import claim
@@ -63,14 +64,14 @@ def drop_folded(said: str) -> str:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_t_o3_a_comment_is_inert(text: str) -> None:
     said = comment_texts.render_comment((finding(text, rule=text),))
-    assert find_active(drop_folded(said), STRUCTURE) == []
+    assert find_active(said, STRUCTURE) == []
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_t_o3_a_comment_of_several_is_inert(text: str) -> None:
     said = comment_texts.render_comment((finding("x", rule=text), finding(f"{text}. {text}", path=text, rule=text)))
     lists = [f"{part}_{end}" for part in ("bullet_list", "list_item") for end in ("open", "close")]
-    assert find_active(drop_folded(said), [*STRUCTURE, *lists, "softbreak"]) == []
+    assert find_active(said, [*STRUCTURE, *lists, "softbreak"]) == []
     assert list(find_command_lines(said)) == []
     gone = comment_texts.render_outdated((finding(text, path=text, rule=text),), "abc1234")
     assert find_active(gone, STRUCTURE) == []
@@ -80,9 +81,14 @@ def test_t_o3_a_comment_of_several_is_inert(text: str) -> None:
 def test_t_o3_a_comment_about_the_same_lines_is_inert(text: str) -> None:
     other = finding(text, path=text, rule=text).model_copy(update={"line": 2})
     said = comment_texts.render_comment((finding(text, path=text), other))
-    assert find_active(drop_folded(said), [*STRUCTURE, "hr"]) == []
-    assert drop_folded(said).split("\n").count("---") == 1
+    assert find_active(said, [*STRUCTURE, "hr"]) == []
+    assert said.split("\n").count("---") == 1
     assert list(find_command_lines(said)) == []
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_t_o3_what_a_coding_agent_is_told_is_one_block(text: str) -> None:
+    assert drop_folded(render_worklist([finding(text, path=text)] * 2)) == ""
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -112,10 +118,10 @@ async def test_t_o3_a_hostile_pull_request_pings_nobody(story: Story) -> None:
     ]
     tables = [f"{part}_{end}" for part in ("table", "thead", "tbody", "tr", "th", "td") for end in ("open", "close")]
     folds = re.compile(r"^(?:<details><summary>Risk [^<]*</summary>|</details>)$", re.MULTILINE)
-    assert find_active(folds.sub("", check.summary or ""), [*allowed, *tables, "softbreak"]) == []
+    assert find_active(folds.sub("", drop_folded(check.summary or "")), [*allowed, *tables, "softbreak"]) == []
     assert "@org" in (check.summary or "")
     for comment in story.comments(pull):
-        assert find_active(drop_folded(comment.body), [*STRUCTURE, "fence"]) == []
+        assert find_active(comment.body, [*STRUCTURE, "fence"]) == []
 
 
 LINKED = 'RATE_0 = fetch("https://evil.example/rate")'
@@ -158,7 +164,7 @@ async def test_t_o3_what_a_hostile_model_finds_is_shown_and_does_nothing(
     comments = story_with_model.comments(pull)
     assert len(comments) == len(said), summary
     for comment in comments:
-        assert find_active(drop_folded(comment.body), [*STRUCTURE, "fence"]) == []
+        assert find_active(comment.body, [*STRUCTURE, "fence"]) == []
         assert list(find_command_lines(comment.body)) == []
         assert len(comment.body) < 2_500
     offered = [kind for comment in comments for kind in find_active(drop_folded(comment.body)) if kind == "fence"]

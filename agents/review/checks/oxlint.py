@@ -11,9 +11,15 @@ from typing import Any
 from agents.review.checks import copies
 from agents.review.checks.copies import Copy
 from agents.review.checks.inputs import CheckedFile, ToolReport
-from agents.review.checks.oxlint_rules import choose_category, choose_severity, write_settings
+from agents.review.checks.oxlint_rules import (
+    choose_category,
+    choose_severity,
+    is_meant_in_tests,
+    write_settings,
+)
 from agents.review.checks.paths import is_machine_made, is_test_or_document
 from domain.errors import ToolError
+from domain.paths import is_test
 from domain.review.findings import Category, RawFinding, Severity
 from workspace.sandbox.sandbox import Sandbox
 
@@ -105,10 +111,13 @@ def _name_copy(path: str) -> str:
 def _find(diagnostics: Sequence[dict[str, Any]], written: Mapping[str, Copy]) -> Iterator[tuple[Copy, RawFinding]]:
     for entry in diagnostics:
         copy = written[entry["filename"].removeprefix("./")]
-        yield copy, _build(copy, entry)
+        found = _build(copy, entry)
+        if found is not None:
+            yield copy, found
 
 
-def _build(copy: Copy, entry: dict[str, Any]) -> RawFinding:
+def _build(copy: Copy, entry: dict[str, Any]) -> RawFinding | None:
+    """The finding; None where it is what tests do on purpose."""
     # The last of several places is where it shows; the others say where the name or the bracket came from.
     span = max((label["span"] for label in entry["labels"]), key=lambda each: each["offset"], default=_START)
     first = _line(copy, span["offset"])
@@ -119,11 +128,13 @@ def _build(copy: Copy, entry: dict[str, Any]) -> RawFinding:
             copy, SYNTAX, Severity.error, Category.correctness, where, str(entry["message"]), None
         )
     matched = _RULE.match(entry["code"])
-    name = matched[1] if matched else "other"
+    name, source = matched[1] if matched else "other", _read(copy, span["offset"])
+    if is_test(copy.file.path) and is_meant_in_tests(name, source):
+        return None
     return copies.build_finding(
         copy,
         f"oxlint/{name}",
-        _soften(choose_severity(name, _read(copy, span["offset"])), copy.file.path),
+        _soften(choose_severity(name, source), copy.file.path),
         choose_category(name),
         (first, min(last, first + 20)),
         _join(str(entry["message"]), str(entry.get("help") or "")),

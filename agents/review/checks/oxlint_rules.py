@@ -4,6 +4,7 @@ import json
 import re
 
 from agents.review.checks import gravity
+from agents.review.checks.dangers.texts import SENT_ITSELF
 from agents.review.checks.gravity import Danger
 from domain.review.findings import Category, Severity
 
@@ -49,6 +50,7 @@ _DANGERS = {
     "react/no-danger-with-children": Danger.html,
 }
 _BY_NAME = {rule.rpartition("/")[2]: danger for rule, danger in _DANGERS.items()}
+_EXPECTS = re.compile(r"\s*(?:await\s+)?(?:expect\s*\(|(?:chai\.)?should\b|[\w.()\[\]]+\.should\b)")  # of chai
 _OF_A_LITERAL = re.compile(r"^[\w.\s]*\(\s*(\"[^\"]*\"|'[^']*'|`[^`$]*`)\s*\)")
 _ERROR_NAMES = frozenset(rule.rpartition("/")[2] for rule in _ERRORS.split()) | {"jsx-no-undef", "rules-of-hooks"}
 
@@ -71,12 +73,29 @@ def choose_severity(name: str, source: str) -> Severity:
     :param name: without its plugin, as ``no-eval``.
     :param source: what it is about, as it is written, and what follows.
     """
+    if name == "no-new-func" and SENT_ITSELF.search(_find_arguments(source)):
+        return gravity.rate(Danger.foreign_code)
     if (danger := _BY_NAME.get(name)) is not None:
         is_own = danger is Danger.foreign_code and _OF_A_LITERAL.match(source)
         return gravity.rate(Danger.own_code if is_own else danger)
     if name in _ERROR_NAMES:
         return Severity.error
     return Severity.info if name in _REMARKS.split() else Severity.warning
+
+
+def _find_arguments(source: str) -> str:
+    """A call, or its arguments alone, without what follows its parentheses."""
+    depth = 0
+    for at, char in enumerate(source):
+        depth += (char == "(") - (char == ")")
+        if char == ")" and depth <= 0:
+            return source[:at]
+    return source
+
+
+def is_meant_in_tests(name: str, source: str) -> bool:
+    """Whether tests do on purpose what a rule finds: extend built-in objects for a while, or expect by naming."""
+    return name == "no-extend-native" or (name == "no-unused-expressions" and _EXPECTS.match(source) is not None)
 
 
 def choose_category(name: str) -> Category:

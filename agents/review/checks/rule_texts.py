@@ -46,10 +46,6 @@ ADVICE = {
         "It runs with the repository's secrets on code of strangers. Use `pull_request`, or never check out "
         "the head here."
     ),
-    "zizmor/unpinned-uses": (
-        "Its owner can change what this name points to at any time. Pin the full commit SHA, with the version "
-        "in a comment."
-    ),
     "zizmor/excessive-permissions": "Name the permissions each job needs in a `permissions:` block.",
     "zizmor/artipacked": (
         "The token stays in .git/config, where a later step or an artifact can leak it. Set "
@@ -64,6 +60,22 @@ ADVICE = {
 
 # Replaces the tool's own sentence.
 REPLACEMENTS = {
+    "oxlint/no-eval": (
+        "eval() runs any text as code, with all that the program may do. For data use JSON.parse, for anything else a "
+        "parser."
+    ),
+    "oxlint/no-extend-native": (
+        "Everything else in the same process gets this change of a built-in object, and may break by it. Write a "
+        "function of your own."
+    ),
+    "oxlint/no-new-func": (
+        "new Function() runs any text as code, with all that the program may do. For data use JSON.parse, for anything "
+        "else a parser."
+    ),
+    "zizmor/unpinned-uses": (
+        "This action is named by a tag or a branch, which its owner can move to other code at any time. Name the full "
+        "commit SHA, with the version in a comment."
+    ),
     "ruff/S102": (
         "exec() runs any text as code, so whoever can influence the text controls the program. Find a way without it."
     ),

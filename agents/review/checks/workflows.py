@@ -32,6 +32,14 @@ _STRANGERS_WRITE = re.compile(
     r"|pull_request\.head\.(?:ref|label|repo\.\w+)|head_commit\.(?:message|author\.\w+)|commits|pages"
     r"|workflow_run\.(?:head_branch|head_commit|display_title|pull_requests|head_repository))"
 )
+_STEPS = re.compile(r"^(\s*)steps:\s*(?:#.*)?$")
+_RUNS = re.compile(r"^\s*(?:-\s+)?(?:run:|uses:\s*[\"']?\./)")
+_CHECKS_OUT_STRANGERS = re.compile(
+    r"\bref:.*(?:github\.event\.pull_request\.(?:head\.(?:sha|ref)|merge_commit_sha)|github\.head_ref|refs/pull/)"
+    r"|\brepository:.*github\.event\.pull_request\.head\.repo|\bgh pr checkout\b"
+    r"|\bgit (?:fetch|checkout|pull)\b.*(?:github\.event\.pull_request\.head|github\.head_ref|refs/pull/|pull/\$)"
+)
+_WAITS_FOR_A_PERSON = re.compile(r"^\s*environment:|\blabeled\b|github\.event\.label\b|author_association")
 _COMPLETED = re.compile(r" INFO audit: zizmor: \S+ completed (?:\./)?(head|base)/(.+)$")
 _MOST_PRINTED = 4 << 20  # bytes
 _GITHUBS_OWN = re.compile(r"uses:\s*[\"']?(actions|github)/")
@@ -115,6 +123,9 @@ def _finding(entry: dict[str, Any], known: dict[str, CheckedFile]) -> tuple[str,
     last = location["end_point"]["row"] + (location["end_point"]["column"] > 0)
     rule = f"zizmor/{entry['ident']}"
     said = f"{entry['desc'].capitalize()}: {primary['symbolic']['annotation']}"
+    if entry["ident"] == "dangerous-triggers" and runs_strangers_code(content):
+        severity = gravity.rate(Danger.open_workflow)
+        said = "It checks out the code of the pull request and runs it, with the secrets and a token of this repository"
     return side, RawFinding(
         rule=rule,
         category=Category.security,
@@ -127,6 +138,26 @@ def _finding(entry: dict[str, Any], known: dict[str, CheckedFile]) -> tuple[str,
         layer=Layer.security,
         help_url=entry["url"],
     )
+
+
+def runs_strangers_code(lines: Sequence[str]) -> bool:
+    """Whether a job of a workflow checks out the head of a pull request and runs something after that.
+
+    One that waits for a label of somebody with rights, or for the approval of an environment, is left to the reader.
+    """
+    if any(_WAITS_FOR_A_PERSON.search(line) for line in lines):
+        return False
+    indent, is_strangers = -1, False  # of the steps that are read, and whether their folder is a stranger's
+    for line in lines:
+        depth = len(line) - len(line.lstrip())
+        if found := _STEPS.match(line):
+            indent, is_strangers = len(found[1]), False
+        elif line.strip() and depth < indent:
+            indent, is_strangers = -1, False
+        if indent >= 0 and is_strangers and _RUNS.match(line):
+            return True
+        is_strangers = is_strangers or (indent >= 0 and _CHECKS_OUT_STRANGERS.search(line) is not None)
+    return False
 
 
 def _severity(rule: str, determined: dict[str, Any], feature: str, expression: str) -> Severity | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.gone import GoneNames, name_for_people
 from agents.testing.earlier_tests.loading import cut_tests, find_error_lines, stub_names
-from agents.testing.earlier_tests.names import shorten
+from agents.testing.earlier_tests.names import find_missing, shorten
 from agents.testing.earlier_tests.outcomes import SharedChange, TestEvidence, judge
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
 from agents.testing.earlier_tests.running import (
@@ -29,8 +29,9 @@ from workspace.commits import write_blob, write_tree
 _ROUNDS = 4  # in which files that cannot be loaded are cut
 _MOST_HEAD = 60  # files of head in which a test may have found another place
 _ON_BASE = "Without the change: {}"
-_NOT_LOADED = "{} cannot be loaded on the new code, and nothing that it names was seen to be gone: {}"
+_NOT_LOADED = "{} cannot be loaded on the new code, and nothing that is named there was seen to be gone: {}"
 _NOT_LOADED_BEFORE = "{} could not be run before the change, either: {}"
+_REMEDY = " If that is missing here, `commands.setup` in .github/forge.yml installs what tests need."
 _SKIPPED = "{} tests that passed before are skipped on the new code."
 _FLAKY = "{} tests came and went, on the new code or before it."
 _FAILED_BEFORE = "{} tests failed before the change, too."
@@ -328,11 +329,9 @@ class Collector:
     def _explain(self, evidence: Sequence[TestEvidence], told: Sequence[EarlierTest], once: Ran) -> None:
         """Say why the unknown ones are unknown."""
         unknown = [found for found, test in zip(evidence, told, strict=False) if test.outcome is EarlierOutcome.unknown]
-        for path, output in once.loading.items():
-            self.not_run.append(_NOT_LOADED_BEFORE.format(path, _find_last_line(output)))
-        for path, output in self._loading.items():
-            if any(each.path == path and each.passed_before for each in unknown):
-                self.not_run.append(_NOT_LOADED.format(path, _find_last_line(output)))
+        passed_before = {each.path for each in unknown if each.passed_before}
+        now = {path: output for path, output in self._loading.items() if path in passed_before}
+        self.not_run += [*_list_causes(_NOT_LOADED_BEFORE, once.loading), *_list_causes(_NOT_LOADED, now)]
         skipped = [each for each in unknown if each.passed_before and _is(each.case, CaseOutcome.skipped)]
         flaky = [each for each in unknown if each.passed_before and each.case is not None and each not in skipped]
         before = [each for each in unknown if not each.passed_before and _is_bad(once.cases.get(each.id))]
@@ -376,11 +375,33 @@ def _place(
     return find_stand_in(found.before, fresh)
 
 
+def _list_causes(text: str, loading: Mapping[str, str]) -> list[str]:
+    """One line for each cause, however many files it keeps from being loaded.
+
+    :param text: with a place for the files and one for the cause.
+    """
+    causes: defaultdict[str, list[str]] = defaultdict(list)
+    for path, output in loading.items():
+        causes[_find_last_line(output)].append(path)
+    return [_explain_cause(text, paths, cause) for cause, paths in causes.items()]
+
+
+def _explain_cause(text: str, paths: Sequence[str], cause: str) -> str:
+    more = len(paths) - 1
+    files = f"{paths[0]} and {more} {'more file' if more == 1 else 'more files'}" if more else paths[0]
+    return text.format(files, cause) + (f".{_REMEDY}" if find_missing(cause) else "")
+
+
 def _find_last_line(output: str) -> str:
     """The last line that is no frame, such as pytest draws around its sum."""
-    return next((line.strip() for line in reversed(output.split("\n")) if line.strip(" =-\t") and line[0] != "="), "")[
-        :200
-    ]
+    return next(
+        (
+            line.removeprefix("E ").strip()
+            for line in reversed(output.split("\n"))
+            if line.strip(" =-\t") and line[0] != "="
+        ),
+        "",
+    )[:200]
 
 
 def _is_whole(name: str, missing: Iterable[str]) -> bool:

@@ -15,7 +15,6 @@ _SETTINGS = re.compile(
 )
 _OF_TESTS = re.compile(
     r"(^|/)([^/]*[.-]?Tests?|[tT]|specs|e2e)/|(^|/)[^/]+(Tests?|Spec|IT|TestCase)\.(java|kt|cs|php|scala|swift)$|\.bats$"
-    r"|(^|/)tests?\.(py|[cm]?[jt]sx?|rb|rs|php)$"
 )
 _SCRIPTS = re.compile(
     r"(^|/)(GNUmakefile|[Mm]akefile|[^/]+\.mk|[Jj]ustfile|Taskfile\.ya?ml|noxfile\.py|pom\.xml|build\.gradle(\.kts)?|Rakefile"

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from domain.deployments.deployment import Deployment
 from domain.runs.run import Run, Trigger
-from domain.slash.commands import AboutGate, LookBack, PlainCommand
+from domain.slash.commands import AboutGate, AskHelp, LookBack, PlainCommand
+from domain.slash.verbs import Verb
 from memory.budgets import model_answers
 from memory.deployments import deployments
 from memory.findings import dismissals
@@ -30,9 +31,9 @@ from pipeline.publishing.issue_comment import describe_keeping
 from pipeline.verdicts.settings import find_mode
 
 
-async def show_help(context: CommandContext, asked: PlainCommand) -> str:
+async def show_help(context: CommandContext, asked: AskHelp) -> str:
     """``/forge help``"""
-    return await context.journal.step(asked.verb, _render_help)
+    return await context.journal.step(asked.verb, _render_help, asked.about)
 
 
 async def show_status(context: CommandContext, asked: PlainCommand) -> str:
@@ -50,8 +51,8 @@ async def show_gate(context: CommandContext, asked: AboutGate) -> str:
     return await context.journal.step(asked.verb, _render_gate, context, asked.gate)
 
 
-async def _render_help() -> str:
-    return texts.render_help()
+async def _render_help(about: Verb | None) -> str:
+    return texts.render_help(about)
 
 
 async def _render_status(context: CommandContext) -> str:

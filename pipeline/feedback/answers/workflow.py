@@ -73,7 +73,8 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
     asked = AskedQuestion(key, words, about, may_still_ask)
     answer = await QuestionAnswerer(context, asked, configuration).find_answer()
     is_below = request.comment.comment.kind is not CommentKind.review_comment
-    return code_answers.quote_question(words.replace(REVIEWER, "Forge"), answer) if is_below else answer
+    asked = words.strip().removeprefix(REVIEWER).lstrip(" ,:;\n").replace(REVIEWER, "Forge")
+    return code_answers.quote_question(asked, answer) if is_below else answer
 
 
 async def _hand_over(context: RunContext, request: AnswerRequest, key: str, words: str) -> str:

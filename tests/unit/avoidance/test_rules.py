@@ -24,6 +24,7 @@ GIVEN_UP = [
     (SKIPPED, "tests/test_a.py", "def test_a():\n    f()\n", "@pytest.mark.skip\ndef test_a():\n    f()\n"),
     (SKIPPED, "tests/test_a.py", "def test_a():\n    f()\n", "@pytest.mark.xfail\ndef test_a():\n    f()\n"),
     (SKIPPED, "tests/test_a.py", "def test_a():\n    f()\n", "def test_a():\n    pytest.skip('flaky')\n    f()\n"),
+    (SKIPPED, "test.py", "def test_a():\n    f()\n", "@unittest.skip('flaky')\ndef test_a():\n    f()\n"),
     (SKIPPED, "a.test.ts", 'it("a", () => {\n});\n', 'it.skip("a", () => {\n});\n'),
     (SKIPPED, "a.test.js", 'it("a", () => {\n});\n', 'xit("a", () => {\n});\n'),
     (SKIPPED, "a.test.js", 'it("a", () => {\n});\n', 'it.only("a", () => {\n});\n'),

@@ -231,6 +231,55 @@ async def test_workflows(toolbox: Toolbox) -> None:
     assert rules["zizmor/unpinned-uses"].line == 9
 
 
+CHECKOUT = """\
+      - uses: actions/checkout@v5
+        with:
+          ref: ${{ github.event.pull_request.head.sha }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "severity"),
+    [
+        (CHECKOUT + "      - run: npm ci\n", Severity.error),
+        (CHECKOUT + "      - uses: ./tools/build\n", Severity.error),
+        ("      - run: npm ci\n" + CHECKOUT, Severity.warning),
+        (
+            CHECKOUT.replace("pull_request.head.sha", "pull_request.base.sha") + "      - run: npm ci\n",
+            Severity.warning,
+        ),
+        (
+            CHECKOUT + "  b:\n    environment: checked\n    runs-on: ubuntu-latest\n    steps:\n      - run: npm ci\n",
+            Severity.warning,
+        ),
+        (CHECKOUT + "  b:\n    runs-on: ubuntu-latest\n    steps:\n      - run: npm ci\n", Severity.warning),
+    ],
+)
+async def test_who_runs_the_code_of_strangers_with_secrets_is_stopped(
+    toolbox: Toolbox, steps: str, severity: Severity
+) -> None:
+    workflow = WORKFLOW.partition("      - uses")[0] + steps
+    rules = await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)})
+    assert rules["zizmor/dangerous-triggers"].severity is severity
+    assert rules["zizmor/dangerous-triggers"].message.startswith("It checks out") == (severity is Severity.error)
+
+
+async def test_javascript_in_tests_and_from_requests(toolbox: Toolbox) -> None:
+    """What a request sent becomes code; tests pollute on purpose, and expect by naming."""
+    sent = "export const f = (req) => new Function('return ' + req.query.expr)();\n"
+    own = "export const g = (text) => new Function(text)();\n"
+    found = await find_by_rule(toolbox, {"src/a.js": (None, sent)})
+    assert found["oxlint/no-new-func"].severity is Severity.error
+    found = await find_by_rule(toolbox, {"src/b.js": (None, own)})
+    assert found["oxlint/no-new-func"].severity is Severity.warning
+    polluted = "Object.prototype.x = 1;\nexpect(f()).to.exist;\n"
+    assert set(await find_by_rule(toolbox, {"test/a.test.js": (None, polluted)})) == set()
+    assert set(await find_by_rule(toolbox, {"src/c.js": (None, polluted)})) == {
+        "oxlint/no-extend-native",
+        "oxlint/no-unused-expressions",
+    }
+
+
 ONE_JOB = WORKFLOW.replace("permissions: {}", "permissions:\n  pull-requests: write")
 OTHER_JOB = "  b:\n    runs-on: ubuntu-latest\n    steps:\n      - run: make\n"
 BROKEN_BEFORE = WORKFLOW.replace("      - run", "          - run")

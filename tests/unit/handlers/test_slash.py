@@ -16,6 +16,7 @@ from domain.slash.commands import (
     AddressThreads,
     Approve,
     AskFix,
+    AskHelp,
     AskReview,
     Continue,
     Delegate,
@@ -49,7 +50,6 @@ from handlers.slash import read
 from tests.unit.handlers.payloads import APP_ID, issue_comment
 
 PLAIN = [
-    Verb.help,
     Verb.status,
     Verb.cost,
     Verb.test,
@@ -62,6 +62,9 @@ PLAIN = [
 
 GOOD: list[tuple[str, SlashCommand]] = [
     *[(verb.value, PlainCommand(verb=verb)) for verb in PLAIN],  # pyright: ignore[reportArgumentType] — a list of them
+    ("help", AskHelp()),
+    ("help do", AskHelp(about=Verb.do)),
+    ("help /forge needs-review", AskHelp(about=Verb.needs_review)),
     ("pause", Pause(verb=Verb.pause)),
     ("pause here", Pause(verb=Verb.pause, here=True)),
     ("unpause Here", Pause(verb=Verb.unpause, here=True)),
@@ -283,7 +286,7 @@ def test_spacing_and_case_are_tolerated() -> None:
 def test_several_commands_keep_their_order() -> None:
     body = "Thanks!\n/forge status\nand then\n\n/forge aprove\n/forge help"
     first, second, third = read(body)
-    assert (first, third) == (PlainCommand(verb=Verb.status), PlainCommand(verb=Verb.help))
+    assert (first, third) == (PlainCommand(verb=Verb.status), AskHelp())
     assert isinstance(second, SlashMistake)
 
 

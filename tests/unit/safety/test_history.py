@@ -3,7 +3,7 @@
 import pytest
 
 from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.review import Conclusion, Decision, Review
+from domain.review.review import Conclusion, Decision, LayerReport, Review
 from safety.review_update import with_dismissals, with_history
 from tests.unit.safety.reviews import build_review
 
@@ -75,3 +75,14 @@ def test_what_blocks_goes_first() -> None:
     after = apply_history(build_review(finding("C", rule="ruff/F821")), finding("A"))
     assert after.decision is Decision.request_changes
     assert [reason.code for reason in after.reasons] == ["findings.blocking", "credential.history"]
+
+
+def test_a_reader_is_asked_for_only_as_long_as_the_risk_is_so_high() -> None:
+    """What it counts is what it says, also after a dismissal and after that is taken back."""
+    layer = LayerReport(layer=Layer.model, if_risky="{points} points")
+    risky = build_review(finding("A", rule="ruff/S602")).model_copy(update={"layers": (layer,)})
+    after = with_dismissals(risky, set())
+    assert after.layers[0].missing == "20 points"
+    calm = with_dismissals(after, {"A"})
+    assert (calm.layers[0].missing, calm.decision) == (None, Decision.approve)
+    assert with_dismissals(calm, set()).layers[0].missing == "20 points"

@@ -21,6 +21,7 @@ from messages import tests as texts
 from tests.unit.testing.forging import case, command, run
 
 BAD = case("tests/test_a.py::test_x", CaseOutcome.failed, path="tests/test_a.py", line=7, message="assert 1 == 2")
+UNLOADED = case("test.py::test", CaseOutcome.error, message="ImportError: No module named 'unidecode'")
 SKIPPED = case("d", CaseOutcome.skipped)
 EXPECTED = case("x", CaseOutcome.skipped).model_copy(update={"is_expected": True})
 MEANT = Analysis(
@@ -114,6 +115,11 @@ def test_passed_with_coverage() -> None:
             "Passed: 1 test, 1 also fails without this change",
             "### Also fails without this change",
         ),
+        (
+            excuse_known(run(command(1, UNLOADED)), {UNLOADED.id}),
+            "Forge could not run the tests",
+            "can be loaded, with or without this change.\n\n**Next:** install what is missing with `commands.setup`",
+        ),
         (run(command(0, SKIPPED)), "Forge could not run the tests", "all tests were skipped (1)"),
         (
             run(command(0, writes_report=True, report_problem="It left no report.")),
@@ -141,6 +147,11 @@ def test_each_end_says_what_happened_and_what_to_do(given: texts.TestRun, title:
     assert "**Next:**" in found.summary
     why = texts.render_line(given).removeprefix(title)
     assert (said.rstrip(".") in why) if title == "Forge could not run the tests" else not why
+
+
+def test_what_a_retry_prints_again_is_shown_once() -> None:
+    twice = [command(1, BAD, output=f"1 failed in {seconds} s") for seconds in ("0.12", "0.31")]
+    assert texts.render_outcome(run(*twice)).text.count("1 failed") == 1
 
 
 def test_where_there_are_no_tests_some_are_proposed() -> None:

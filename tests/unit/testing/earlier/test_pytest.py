@@ -2,6 +2,7 @@
 """The earlier tests of pytest on new code: each way in which one can end."""
 
 import pytest
+from inline_snapshot import snapshot
 
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTests
 from tests.unit.sandbox.machine import has_bubblewrap
@@ -443,3 +444,13 @@ async def test_tests_that_did_not_run_before_are_told(earlier: Earlier) -> None:
     found = await earlier({**PROGRAM, **settings, "tests/test_a.py": TEST}, {**BROKEN, "tests/test_a.py": None})
     assert (found.tests, found.holding) == ((), 0)
     assert "tests/test_a.py could not be run before the change, either" in " ".join(found.not_run)
+
+
+async def test_one_cause_is_one_line_with_its_remedy(earlier: Earlier) -> None:
+    tests = dict.fromkeys(("tests/test_a.py", "tests/test_b.py", "tests/test_c.py"), f"import not_there\n{TEST}")
+    found = await earlier({**PROGRAM, **tests}, {**BROKEN, **dict.fromkeys(tests)})
+    assert found.not_run == snapshot(
+        (
+            "tests/test_a.py and 2 more files could not be run before the change, either: ModuleNotFoundError: No module named 'not_there'. If that is missing here, `commands.setup` in .github/forge.yml installs what tests need.",
+        )
+    )
