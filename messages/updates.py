@@ -9,7 +9,9 @@ from domain.text.escaping import code_block, escape, inline_code, inline_path
 from messages.automation import RUN_TRAILER
 from safety.conflicts import JudgedHunk, Kept, Side
 
-_LINES, _HUNKS, _FILES = 40, 12, 20  # shown: lines of a hunk, hunks, files
+_LINES, _CHARACTERS, _HUNKS, _FILES = 40, 1_000, 12, 20  # shown: lines and characters of a hunk, hunks, files
+LONGEST_PATCH = 20_000
+"""Bytes of the patch of what is resolved: what became of each conflict stands beside it, and GitHub takes 65,536."""
 _OTHER = {Side.branch: Side.base, Side.base: Side.branch}
 
 
@@ -180,7 +182,9 @@ def _render_question(number: int, judged: JudgedHunk, base: str, branch: str) ->
     parts = (f"<<<<<<< {branch}", hunk.branch, "||||||| before", hunk.before, "=======", hunk.base, f">>>>>>> {base}")
     lines = "\n".join(part.removesuffix("\n") for part in parts if part).split("\n")
     cut = [*lines[:_LINES], f"… {len(lines) - _LINES} more lines"] if len(lines) > _LINES else lines
-    return f"{number}. {inline_path(hunk.where)}: {escape(judged.question, 500)}\n\n{code_block(chr(10).join(cut))}"
+    text = "\n".join(cut)
+    text = text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]}\n… {len(text) - _CHARACTERS:,} more characters"
+    return f"{number}. {inline_path(hunk.where)}: {escape(judged.question, 500)}\n\n{code_block(text)}"
 
 
 def _list_unmerged(unmerged: Sequence[UnmergedFile]) -> list[str]:

@@ -312,7 +312,7 @@ async def render_resolved(
     :param paths: in which conflicts were resolved.
     :param is_linear: the branch takes no merges.
     """
-    patch = await mirror.render_patch(start.head, tree, texts.LONGEST_PATCH, paths) if paths else ""
+    patch = await mirror.render_patch(start.head, tree, update_texts.LONGEST_PATCH, paths) if paths else ""
     source = name_source(context, start)
     return update_texts.render_patch(patch, paths, start.pull_request.base_ref, source, is_linear=is_linear)
 
