@@ -211,6 +211,11 @@ class Refusal(BaseModel):
         return self.check.name == "cost"
 
     @property
+    def is_decided(self) -> bool:
+        """Whether a gate that could have allowed it was rejected, or nobody answered there."""
+        return self.check.reason.code.startswith("gate.")
+
+    @property
     def message(self) -> str:
         return f"The model was not asked: {self.check.reason.text}"
 

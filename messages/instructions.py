@@ -330,11 +330,15 @@ def explain_busy_branch() -> str:
     return "the branch moved again and again"
 
 
-def render_pull_request(number: int, summary: str, login: str, why: str) -> str:
-    """The description of a pull request into the branch."""
+def render_pull_request(number: int, summary: str, login: str, why: str, *, merges: bool) -> str:
+    """The description of a pull request into the branch.
+
+    :param merges: it takes the base in.
+    """
     who = f"{inline_code(login)} asked for it in #{number}."
     where = f"It is not on that branch yet, because {escape(why, _LONGEST)}."
-    return _join([escape(summary, _LONGEST), f"{who} {where}"])
+    how = "Merge it with a merge commit: squashed or rebased, git would not know that the base is in the branch."
+    return _join([escape(summary, _LONGEST), f"{who} {where}", how if merges else ""])
 
 
 def render_patch(patch: str | None) -> str:

@@ -236,6 +236,13 @@ def report_refusal(refusal: Refusal, *, spent: int) -> str:
     )
 
 
+def explain_refusal(refusal: Refusal) -> str:
+    """Why a limit stopped it, and what to do, for whoever asked for it on a pull request."""
+    if refusal.is_decided:
+        return f"At the gate {refusal.check.name} nobody let it use more."
+    return f"{refusal.message} {refusal.advice}".strip()
+
+
 _NEXT = (
     "nothing happens on its own, because you asked only for a plan. `/forge run` carries it out, and "
     "asks for approval first if the risk is high."

@@ -3,6 +3,7 @@
 import re
 
 _SIGNATURES = re.compile(r"verified signatures?", re.IGNORECASE)
+_MERGES = re.compile(r"must not contain merge commits|linear history", re.IGNORECASE)
 
 UNSIGNED = (
     "GitHub makes Forge's commits and signs them, but did not do so here, as an Enterprise Server that does not sign "
@@ -17,6 +18,14 @@ def needs_signatures(said: str) -> bool:
     :param said: GitHub's words, after ``GH006`` (branch protection) or ``GH013`` (rulesets).
     """
     return _SIGNATURES.search(said) is not None
+
+
+def forbids_merges(said: str) -> bool:
+    """Whether a refusal says that the branch takes no merges, so that no pull request brings one there either.
+
+    :param said: GitHub's words.
+    """
+    return _MERGES.search(said) is not None
 
 
 def explain_refused_push(said: str) -> str:

@@ -9,7 +9,9 @@ from domain.text.escaping import code_block, escape, inline_code, inline_path
 from messages.automation import RUN_TRAILER
 from safety.conflicts import JudgedHunk, Kept, Side
 
-_LINES, _HUNKS, _FILES = 40, 12, 20  # shown: lines of a hunk, hunks, files
+_LINES, _CHARACTERS, _HUNKS, _FILES = 40, 1_000, 12, 20  # shown: lines and characters of a hunk, hunks, files
+LONGEST_PATCH = 20_000
+"""Bytes of the patch of what is resolved: what became of each conflict stands beside it, and GitHub takes 65,536."""
 _OTHER = {Side.branch: Side.base, Side.base: Side.branch}
 
 
@@ -51,23 +53,33 @@ def report_up_to_date(base: str, sha: str) -> str:
 
 
 def report_conflicts(
-    hunks: Sequence[ConflictHunk], unmerged: Sequence[UnmergedFile], base: str, why: str, spent: int
+    hunks: Sequence[ConflictHunk], unmerged: Sequence[UnmergedFile], base: str, source: str, why: str, spent: int
 ) -> str:
     """Where nobody resolves the conflicts.
 
+    :param source: the remote that has the base, as git takes it.
     :param why: no model does, as a sentence; empty where none could.
     """
     rows = [f"- {inline_path(each.where)}" for each in hunks[:_FILES]]
     more = [f"- and {len(hunks) - _FILES} more"] if len(hunks) > _FILES else []
     head = f"Nothing was changed: the branch conflicts with {inline_code(base)}. {escape(why)}".strip()
-    return _join([head, "\n".join([*rows, *more, *_list_unmerged(unmerged)]), _advise_by_hand(base), _footer(spent)])
+    return _join(
+        [head, "\n".join([*rows, *more, *_list_unmerged(unmerged)]), _advise_by_hand(base, source), _footer(spent)]
+    )
 
 
 def report_open(
-    judged: Sequence[JudgedHunk], unmerged: Sequence[UnmergedFile], base: str, branch: str, patch: str, spent: int
+    judged: Sequence[JudgedHunk],
+    unmerged: Sequence[UnmergedFile],
+    base: str,
+    source: str,
+    branch: str,
+    patch: str,
+    spent: int,
 ) -> str:
     """Where people have to decide about some conflicts, so that nothing is committed.
 
+    :param source: the remote that has the base, as git takes it.
     :param patch: of the files that are resolved.
     """
     asked = [each for each in judged if each.question]
@@ -75,16 +87,28 @@ def report_open(
     shown = [_render_question(number, each, base, branch) for number, each in enumerate(asked[:_HUNKS], 1)]
     more = [f"{_count(len(asked) - _HUNKS, 'more conflict')} not shown."] if len(asked) > _HUNKS else []
     head = f"Nothing was changed: the branch conflicts with {inline_code(base)}, and people have to decide."
-    parts = [head, *shown, *more, "\n".join(_list_unmerged(unmerged)), render_resolved(sure), patch, _advise(base)]
+    parts = [
+        head,
+        *shown,
+        *more,
+        "\n".join(_list_unmerged(unmerged)),
+        render_resolved(sure),
+        patch,
+        _advise(base, source),
+    ]
     return _join([*parts, _footer(spent)])
 
 
-def render_patch(patch: str | None, paths: Sequence[str], base: str) -> str:
+def render_patch(patch: str | None, paths: Sequence[str], base: str, source: str, *, is_linear: bool = False) -> str:
     """The files in which conflicts are resolved, for whoever merges by hand; without any, how to merge.
 
     :param patch: of these files, against the branch; None is too long.
+    :param source: the remote that has the base, as git takes it.
+    :param is_linear: the branch takes no merges, so that it has to be rebased.
     """
-    merge = _render_merge(base)
+    if is_linear:
+        return _explain_rebase(patch, base, source)
+    merge = _render_merge(base, source)
     if not paths:
         return f"{inline_code(merge)} takes it in without a conflict; so does *Update branch* on GitHub."
     if patch is None:
@@ -158,7 +182,9 @@ def _render_question(number: int, judged: JudgedHunk, base: str, branch: str) ->
     parts = (f"<<<<<<< {branch}", hunk.branch, "||||||| before", hunk.before, "=======", hunk.base, f">>>>>>> {base}")
     lines = "\n".join(part.removesuffix("\n") for part in parts if part).split("\n")
     cut = [*lines[:_LINES], f"… {len(lines) - _LINES} more lines"] if len(lines) > _LINES else lines
-    return f"{number}. {inline_path(hunk.where)}: {escape(judged.question, 500)}\n\n{code_block(chr(10).join(cut))}"
+    text = "\n".join(cut)
+    text = text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]}\n… {len(text) - _CHARACTERS:,} more characters"
+    return f"{number}. {inline_path(hunk.where)}: {escape(judged.question, 500)}\n\n{code_block(text)}"
 
 
 def _list_unmerged(unmerged: Sequence[UnmergedFile]) -> list[str]:
@@ -166,16 +192,23 @@ def _list_unmerged(unmerged: Sequence[UnmergedFile]) -> list[str]:
     return rows + ([f"- and {len(unmerged) - _FILES} more files"] if len(unmerged) > _FILES else [])
 
 
-def _advise(base: str) -> str:
-    return f"Write `/forge update` again with the answers behind it. {_advise_by_hand(base)}"
+def _explain_rebase(patch: str | None, base: str, source: str) -> str:
+    """How the base is taken in where no merge may be, and what the files with conflicts come to."""
+    command = f"git fetch {shlex.quote(source)} {shlex.quote(base)} && git rebase FETCH_HEAD"
+    told = f"Without a merge, {inline_code(command)} takes it in, and a forced push."
+    return _join([told, f"What conflicts comes to this:\n\n{code_block(patch.rstrip(), 'diff')}" if patch else ""])
 
 
-def _advise_by_hand(base: str) -> str:
-    return f"By hand: {inline_code(_render_merge(base))}."
+def _advise(base: str, source: str) -> str:
+    return f"Write `/forge update` again with the answers behind it. {_advise_by_hand(base, source)}"
 
 
-def _render_merge(base: str) -> str:
-    return f"git fetch origin {shlex.quote(base)} && git merge FETCH_HEAD"
+def _advise_by_hand(base: str, source: str) -> str:
+    return f"By hand: {inline_code(_render_merge(base, source))}."
+
+
+def _render_merge(base: str, source: str) -> str:
+    return f"git fetch {shlex.quote(source)} {shlex.quote(base)} && git merge FETCH_HEAD"
 
 
 def _count(number: int, what: str) -> str:

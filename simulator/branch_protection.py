@@ -40,6 +40,8 @@ def refuse_unless_allowed(world: World, pull: PullRequest, method: str) -> None:
     ways = [pull.repository.merge_methods, *(rule.methods for rule in rules if rule.methods)]
     if any(method not in allowed for allowed in ways):
         raise Refusal(405, f"{_METHODS.get(method, method)} are not allowed on this repository.")
+    if method == "merge" and any(rule.linear for rule in rules):
+        raise Refusal(405, "This branch must not contain merge commits.")
     for rule in rules:
         missing = list_missing_for(world, pull, rule)
         if rule.queue:

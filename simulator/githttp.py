@@ -30,6 +30,12 @@ has_unsigned() {
     done
     return 1
 }
+has_merge() {
+    while read -r old new ref; do
+        [ -n "$(git rev-list --merges "$new" --not --all)" ] && return 0
+    done
+    return 1
+}
 for ref in $SIMULATOR_PROTECTED; do
     if echo "$commands" | grep -q " $ref$"; then
         echo "error: GH006: Protected branch update failed for $ref." >&2
@@ -47,6 +53,13 @@ for ref in $SIMULATOR_SIGNED_PROTECTED; do
     if echo "$commands" | grep " $ref$" | has_unsigned; then
         echo "error: GH006: Protected branch update failed for $ref." >&2
         echo "error: Commits must have verified signatures." >&2
+        exit 1
+    fi
+done
+for ref in $SIMULATOR_LINEAR; do
+    if echo "$commands" | grep " $ref$" | has_merge; then
+        echo "error: GH013: Repository rule violations found for $ref." >&2
+        echo "- This branch must not contain merge commits." >&2
         exit 1
     fi
 done
@@ -174,9 +187,10 @@ def _environment(request: web.Request, repository: Repository, rest: str, caller
         "REMOTE_USER": caller.name if caller else "",
         "REMOTE_ADDR": request.remote or "",
         # What is protected changes by pull requests alone.
-        "SIMULATOR_PROTECTED": _list_refs(repository, lambda rule: not rule.signed),
+        "SIMULATOR_PROTECTED": _list_refs(repository, lambda rule: not (rule.signed or rule.linear)),
         "SIMULATOR_SIGNED": _list_refs(repository, lambda rule: rule.ruleset and rule.binds_signatures),
         "SIMULATOR_SIGNED_PROTECTED": _list_refs(repository, lambda rule: not rule.ruleset and rule.binds_signatures),
+        "SIMULATOR_LINEAR": _list_refs(repository, lambda rule: rule.linear and not rule.bypassed),
         "SIMULATOR_MAY_WRITE_WORKFLOWS": "1" if workflows else "",
     }
 

@@ -390,6 +390,7 @@ class Simulator:
         ruleset: bool = False,
         dismisses_stale: bool = False,
         signed: bool = False,
+        linear: bool = False,
         bypassed: bool = False,
         queue: bool = False,
     ) -> BranchRules:
@@ -400,13 +401,14 @@ class Simulator:
             ruleset: a ruleset instead of branch protection; a branch may have both.
             branch: a name, or a pattern such as `forge/*`.
             signed: a push of commits without verified signatures is refused, and nothing else is.
+            linear: a push of merges is refused, and nothing else is.
             bypassed: Apps need not keep to it.
             queue: what is merged goes through a merge queue.
             dismisses_stale: a push dismisses the approvals of before; otherwise GitHub goes on counting them.
         """
         named = dict(checks) if isinstance(checks, Mapping) else dict.fromkeys(checks)
         rules = BranchRules(self.world.next_id(), ruleset, named, approvals, set(methods), dismisses_stale, signed)
-        rules.bypassed, rules.queue = bypassed, queue
+        rules.linear, rules.queue, rules.bypassed = linear, queue, bypassed
         repository.rules.setdefault(branch, []).append(rules)
         return rules
 

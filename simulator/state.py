@@ -420,6 +420,7 @@ class BranchRules:
     methods: set[str] = field(default_factory=set[str])  # ways of merging; empty: all
     dismisses_stale: bool = False  # approvals are dismissed when something is pushed
     signed: bool = False  # only verified commits may be pushed; here only those are that Apps make over REST
+    linear: bool = False  # no merge may be pushed; alone, nothing else is refused
     bypassed: bool = False  # by Apps
     queue: bool = False  # what is merged goes through a merge queue
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,7 +97,8 @@ class Raises:
 
 Mishap = Fails | Stalls | Cuts | Says | Reports | Raises
 ScriptedReply = Value | Uses | Mishap
-Reply = ScriptedReply | Callable[[str], ScriptedReply]
+Reply = ScriptedReply | Callable[[str], ScriptedReply | Awaitable[ScriptedReply]]
+"""What it says; or what says it, once it was shown what the model is, and perhaps once something else has happened."""
 
 
 @dataclass(frozen=True)
@@ -137,10 +138,11 @@ class ScriptedModel:
         content = "\n".join(_list_prompts(messages))
         self.calls.append(RecordedCall(info.instructions or "", content))
         reply = self._reply(content)
-        reply = reply(content) if callable(reply) else reply
-        if reply is None:
-            reply = _build_empty_report(info)
-        return await _play(reply, estimate((info.instructions or "") + content))
+        said = reply(content) if callable(reply) else reply
+        said = await said if isinstance(said, Awaitable) else said
+        if said is None:
+            said = _build_empty_report(info)
+        return await _play(said, estimate((info.instructions or "") + content))
 
     def _reply(self, content: str) -> Reply | None:
         for shown, replies in self._rules:

@@ -42,7 +42,7 @@ async def end_unfinished(context: RunContext, unfinished: Stuck | Stopped) -> Ru
             return RunEnd(RunState.failed, ReasonCode.stuck, plan_texts.report_stuck(why, spent=spent), why=why)
         case Stopped(_, Refusal() as refusal):
             text = plan_texts.report_refusal(refusal, spent=spent)
-            return RunEnd(RunState.failed, ReasonCode.breaker, text, why=f"{refusal.message} {refusal.advice}".strip())
+            return RunEnd(RunState.failed, ReasonCode.breaker, text, why=plan_texts.explain_refusal(refusal))
         case Stopped(why):
             text = plan_texts.report_failure(ForgeError(why), context.run.id, spent=spent)
             return RunEnd(RunState.failed, ReasonCode.error, text, why=why)

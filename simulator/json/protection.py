@@ -72,6 +72,8 @@ def _of_ruleset(rule: BranchRules) -> list[Json]:
     shown: list[Json] = [{"type": "non_fast_forward"}]
     if rule.signed:
         shown.append({"type": "required_signatures"})
+    if rule.linear:
+        shown.append({"type": "required_linear_history"})
     if rule.checks:
         checks = [
             {"context": check} | ({"integration_id": app} if app is not None else {})

@@ -100,6 +100,10 @@ TAXED = "def total(prices, tax=0):\n    return sum(map(abs, prices)) + tax\n"
 _RESOLVED: Mapping[str, JsonValue] = {"number": 1, "text": TAXED, "reason": "Both in one line.", "question": ""}
 
 
+_UNCHANGEABLE: Mapping[str, JsonValue] = {"plan": None, "questions": ["The connection was reset. Who can change that?"]}
+"""How it plans to mend a job that it thinks is red by chance."""
+
+
 LESS = {"shop/cart.py": "def total(prices):\n    return sum(prices[1:])\n"}
 """A change of ``SHOP`` in which it finds an error, and for which it writes a test."""
 _FOUND: Mapping[str, JsonValue] = {
@@ -167,6 +171,7 @@ def build_planner(
 
     model = ScriptedModel(_PRICE)
     model.when("== issue ", read(lambda shown: _plan(risk) if "return sum(prices)" in shown else _LOOK))
+    model.when("== instruction by", lambda _: _plan(risk)).when("== red check flaky", dict(_UNCHANGEABLE))
     model.when("== your task: T1", read(lambda shown: _first(shown, runs)))
     if hides:
         model.when("== your task: T1", _hide).when("strategy cause", _report_done("It is right as it is."))

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.chaos.deployments import Deployed, RolledBack
 from tests.chaos.driver import ChaosStage, Chooser, Point, never
+from tests.chaos.instructions import Instructed, LeftToChance, Mended, Updated
 from tests.chaos.issues import Carried, Planned
 from tests.chaos.scenes import Asked, Closed, Expired, Interrupted, Pushed, Scene, Superseded
 from tests.chaos.shadows import Commanded, Delegated, TakenBack
@@ -28,6 +29,10 @@ SCENES: dict[str, type[Scene]] = {
     "taken back": TakenBack,
     "deployed": Deployed,
     "rolled back": RolledBack,
+    "instructed": Instructed,
+    "mended": Mended,
+    "left to chance": LeftToChance,
+    "updated": Updated,
 }
 
 ATTEMPTS = 3  # to reach a point

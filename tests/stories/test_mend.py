@@ -88,9 +88,17 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     assert len(listen(story, pull)) == 1  # until all have ended
     model.when(ASKED, plan(summary="It is rounded."))
     model.when(TASK, Uses([("write_file", {"path": "shop/later.py", "content": "LATER = True\n"})]), DONE)
+    await alice.comment(pull, "/forge pause here")
+    await story.settle()
     story.github.advance_workflow(ran, {"test": ("failure", LOG)})
     await story.settle()
-    assert listen(story, pull)[1].startswith("Still red, so Forge tries once more by itself:\n\n- `test`: `E assert")
+    assert pull.head_sha == second  # nobody asked for another attempt
+    await alice.comment(pull, "/forge unpause here")
+    await story.settle()
+    assert len(listen(story, pull)) == 3
+    story.github.run_workflow(repository, second, "Lint", {"lint": ("success", "fine\n")})
+    await story.settle()
+    assert listen(story, pull)[3].startswith("Still red, so Forge tries once more by itself:\n\n- `test`: `E assert")
     assert pull.head_sha != second
 
     story.github.report_check(repository, pull.head_sha, "nightly", "failure", "others-ci")

@@ -211,6 +211,26 @@ Write `/forge update` again with the answers behind it. By hand: `git fetch orig
     story.pass_over(pull)
 
 
+async def test_an_answer_is_no_longer_than_github_takes(story_with_model: Story, model: ScriptedModel) -> None:
+    """Of what is asked about the beginning is shown, and of what is resolved where it is."""
+    story = story_with_model
+    mine, theirs = ("".join(f"{side} {number}\n" for number in range(700)) for side in ("mine", "theirs"))
+    repository, alice, pull = await open_pull(
+        story, {"long.txt": "m" * 18_000, "shop/data.txt": mine}, {"long.txt": "t" * 18_000, "shop/data.txt": theirs}
+    )
+    both = "".join(sorted(f"{line} of both\n" for line in (mine + theirs).splitlines()))
+    model.when(ASKED, {"hunks": [resolve("", question="Whose?"), resolve(both, TOGETHER, number=2)]})
+    await alice.comment(pull, "/forge update")
+    await story.settle()
+    [answer] = story.answers(pull)
+    assert "1. `long.txt:1`: Whose?" in answer.body
+    assert "`shop/data.txt:1`: written from both" in answer.body
+    assert "The patch is too long to show." in answer.body
+    assert "git fetch origin main && git merge FETCH_HEAD" in answer.body
+    assert len(repository.git.commits_between(repository.git.branch("main") or "", pull.head_sha)) == 1
+    story.pass_over(pull)
+
+
 async def test_where_it_may_not_be_committed(story_with_model: Story, model: ScriptedModel) -> None:
     """At level 0 it is a patch for the merge; what people answered is told to the model."""
     story = story_with_model

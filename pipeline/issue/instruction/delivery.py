@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from domain.github.branches import PREFIX
 from messages import instructions as texts
 from messages import updates as update_texts
-from messages.pushes import explain_refused_push
+from messages.pushes import explain_refused_push, forbids_merges
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import fetch_commits
 from pipeline.issue.instruction.draft_tests import TestedDraft
@@ -83,7 +83,7 @@ class TakenIn(BaseModel):
     """A change on top of what others pushed meanwhile; in journals.
 
     :param tip: its commit; empty if it cannot be put there, and ``why`` says why, as a clause.
-    :param head: what is on the branch now.
+    :param head: what is on the branch now; empty if there is none to put it on.
     :param is_over: the change has no place any more.
     """
 
@@ -155,10 +155,12 @@ class Delivery:
                 commit = await self._step("what is on the branch", self._find_signed, tip)
                 return Delivered(commit=commit, took_in="" if base == self.start.head else base, tested=tested)
             if pushed.outcome == "refused":
-                return await self._propose(made, texts.explain_refusal(pushed.why), self.proposal.tested)
+                return await self._go_round(made, pushed.why)
             taken = await self._step("take in what was pushed", self._take_in, made)
             if taken.is_over:
                 return Delivered(why=taken.why, tested=tested)
+            if not taken.head:
+                return await self._show_patch(made, taken.why, self.proposal.tested)
             if not taken.tip:
                 return await self._propose(made, taken.why, self.proposal.tested)
             tested = await self.tests.run(taken.tip)
@@ -167,6 +169,16 @@ class Delivery:
             base, tip = taken.head, taken.tip
         return await self._propose(made, texts.explain_busy_branch(), self.proposal.tested)
 
+    async def _go_round(self, made: str, said: str) -> Delivered:
+        """Another way than the push that GitHub refused.
+
+        :param said: GitHub's words.
+        """
+        why, tested = texts.explain_refusal(said), self.proposal.tested
+        if self.proposal.merges and forbids_merges(said):
+            return await self._show_patch(made, why, tested, is_linear=True)
+        return await self._propose(made, why, tested)
+
     async def _propose(self, tip: str, why: str, tested: TestedDraft) -> Delivered:
         """Open a pull request into the branch; if that fails, show the patch."""
         opened = await self._step("open the pull request", self._open, tip, why)
@@ -174,8 +186,8 @@ class Delivery:
             return await self._show_patch(tip, f"{why}, and {opened.why}", tested)
         return Delivered(number=opened.number, why=why, tested=tested)
 
-    async def _show_patch(self, tip: str, why: str, tested: TestedDraft) -> Delivered:
-        patch = await self._step("render the patch", self._render_patch, tip)
+    async def _show_patch(self, tip: str, why: str, tested: TestedDraft, *, is_linear: bool = False) -> Delivered:
+        patch = await self._step("render the patch", self._render_patch, tip, is_linear)
         return Delivered(patch=patch, why=why, tested=tested)
 
     @property
@@ -252,7 +264,7 @@ class Delivery:
             return TakenIn(why=obstacle, is_over=True)
         tree = await merge_onto(mirror, head, made)
         if tree is None:
-            return TakenIn(why=texts.explain_conflict(head))
+            return TakenIn(head=head, why=texts.explain_conflict(head))
         message, stamp = self.proposal.message, await self.context.load_stamp()
         if not self.proposal.merges:
             return TakenIn(head=head, tip=await mirror.commit_tree(head, tree, message, *stamp))
@@ -274,28 +286,39 @@ class Delivery:
         branch = f"{PREFIX}do-{run.number}-{run.id[-6:].lower()}"
         pushed = await self._push(tip, branch, None)
         if pushed.outcome != "pushed":
-            return Opened(why=f"GitHub did not take the branch {branch}: {pushed.why}")
-        body = texts.render_pull_request(run.number, self.proposal.summary, self.asked.login, why)
+            said = "" if pushed.why in why else f": {pushed.why}"
+            return Opened(why=f"GitHub did not take a branch for it{said}")
+        proposal, merges = self.proposal, bool(self.proposal.merges)
+        body = texts.render_pull_request(run.number, proposal.summary, self.asked.login, why, merges=merges)
         try:
             return Opened(
-                number=await pull_requests.open_fix_once(
-                    services, run, branch, live.head_ref, self.proposal.title, body
-                )
+                number=await pull_requests.open_fix_once(services, run, branch, live.head_ref, proposal.title, body)
             )
         except NotOpened as error:
             return Opened(why=f"GitHub took no pull request from {branch}: {error.message}")
 
-    async def _render_patch(self, tip: str) -> str:
-        mirror = await self.context.fetch_mirror()
+    async def _render_patch(self, tip: str, is_linear: bool) -> str:
+        mirror, resolved = await self.context.fetch_mirror(), self.proposal.resolved
         if self.proposal.merges:
-            return await render_resolved(mirror, self.start, tip, self.proposal.resolved)
+            return await render_resolved(self.context, mirror, self.start, tip, resolved, is_linear=is_linear)
         return texts.render_patch(await mirror.render_patch(self.start.head, tip, texts.LONGEST_PATCH))
 
 
-async def render_resolved(mirror: Mirror, start: Start, tree: str, paths: Sequence[str]) -> str:
+async def render_resolved(
+    context: RunContext, mirror: Mirror, start: Start, tree: str, paths: Sequence[str], *, is_linear: bool = False
+) -> str:
     """Some files of a merge, for whoever merges by hand.
 
     :param paths: in which conflicts were resolved.
+    :param is_linear: the branch takes no merges.
     """
-    patch = await mirror.render_patch(start.head, tree, texts.LONGEST_PATCH, paths) if paths else ""
-    return update_texts.render_patch(patch, paths, start.pull_request.base_ref)
+    patch = await mirror.render_patch(start.head, tree, update_texts.LONGEST_PATCH, paths) if paths else ""
+    source = name_source(context, start)
+    return update_texts.render_patch(patch, paths, start.pull_request.base_ref, source, is_linear=is_linear)
+
+
+def name_source(context: RunContext, start: Start) -> str:
+    """The remote from which whoever merges by hand fetches the base: to who works on a fork, ``origin`` is the fork."""
+    run = context.run
+    is_fork = start.pull_request.is_from_fork(run.repository.id)
+    return context.services.host.clone_url(run.repository) if is_fork else "origin"

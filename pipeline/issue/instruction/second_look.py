@@ -3,6 +3,7 @@
 from domain.commands import Repeat
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from memory.budgets import model_answers
+from memory.repositories import permits
 from memory.runs import instructions
 from memory.runs.runs import Candidate
 from messages import instructions as texts
@@ -20,10 +21,10 @@ async def look_again(services: Services, repository: RepositoryRef, number: int,
     """The id of the run that mends this head once more; None if there is none. May be repeated.
 
     It is looked at when all checks of other Apps there have ended; what fails on the base, too, does not count. What is
-    still red after the last attempt is said once.
+    still red after the last attempt is said once. While people have Forge stand still, nobody is told anything.
     """
     mended = await _find_mended(services, repository, number, head)
-    if mended is None:
+    if mended is None or await _stands_still(services, repository, number):
         return None
     run, asked = mended
     if await services.host.awaits_checks(repository, head):
@@ -50,6 +51,13 @@ async def look_again(services: Services, repository: RepositoryRef, number: int,
         kept=(model_answers.INSTRUCTION, again.model_dump(mode="json")),
     )
     return (await instructions.admit(services.database, candidate, again.comment.sender, services.clock.now())).id
+
+
+async def _stands_still(services: Services, repository: RepositoryRef, number: int) -> bool:
+    """Whether the repository is paused, or the pull request left alone: nobody asked for a second attempt."""
+    if await permits.find_pauser(services.database, repository) is not None:
+        return True
+    return await permits.find_left_alone_by(services.database, repository, number) is not None
 
 
 async def _find_mended(

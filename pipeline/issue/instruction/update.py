@@ -13,7 +13,7 @@ from domain.text.redaction import redact_outgoing
 from messages import updates as texts
 from pipeline.checkout import fetch_commits
 from pipeline.issue.instruction.conflict_resolver import ConflictResolver
-from pipeline.issue.instruction.delivery import Proposal, render_resolved
+from pipeline.issue.instruction.delivery import Proposal, name_source, render_resolved
 from pipeline.issue.instruction.draft_tests import TestedDraft
 from pipeline.issue.instruction.merge_tests import MergeTests
 from pipeline.issue.instruction.start import Start
@@ -123,7 +123,8 @@ class BaseUpdate:
 
     async def _report_conflicts(self, merged: MergedBase, why: str) -> RunEnd:
         conflicts, spent = merged.merge, await self.context.load_cost()
-        text = texts.report_conflicts(conflicts.hunks, conflicts.unmerged, self._base_ref, why, spent)
+        source = name_source(self.context, self.start)
+        text = texts.report_conflicts(conflicts.hunks, conflicts.unmerged, self._base_ref, source, why, spent)
         return RunEnd(RunState.completed, ReasonCode.questions, text)
 
     async def _ask_people(self, merged: MergedBase, judged: Sequence[JudgedHunk]) -> RunEnd:
@@ -136,7 +137,8 @@ class BaseUpdate:
             await self.context.journal.step("render what is clear", self._render_patch, chosen, paths) if sure else ""
         )
         spent, branch = await self.context.load_cost(), self.start.pull_request.head_ref
-        text = texts.report_open(judged, merged.merge.unmerged, self._base_ref, branch, patch, spent)
+        source = name_source(self.context, self.start)
+        text = texts.report_open(judged, merged.merge.unmerged, self._base_ref, source, branch, patch, spent)
         return RunEnd(RunState.completed, ReasonCode.questions, text)
 
     def _build_proposal(
@@ -189,7 +191,7 @@ class BaseUpdate:
 
     async def _render_patch(self, chosen: Mapping[int, str], paths: Sequence[str]) -> str:
         mirror = await self._open()
-        return await render_resolved(mirror, self.start, await self._write(mirror, chosen), paths)
+        return await render_resolved(self.context, mirror, self.start, await self._write(mirror, chosen), paths)
 
     async def _write(self, mirror: Mirror, chosen: Mapping[int, str]) -> str:
         merged = await merge(mirror, self.start.head, self.start.base)

@@ -50,8 +50,8 @@ class InstructionRun(RunWorkflow):
             cause, ended = "", await self._explain(made)
         else:
             cause, ended = made.plan.summary, await self._deliver(asked, start, made, work)
-        red = start.brief.red
-        return await self._end(ended if red is None else await self._tell_red(asked, red, cause, ended))
+        red, is_made = start.brief.red, isinstance(made, Made) and bool(made.change.files)
+        return await self._end(ended if red is None else await self._tell_red(asked, red, cause, ended, is_made))
 
     def _stand_on(self, head: str) -> None:
         """Work on this head: the change of the run is what it makes of it."""
@@ -113,10 +113,13 @@ class InstructionRun(RunWorkflow):
         )
         return RunEnd(RunState.completed, _name_reason(delivered), text)
 
-    async def _tell_red(self, asked: Instruction, red: RedChecks, cause: str, ended: RunEnd) -> RunEnd:
-        """The end of mending, after what was red; where nothing was found to change, it may be a matter of chance."""
+    async def _tell_red(self, asked: Instruction, red: RedChecks, cause: str, ended: RunEnd, is_made: bool) -> RunEnd:
+        """The end of mending, after what was red; where nothing was found to change, it may be a matter of chance.
+
+        :param is_made: a change was made, wherever it went.
+        """
         again: tuple[str, ...] = ()
-        if ended.reason in {ReasonCode.questions, ReasonCode.unchanged}:
+        if not is_made and ended.reason in {ReasonCode.questions, ReasonCode.unchanged}:
             again = await self._journal.step("run it again", run_again, self._context, red.head)
         told = [
             texts.render_red([(each.name, each.said) for each in red.own], cause, asked.attempt),
