@@ -19,7 +19,7 @@ from gidgethub.sansio import validate_event
 from domain.commands import AnyCommand, Ignored, make_dedup_key
 from domain.errors import DatabaseUnavailable
 from domain.ports import Clock
-from handlers import find_push, translate
+from handlers import find_pushes, translate
 from memory.deliveries.deliveries import ReceivedDelivery
 from memory.deliveries.pushes import build_row
 from pipeline.deliveries.intake import Intake
@@ -108,7 +108,7 @@ class Door:
         if isinstance(wanted, Ignored) and wanted.reason in _INCOMPLETE:
             log.warning("webhook.incomplete", guid=guid, github_event=event, action=_action(payload), why=wanted.reason)
         received_at = self._clock.now()
-        pushed = None if isinstance(payload, Ignored) else find_push(event, payload, received_at)
+        repository_id, pushed = (0, ()) if isinstance(payload, Ignored) else find_pushes(event, payload, received_at)
         once = None if isinstance(wanted, Ignored) else make_dedup_key(wanted, body)
         return ReceivedDelivery(
             guid=guid,
@@ -118,7 +118,7 @@ class Door:
             command=None if isinstance(wanted, Ignored) else wanted.model_dump(mode="json"),
             reason=wanted.reason if isinstance(wanted, Ignored) else "",
             acts_once=once,
-            push=None if pushed is None else build_row(*pushed),
+            pushes=[build_row(repository_id, each) for each in pushed],
         )
 
     async def _translate(self, event: str, payload: Mapping[str, Any] | Ignored, size: int) -> AnyCommand | Ignored:

@@ -325,6 +325,20 @@ class ReadMemoryFile(Command):
     head_sha: str | None = None
 
 
+class FollowForcedPush(Command):
+    """Somebody rewrote a branch: the verdicts of what goes into it were about another base.
+
+    :param is_default: it is the default branch, so its memory file may be another one, too.
+    """
+
+    kind: Literal["follow_forced_push"] = "follow_forced_push"
+    repository: RepositoryRef
+    sender: Sender
+    branch: str
+    head_sha: str | None = None
+    is_default: bool = False
+
+
 class ChecksEnded(Command):
     """The checks of an App ended on a head, or a workflow did: runs that wait for the results may continue."""
 
@@ -353,6 +367,7 @@ AnyCommand = Annotated[
     | ReadReply
     | ReadRemark
     | ReadMemoryFile
+    | FollowForcedPush
     | ChecksEnded,
     Field(discriminator="kind"),
 ]

@@ -1,6 +1,6 @@
 """Turns GitHub's events into commands: one module for each family of events, all listed here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -97,9 +97,9 @@ _SUBJECTS_OF_OTHERS = frozenset(
 _ALL_SUBJECTS = _SUBJECTS_OF_OTHERS.union(*_SUBJECTS.values())
 
 
-def find_push(event: str, payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Push] | None:
-    """The id of the repository, and who moved a branch; None if a webhook tells of nothing like that."""
-    return push.read_push(payload, received_at) if event == "push" else None
+def find_pushes(event: str, payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Sequence[Push]]:
+    """The id of the repository, and who brought each commit to a branch; nothing if a webhook tells of none."""
+    return push.read_push(payload, received_at) if event == "push" else (0, ())
 
 
 def translate(event: str, payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:

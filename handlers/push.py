@@ -1,12 +1,13 @@
-"""Pushes: who made them, and which of the default branch may have changed the memory file."""
+"""Pushes: who made them, which rewrote a branch, and which may have changed the memory file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from domain.commands import AnyCommand, Ignored, ReadMemoryFile
+from domain.commands import AnyCommand, FollowForcedPush, Ignored, ReadMemoryFile
 from domain.github.pushes import Push, Pusher
 from domain.memories.memory_file import PATH
 from handlers.payloads import Id, RepositoryEvent, Sha, View
@@ -31,11 +32,19 @@ class _Repository(View):
     pushed_at: _Seconds | str | None = None  # elsewhere than in pushes a text
 
 
+class _PushedCommit(View):
+    """A commit that a push brought; ``distinct`` is one that no push brought before."""
+
+    id: Sha
+    distinct: bool = True
+
+
 class _PushEvent(View):
     ref: str
     before: Sha
     after: Sha
     forced: bool = False
+    commits: tuple[_PushedCommit, ...] = ()
     repository: _Repository
     sender: _Account | None = None
 
@@ -68,39 +77,48 @@ class _Event(RepositoryEvent):
 
     @property
     def may_change_file(self) -> bool:
-        """Whether the push may change the memory file. The commits of a forced push do not show what it removed."""
-        if self.forced or len(self.commits) >= MOST_COMMITS:
-            return True
-        return any(commit.may_change_file for commit in self.commits)
+        """Whether the push may change the memory file."""
+        return len(self.commits) >= MOST_COMMITS or any(commit.may_change_file for commit in self.commits)
 
 
 def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
     """See :func:`handlers.translate`."""
     event = _Event.model_validate(payload)
-    if event.ref != f"refs/heads/{event.repository.default_branch}" or event.deleted:
+    is_default = event.ref == f"{_BRANCH}{event.repository.default_branch}"
+    repository, sender = event.to_ref(), event.sender.as_sender()
+    if event.forced and not event.deleted and event.ref.startswith(_BRANCH):
+        branch = event.ref.removeprefix(_BRANCH)
+        return FollowForcedPush(
+            repository=repository, sender=sender, branch=branch, head_sha=event.after, is_default=is_default
+        )
+    if not is_default or event.deleted:
         return Ignored(reason="not_the_default_branch")
     if not event.may_change_file:
         return Ignored(reason="nothing_to_read")
-    return ReadMemoryFile(repository=event.to_ref(), sender=event.sender.as_sender(), head_sha=event.after)
+    return ReadMemoryFile(repository=repository, sender=sender, head_sha=event.after)
 
 
-def read_push(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Push] | None:
-    """The id of the repository, and who moved a branch; None for a tag, a deletion, or an incomplete payload.
+def read_push(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Sequence[Push]]:
+    """The id of the repository, and who brought each commit; nothing for a tag, a deletion, or an incomplete payload.
+
+    Each commit, not only the head: somebody else may make a branch of one in the middle.
 
     :param received_at: counts where GitHub does not say when it was.
     """
     try:
         event = _PushEvent.model_validate(payload)
     except ValidationError:
-        return None
+        return 0, ()
     if not event.ref.startswith(_BRANCH) or not event.after.strip("0"):
-        return None
+        return 0, ()
     is_new = not event.before.strip("0")
     at = event.repository.pushed_at
-    return event.repository.id, Push(
+    head = Push(
         after=event.after,
         before="" if is_new else event.before,
         by_id=0 if event.sender is None else event.sender.id,
         by=event.by,
         at=datetime.fromtimestamp(at, UTC) if isinstance(at, int) else received_at,
     )
+    brought = dict.fromkeys(each.id for each in event.commits if each.distinct and each.id != event.after)
+    return event.repository.id, (head, *(replace(head, after=sha) for sha in brought))

@@ -106,6 +106,11 @@ def describe_woken(numbers: Sequence[int]) -> str:
     return f"told of pull request {', '.join(map(str, numbers))}" if numbers else UNKNOWN_HEAD
 
 
+def describe_rewritten(numbers: Sequence[int]) -> str:
+    """For a forced push to a branch."""
+    return f"compared anew: {', '.join(map(str, numbers))}" if numbers else "nothing goes into this branch"
+
+
 def describe_ended(count: int) -> str:
     return f"{count} run{'' if count == 1 else 's'} ended"
 

@@ -21,7 +21,7 @@ from memory.ledger import ledger
 class ReceivedDelivery:
     """One delivery from the webhook endpoint; ``command`` is None for an ignored one, with its ``reason``.
 
-    :param push: the row of a push that it tells of; see :func:`memory.deliveries.pushes.build_row`.
+    :param pushes: the rows of a push that it tells of; see :func:`memory.deliveries.pushes.build_row`.
     :param acts_once: the key by which it acts once, beside its GUID, which is not signed; None if it may act again.
     """
 
@@ -32,7 +32,7 @@ class ReceivedDelivery:
     command: dict[str, Any] | None
     reason: str
     acts_once: str | None = None
-    push: dict[str, Any] | None = None
+    pushes: Sequence[dict[str, Any]] = ()
 
 
 UNDER_WAY = "under way"
@@ -68,7 +68,7 @@ def build_rows(deliveries: Sequence[ReceivedDelivery]) -> list[dict[str, Any]]:
 
 def list_pushes(deliveries: Sequence[ReceivedDelivery]) -> list[dict[str, Any]]:
     """The pushes they tell of, in the order of their key, so that two processes never wait for each other."""
-    pushed = [each.push for each in deliveries if each.push is not None]
+    pushed = [row for each in deliveries for row in each.pushes]
     return sorted(pushed, key=lambda row: (row["repository_id"], row["head_sha"], row["by_id"], row["pusher"]))
 
 

@@ -56,6 +56,28 @@ async def load(database: Database, repository_ids: Collection[int], heads: Seque
     return found
 
 
+async def note_merge(
+    database: Database, repository: RepositoryRef, merge_sha: str, authors: Collection[int], at: datetime, base: str
+) -> None:
+    """Record who wrote what the merge of a pull request pushed: a squash and a rebase make other commits of it.
+
+    :param at: before the merge, so that its authors count as the first.
+    :param base: what the branch was before, as far as no push tells.
+    """
+    row = BranchPushRow
+    async with database.transaction() as session:
+        told = await session.scalar(select(row).where(row.repository_id == repository.id, row.head_sha == merge_sha))
+        shas, before = {merge_sha}, base
+        if told is not None:
+            before = told.before_sha
+            same = (row.repository_id == repository.id, row.before_sha == before, row.at == told.at)
+            shas |= set(await session.scalars(select(row.head_sha).where(*same)))
+        for sha in sorted(shas):
+            for account in sorted(authors):
+                push = Push(sha, before, account, Pusher.person, at)
+                await session.execute(insert_new(database.dialect, row, build_row(repository.id, push)))
+
+
 async def note_proposal(
     database: Database, repository: RepositoryRef, number: int, head_sha: str, by_id: int, now: datetime
 ) -> None:

@@ -285,6 +285,19 @@ async def list_for_head(database: Database, repository_id: int, head_sha: str) -
         return [row.as_run() for row in await session.scalars(query)]
 
 
+async def list_into(database: Database, repository_id: int, base_ref: str, most: int) -> Sequence[Run]:
+    """The newest review of each pull request into a branch, of the newest pull requests."""
+    newest = (
+        select(func.max(RunRow.id))
+        .where(RunRow.repository_id == repository_id, RunRow.base_ref == base_ref, RunRow.trigger.not_in(NOT_REVIEWS))
+        .group_by(RunRow.number)
+        .order_by(RunRow.number.desc())
+        .limit(most)
+    )
+    async with database.transaction() as session:
+        return [row.as_run() for row in await session.scalars(select(RunRow).where(RunRow.id.in_(newest)))]
+
+
 async def list_active(database: Database, installation_id: int, repository_ids: Sequence[int] | None) -> Sequence[Run]:
     """Runs of an installation that are not over, in all its repositories or in some."""
     query = select(RunRow).where(RunRow.installation_id == installation_id, RunRow.state.not_in(_FINAL))

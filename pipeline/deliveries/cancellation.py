@@ -21,6 +21,7 @@ from pipeline.deliveries.admission import FencedPullRequest, load_with_fence
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.deployments import DeploymentStarter
 from pipeline.feedback.reactions import record_thumbs
+from pipeline.gates.actor import keep_authors_of_merge
 from pipeline.maintenance.purge import list_lost_repositories, purge
 from pipeline.runs.closing import close_later, try_to_close
 from pipeline.runs.wake_up import wake_owner
@@ -90,6 +91,9 @@ class Cancellation:
         if live is not None and not live.is_open:
             if live.is_merged:  # first: whatever GitHub does not say for what follows
                 await DeploymentStarter(self._context, self).start_merged(command, live)
+                with contextlib.suppress(CodeHostError):
+                    keep = keep_authors_of_merge
+                    await self._journal.step("keep whose it is", keep, self._services, command.repository, live)
             await self._journal.step("learn from it", learn_from_end, self._services, command, live)
         await wake_owner(self._services, self._journal, command.repository, command.number, self._context.guid)
         if live is not None:

@@ -3,6 +3,7 @@
 from domain.commands import (
     ChangesRequested,
     ChecksEnded,
+    FollowForcedPush,
     FollowRepository,
     LeftMergeQueue,
     ReadMemoryFile,
@@ -17,7 +18,8 @@ from pipeline.deliveries.change_requests import forward_change_request
 from pipeline.deliveries.checks_ended import wake_owners
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.merge_queue import report_dequeued, report_merge_group
-from pipeline.deliveries.repositories import follow_repository, read_memory_file
+from pipeline.deliveries.pushes import follow_push
+from pipeline.deliveries.repositories import follow_repository
 from pipeline.deliveries.threads import handle_thread
 from pipeline.deliveries.welcome import welcome_repositories
 from pipeline.feedback.replies.intake import handle_reply
@@ -32,6 +34,7 @@ News = (
     | LeftMergeQueue
     | FollowRepository
     | ReadMemoryFile
+    | FollowForcedPush
     | ChecksEnded
     | WelcomeRepositories
 )
@@ -57,8 +60,8 @@ async def handle_news(context: DeliveryContext, command: News) -> str:
             return await report_dequeued(context, command)
         case FollowRepository():
             return await follow_repository(context, command)
-        case ReadMemoryFile():
-            return await read_memory_file(context, command)
+        case ReadMemoryFile() | FollowForcedPush():
+            return await follow_push(context, command)
         case ChecksEnded():
             return await wake_owners(context, command)
         case WelcomeRepositories():

@@ -1,7 +1,7 @@
 """Asks, at the moment somebody commands, who they are here and what they command about."""
 
 from collections.abc import Awaitable, Callable, Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict
 
@@ -34,6 +34,7 @@ from safety.authorship import Authorship, Doubt, HeadApproval
 from safety.eligibility import is_listed
 
 _WORKFLOWS = "github-actions[bot]"  # as which the jobs of GitHub Actions push
+_BEFORE_MERGE = timedelta(seconds=2)  # so that whoever merges is not the first who pushed
 _WHOLE_HEAD_GATE = "human_review"  # asked where nothing blocks, so who approves there accepts the whole head
 
 
@@ -218,6 +219,19 @@ async def load_authorship(
         raise Unavailable(error.message, error.advice) from error
     accepted = await _load_approvals(services, repository, pull_request.number, accepting)
     return Authorship(pull_request.author_id, *wrote, accepted)
+
+
+async def keep_authors_of_merge(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> None:
+    """Keep who wrote a merged pull request, for the commits that its merge made: GitHub names whoever merged it.
+
+    :raises CodeHostError: if GitHub does not say what it consists of.
+    """
+    if not pull_request.merge_sha:
+        return
+    wrote = await load_authorship(services, repository, pull_request, ())
+    at = (pull_request.merged_at or services.clock.now()) - _BEFORE_MERGE
+    where = (services.database, repository, pull_request.merge_sha)
+    await pushes.note_merge(*where, wrote.authors, at, pull_request.base_sha)
 
 
 async def _is_trusted_app(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> bool:

@@ -286,6 +286,60 @@ async def test_t_p14_who_pushed_while_it_was_closed_does_not_approve_it(story: S
     assert story.gate_outcomes(scene.pull)
 
 
+async def test_t_p14_who_merges_as_a_squash_is_not_its_only_author(story: Story) -> None:
+    """Alice's workflow comes into the branch as one commit of bob's."""
+    scene = await open_scene(story, {"note.md": "A note.\n"})
+    story.github.grant(scene.repository, scene.alice, "maintain")
+    bob = scene.add_user("bob", "write")
+    rex = scene.add_user("rex", "read")
+    await bob.push(scene.repository, "release", {"other.md": "Other.\n"}, base="main")
+    release = await rex.open_pull_request(scene.repository, "release")
+    await scene.alice.push(scene.repository, "side", CHANGED, base="release")
+    side = await scene.alice.open_pull_request(scene.repository, "side", base="release")
+    await story.settle()
+    await bob.merge(side, "squash")
+    await story.settle()
+    scene.pull, scene.head = release, scene.repository.git.branch("release") or ""
+    assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
+    assert "Approved by" in await scene.comment(scene.carol, APPROVE)
+    for pull in (side, scene.pull):
+        story.pass_over(pull)
+
+
+async def test_t_p14_a_branch_from_the_middle_of_a_push_is_of_who_pushed(story: Story) -> None:
+    scene = await open_scene(story, {"note.md": "A note.\n"})
+    story.github.grant(scene.repository, scene.alice, "maintain")
+    bob = scene.add_user("bob", "write")
+    two = [Commit("Change", CHANGED), Commit("More", {"more.md": "More.\n"})]
+    await scene.alice.push_commits(scene.repository, "tmp", two, base="main")
+    await story.settle()
+    tip = scene.repository.git.commit(scene.repository.git.branch("tmp") or "")
+    await bob.reset_branch(scene.repository, "middle", tip.parents[0])
+    scene.pull, scene.head = await bob.open_pull_request(scene.repository, "middle"), tip.parents[0]
+    await story.settle()
+    assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
+    assert "Approved by" in await scene.comment(scene.carol, APPROVE)
+    story.pass_over(scene.pull)
+
+
+async def test_t_p13_a_base_that_is_rewritten_ends_the_verdict(story: Story) -> None:
+    """Otherwise the merge would bring back what was taken out of the base."""
+    repository, alice = story.repository({"README.md": "# Shop\n"})
+    start = repository.git.branch("main") or ""
+    await alice.push(repository, "main", {"taken.py": "import subprocess\nsubprocess.call(input(), shell=True)\n"})
+    head = await alice.push(repository, "feature", {"note.md": "A note.\n"}, base="main")
+    story.github.protect(repository, "main", ["Forge / review"])
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+    await alice.reset_branch(repository, "main", start)
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    with pytest.raises(Refusal):
+        await alice.merge(pull)
+    story.pass_over(pull)
+
+
 async def test_t_p14_the_button_update_branch_makes_nobody_an_author(story: Story) -> None:
     """Neither is carol left out, nor is alice let in."""
     scene = await open_scene(story)

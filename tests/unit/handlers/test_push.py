@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from domain.commands import Ignored, ReadMemoryFile
+from domain.commands import FollowForcedPush, Ignored, ReadMemoryFile
 from domain.memories.memory_file import PATH
 from handlers import translate
 from handlers.push import MOST_COMMITS
@@ -28,9 +28,17 @@ def test_a_commit_that_names_the_file(how: str) -> None:
     assert (command.repository.full_name, command.repository.installation_id) == ("acme/app", 7)
 
 
-@pytest.mark.parametrize("more", [{"forced": True}, {"commits": [OTHER] * MOST_COMMITS}, {"commits": [UNTOLD]}])
+@pytest.mark.parametrize("more", [{"commits": [OTHER] * MOST_COMMITS}, {"commits": [UNTOLD]}])
 def test_a_push_that_does_not_name_all_it_changed(more: dict[str, Any]) -> None:
     assert isinstance(_push(**more), ReadMemoryFile)
+
+
+@pytest.mark.parametrize(("ref", "is_default"), [("refs/heads/main", True), ("refs/heads/side/b", False)])
+def test_a_rewritten_branch(ref: str, is_default: bool) -> None:
+    command = _push(ref, forced=True)
+    assert isinstance(command, FollowForcedPush)
+    assert (command.branch, command.is_default) == (ref.removeprefix("refs/heads/"), is_default)
+    assert _push("refs/tags/v1", forced=True) == Ignored(reason="not_the_default_branch")
 
 
 def test_pushes_that_ask_nothing() -> None:
