@@ -24,7 +24,7 @@ _CONFIGURES_LINTER = re.compile(
 )
 _LOCK_NAMES = """
     package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock composer.lock
-    poetry.lock uv.lock pdm.lock pipfile.lock pixi.lock cargo.lock go.sum gemfile.lock mix.lock pubspec.lock
+    poetry.lock uv.lock pdm.lock pipfile.lock pixi.lock cargo.lock go.sum go.work.sum gemfile.lock mix.lock pubspec.lock
     podfile.lock package.resolved packages.lock.json gradle.lockfile flake.lock conan.lock .terraform.lock.hcl
 """
 _LOCKS = frozenset(_LOCK_NAMES.split())
@@ -35,7 +35,7 @@ _DOCUMENT_FILES = """
     .gitignore .gitkeep .keep .mailmap .editorconfig
 """
 _DATA_SUFFIXES = """
-    csv tsv geojson jsonl ndjson parquet golden map lock sum sqlite
+    csv tsv geojson jsonl ndjson parquet golden map sqlite
     png jpg jpeg gif bmp ico webp avif heic tiff psd mp3 mp4 m4a m4v mov avi mkv webm ogg wav flac pdf
     woff woff2 ttf otf eot doc docx xls xlsx ppt pptx
 """
@@ -193,8 +193,9 @@ def is_manifest(path: str) -> bool:
 
 
 def is_lock(path: str) -> bool:
-    """Whether a package manager writes in this file which dependencies it found."""
-    return path.rsplit("/", 1)[-1].lower() in _LOCKS
+    """Whether a package manager writes in this file which dependencies it found; of an unknown one by its ending."""
+    name = path.rsplit("/", 1)[-1].lower()
+    return name in _LOCKS or name.endswith((".lock", ".lockfile"))
 
 
 def namesake(path: str) -> tuple[str, str]:

@@ -12,6 +12,21 @@ UNSIGNED = (
 )
 
 
+WITHOUT_WORKFLOWS = (
+    "Forge's App has no permission for workflows, so GitHub takes no change of one from it. Whoever owns the App adds "
+    "that (Repository permissions, Workflows: write), and an owner of the repository accepts it."
+)
+_WORKFLOWS = re.compile(r"without [`'‘]?workflows?[`'’]? (permission|scope)", re.IGNORECASE)
+
+
+def lacks_workflows(said: str) -> bool:
+    """Whether a refusal says that the App may change no workflow.
+
+    :param said: GitHub's words.
+    """
+    return _WORKFLOWS.search(said) is not None
+
+
 def needs_signatures(said: str) -> bool:
     """Whether a refusal says that commits must be signed.
 
@@ -30,4 +45,5 @@ def forbids_merges(said: str) -> bool:
 
 def explain_refused_push(said: str) -> str:
     """GitHub's words, and what they mean for Forge where Forge knows."""
-    return f"{said.rstrip()} {UNSIGNED}" if needs_signatures(said) else said
+    known = UNSIGNED if needs_signatures(said) else WITHOUT_WORKFLOWS if lacks_workflows(said) else ""
+    return f"{said.rstrip()} {known}" if known else said

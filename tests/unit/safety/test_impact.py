@@ -51,6 +51,7 @@ def change(*touched: TouchedFile) -> Change:
         (touch("rows.csv"), False, Impact.data),
         (touch("uv.lock"), True, Impact.lock),
         (touch("uv.lock"), False, Impact.behaviour),
+        *((touch(name), False, Impact.behaviour) for name in ("requirements.lock", "MODULE.bazel.lock", "go.work.sum")),
         (touch("a.py"), True, Impact.behaviour),
         (touch("a.py", is_gone=True), True, Impact.behaviour),
         (touch("b.py", "a.py"), True, Impact.behaviour),

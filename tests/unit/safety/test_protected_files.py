@@ -54,6 +54,8 @@ ASKS = [
     "web/netlify.toml",
     "render.yaml",
     ".do/app.yaml",
+    "bamboo-specs/bamboo.yml",
+    ".ebextensions/a.config",
 ]
 KEPT_FROM_AGENTS = [
     ".pre-commit-config.yaml",

@@ -116,7 +116,7 @@ async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: Co
 def _build(path: str, fault: LockFault) -> RawFinding:
     rule = f"lock/{fault.rule}"
     more = len(fault.packages) - _SHOWN
-    packages = ", ".join(shorten(each, 80) for each in fault.packages[:_SHOWN])
+    packages = ", ".join(shorten(each, 80) for each in fault.packages[:_SHOWN]) or "an index"
     subject = shorten(_KINDS.get(fault.subject, fault.subject), 80)
     said = _SAYS[fault.rule].format(packages=f"{packages} and {more} more" if more > 0 else packages, subject=subject)
     return RawFinding(
