@@ -103,21 +103,21 @@ async def test_review_and_check_say_one_thing_while_a_gate_waits_and_after(story
     files = {"app.py": APP, ".github/forge.yml": "paths: {protected: ['infra/**']}\n"}
     repository, _, carol, pull = await _propose(story, files, change)
     [review] = story.reviews(pull)
-    assert review.body.startswith("**Needs a human review.** ")
+    assert review.body.startswith("**Needs a human review.**")
     assert story.check(repository, pull.head_sha).title == "Needs a human review"
     assert story.gates(pull) == ["protected_paths"]
 
     await carol.comment(pull, "/forge approve")
     await story.settle()
     assert story.check(repository, pull.head_sha).title == "Approved by a person, with 1 finding"
-    assert review.body.startswith("**Approved by a person, with 1 finding.** ")
+    assert review.body.startswith("**Approved by a person, with 1 finding.**")
     story.pass_over(pull)
 
 
 async def test_a_review_that_was_overtaken_says_so(story: Story) -> None:
     repository, alice, _, pull = await _propose(story, {"app.py": APP}, {"app.py": BROKEN})
     [review] = story.reviews(pull)
-    assert review.body.startswith("**Changes requested: 1 finding to fix.** ")
+    assert review.body.startswith("**Changes requested: 1 finding to fix.**")
     told = story.check(repository, pull.head_sha).summary or ""
     assert "- Nobody read the logic of app.py" in told
     assert "nothing that blocks" not in told
@@ -133,7 +133,7 @@ async def test_a_dismissal_changes_what_the_review_says(story: Story) -> None:
     await carol.reply(comment, "/forge dismiss it is injected")
     await story.settle()
     review = story.reviews(pull)[0]
-    assert review.body.startswith(f"**{UNTHOUGHT}.** ")
+    assert review.body.startswith(f"**{UNTHOUGHT}.**")
     story.pass_over(pull)
 
 
