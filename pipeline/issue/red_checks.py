@@ -11,6 +11,7 @@ from domain.github.failing_checks import FailingCheck
 from domain.github.workflow_runs import WorkflowRun
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
+from memory.budgets import model_answers
 from pipeline.checkout import find_base
 from pipeline.context import Services
 from pipeline.publishing.publisher import NO_ID, write_once
@@ -20,6 +21,7 @@ log = structlog.get_logger(__name__)
 
 _MOST_READ = 5  # checks whose log and annotations are read
 _LONGEST_SAID = 6_000  # characters of one check
+_FAILED = "what failed once"  # a key in the database
 
 
 class RedCheck(BaseModel):
@@ -43,6 +45,12 @@ class RedChecks(BaseModel):
     head: str = ""
     own: tuple[RedCheck, ...] = ()
     before: tuple[str, ...] = ()
+
+
+class FailedOnce(BaseModel):
+    """The runs of the repository's own workflows that failed in their first attempt on a head; in the database."""
+
+    runs: tuple[WorkflowRun, ...] = ()
 
 
 async def load_red_checks(services: Services, repository: RepositoryRef, head: str, *bases: str) -> RedChecks:
@@ -87,10 +95,22 @@ async def _read(services: Services, repository: RepositoryRef, check: FailingChe
 async def run_again(context: RunContext, head: str) -> tuple[str, ...]:
     """Have the repository's own workflows that failed once on a head run their failed jobs once more; their names.
 
-    What GitHub does not run again is left out. May be repeated.
+    What GitHub does not run again is left out. May be repeated: what runs again by then is named as well.
     """
-    found = await context.services.host.workflow_runs(context.run.repository, head)
-    return tuple([each.name for each in actions.find_failed_once(found) if await _begin_again(context, each)])
+    failed = await _find_failed(context, head)
+    return tuple([each.name for each in failed.runs if await _begin_again(context, each)])
+
+
+async def _find_failed(context: RunContext, head: str) -> FailedOnce:
+    """Found once: what was run again since looks as if it had not failed."""
+    database, run = context.database, context.run
+    kept = await model_answers.find(database, run, _FAILED)
+    if kept is not None:
+        return FailedOnce.model_validate(kept)
+    found = await context.services.host.workflow_runs(run.repository, head)
+    failed = FailedOnce(runs=actions.find_failed_once(found))
+    await model_answers.keep(database, run, _FAILED, failed.model_dump(mode="json"), context.now())
+    return failed
 
 
 async def _begin_again(context: RunContext, failed: WorkflowRun) -> bool:

@@ -267,6 +267,7 @@ async def test_what_stops_it_in_the_middle(story_with_model: Story, model: Scrip
 
     async def take_role() -> None:
         story.github.grant(repository, dave, "read")
+        await story.wait_for_lag()
 
     async def delete_branch() -> None:
         await alice.delete_branch(repository, "feature")

@@ -22,12 +22,13 @@ async def test_a_commit_is_pushed_once(tmp_path: Path) -> None:
         left = await scene.play(at(Point("on GitHub: POST git-receive-pack", "took effect")))
         assert there.kills == 1
         assert [message.partition("\n")[0] for *_, message in left["commits"]] == ["Take a discount off"]
-        assert [answer.partition(".")[0] for answer in left["answers"]] == ["SHA is on `feature`"]
+        [answer] = left["answers"]
+        assert "SHA is on `feature`." in answer
         assert not await find_violations(there.github, there.database)
 
 
 @pytest.mark.deep
-@pytest.mark.timeout(1_200)
+@pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("scene", ["instructed", "mended", "left to chance", "updated"])
 async def test_killed_at_each_write(scene: str, tmp_path: Path) -> None:
     """Before GitHub has it, and when nobody has heard of it: the same end, nothing twice."""
@@ -35,7 +36,7 @@ async def test_killed_at_each_write(scene: str, tmp_path: Path) -> None:
         await prepare(there, SCENES[scene])
         sweep = Sweep(there, scene)
         points = await sweep.rehearse()
-        writes = [each for each in points if "on GitHub" in each.where]
+        writes = [each for each in points if each.where.startswith("on GitHub")]  # those of the review come behind
         result = await sweep.kill_at([*writes, *_ALONE.get(scene, ())])
         assert result.wrong == []
         assert result.missed == []
