@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.gone import GoneNames, name_for_people
 from agents.testing.earlier_tests.loading import cut_tests, find_error_lines, stub_names
+from agents.testing.earlier_tests.manifests import keep_tests
 from agents.testing.earlier_tests.names import shorten
 from agents.testing.earlier_tests.outcomes import SharedChange, TestEvidence, judge
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
@@ -343,7 +344,8 @@ class Collector:
 def _cut_all(texts: Mapping[str, str], versions: Mapping[str, Sequence[Version]]) -> dict[str, str]:
     """The files without their tests: what these share within one file."""
     tests = {path: [each.test for each in versions.get(path, ())] for path in texts}
-    return {path: cut_tests(text, tests[path], [each.start for each in tests[path]])[0] for path, text in texts.items()}
+    cut = {path: cut_tests(text, tests[path], [each.start for each in tests[path]])[0] for path, text in texts.items()}
+    return {path: keep_tests(path, text) for path, text in cut.items()}
 
 
 def _find_unread(found: TestEvidence, now: Ran) -> Sequence[TestCase]:

@@ -24,6 +24,11 @@ _SCRIPTS = re.compile(
 )
 _MIXED = frozenset({"pyproject.toml", "setup.cfg", "package.json", "Cargo.toml"})
 _DOCUMENT = re.compile(r"\.(md|rst|adoc)$", re.IGNORECASE)
+_DATA_FOLDER = re.compile(r"(^|/)(tests?|specs?|__tests__|testdata|(__)?fixtures?(__)?)/", re.IGNORECASE)
+_FOR_PEOPLE = re.compile(
+    r"(^|/)docs?/|(^|/)(readme|contributing|changelog|changes|history|licen[cs]e|todo|notes|authors)[^/]*$",
+    re.IGNORECASE,
+)
 
 
 def is_setting(path: str) -> bool:
@@ -37,8 +42,11 @@ def is_script(path: str) -> bool:
 
 
 def is_of_tests(path: str) -> bool:
-    """Whether a file is a test, or something that only tests need: a helper, fixture, snapshot or setting."""
-    if _DOCUMENT.search(path):
+    """Whether a file is a test, or something that only tests need: a helper, fixture, snapshot or setting.
+
+    A document is one where tests read it, and not people: among their data.
+    """
+    if _DOCUMENT.search(path) and (_FOR_PEOPLE.search(path) or not _DATA_FOLDER.search(path)):
         return False
     return is_test(path) or any(each.search(path) for each in (_SHARED, _OF_TESTS)) or is_setting(path)
 
