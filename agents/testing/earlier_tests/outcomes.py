@@ -28,7 +28,8 @@ from domain.paths import is_source
 from domain.runs.earlier_tests import LONGEST_LINE, EarlierOutcome, EarlierTest, Fate
 from domain.runs.testing import CaseOutcome, TestCase
 
-_OUTPUT = 2_000
+OUTPUT = 2_000
+"""Characters of what a test printed that are kept."""
 _WORD = re.compile(r"\w{5,}")
 
 
@@ -115,17 +116,18 @@ def judge(found: TestEvidence) -> EarlierTest:
         line=line or (found.before.test.start if found.before else found.case.line if found.case else None),
         outcome=outcome,
         fate=fate,
-        demanded=_cut(difference.demanded or (quote(found.before, line) if found.before else ())),
-        now=_cut(difference.now),
+        demanded=cut_lines(difference.demanded or (quote(found.before, line) if found.before else ())),
+        now=cut_lines(difference.now),
         is_blind=found.is_blind,
-        output=found.output[-_OUTPUT:],
+        output=found.output[-OUTPUT:],
         names=found.gone if outcome is EarlierOutcome.gone else (),
         head_path=None if found.after is None else found.after.path,
         head_line=None if found.after is None else found.after.test.start,
     )
 
 
-def _cut(lines: Sequence[str]) -> tuple[str, ...]:
+def cut_lines(lines: Sequence[str]) -> tuple[str, ...]:
+    """Lines that say something, short enough to be shown."""
     return tuple(line[:LONGEST_LINE] for line in lines if line.strip())
 
 

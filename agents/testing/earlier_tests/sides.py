@@ -15,7 +15,7 @@ _SETTINGS = re.compile(
 )
 _OF_TESTS = re.compile(
     r"(^|/)([^/]*[.-]?Tests?|[tT]|specs|e2e)/|(^|/)[^/]+(Tests?|Spec|IT|TestCase)\.(java|kt|cs|php|scala|swift)$|\.bats$"
-    r"|(^|/)tests?\.(py|[cm]?[jt]sx?|rb|rs|php)$"
+    r"|(^|/)tests?\.(py|[cm]?[jt]sx?|rb|rs|php|sh|bash)$|(^|/)run[-_]?tests?(\.(sh|bash|py|rb|pl))?$"
 )
 _SCRIPTS = re.compile(
     r"(^|/)(GNUmakefile|[Mm]akefile|[^/]+\.mk|[Jj]ustfile|Taskfile\.ya?ml|noxfile\.py|pom\.xml|build\.gradle(\.kts)?|Rakefile"
@@ -34,6 +34,11 @@ _FOR_PEOPLE = re.compile(
 def is_setting(path: str) -> bool:
     """Whether only runners of tests read this file, to know what and how to run."""
     return _SETTINGS.search(path) is not None
+
+
+def is_shared(path: str) -> bool:
+    """Whether a file of the tests' side is what tests share, by its name or folder."""
+    return _SHARED.search(path) is not None
 
 
 def is_script(path: str) -> bool:
