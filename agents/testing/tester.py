@@ -415,10 +415,11 @@ class _CheckoutRunner:
         if command.kind not in {"test", "retry"}:
             return (), ""
         try:
-            if command.report.file:
-                document = await self._checkout.result(command.report.file, _REPORT)
-            else:
-                document = printed.data if printed.is_complete else None
+            report, written = command.report, None
+            if report.file:
+                written = await self._checkout.result(report.file, _REPORT)
+            is_printed = (not report.file or report.or_printed) and printed.is_complete
+            document = written or (printed.data if is_printed else None)
             if document is None:
                 return (), "It left no report." if command.writes_report else ""
             place = await self._locate(command)

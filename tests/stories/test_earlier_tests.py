@@ -188,6 +188,24 @@ async def test_tests_that_cannot_run_claim_nothing(story: Story, settings: str, 
     story.pass_over(pull)
 
 
+@pytest.mark.parametrize("is_configured", [False, True])
+async def test_what_no_runner_takes_is_run_by_the_configured_command(story: Story, *, is_configured: bool) -> None:
+    """Of which the exit status is known. Without such a command one line says what to do, and claims nothing."""
+    files = {"total.sh": "echo $(($1 + $2))\n", "tests/test_total.sh": '[ "$(sh total.sh 1 2)" -eq 3 ]\n'}
+    broken = {"total.sh": "echo $(($1 - $2))\n", "tests/test_total.sh": "true\n"}
+    settings = "commands: {test: sh tests/test_total.sh}\n" if is_configured else ""
+    pull, _, _ = await propose(story, broken, settings, files)
+    said = read_section(find_check(story, pull))
+    if is_configured:
+        assert "**`sh tests/test_total.sh` fails.** It passed before this change" in said
+        assert story.gates(pull) == ["destructive"]
+    else:
+        assert said.startswith("- No runner that Forge knows takes `tests/test_total.sh`")
+        assert "Name what runs all tests in `commands.test`" in said
+        assert story.gates(pull) == []
+    story.pass_over(pull)
+
+
 @pytest.mark.parametrize(
     ("reaction", "is_listed", "conclusion"), [("note", True, "neutral"), ("off", False, "neutral")]
 )

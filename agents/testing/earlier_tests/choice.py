@@ -5,7 +5,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from agents.testing.earlier_tests.sides import is_of_tests, is_setting
+from agents.testing.earlier_tests.sides import is_of_tests, is_setting, is_shared
+from domain.paths import holds_tests, is_source
 
 Entry = tuple[str, str]
 """The mode and the blob of a file, as git names them."""
@@ -38,6 +39,17 @@ def choose(base: Mapping[str, Entry], head: Mapping[str, Entry], holds_tests: Ca
     shared = tuple(path for path in before if path not in set(touched))
     added = tuple(path for path in differing if path not in base and not holds_tests(path))
     return OverlayChoice({path: base.get(path) for path in differing}, tuple(touched), (*shared, *added))
+
+
+def find_unknown(choice: OverlayChoice, is_known: Callable[[str], bool], *, has_runner: bool) -> tuple[str, ...]:
+    """The files that are tests by their name or folder and that no runner takes.
+
+    :param is_known: whether a runner takes tests from a file of this path.
+    :param has_runner: whether one takes any file: then only names tell tests from what else lies beside them.
+    """
+    before = [path for path, entry in choice.overlay.items() if entry is not None and not is_known(path)]
+    tests = [path for path in before if not (is_setting(path) or is_shared(path))]
+    return tuple(path for path in tests if not has_runner or (holds_tests(path) and is_source(path)))
 
 
 def find_users(shared: Collection[str], texts: Mapping[str, str]) -> list[str]:

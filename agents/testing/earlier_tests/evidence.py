@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.gone import GoneNames, name_for_people
 from agents.testing.earlier_tests.loading import cut_tests, find_error_lines, stub_names
+from agents.testing.earlier_tests.manifests import keep_tests
 from agents.testing.earlier_tests.names import find_missing, shorten
 from agents.testing.earlier_tests.outcomes import SharedChange, TestEvidence, judge
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
@@ -247,7 +248,7 @@ class Collector:
             if (each.path, each.test.name, each.test.groups) not in known
         ]
         placed = {each.id: _place(each, after, fresh, sides.moved) for each in open_}
-        named = {each.path for each in open_ if each.before is None and each.path in there}
+        named = {each.path for each in open_ if placed[each.id] is None and each.path in there}
         wanted = sorted({*named, *(version.path for version in placed.values() if version is not None)})
         await self._tester.tell("Running what stands in the place of earlier tests")
         now = await self._runner.run(sides.new, wanted, sides.now)
@@ -259,7 +260,7 @@ class Collector:
         shared = await self._list_shared()
         known_places = [
             await self._add_place(
-                replace(each, rest=rest.get(each.path), shared=shared, now=_find_unread(each, now)),
+                replace(each, rest=rest.get(each.path), shared=shared, now=_find_unread(each, placed, now)),
                 placed[each.id],
                 cases,
                 gone,
@@ -342,13 +343,14 @@ class Collector:
 def _cut_all(texts: Mapping[str, str], versions: Mapping[str, Sequence[Version]]) -> dict[str, str]:
     """The files without their tests: what these share within one file."""
     tests = {path: [each.test for each in versions.get(path, ())] for path in texts}
-    return {path: cut_tests(text, tests[path], [each.start for each in tests[path]])[0] for path, text in texts.items()}
+    cut = {path: cut_tests(text, tests[path], [each.start for each in tests[path]])[0] for path, text in texts.items()}
+    return {path: keep_tests(path, text) for path, text in cut.items()}
 
 
-def _find_unread(found: TestEvidence, now: Ran) -> Sequence[TestCase]:
+def _find_unread(found: TestEvidence, placed: Mapping[str, Version | None], now: Ran) -> Sequence[TestCase]:
     """How a test ended at head whose text was not found, such as one whose name is put together."""
     same = now.cases.get(found.id)
-    return () if same is None or found.before is not None else (same,)
+    return () if same is None or placed.get(found.id) is not None else (same,)
 
 
 def _find_file(found: TestEvidence) -> str | None:

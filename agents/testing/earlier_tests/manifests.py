@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
+from agents.testing.earlier_tests.sides import is_of_tests
+
 _SECTIONS = re.compile(
     r"^\[(?:tool\.pytest[\w.]*|tool:pytest|pytest|tool\.coverage[\w.]*)\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE
 )
@@ -29,6 +31,11 @@ def restore_settings(path: str, before: str, after: str) -> str:
     if name == "Cargo.toml":
         return after if _RUST_SWITCH.search(before) else _RUST_SWITCH.sub("", after)
     return _restore_rust(before, after) if name.endswith(".rs") else after
+
+
+def keep_tests(path: str, text: str) -> str:
+    """The part of a source that is of its tests: all of it, but where the program and its tests share a file."""
+    return "\n".join(_RUST_TESTS.findall(text)) if path.endswith(".rs") and not is_of_tests(path) else text
 
 
 def _restore_sections(before: str, after: str) -> str:

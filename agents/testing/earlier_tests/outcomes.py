@@ -18,6 +18,8 @@ from agents.testing.earlier_tests.texts import (
     demands_something,
     deselects_more,
     evades_more,
+    expects_failure_more,
+    failed_at_assertion,
     find_failing_line,
     keeps_literals,
     quote,
@@ -26,7 +28,8 @@ from domain.paths import is_source
 from domain.runs.earlier_tests import LONGEST_LINE, EarlierOutcome, EarlierTest, Fate
 from domain.runs.testing import CaseOutcome, TestCase
 
-_OUTPUT = 2_000
+OUTPUT = 2_000
+"""Characters of what a test printed that are kept."""
 _WORD = re.compile(r"\w{5,}")
 
 
@@ -113,17 +116,18 @@ def judge(found: TestEvidence) -> EarlierTest:
         line=line or (found.before.test.start if found.before else found.case.line if found.case else None),
         outcome=outcome,
         fate=fate,
-        demanded=_cut(difference.demanded or (quote(found.before, line) if found.before else ())),
-        now=_cut(difference.now),
+        demanded=cut_lines(difference.demanded or (quote(found.before, line) if found.before else ())),
+        now=cut_lines(difference.now),
         is_blind=found.is_blind,
-        output=found.output[-_OUTPUT:],
+        output=found.output[-OUTPUT:],
         names=found.gone if outcome is EarlierOutcome.gone else (),
         head_path=None if found.after is None else found.after.path,
         head_line=None if found.after is None else found.after.test.start,
     )
 
 
-def _cut(lines: Sequence[str]) -> tuple[str, ...]:
+def cut_lines(lines: Sequence[str]) -> tuple[str, ...]:
+    """Lines that say something, short enough to be shown."""
     return tuple(line[:LONGEST_LINE] for line in lines if line.strip())
 
 
@@ -171,8 +175,20 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
             return _judge_surroundings(found)
         case Fate.rewritten:
             is_lost = difference.is_less or (found.after is not None and not demands_something(found.after))
-            is_lost = (is_lost or found.is_blind) and not misfits_call(found.output)
-            return (EarlierOutcome.lost if is_lost else EarlierOutcome.changed), difference
+            is_lost = is_lost or found.is_blind or _expects_its_failure(found)
+            return _lose_if(found, is_lost), difference
+
+
+def _lose_if(found: TestEvidence, is_lost: bool) -> EarlierOutcome:
+    return EarlierOutcome.lost if is_lost and not misfits_call(found.output) else EarlierOutcome.changed
+
+
+def _expects_its_failure(found: TestEvidence) -> bool:
+    """Whether what stands in its place passes because the same assertion fails, as ``should_panic`` has it."""
+    pairs = [(each.removed, each.added) for each in (found.rest, *found.shared) if each is not None]
+    if found.before is not None and found.after is not None:
+        pairs.append((found.before.lines, found.after.lines))
+    return failed_at_assertion(found.output) and any(expects_failure_more(*pair) for pair in pairs)
 
 
 def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference]:
@@ -183,8 +199,7 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     told = less or [each for each in shared if each.removed or each.added]
     chosen = next((each for each in told if _names_file(found.output, each.path)), told[0] if told else None)
     difference = Difference() if chosen is None else Difference(chosen.removed[:6], chosen.added[:6], bool(less))
-    is_lost = (bool(less) or found.is_blind) and not misfits_call(found.output)
-    return (EarlierOutcome.lost if is_lost else EarlierOutcome.changed), difference
+    return _lose_if(found, bool(less) or found.is_blind or _expects_its_failure(found)), difference
 
 
 def _names_file(output: str, path: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agents.testing.earlier_tests.choice import Entry, OverlayChoice, choose, find_users
+from agents.testing.earlier_tests.choice import Entry, OverlayChoice, choose, find_unknown, find_users
 from agents.testing.earlier_tests.evidence import Collector, Sides
 from agents.testing.earlier_tests.manifests import restore_settings
 from agents.testing.earlier_tests.outcomes import SharedChange, sort_by_weight
@@ -11,6 +11,7 @@ from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.removed import add_removed
 from agents.testing.earlier_tests.running import BaseRunKeeper, FileRunner, Runners
 from agents.testing.earlier_tests.sides import is_mixed, is_of_tests
+from agents.testing.earlier_tests.whole import WholeCommand
 from agents.testing.tester import CommandTimeouts, Tester
 from agents.toolbox import Toolbox
 from domain.errors import CodeAccessError, ToolError
@@ -78,27 +79,50 @@ async def _compare(
     scripts = await reader.list_scripts((old, base), (new, head))
     deselecting = [each for each in scripts if each.deselects]
     files, left_out = await _choose_files(reader, old, choice, old_parts, deselecting, base, before, bounds)
-    if not files:
+    now = await Runners.of(reader, new, head)
+    has_runner = any(map(before.has, filter(is_of_tests, base)))
+    unknown = find_unknown(choice, lambda path: before.has(path) or now.has(path), has_runner=has_runner)
+    if not files and not unknown:
         return NOTHING_EARLIER
     overlay = {**choice.overlay, **old_parts}
     tree = await write_tree(tester.mirror.git, new, overlay)
-    await tester.tell("Running the earlier tests on the new code")
-    first = await runner.run(tree, files, before)
-    if not first.has_begun:
-        return EarlierTests(not_run=(_UNABLE.format(first.not_run[0])[:1_000],), seconds=runner.seconds)
     moved = {each.old_path: each.path for each in change.touched if each.old_path is not None}
     new_parts = await restore_mixed(tester, reader, (new, head), (old, base))
     underlay = {**{path: head.get(path) for path in choice.overlay}, **new_parts}
-    sides = Sides(old, new, base, head, tree, overlay, underlay, moved, before, await Runners.of(reader, new, head))
+    sides = Sides(old, new, base, head, tree, overlay, underlay, moved, before, now)
+    said = await _run_files(tester, runner, reader, sides, files, keeper) if files else NOTHING_EARLIER
+    whole = await WholeCommand(tester, runner, reader, sides).ask(unknown) if unknown else NOTHING_EARLIER
+    told = sort_by_weight([*said.tests, *whole.tests])
+    return EarlierTests(
+        tests=tuple(told[:MOST_TOLD]),
+        holding=said.holding,
+        left_out=left_out + said.left_out + max(0, len(told) - MOST_TOLD),
+        not_run=tuple(dict.fromkeys((*said.not_run, *whole.not_run))),
+        seconds=runner.seconds,
+    )
+
+
+async def _run_files(
+    tester: Tester,
+    runner: FileRunner,
+    reader: Reader,
+    sides: Sides,
+    files: Sequence[str],
+    keeper: BaseRunKeeper | None,
+) -> EarlierTests:
+    """What the tests of some files of before come to."""
+    await tester.tell("Running the earlier tests on the new code")
+    first = await runner.run(sides.tree, files, sides.runners)
+    if not first.has_begun:
+        return EarlierTests(not_run=(_UNABLE.format(first.not_run[0])[:1_000],))
     collector = Collector(tester, runner, reader, sides, files, first, keeper)
     tests = await collector.collect()
     told = sort_by_weight([each for each in tests if each.outcome is not EarlierOutcome.holds])
     return EarlierTests(
         tests=tuple(told[:MOST_TOLD]),
         holding=len(tests) - len(told),
-        left_out=left_out + max(0, len(told) - MOST_TOLD),
+        left_out=max(0, len(told) - MOST_TOLD),
         not_run=tuple(dict.fromkeys(collector.not_run)),
-        seconds=runner.seconds,
     )
 
 

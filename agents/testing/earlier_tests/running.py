@@ -16,7 +16,7 @@ from agents.testing.runners.runner import ProjectCommand, Runner
 from agents.testing.runners.table import list_runners
 from agents.testing.tester import Tester
 from domain.runs.earlier_tests import BaseRun
-from domain.runs.testing import LONGEST_ID, CaseOutcome, CommandResult, Framework, TestCase
+from domain.runs.testing import LONGEST_ID, CaseOutcome, CommandResult, Framework, TestCase, TestRun
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class BaseRunKeeper(Protocol):
         ...
 
 
+TOO_LONG = "`{}` took too long and was ended: name a faster command, or fewer tests in one file."
 _MOST_KEPT = 5_000  # cases of one run
-_TOO_LONG = "`{}` took too long and was ended: name a faster command, or fewer tests in one file."
 _NOT_BELIEVED = "`{}` ended with {}, although its report tells of no failure, so the report is not believed."
 _TIME_IS_UP = "Their time was up before all of them had run."
 _NO_REPORT = "`{}` ended without saying how its tests ended."
@@ -62,7 +62,7 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
     if absence := find_absence(result):
         return Ran(not_run=(f"{absence} {WAY_OUT}",), has_begun=False)
     if result.exit_status is None:
-        return Ran(not_run=(_TOO_LONG.format(result.line[:100]),))
+        return Ran(not_run=(TOO_LONG.format(result.line[:100]),))
     if not result.is_successful and result.cases and not any(case.outcome.is_bad for case in result.cases):
         return Ran(not_run=(_NOT_BELIEVED.format(result.line[:100], result.exit_status),))
     tests = [case for case in result.cases if not stands_for_file(case) and not _names_whole_file(case, files)]
@@ -216,16 +216,24 @@ class FileRunner:
         """Run whatever the runners of some files collect on their own."""
         return (await self._run(tree, partial(runners.build_all, paths), 1))[0]
 
+    async def run_command(self, tree: str, build: Callable[[str], list[ProjectCommand]], times: int) -> TestRun:
+        """Run commands several times in one checkout.
+
+        :param build: them, given the folder for results.
+        """
+        if self.seconds > self._most:
+            return TestRun(not_run=_TIME_IS_UP)
+        run = await self._tester.run_commands(tree, lambda results: times * build(results), self._most - self.seconds)
+        self.seconds += sum(each.seconds for each in run.commands)
+        return run
+
     async def _run(self, tree: str, build: _Build, times: int) -> list[Ran]:
         own = [part for _, part in build("")]
         if not own:  # nothing collects tests from these files any more
             return times * [Ran()]
         if self.seconds > self._most:
             return times * [Ran(not_run=(_TIME_IS_UP,))]
-        run = await self._tester.run_commands(
-            tree, lambda results: times * [command for command, _ in build(results)], self._most - self.seconds
-        )
-        self.seconds += sum(each.seconds for each in run.commands)
+        run = await self.run_command(tree, lambda results: [command for command, _ in build(results)], times)
         if run.not_run:
             return times * [Ran(not_run=(run.not_run,), has_begun=False)]
         read = [read_result(result, part) for result, part in zip(run.commands, times * own, strict=False)]

@@ -104,6 +104,11 @@ _EVADES = re.compile(
     r"^\s*[A-Za-z_][\w.]*\.\w+ = (lambda|function|\()",
     re.IGNORECASE | re.MULTILINE,
 )
+_EXPECTS_FAILURE = re.compile(
+    r"should_panic|expectedFailure|\bfailing\(|(?:raises?(?:_error)?|throws?|expectException)\W[^,)]*Assert\w*(?:Error|Fail)",
+    re.IGNORECASE,
+)
+_ASSERTED = re.compile(r"\bassert(?:ion)?\b[^\n]* failed|AssertionError|AssertionFailed|Failed asserting")
 _COMMENT = re.compile(r"^\s*(#(?!\[)|//|\*|/\*)")
 
 
@@ -190,6 +195,17 @@ def evades_more(removed: Sequence[str], added: Sequence[str]) -> bool:
     before = Counter(found[0].strip().lower() for line in removed for found in _EVADES.finditer(line))
     after = Counter(found[0].strip().lower() for line in added for found in _EVADES.finditer(line))
     return bool(after - before)
+
+
+def expects_failure_more(removed: Sequence[str], added: Sequence[str]) -> bool:
+    """Whether lines that were added let a test pass because its assertion fails."""
+    before, after = (sum(len(_EXPECTS_FAILURE.findall(line)) for line in lines) for lines in (removed, added))
+    return after > before
+
+
+def failed_at_assertion(output: str) -> bool:
+    """Whether a test failed at an assertion, and not at an error of what it tests."""
+    return _ASSERTED.search(output) is not None
 
 
 def deselects_more(removed: Sequence[str], added: Sequence[str]) -> bool:

@@ -15,6 +15,9 @@ Value = TypeVar("Value", bound=BaseModel)
 _OUTCOMES = {"passed": CaseOutcome.passed, "failed": CaseOutcome.failed}
 
 
+_MOCHA_STARTS = b'{\n  "stats"'
+
+
 class _Location(BaseModel):
     line: float | None = None
 
@@ -71,8 +74,9 @@ class _MochaReport(_Camel):
 
 
 def read_mocha(document: bytes) -> Iterator[Ended]:
-    """The tests of mocha, and its hooks that failed."""
-    report = _load(_MochaReport, document)
+    """The tests of mocha, and its hooks that failed; what tests print may stand around a report that is printed."""
+    start, end = document.rfind(_MOCHA_STARTS), document.rfind(b"\n}")
+    report = _load(_MochaReport, document[start : end + 2] if 0 <= start < end else document)
     for tests, outcome in (
         (report.passes, CaseOutcome.passed),
         (report.pending, CaseOutcome.skipped),

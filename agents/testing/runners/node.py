@@ -141,7 +141,7 @@ def _make_mocha(call: _Call, reason: str, is_whole: bool) -> Runner:
         reason,
         _MOCHA_TESTS,
         ("npx", "--no-install", "mocha", *options, *report, "--no-bail"),
-        ReportPlace(format="mocha", file="mocha.json"),
+        ReportPlace(format="mocha", file="mocha.json", or_printed=True),  # before version 9.2
         call.environment,
         call.places,
         lambda files, names: (*files, *_flag("--grep", names)),

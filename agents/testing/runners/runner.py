@@ -18,12 +18,14 @@ class ReportPlace(BaseModel):
     """Where a command says how each test ended.
 
     :param file: its name in the folder for results; empty if that is what the command prints.
+    :param or_printed: whether some versions of the runner cannot write it, and print it.
     """
 
     model_config = ConfigDict(frozen=True)
 
     format: ReportFormat = "junit"
     file: str = "junit.xml"
+    or_printed: bool = False
 
 
 JUNIT = ReportPlace()

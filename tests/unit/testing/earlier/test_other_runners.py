@@ -384,6 +384,7 @@ _BAD = ("    a + b", "    a - b")
 IN_SOURCES: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
     "holds": ([("        assert_eq!(add(2, 2), 4);\n", "")], []),
     "lost": ([_BAD, ("        assert_eq!(add(2, 2), 4);\n", "        let _ = add(2, 2);\n")], ["lost"]),
+    "expected to fail": ([_BAD, ("    #[test]\n", "    #[test]\n    #[should_panic]\n")], ["lost"]),
     "changed": ([_BAD, (", 4)", ", 0)")], ["changed"]),
     "open": ([_BAD, (", 4)", ", 5)")], ["open"]),
 }
@@ -400,3 +401,93 @@ async def test_a_test_within_a_source_of_rust_ends(earlier: Earlier, end: str) -
     found = await earlier(_CARGO, {"src/lib.rs": text})
     assert [each.outcome.value for each in found.tests] == outcomes, found
     assert bool(found.holding) == (not outcomes), found
+
+
+@pytest.mark.parametrize(
+    ("program", "test", "outcome"),
+    [
+        (_BAD[1], "        assert_eq!($a, 4);", "changed"),
+        ("    return a - b", "        assert_eq!($a, 0);", "changed"),
+        (_BAD[1], "        let _ = $a;", "lost"),
+    ],
+)
+@pytest.mark.skipif(not has_program("cargo"), reason="no cargo here")
+async def test_what_a_program_adds_beside_its_tests_is_not_theirs(
+    earlier: Earlier, program: str, test: str, outcome: str
+) -> None:
+    """A test that a macro makes has no text of its own; the rest of its file tells what became of it."""
+    made = _CARGO["src/lib.rs"].replace(
+        "    #[test]\n    fn adds() {\n        assert_eq!(add(2, 2), 4);\n    }\n",
+        "    macro_rules! t {\n        ($n:ident, $a:expr) => {\n            #[test]\n            fn $n() {\n"
+        "        assert_eq!($a, 4);\n            }\n        };\n    }\n    t!(adds, add(2, 2));\n",
+    )
+    after = made.replace(_BAD[0], program).replace("        assert_eq!($a, 4);", test)
+    if test == "        assert_eq!($a, 4);":
+        after = after.replace("add(2, 2))", "add(2, 2) + 4)")
+    found = await earlier({**_CARGO, "src/lib.rs": made}, {"src/lib.rs": after})
+    assert [each.outcome.value for each in found.tests] == [outcome], found
+
+
+_OLD_MOCHA = """#!/usr/bin/env node
+const test = {fullTitle: 'adds', file: process.cwd() + '/test/sums.js', err: {}};
+try { require(test.file); } catch (error) { test.err = {message: error.message}; }
+const failed = 'message' in test.err;
+console.log('{ said by a test');
+console.log(JSON.stringify({stats: {}, passes: failed ? [] : [test], failures: failed ? [test] : []}, null, 2));
+process.exitCode = +failed;
+"""
+
+
+async def test_a_mocha_that_only_prints_its_report_is_read(earlier: Earlier) -> None:
+    files = {
+        "package.json": '{"scripts": {"test": "mocha"}}',
+        "sums.js": "exports.add = (a, b) => a + b;\n",
+        "test/sums.js": "require('assert').equal(require('../sums').add(2, 2), 4);\n",
+        "old/mocha": _OLD_MOCHA,
+    }
+    setup = "sh -c 'mkdir -p node_modules/.bin && cp old/mocha node_modules/.bin/ && chmod +x node_modules/.bin/mocha'"
+    change: Changed = {"sums.js": "exports.add = (a, b) => a - b;\n", "test/sums.js": None}
+    found = await earlier(files, change, setup=setup)
+    assert [(each.id, each.outcome.value) for each in found.tests] == [("test/sums.js::adds", "lost")], found
+
+
+_OWN: Files = {
+    "Makefile": "test:\n\tsh tests/sums.sh\n",
+    "sums.sh": "add() {\n  echo $(($1 + $2))\n}\n",
+    "tests/sums.sh": '. ./sums.sh\n[ "$(add 2 2)" -eq 4 ]\n',
+}
+_MINUS = {"sums.sh": _OWN["sums.sh"].replace("+", "-")}
+OWN_WAYS: dict[str, tuple[Files, Changed, list[str], str]] = {
+    "holds": (_OWN, {"tests/sums.sh": None, "Makefile": "test:\n\ttrue\n"}, [], ""),
+    "lost": (_OWN, {**_MINUS, "tests/sums.sh": '. ./sums.sh\n[ -n "$(add 2 2)" ]\n'}, ["lost"], ""),
+    "changed": (_OWN, {**_MINUS, "tests/sums.sh": _OWN["tests/sums.sh"].replace("4", "0")}, ["changed"], ""),
+    "open": (_OWN, {**_MINUS, "tests/sums.sh": _OWN["tests/sums.sh"].replace("4", "5")}, ["open"], ""),
+    "gone": (_OWN, {"sums.sh": "sub() {\n  echo 0\n}\n", "tests/sums.sh": ". ./sums.sh\n"}, ["gone"], ""),
+    "failed before": (
+        {**_OWN, "tests/sums.sh": "false\n"},
+        {"tests/sums.sh": "true\n"},
+        [],
+        "`make test` fails before the change, too, so it tells nothing of `tests/sums.sh`.",
+    ),
+    "nothing runs it": (
+        {**_OWN, "Makefile": "all:\n"},
+        {**_MINUS, "tests/sums.sh": "true\n"},
+        [],
+        "No runner that Forge knows takes `tests/sums.sh`, so what was tested there before says nothing of the new code.",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", OWN_WAYS)
+async def test_a_command_of_which_only_the_exit_status_is_known(earlier: Earlier, way: str) -> None:
+    before, after, outcomes, said = OWN_WAYS[way]
+    found = await earlier(before, after)
+    assert [each.outcome.value for each in found.tests] == outcomes, found
+    assert [each[: len(said)] for each in found.not_run] == ([said] if said else []), found
+
+
+async def test_a_configured_command_runs_what_no_runner_takes(earlier: Earlier) -> None:
+    """A script of the repository's own that runs its tests is of the tests' side."""
+    files = {**_OWN, "Makefile": "all:\n", "run-tests": "sh tests/sums.sh\n"}
+    found = await earlier(files, {**_MINUS, "run-tests": "true\n"}, test="sh run-tests")
+    assert [(each.id, each.path, each.outcome.value) for each in found.tests] == [("sh run-tests", "run-tests", "lost")]

@@ -103,6 +103,11 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         {**BROKEN, "tests/rows/two.txt": None},
         {"test_row[two]": "lost"},
     ),
+    "the data of one row is a document": (
+        {**PROGRAM, "tests/test_a.py": BY_ROWS, "tests/rows/two.md": "2 2 4"},
+        {**BROKEN, "tests/rows/two.md": "2 0 2"},
+        {"test_row[two]": "lost"},
+    ),
     "weakened": (
         {**PROGRAM, "tests/test_a.py": TEST},
         {**BROKEN, "tests/test_a.py": TEST.replace("== 4", "is not None")},
