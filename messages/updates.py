@@ -148,8 +148,8 @@ def report_workflows(
     )
     conflict = ["# resolve the conflicts, and `git add` the files", _FINISH[0]] if conflicts else []
     steps = "\n".join([f"git switch {shlex.quote(branch)}", _render_merge(base, source), *conflict, _FINISH[1]])
-    button = "" if conflicts else " Nothing conflicts, so *Update branch* on GitHub does the same."
-    return _join([head, f"By hand:{button}\n\n{code_block(steps, 'sh')}", _footer(spent)])
+    button = "" if conflicts else " (nothing conflicts, so *Update branch* on GitHub does the same)"
+    return _join([head, f"By hand{button}:\n\n{code_block(steps, 'sh')}", _footer(spent)])
 
 
 def explain_missing_model(reason: str) -> str:

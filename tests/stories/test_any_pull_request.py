@@ -242,7 +242,7 @@ SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. T
     assert hear(story, pull) == snapshot("""\
 Nothing was changed: what comes in of `main` changes workflows (`.github/workflows/ci.yml`), and GitHub takes none from this App, which has no permission `workflows`. An owner of the App gives it the permission `workflows` (read and write) in its settings, and whoever installed it accepts that; or somebody pushes it by hand. Then write `/forge update` again.
 
-By hand: Nothing conflicts, so *Update branch* on GitHub does the same.
+By hand (nothing conflicts, so *Update branch* on GitHub does the same):
 
 ```sh
 git switch feature
