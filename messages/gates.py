@@ -7,7 +7,7 @@ from domain.gates import BUDGET_GATES, Choice, Gate, GateRequest, GateState
 from domain.runs.recovery import MOST_ATTEMPTS
 from domain.runs.run import Phase
 from domain.slash.verbs import Verb
-from domain.text.escaping import escape, inline_code
+from domain.text.escaping import escape, inline_code, link
 from messages.review import CheckText, render_reasons
 from messages.spending import end_with_spent, render_spent
 
@@ -95,6 +95,12 @@ def render_escalation(gate: Gate, spent: int, marker: str) -> str:
     )
     again = f"{_retry_command(gate)} asks again."
     return "\n\n".join([told, escape(gate.request.prompt, 500), again + end_with_spent(spent), marker])
+
+
+def point_to_question(gate: Gate, address: str) -> str:
+    """Where somebody asked for what waits at a gate: which one, until when, and where the question stands."""
+    until = f"until {_when(gate.until)} for a person with the role {gate.request.role}"
+    return f"This waits at {link(gate.name, address)}, {until}: the plan and how to answer stand there."
 
 
 def render_gates_section(gates: Sequence[Gate]) -> str:

@@ -1,20 +1,15 @@
 """Every text that answers an instruction on a pull request: what was done, where it is, or why it was not."""
 
-import re
 from collections.abc import Iterable, Sequence
 
 from domain.money import format_usd
+from domain.runs.output_lines import pick_telling_line
 from domain.runs.run import ReasonCode, Run
 from domain.text.escaping import code_block, escape, inline_code, inline_path
 from messages.automation import RUN_TRAILER
 from messages.commands import describe_state
 
 _LONGEST, _MOST_PATHS, _MOST_RED = 600, 5, 5
-_COUNTS = re.compile(
-    r"exit (code|status)|^[=\s]*\d+ (failed|failing|errors?|passed)\b|^(FAIL|FAILED|fail \d+)$|^Tests?:|test summary",
-    re.IGNORECASE,
-)
-_TELLS = re.compile(r"error|fail|assert|exception|panic|expected|undefined|not found", re.IGNORECASE)
 LONGEST_PATCH = 40_000  # bytes; GitHub takes 65,536 characters for the whole comment
 
 _ENDED = {
@@ -95,13 +90,6 @@ def render_red(checks: Iterable[tuple[str, str]], cause: str, attempt: int) -> s
     first = "Red here:" if attempt == 1 else "Still red, so Forge tries once more by itself:"
     listed = "\n".join([first, "", *lines[:_MOST_RED], *more])
     return _join([listed, f"Why: {escape(cause, _LONGEST)}" if cause else ""])
-
-
-def pick_telling_line(said: str) -> str:
-    """The last line that names an error, and not only how many or that the program ended; else the last of all."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    telling = [line for line in lines if _TELLS.search(line) and not _COUNTS.search(line)]
-    return [*lines, *telling][-1]
 
 
 def _tell_line(said: str) -> str:

@@ -14,6 +14,8 @@ from messages.review import render_reasons
 from messages.spending import end_with_spent, render_spent
 
 _SHOWN = 12  # files of a task, and areas, that are named
+_ALL = 1_000  # of both, where all are named; no part of a plan has more characters, either
+_SHORT = 2_000  # characters of a plan that stands open
 _LONGEST = 50_000  # characters of a plan; GitHub takes 65,536 in a comment, which says more than that
 _ANEW = "`/forge plan` makes a new plan."
 
@@ -63,13 +65,27 @@ def render_details(weighed: RatedPlan, *, version: int) -> str:
 
 
 def render_question(weighed: RatedPlan, *, version: int) -> str:
-    """The plan in the question whether it may be carried out, which names its risk and the reasons.
+    """The whole plan in the question whether it may be carried out, which names its risk and the reasons.
+
+    What is long is folded; what GitHub does not take in a comment ends with a whole line.
 
     :param version: 1 for the first plan of this issue; 0 for that of an instruction.
     """
-    start = f"**{_plan_title(weighed, version)}**"
+    title = _plan_title(weighed, version)
     change = _CHANGE if version else _CHANGE_INSTRUCTION
-    return _fit([start, *_details(weighed, with_risk=False)], [start, *_outline(weighed)], [change])
+    text = _cut_lines(_join(_details(weighed, with_risk=False, is_whole=True)), _LONGEST)
+    if len(text) <= _SHORT:
+        return _join([f"**{title}**", text, change])
+    return _join([f"<details><summary><b>{title}</b></summary>", text, "</details>", change])
+
+
+def _cut_lines(text: str, most: int) -> str:
+    """As many whole lines as have room: each part of a plan is one, so that none ends within code."""
+    lines = text.split("\n")
+    while sum(len(line) + 1 for line in lines) > most:
+        lines.pop()
+    left = text.count("\n") + 1 - len(lines)
+    return "\n".join([*lines, *(["", f"…{left:,} more lines"] if left else [])])
 
 
 def _fit(whole: Sequence[str], outline: Sequence[str], end: Sequence[str]) -> str:
@@ -270,15 +286,17 @@ _NOW = {
 }
 
 
-def _details(weighed: RatedPlan, *, with_risk: bool = True) -> list[str]:
+def _details(weighed: RatedPlan, *, with_risk: bool = True, is_whole: bool = False) -> list[str]:
+    """The plan in sections; ``is_whole`` cuts none of its parts."""
     plan = weighed.plan
+    tasks = [_task(number, task, is_whole) for number, task in enumerate(sort_tasks(plan), 1)]
     return [
-        escape(plan.summary, 600),
-        _section("### Tasks", [_task(number, task) for number, task in enumerate(sort_tasks(plan), 1)]),
-        _architecture(plan),
-        _decisions(plan),
+        escape(plan.summary, _ALL if is_whole else 600),
+        _section("### Tasks", tasks),
+        _architecture(plan, is_whole),
+        _decisions(plan, is_whole),
         f"{_risk(weighed)}\n\n{render_reasons(weighed.reasons)}" if with_risk else "",
-        _bounds(plan),
+        _bounds(plan, is_whole),
     ]
 
 
@@ -312,30 +330,36 @@ def _entry(number: int, task: Task) -> str:
     return f"{number}. **{task.id}** {escape(task.title, 120)}{after}"
 
 
-def _task(number: int, task: Task) -> str:
+def _task(number: int, task: Task, is_whole: bool) -> str:
     """An entry of the list, with its details below."""
     indent = " " * len(f"{number}. ")
-    files = [f"{indent}- Files: {_places(task.files)}"] if task.files else []
+    files = [f"{indent}- Files: {_places(task.files, is_whole)}"] if task.files else []
     return "\n".join(
         [
             _entry(number, task),
-            f"{indent}- {escape(task.description, 300)}",
-            f"{indent}- Done when: {escape(task.acceptance, 200)}",
+            f"{indent}- {escape(task.description, _ALL if is_whole else 300)}",
+            f"{indent}- Done when: {escape(task.acceptance, _ALL if is_whole else 200)}",
             *files,
         ]
     )
 
 
-def _architecture(plan: Plan) -> str:
+def _architecture(plan: Plan, is_whole: bool) -> str:
     parts = [(part.name, part.purpose) for part in plan.components]
     parts += [(part.name, part.description) for part in plan.interfaces]
-    rows = [f"- {inline_code(name, 80)}: {escape(text, 160)}" for name, text in parts[:_SHOWN]]
+    most = _ALL if is_whole else 160
+    rows = [f"- {inline_code(name, 80)}: {escape(text, most)}" for name, text in parts[: _choose_most(is_whole)]]
     return _section("### Components and interfaces", rows, len(parts))
 
 
-def _decisions(plan: Plan) -> str:
-    rows = [f"- {escape(each.decision, 200)} Why: {escape(each.reason, 200)}" for each in plan.decisions[:_SHOWN]]
+def _decisions(plan: Plan, is_whole: bool) -> str:
+    most, shown = _ALL if is_whole else 200, plan.decisions[: _choose_most(is_whole)]
+    rows = [f"- {escape(each.decision, most)} Why: {escape(each.reason, most)}" for each in shown]
     return _section("### Decisions", rows, len(plan.decisions))
+
+
+def _choose_most(is_whole: bool) -> int:
+    return _ALL if is_whole else _SHOWN
 
 
 def _section(heading: str, rows: Sequence[str], count: int = 0) -> str:
@@ -344,19 +368,20 @@ def _section(heading: str, rows: Sequence[str], count: int = 0) -> str:
     return "\n".join([heading, "", *rows, *more]) if rows else ""
 
 
-def _bounds(plan: Plan) -> str:
-    rows = [f"- May change: {_places(plan.allowed_areas)}"]
+def _bounds(plan: Plan, is_whole: bool = False) -> str:
+    rows = [f"- May change: {_places(plan.allowed_areas, is_whole)}"]
     if plan.forbidden_areas:
-        rows.append(f"- Stays as it is: {_places(plan.forbidden_areas)}")
+        rows.append(f"- Stays as it is: {_places(plan.forbidden_areas, is_whole)}")
     if plan.contracts:
-        rows.append(f"- Changes contracts: {_places(plan.contracts)}")
+        rows.append(f"- Changes contracts: {_places(plan.contracts, is_whole)}")
     rows.append(f"- Estimate: about {plan.estimate.lines:,} changed lines, {plan.estimate.minutes:,} minutes of work")
     return _section("### Bounds", rows)
 
 
-def _places(places: Sequence[str]) -> str:
-    more = [f"{len(places) - _SHOWN} more"] if len(places) > _SHOWN else []
-    return ", ".join([*(inline_code(place, 100) for place in places[:_SHOWN]), *more])
+def _places(places: Sequence[str], is_whole: bool = False) -> str:
+    most = _choose_most(is_whole)
+    more = [f"{len(places) - most} more"] if len(places) > most else []
+    return ", ".join([*(inline_code(place, 300 if is_whole else 100) for place in places[:most]), *more])
 
 
 def _name_contracts(contracts: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
 from messages.automation import RUN_TRAILER
 from messages.plan import StepState
-from messages.pushes import UNSIGNED, WITHOUT_WORKFLOWS, lacks_workflows, needs_signatures
+from messages.pushes import UNSIGNED, WORKFLOWS, needs_signatures, needs_workflows
 from messages.spending import end_with_spent, render_spent
 
 TASK_TRAILER = "Forge-Task"
@@ -400,7 +400,7 @@ def push_refused(branch: str, said: str, *, spent: int) -> str:
     allowed = (
         "an admin of the repository allows Forge to create branches named `forge/…` in rulesets and branch protection."
     )
-    after = UNSIGNED if needs_signatures(said) else WITHOUT_WORKFLOWS if lacks_workflows(said) else allowed
+    after = UNSIGNED if needs_signatures(said) else WORKFLOWS if needs_workflows(said) else allowed
     return (
         f"**GitHub refused the branch {inline_code(branch)}.** "
         f"{_escape_foreign(said, 500) or 'It did not say why.'}\n\n"

@@ -4,27 +4,17 @@ import re
 
 _SIGNATURES = re.compile(r"verified signatures?", re.IGNORECASE)
 _MERGES = re.compile(r"must not contain merge commits|linear history", re.IGNORECASE)
+_WORKFLOWS = re.compile(r"without .?workflows.? permission", re.IGNORECASE)
 
+WORKFLOWS = (
+    "An owner of the App gives it the permission `workflows` (read and write) in its settings, and whoever installed "
+    "it accepts that; or somebody pushes it by hand."
+)
 UNSIGNED = (
     "GitHub makes Forge's commits and signs them, but did not do so here, as an Enterprise Server that does not sign "
     "web commits. Its admin switches that on, or whoever looks after the repository lets the App bypass the rule that "
     "requires signed commits (ruleset: bypass list)."
 )
-
-
-WITHOUT_WORKFLOWS = (
-    "Forge's App has no permission for workflows, so GitHub takes no change of one from it. Whoever owns the App adds "
-    "that (Repository permissions, Workflows: write), and an owner of the repository accepts it."
-)
-_WORKFLOWS = re.compile(r"without [`'‘]?workflows?[`'’]? (permission|scope)", re.IGNORECASE)
-
-
-def lacks_workflows(said: str) -> bool:
-    """Whether a refusal says that the App may change no workflow.
-
-    :param said: GitHub's words.
-    """
-    return _WORKFLOWS.search(said) is not None
 
 
 def needs_signatures(said: str) -> bool:
@@ -43,7 +33,16 @@ def forbids_merges(said: str) -> bool:
     return _MERGES.search(said) is not None
 
 
+def needs_workflows(said: str) -> bool:
+    """Whether a refusal says that the App may not push changes of workflows, to whatever branch.
+
+    :param said: GitHub's words.
+    """
+    return _WORKFLOWS.search(said) is not None
+
+
 def explain_refused_push(said: str) -> str:
     """GitHub's words, and what they mean for Forge where Forge knows."""
-    known = UNSIGNED if needs_signatures(said) else WITHOUT_WORKFLOWS if lacks_workflows(said) else ""
-    return f"{said.rstrip()} {known}" if known else said
+    if needs_workflows(said):
+        return f"{said.rstrip('. ')}. {WORKFLOWS}"
+    return f"{said.rstrip()} {UNSIGNED}" if needs_signatures(said) else said

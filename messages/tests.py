@@ -9,6 +9,7 @@ from domain.review.avoidance import AvoidanceKind
 from domain.runs.base_coverage import Obstacle
 from domain.runs.coverage_comparison import CoverageComparison, CoveredShare
 from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
+from domain.runs.output_lines import pick_failures, pick_sum, pick_telling_line
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import (
     LONGEST_ID,
@@ -146,9 +147,38 @@ def render_line(run: TestRun) -> str:
     """What a run came to, in one line; with the reason where nobody knows."""
     came_to = decide_verdict(run)
     title = _title(run, came_to)
-    if came_to is not SuiteVerdict.not_run:
-        return title
-    return f"{title}: {(run.not_run or _explain_not_run(run)).rstrip('.')}"
+    excused = [each for each in run.commands if each.is_excused and not each.cases]
+    before = "; ".join(_describe_failure(each, " without the change, too") for each in excused[:_SAME])
+    if came_to is SuiteVerdict.not_run:
+        why = before or (run.not_run or _explain_not_run(run)).rstrip(".")
+        return why if before else f"{title}: {why}{_tell_remedy(run)}"
+    return f"{title}; {before}" if before else title
+
+
+def render_failed_before(run: TestRun) -> str:
+    """The outcome of tests of a merge of which none passes on a side: what failed, why, and how many passed."""
+    if not run.failures:
+        return "; ".join(_describe_failure(each, ", on each side as well") for each in run.failed_commands[:_SAME])
+    named = ", ".join(inline_code(each.id, 120) for each in run.failures[:_SAME])
+    more = f" and {len(run.failures) - _SAME:,} more" if len(run.failures) > _SAME else ""
+    passed = sum(case.outcome is CaseOutcome.passed for case in run.cases)
+    cause = pick_telling_line(_message(run.failures[0]))
+    return (
+        f"{_count(len(run.failures), 'test')} failed, on each side as well: {named}{more} "
+        f"(the first: {inline_code(cause, 200)}); {passed:,} passed"
+    )
+
+
+def _describe_failure(command: CommandResult, where: str) -> str:
+    """Which command fails, where else, and what it says of that, as a clause."""
+    said = pick_sum(_clean(command.output))
+    ended = "it does not end" if command.exit_status is None else f"exit status {command.exit_status}"
+    told = f", {inline_code(said, 200)}" if said else ""
+    return f"{inline_code(command.line, 160)} fails{where}: {ended}{told}"
+
+
+def _tell_remedy(run: TestRun) -> str:
+    return f"; {_SETUP} can install it" if not run.not_run and run.is_only_excused and _find_lacking(run) else ""
 
 
 def _title(run: TestRun, came_to: SuiteVerdict) -> str:
@@ -513,17 +543,21 @@ _LINE_TIMES = re.compile(r"\d+(?:\.\d+)? ?m?s\b")
 
 
 def _outputs(run: TestRun) -> str:
-    """The end of what the commands printed that did not succeed."""
+    """What the commands printed that did not succeed: the lines that name failures, and the end."""
     first = {
         _LINE_TIMES.sub("", command.output): command for command in reversed(run.commands)
     }  # a retry says it again
     failed = [command for command in run.commands if not command.is_successful and command.output]
     failed = [command for command in failed if first[_LINE_TIMES.sub("", command.output)] is command]
     parts = [
-        f"### {inline_code(each.line, 160)}\n\n{code_block(redact_outgoing(strip_invisible(each.output))[-_OUTPUT:])}"
+        f"### {inline_code(each.line, 160)}\n\n{code_block(pick_failures(_clean(each.output), _OUTPUT))}"
         for each in failed[:8]
     ]
     return _join(parts)
+
+
+def _clean(output: str) -> str:
+    return redact_outgoing(strip_invisible(output))
 
 
 def _section(heading: str, rows: Sequence[str], left: int = 0) -> str:

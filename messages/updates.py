@@ -5,11 +5,14 @@ from collections.abc import Sequence
 
 from domain.money import format_usd
 from domain.runs.conflicts import ConflictHunk, UnmergedFile
-from domain.text.escaping import code_block, escape, inline_code, inline_path
+from domain.text.escaping import code_block, cut_words, escape, inline_code, inline_path
 from messages.automation import RUN_TRAILER
+from messages.pushes import WORKFLOWS
 from safety.conflicts import JudgedHunk, Kept, Side
 
 _LINES, _CHARACTERS, _HUNKS, _FILES = 40, 1_000, 12, 20  # shown: lines and characters of a hunk, hunks, files
+_NAMED = 5  # workflows
+_FINISH = ("git commit --no-edit", "git push")
 LONGEST_PATCH = 20_000
 """Bytes of the patch of what is resolved: what became of each conflict stands beside it, and GitHub takes 65,536."""
 _OTHER = {Side.branch: Side.base, Side.base: Side.branch}
@@ -36,7 +39,7 @@ def summarise(base: str, sha: str, subjects: Sequence[str], most: int) -> str:
     :param subjects: of commits, the newest first; at most ``most`` were counted.
     """
     count = f"{most} or more commits" if len(subjects) == most else _count(len(subjects), "commit")
-    named = "; ".join(subject[:80] for subject in subjects[:3])
+    named = "; ".join(cut_words(subject, 80) for subject in subjects[:3])
     return f"It takes {count} of {base} in, up to {sha[:10]}: {named}{'; …' if len(subjects) > 3 else ''}."
 
 
@@ -99,12 +102,21 @@ def report_open(
     return _join([*parts, _footer(spent)])
 
 
-def render_patch(patch: str | None, paths: Sequence[str], base: str, source: str, *, is_linear: bool = False) -> str:
+def render_patch(
+    patch: str | None,
+    paths: Sequence[str],
+    base: str,
+    source: str,
+    *,
+    is_linear: bool = False,
+    is_all: bool = True,
+) -> str:
     """The files in which conflicts are resolved, for whoever merges by hand; without any, how to merge.
 
     :param patch: of these files, against the branch; None is too long.
     :param source: the remote that has the base, as git takes it.
     :param is_linear: the branch takes no merges, so that it has to be rebased.
+    :param is_all: nothing else conflicts.
     """
     if is_linear:
         return _explain_rebase(patch, base, source)
@@ -113,9 +125,31 @@ def render_patch(patch: str | None, paths: Sequence[str], base: str, source: str
         return f"{inline_code(merge)} takes it in without a conflict; so does *Update branch* on GitHub."
     if patch is None:
         return f"The patch is too long to show. {inline_code(merge)} shows the conflicts."
-    steps = f"{merge}\ngit checkout HEAD -- {shlex.join(paths)}\ngit apply --index resolved.patch"
-    told = "Save it as `resolved.patch`, and merge with"
+    rest = [] if is_all else ["# resolve what is left, and `git add` it"]
+    apply = [f"git checkout HEAD -- {shlex.join(paths)}", "git apply --index ../resolved.patch"]
+    steps = "\n".join([merge, *apply, *rest, *_FINISH])
+    told = "Save it as `resolved.patch` beside the working tree, and merge with"
     return f"{code_block(patch.rstrip(), 'diff')}\n\n{told}\n\n{code_block(steps, 'sh')}"
+
+
+def report_workflows(
+    changed: Sequence[str], conflicts: Sequence[str], base: str, source: str, branch: str, spent: int
+) -> str:
+    """Where the App may not push what comes in, so that nothing is resolved or tested for it.
+
+    :param changed: workflows that come in; ``conflicts`` the files that conflict.
+    :param source: the remote that has the base, as git takes it.
+    """
+    more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+    named = ", ".join(map(inline_path, changed[:_NAMED]))
+    head = (
+        f"Nothing was changed: what comes in of {inline_code(base)} changes workflows ({named}{more}), and GitHub "
+        f"takes none from this App, which has no permission `workflows`. {WORKFLOWS} Then write `/forge update` again."
+    )
+    conflict = ["# resolve the conflicts, and `git add` the files", _FINISH[0]] if conflicts else []
+    steps = "\n".join([f"git switch {shlex.quote(branch)}", _render_merge(base, source), *conflict, _FINISH[1]])
+    button = "" if conflicts else " (nothing conflicts, so *Update branch* on GitHub does the same)"
+    return _join([head, f"By hand{button}:\n\n{code_block(steps, 'sh')}", _footer(spent)])
 
 
 def explain_missing_model(reason: str) -> str:
@@ -138,14 +172,6 @@ def explain_taken_in() -> str:
     return "somebody took the base in meanwhile"
 
 
-def say_failed_before(title: str) -> str:
-    """The outcome of tests of which none passes on a side of the merge.
-
-    :param title: of the outcome.
-    """
-    return f"{title}, on each side as well"
-
-
 def refuse_undo(before: str) -> str:
     """For a roll-back of a merge of the base."""
     return (
@@ -161,7 +187,7 @@ def offer(base: str) -> str:
 
 
 def _render_judged(judged: JudgedHunk) -> str:
-    why = f" {escape(judged.why, 300)}" if judged.why else ""
+    why = f" {escape(judged.why, 600)}" if judged.why else ""
     return f"- {inline_path(judged.hunk.where)}: {_tell_kept(judged)}.{why}"
 
 

@@ -20,7 +20,7 @@ def toolchain() -> Path:
     program = folder / "bin" / "python3"
     program.parent.mkdir()
     interpreter = Path(sys.base_prefix, "bin", "python3").resolve()
-    program.write_text(f'#!/bin/sh\nPYTHONPATH={library} exec {interpreter} "$@"\n')
+    program.write_text(f'#!/bin/sh\nPYTHONPATH={library}${{PYTHONPATH:+:$PYTHONPATH}} exec {interpreter} "$@"\n')
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() or path == program else 0o644)
     return folder

@@ -10,6 +10,7 @@ from workspace.checkout import Checkout
 from workspace.sandbox.bubblewrap import build_path
 from workspace.sandbox.sandbox import Completed
 
+_SHORT = 15  # characters of a line that says little by itself
 _OWN_PACKAGES = {"PIP_BREAK_SYSTEM_PACKAGES": "1"}
 """Lets pip install into the home of the commands, although Debian's Python is externally managed (PEP 668)."""
 _FEW_RETRIES = {
@@ -44,7 +45,34 @@ async def execute(
     return done, lacks
 
 
-def read_end(printed: bytes) -> str:
-    """The end of what a command printed, without invisible characters and credentials."""
-    text = redact_outgoing(strip_invisible(printed[-4 * LONGEST_OUTPUT :].decode(errors="replace")))
-    return text[-LONGEST_OUTPUT:]
+def read_ends(*printed: bytes) -> str:
+    """The end of each stream of a command, without invisible characters and credentials.
+
+    Where not all of it has room, equal lines stand there once, and no stream takes the room of another.
+    """
+    texts = [_read(each, 4 * LONGEST_OUTPUT) for each in printed if each]
+    if sum(len(text) + 1 for text in texts) > LONGEST_OUTPUT:
+        texts = [_drop_repeated(_read(each, 40 * LONGEST_OUTPUT)) for each in printed if each]
+    room = LONGEST_OUTPUT
+    for left, text in enumerate(sorted(texts, key=len)):
+        share = (room - 1) // (len(texts) - left)
+        at = texts.index(text)
+        texts[at] = redact_outgoing(text[-4 * LONGEST_OUTPUT :])[-share:]
+        room -= len(texts[at]) + 1
+    return "\n".join(texts)
+
+
+def _read(printed: bytes, most: int) -> str:
+    return strip_invisible(printed[-most:].decode(errors="replace"))
+
+
+def _drop_repeated(text: str) -> str:
+    """The text without lines that were there before; what is short, as a brace, stays."""
+    seen: set[str] = set()
+    kept: list[str] = []
+    for line in text.split("\n"):
+        if line not in seen:
+            kept.append(line)
+        if len(line.strip()) > _SHORT:
+            seen.add(line)
+    return "\n".join(kept)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from agents.review.model.rendering import clean_name
 from agents.testing.absence import Absence, find_absence
 from domain.globs import matches
+from domain.runs.output_lines import pick_failures
 from domain.runs.testing import (
-    LONGEST_DETAILS,
     LONGEST_ID,
     LONGEST_MESSAGE,
     MAX_DETAILED,
@@ -86,7 +86,7 @@ def _to_case(command: CommandResult, absence: Absence | None) -> TestCase:
         id=command.line[:LONGEST_ID] or command.kind,
         outcome=CaseOutcome.error,
         message=str(absence or f"The {command.kind} command {ended}, and no failed test says why.")[:LONGEST_MESSAGE],
-        details="" if absence else redact_outgoing(strip_invisible(command.output))[-LONGEST_DETAILS:],
+        details="" if absence else pick_failures(redact_outgoing(strip_invisible(command.output)), _DETAILS),
     )
 
 

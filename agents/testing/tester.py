@@ -5,16 +5,16 @@ Exit statuses decide. Reports only explain them, because untrusted code writes t
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from agents.testing import absence, command_detection
 from agents.testing.dependency_cache import Dependencies
-from agents.testing.execution import execute, read_end
+from agents.testing.execution import execute, read_ends
 from agents.testing.runners import ProjectCommand, RepositoryFacts, list_needed
-from agents.testing.runners.python import drop_measuring
+from agents.testing.runners.python import build_environment, drop_measuring
 from agents.testing.runners.reports import RepositoryPlace
 from agents.testing.test_selection import (
     CONFIGURED,
@@ -31,7 +31,7 @@ from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError
 from domain.review.changes import Change
 from domain.review.review import RiskLevel
-from domain.runs.baseline import Baseline, excuse_failures, forget_lines
+from domain.runs.baseline import Baseline, excuse_commands, excuse_failures, forget_lines
 from domain.runs.output_lines import count_lines
 from domain.runs.testing import (
     CHECKS,
@@ -113,6 +113,8 @@ class Tester:
     :param tell: called with what is being done, in a few words.
     :param baseline: what fails without the change; None if failed tests are to be tried without it.
     :param why_all: why all tests run at any risk, one sentence; empty if the risk decides.
+    :param compares: whether everything that failed is tried without the change where ``baseline`` is None, and not only
+        tests of pytest.
     """
 
     mirror: Mirror
@@ -122,6 +124,7 @@ class Tester:
     bounds: CommandTimeouts = field(default=CommandTimeouts())
     baseline: Baseline | None = None
     why_all: str = ""
+    compares: bool = False
 
     async def test(self, change: Change, level: RiskLevel) -> TestRun:
         """Test the head of a change. Raises no errors: the result says what could not run.
@@ -233,6 +236,8 @@ class Tester:
             run = run.model_copy(update={"not_run": _NONE_NAMED})
         if running.failed and not run.not_run:
             run = await self._classify_failures(run, change, files, chosen, running.failed)
+        if self.compares and self.baseline is None and not run.not_run:
+            run = await self._excuse_commands(run, change, files, chosen)
         added = {file.path: frozenset(file.added_lines) for file in change.files}
         measured = None if run.coverage is None else measure_diff_coverage(run.coverage, added)
         reason = " ".join(filter(None, (chosen.reason, detected.reason, running.note_on_programs)))
@@ -257,7 +262,7 @@ class Tester:
         asked = {index: cases for index, cases in asked.items() if cases}
         if asked:
             await self.tell("Running failed tests once more")
-            again = await self._rerun(change.head_sha, files, chosen, asked)
+            again = await self._rerun_tests(change.head_sha, files, chosen, asked)
             run = merge_retry(run, TestRun(commands=tuple(again))) if again else run
         if self.baseline is not None or change.head_sha == change.merge_base:
             return run
@@ -267,7 +272,7 @@ class Tester:
         asked = {
             index: [case for case in cases if case.id in still and case.path in there][:_MOST_KNOWN]
             for index, cases in failed.items()
-            if commands[index].framework is Framework.pytest
+            if self.compares or commands[index].framework is Framework.pytest
         }
         known = await self._find_failing(change.merge_base, files, chosen, asked)
         return excuse_known(run, still & known)
@@ -279,8 +284,8 @@ class Tester:
             if not asked:
                 return set()
             await self.tell("Running failed tests without this change")
-            results = await self._rerun(base, files, chosen, asked)
-            if not any(result.exit_status == _NOT_FOUND for result in results):
+            results = await self._rerun_tests(base, files, chosen, asked)
+            if not any(map(_names_nothing, results)):
                 return {case.id for result in results for case in result.cases if case.outcome.is_bad}
             asked = {
                 index: [case for case in cases if f"{case.id}\n" not in f"{result.output}\n"]
@@ -288,8 +293,40 @@ class Tester:
             }
         return set()
 
-    async def _rerun(self, commit: str, files: _Files, chosen: Selection, failed: _FailedTests) -> list[CommandResult]:
+    async def _excuse_commands(self, run: TestRun, change: Change, files: _Files, chosen: Selection) -> TestRun:
+        """The run, in which no command counts that fails without the change, too, and names no tests."""
+        failed = {(each.kind, each.line) for each in run.failed_commands if not each.cases}
+        if not failed or change.head_sha == change.merge_base:
+            return run
+        there = (await Snapshot.of(self.mirror, change.merge_base)).files
+        has_all = all(name.partition("::")[0] in there for name in chosen.tests)
+
+        def choose(commands: Sequence[ProjectCommand]) -> Iterator[ProjectCommand]:
+            for each in commands:
+                narrowed = command_detection.narrow_command(each, chosen, files.facts)
+                if narrowed is not None and (each.kind, narrowed.line) in failed and (has_all or narrowed == each):
+                    yield narrowed
+
+        await self.tell("Running failed commands without this change")
+        return excuse_commands(run, await self._rerun(change.merge_base, files, choose))
+
+    async def _rerun_tests(
+        self, commit: str, files: _Files, chosen: Selection, failed: _FailedTests
+    ) -> list[CommandResult]:
         """Run only the failed tests in a fresh checkout; empty if that is not possible."""
+        return await self._rerun(
+            commit,
+            files,
+            lambda commands: [
+                command_detection.build_retry(commands[index], cases, chosen, files.facts)
+                for index, cases in failed.items()
+            ],
+        )
+
+    async def _rerun(
+        self, commit: str, files: _Files, choose: Callable[[Sequence[ProjectCommand]], Iterable[ProjectCommand]]
+    ) -> list[CommandResult]:
+        """Run some of the commands in a fresh checkout that is set up; empty if that is not possible."""
         try:
             async with check_out(self.mirror, commit, self.toolbox.sandbox) as checkout:
                 commands = files.commands(self.commands, checkout).commands
@@ -298,10 +335,7 @@ class Tester:
                 for command in commands:
                     if command.kind == "setup" and not (await running.run_one(command)).is_successful:
                         return []
-                return [
-                    await running.run_one(command_detection.build_retry(commands[index], cases, chosen, files.facts))
-                    for index, cases in failed.items()
-                ]
+                return [await running.run_one(command) for command in choose(commands)]
         except (ToolError, CodeAccessError):
             return []  # the failures stay as they are
 
@@ -386,9 +420,12 @@ class _CheckoutRunner:
         left = {command.report.file, "coverage.xml"} - {""}
         await self._checkout.run(("rm", "-rf", *map(self._result_path, sorted(left))), seconds=30)
         seconds = min(most, tester.bounds.retry if command.kind == "retry" else tester.bounds.command)
-        done, lacks = await execute(command, self._checkout, tester.toolbox, tester.commands, seconds)
-        printed = b"\n".join(part.data for part in (done.stdout, done.stderr) if part.total)
-        printed = printed.replace(f"{self._checkout.code_inside}/".encode(), b"")  # a temporary folder at level 2
+        done, lacks = await execute(
+            self._add_environment(command), self._checkout, tester.toolbox, tester.commands, seconds
+        )
+        code = f"{self._checkout.code_inside}/".encode()  # a temporary folder at level 2
+        streams = [part.data.replace(code, b"") for part in (done.stdout, done.stderr) if part.total]
+        printed = b"\n".join(streams)
         plain = drop_measuring(command.words, printed) if done.status else ()
         if plain and plain != command.words:
             return await self.run_one(command.model_copy(update={"words": plain}), most)
@@ -401,7 +438,7 @@ class _CheckoutRunner:
             line=command.line[:_CUT_LINE],
             framework=command.framework,
             exit_status=done.status,
-            output=read_end(printed),
+            output=read_ends(*streams),
             seconds=done.seconds,
             cases=cases,
             writes_report=command.writes_report,
@@ -409,6 +446,13 @@ class _CheckoutRunner:
             has_bad_coverage=bool(uncovered),
             lines=await asyncio.to_thread(_count_lines, printed, command.kind) if is_compared else None,
         )
+
+    def _add_environment(self, command: ProjectCommand) -> ProjectCommand:
+        """The command with what lets its tests import the program, where no configured set-up sees to that."""
+        if self._tester.commands.setup is not None:
+            return command
+        added = build_environment(self._facts, command.framework, str(self._checkout.code_inside))
+        return command.model_copy(update={"environment": (*added.items(), *command.environment)})
 
     async def _read_cases(self, command: ProjectCommand, printed: Output) -> tuple[tuple[TestCase, ...], str]:
         """The cases of its report, and what is wrong with the report, or empty."""
@@ -469,6 +513,10 @@ def _explain_absence(result: CommandResult) -> str:
     lacking = absence.find_absence(result)
     why = result.report_problem if result.kind == "setup" else ""
     return "" if lacking is None else f"{lacking} {why or absence.WAY_OUT}"
+
+
+def _names_nothing(result: CommandResult) -> bool:
+    return result.framework is Framework.pytest and result.exit_status == _NOT_FOUND
 
 
 def _is_set_up(run: TestRun) -> bool:

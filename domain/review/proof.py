@@ -49,6 +49,7 @@ class Proof(BaseModel):
     :param promise: the line of the code shown that promises otherwise.
     :param reproduction: None if nothing was run.
     :param seconds: that running it took.
+    :param outlasts_fix: it fails with what the finding suggests, too.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -59,6 +60,7 @@ class Proof(BaseModel):
     promise: str = Field(default="", max_length=LONGEST_REASON)
     reproduction: Reproduction | None = None
     seconds: float = 0.0
+    outlasts_fix: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
 
     @property
     def is_shown(self) -> bool:

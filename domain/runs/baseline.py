@@ -1,9 +1,11 @@
 """The baseline of a run: how the repository's commands end before anything is changed."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
+from domain.runs.output_lines import count_failures
 from domain.runs.testing import (
     CHECKS,
     CaseOutcome,
@@ -76,6 +78,18 @@ def excuse_failures(run: TestRun, base: Baseline) -> TestRun:
     return run
 
 
+def excuse_commands(run: TestRun, before: Sequence[CommandResult]) -> TestRun:
+    """The run of a head, in which no command counts that names no tests and fails in the same way without the change.
+
+    What runs tests counts no more failures then; where it counts none, its exit status is all that can be compared.
+
+    :param before: the same commands without the change.
+    """
+    failed = {(each.kind, each.line): each for each in before if not each.is_successful and not each.cases}
+    commands = tuple(_excuse_alike(each, failed.get((each.kind, each.line))) for each in run.commands)
+    return run.model_copy(update={"commands": commands})
+
+
 def forget_lines(run: TestRun) -> TestRun:
     """The run without what only a comparison needs."""
     return run.model_copy(update={"commands": tuple(each.model_copy(update={"lines": None}) for each in run.commands)})
@@ -97,3 +111,14 @@ def _excuse(command: CommandResult, before: CommandResult | None) -> CommandResu
         return command
     says_more = Counter(command.lines) - Counter(before.lines)
     return command if says_more else command.model_copy(update={"is_excused": True})
+
+
+def _excuse_alike(command: CommandResult, before: CommandResult | None) -> CommandResult:
+    compared = _excuse(command, before)
+    if before is None or compared.is_excused or command.kind != "test" or command.cases:
+        return compared
+    if command.exit_status is None or command.exit_status != before.exit_status:
+        return compared
+    counted, counted_before = count_failures(command.output), count_failures(before.output)
+    is_alike = all(number <= counted_before.get(what, 0) for what, number in counted.items())
+    return command.model_copy(update={"is_excused": is_alike})

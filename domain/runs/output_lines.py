@@ -19,6 +19,20 @@ _COUNTED = re.compile(
     rf"|(?P<word>\b{_BAD}\s{{0,3}}[:=]?\s{{0,3}})(?P<after>\d{{1,9}})\b(?![:,(]\d)",
     re.IGNORECASE,
 )
+_SUMS = re.compile(
+    r"\b(?P<before>\d{1,9})\s+(?:tests?\s+|specs?\s+|examples?\s+)?(?P<what>fail|err)(?:ed|ing|ures?|ors?)\b"
+    r"|\b(?P<word>fail|err)(?:ed|ing|ures?|ors?)?\s{0,3}[:=]?\s{0,3}(?P<after>\d{1,9})\b(?!\.)",
+    re.IGNORECASE,
+)
+_NAMES_A_FAILURE = re.compile(
+    r"^\s*(?:\d+\) \S|not ok |-{3} FAIL|[✗✕×✘] |FAIL(?:ED)?[ :])"
+    r"|^\S*(?:Error|Exception|Failure)\b|^(?:error|panic|fatal)\b"
+)
+_COUNTS = re.compile(
+    r"exit (code|status)|^[=\s]*\d+ (failed|failing|errors?|passed)\b|^(FAIL|FAILED|fail \d+)$|^Tests?:|test summary",
+    re.IGNORECASE,
+)
+_TELLS = re.compile(r"error|fail|assert|exception|panic|expected|undefined|not found|missing", re.IGNORECASE)
 _VARYING = re.compile(
     r"""
       \b0x[0-9a-f]+\b
@@ -102,6 +116,48 @@ def count_lines(output: str, *, is_check: bool) -> dict[str, int] | None:
         if len(counted) > _MOST:
             return None
     return dict(counted)
+
+
+def count_failures(output: str) -> dict[str, int]:
+    """How many failures and errors what runs tests says that there are: what is counted → the largest number."""
+    counted: dict[str, int] = {}
+    for found in _SUMS.finditer(output):
+        what = (found["what"] or found["word"]).lower()
+        counted[what] = max(counted.get(what, 0), int(found["before"] or found["after"]))
+    return counted
+
+
+def pick_telling_line(said: str) -> str:
+    """The last line that names an error, and not only how many or that the program ended; else the last of all.
+
+    Empty if nothing was said.
+    """
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if _TELLS.search(line) and not _COUNTS.search(line)]
+    return [*lines, *telling][-1] if lines else ""
+
+
+def pick_sum(said: str) -> str:
+    """The last line that counts failures; else the most telling one. Empty if nothing was said."""
+    lines = [line.strip() for line in said.splitlines() if any(count_failures(line).values())]
+    return lines[-1] if lines else pick_telling_line(said)
+
+
+def pick_failures(said: str, most: int) -> str:
+    """What was said, if it is short; else first the lines that name failures, each once, and then its end.
+
+    :param most: characters.
+    """
+    if len(said) <= most:
+        return said
+    lines = said.split("\n")
+    named: dict[str, None] = {}
+    for at, line in enumerate(lines):
+        if _NAMES_A_FAILURE.search(line) or any(count_failures(line).values()):
+            below = lines[at + 1].strip() if line.endswith(":") and at + 1 < len(lines) else ""
+            named[f"{line.strip()} {below}".rstrip()[:200]] = None
+    first = "\n".join([*named, ""])[: most // 2].rpartition("\n")[0]
+    return f"{first}\n…\n{said[len(first) + 3 - most :]}" if first else f"…{said[1 - most :]}"
 
 
 def _choose_mistakes(lines: Sequence[str]) -> list[str]:

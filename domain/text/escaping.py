@@ -57,7 +57,7 @@ def escape(text: str, limit: int = 600) -> str:
 
     :param limit: characters kept, escapes not counted.
     """
-    flat = _truncate(text, limit)
+    flat = cut_words(_redact_line(text, limit), limit)
     parts = _merge_neighbours((code, part) for code, part in _split(flat) if part)
     shown = "".join(_code_span(part) if code else _escape_markdown(part) for code, part in parts)
     return _escape_line_start(shown)
@@ -108,6 +108,23 @@ MAX_SUGGESTION = 20_000
 
 _ADDRESS = re.compile(r"https://[A-Za-z0-9.-]{1,200}(?:/[\w./~%+=&?#,;:-]{0,1000})?", re.ASCII)
 _FORGED = re.compile(r"<!--(?=\s*forge:)", re.IGNORECASE)
+
+
+def cut_words(text: str, limit: int) -> str:
+    """The text, cut behind a word to at most ``limit`` characters with "…"; not within code or parentheses, if that
+    leaves most of it.
+    """
+    if len(text) <= limit:
+        return text
+    kept = text[: limit - 1]
+    ends = [at for at in range(limit // 2, limit) if text[at].isspace()]
+    outside = (end for end in reversed(ends) if not _is_inside(kept[:end]))
+    return kept[: next(outside, ends[-1] if ends else len(kept))].rstrip() + "…"
+
+
+def _is_inside(before: str) -> bool:
+    """Whether what follows is within code or parentheses."""
+    return before.count("`") % 2 == 1 or before.count("(") > before.count(")")
 
 
 def _truncate(text: str, limit: int) -> str:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from domain.runs.next_step import PullRequestState, SendBack, VerificationState
+from domain.runs.output_lines import pick_telling_line
 from domain.runs.task_result import MOST_FIXES, RED_CHECK, RequiredFix
 from memory.runs import checkpoints
 from messages import tests as test_texts
-from messages.instructions import pick_telling_line
 from messages.pull_request import VerifiedResult
 from pipeline.gates.ask import list_conditions
 from pipeline.issue.avoidance import AvoidanceTerms

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from domain.commands import WrittenComment
 from domain.errors import ForgeError
+from domain.gates import Gate
 from domain.github.conversation import CommentKind
 from domain.runs.run import Run
 from domain.slash.commands import (
@@ -21,6 +22,7 @@ from domain.slash.commands import (
 from memory.budgets import model_answers
 from memory.db.engine import Database
 from messages import addressing
+from messages import gates as gate_texts
 from messages.code_answers import quote_question
 from messages.commands import Answer, name_command
 from pipeline.context import Services
@@ -110,3 +112,20 @@ async def answer_instruction(services: Services, run: Run, text: str) -> None:
         await comments.answer(services, asked.comment, asked.key, [Answer(name_command(asked.asked), text)])
     except ForgeError as error:
         log.warning("instruction.unanswered", run=run.id, error=str(error))
+
+
+async def point_to_gate(services: Services, asked: Instruction, gate: Gate) -> None:
+    """Say once, in the review thread where it was given, at which gate it waits; may be repeated."""
+    written = asked.comment
+    if written.comment.kind is not CommentKind.review_comment:
+        return
+    root = written.comment.thread or written.comment.id
+    page = services.host.clone_url(written.repository).removesuffix(".git")
+    anchor = "" if gate.comment_id is None else f"#issuecomment-{gate.comment_id}"
+    text = gate_texts.point_to_question(gate, f"{page}/pull/{gate.number}{anchor}")
+    try:
+        await comments.reply_in_thread(
+            services, written.repository, written.number, root, f"{asked.key} {gate.id}", text
+        )
+    except ForgeError as error:
+        log.warning("instruction.gate_not_told", gate=gate.id, error=str(error))

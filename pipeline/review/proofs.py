@@ -10,10 +10,12 @@ from agents.llm.models import LanguageModel
 from agents.review.layers import CheckedChange
 from agents.review.model.proof import ProofDraft, apply_proofs, is_too_long, list_provable, read_draft
 from agents.review.model.questions import QuestionPlan
-from agents.testing.reproduction.run import WrittenTest, run_reproduction
+from agents.testing.reproduction.endings import EndingKind
+from agents.testing.reproduction.run import WrittenTest, run_reproduction, try_with
 from agents.testing.tester import Tester
 from domain.gates import digest
-from domain.review.findings import Finding
+from domain.review.findings import Finding, Fix
+from domain.review.line_edits import LineEdit
 from domain.review.proof import Proof, ProofOutcome
 from domain.text.redaction import holds_secret
 from messages import proofs as texts
@@ -23,6 +25,7 @@ from pipeline.publishing import run_check
 from pipeline.review.proof_plan import ProofTask, plan_proofs
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.settings import RunSettings
+from safety.line_edits import apply_edits, read_lines
 
 _LEAST = 1.0  # seconds that a test is given
 
@@ -98,19 +101,29 @@ class ModelProofs:
             return self._leave_open(why)
         test = WrittenTest(task.place.path, draft.test, task.place.command, task.finding.path, draft.promise)
         left = max(seconds - answer.seconds, _LEAST)
-        return await self._context.journal.step(f"run the test for a finding {number}", self._run, test, left)
+        return await self._context.journal.step(
+            f"run the test for a finding {number}", self._run, task.finding, test, left
+        )
 
     def _leave_open(self, why: str) -> Proof:
         return Proof(outcome=ProofOutcome.open, head_sha=self._context.run.head_sha, why=why)
 
-    async def _run(self, test: WrittenTest, seconds: float) -> Proof:
-        """Run a test on both sides of the change, until the run loses its place."""
+    async def _run(self, finding: Finding, test: WrittenTest, seconds: float) -> Proof:
+        """Run a test on both sides of the change, and with what the finding suggests, until the run loses its place."""
         context = self._context
         mirror = await context.fetch_mirror()
         change = await context.load_change(mirror, context.run.head_sha)
         tester = Tester(mirror, context.services.toolbox, self._settings.configuration.commands, self._tell)
         running = run_reproduction(tester, change, test, seconds)
-        return await run_while_current(context.services, context.run, running)
+        proof = await run_while_current(context.services, context.run, running)
+        left = seconds - proof.seconds
+        if finding.fix is None or proof.reproduction is None or not proof.is_shown or left < _LEAST:
+            return proof
+        content = (await mirror.read(context.run.head_sha, [finding.path])).get(finding.path, b"")
+        changed = {finding.path: apply_edits(content, [_to_edit(finding.fix, content)])}
+        trying = try_with(tester, context.run.head_sha, changed, proof.reproduction, left)
+        ending = await run_while_current(context.services, context.run, trying)
+        return proof.model_copy(update={"outlasts_fix": ending.kind is EndingKind.failed})
 
     async def _tell(self, _doing: str) -> None:
         """Show in the check, in a moment, that a claim is tried out."""
@@ -126,3 +139,8 @@ def _find_flaw(draft: ProofDraft) -> str:
     if is_too_long(draft):
         return texts.IS_TOO_LONG
     return texts.HOLDS_CREDENTIAL if holds_secret(draft.test) else ""
+
+
+def _to_edit(fix: Fix, content: bytes) -> LineEdit:
+    before = "\n".join((read_lines(content) or [])[fix.start_line - 1 : fix.end_line])
+    return LineEdit(start_line=fix.start_line, end_line=fix.end_line, before=before, after=fix.replacement)

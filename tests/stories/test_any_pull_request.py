@@ -58,18 +58,27 @@ async def merge_by_hand(story: Story, pull: PullRequest, steps: str, patch: str)
     assert pull.head_repository is not None
     with tempfile.TemporaryDirectory() as folder:
         origin = f"{story.github.url}/{pull.head_repository.full_name}"
-        clone = f"git clone -q --branch {pull.head_ref} {origin} . && cat > resolved.patch"
+        tree = Path(folder) / "tree"
+        clone = f"git clone -q --branch {pull.head_ref} {origin} {tree} && cat > resolved.patch && cd {tree}"
         done = await asyncio.to_thread(
             subprocess.run,
-            ["sh", "-c", f"{clone}\n{steps}"],
+            ["sh", "-c", f'{clone}\n{steps.removesuffix("git push")}\ntest -z "$(git status --porcelain)"'],
             cwd=folder,
             input=f"{patch}\n".encode(),
-            env={**git_environment(), "PATH": os.environ["PATH"]},
+            env={
+                **git_environment(),
+                "PATH": os.environ["PATH"],
+                **{
+                    f"GIT_{who}_{what}": "alice@shop.example"
+                    for who in ("AUTHOR", "COMMITTER")
+                    for what in ("NAME", "EMAIL")
+                },
+            },
             capture_output=True,
             check=False,
         )
         assert done.returncode == 0, done
-        return (Path(folder) / "shop/cart.py").read_text()
+        return (tree / "shop/cart.py").read_text()
 
 
 async def test_who_may_ask_for_what(story_with_model: Story, model: ScriptedModel) -> None:
@@ -231,9 +240,15 @@ SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. T
     await alice.comment(pull, "/forge update")
     await story.settle()
     assert hear(story, pull) == snapshot("""\
-It is only shown here, because GitHub did not take it on the branch: refusing to allow a GitHub App to create or update workflow '.github/workflows/ci.yml' without 'workflows' permission, and GitHub did not take a branch for it. It takes 1 commit of main in, up to SHA: Change. Tests: Passed: 1 test.
+Nothing was changed: what comes in of `main` changes workflows (`.github/workflows/ci.yml`), and GitHub takes none from this App, which has no permission `workflows`. An owner of the App gives it the permission `workflows` (read and write) in its settings, and whoever installed it accepts that; or somebody pushes it by hand. Then write `/forge update` again.
 
-`git fetch origin main && git merge FETCH_HEAD` takes it in without a conflict; so does *Update branch* on GitHub.
+By hand (nothing conflicts, so *Update branch* on GitHub does the same):
+
+```sh
+git switch feature
+git fetch origin main && git merge FETCH_HEAD
+git push
+```
 
 <sub>Cost: 0.00 USD.</sub>\
 """)

@@ -95,6 +95,32 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     story_with_model.pass_over(pull)
 
 
+async def test_what_fails_without_the_change_too_is_no_failure_of_it(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """The suite is red before anybody changes anything, and only its exit status and its sum are known."""
+    suite = "n=2; [ -e shop/later.py ] && n=3\necho $$; echo \"9 runs, $n failures\"; echo 'warning: old' >&2; exit 1\n"
+    more = {"suite.sh": suite, ".github/forge.yml": "commands: {test: sh suite.sh}\n"}
+    repository, _, carol, pull = await open_pull(story_with_model, None, **more)
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF, TEST), DONE, Uses([("write_file", LATER)]), DONE)
+    await carol.comment(pull, "/forge do give the cart a discount, with a test")
+    await story_with_model.settle()
+    assert b"discount" in (repository.git.read(pull.head_sha, "shop/cart.py") or b"")
+    assert hear(story_with_model, pull) == snapshot("""\
+SHA is on `feature`. `total` takes a discount. Tests: `sh suite.sh` fails without the change, too: exit status 1, `9 runs, 2 failures`.
+
+<sub>Cost: 0.00 USD. `/forge rollback C-ID` takes it back.</sub>\
+""")
+    await carol.comment(pull, "/forge do note it")
+    await story_with_model.settle()
+    made = find_own(story_with_model, pull)
+    assert f"#{made.number} proposes it for `feature`, because tests fail with it." in hear(story_with_model, pull)
+    assert "Tests: 1 command failed." in hear(story_with_model, pull)
+    story_with_model.pass_over(made)
+    story_with_model.pass_over(pull)
+
+
 async def test_a_mention_asks_for_the_same_where_it_stands(story_with_model: Story, model: ScriptedModel) -> None:
     """In a thread it is about the lines of the thread; strangers get one line, and no model is asked for them."""
     _, alice, carol, pull = await open_pull(story_with_model)
@@ -138,6 +164,13 @@ Give the instruction again with the answer in it. People decide what is approved
 <sub>Cost: 0.00 USD.</sub>\
 """)
     assert pull.merged_at is None
+
+    model.when(ASKED, plan("high"))
+    await carol.reply(thread, f"@{name} now do all of it")
+    await story_with_model.settle()
+    [*_, waits] = [each.body for each in thread.thread.comments if each.user is story_with_model.github.app.bot]
+    assert story_with_model.gates(pull) == ["architecture_approval"]
+    assert waits.startswith("This waits at `architecture_approval`, until ")
     story_with_model.pass_over(pull)
 
 

@@ -51,10 +51,10 @@ def claim(**other: JsonValue) -> dict[str, JsonValue]:
     return told | other
 
 
-def find_and_prove(model: ScriptedModel, *tests: Reply, verdict: str = "proven") -> None:
+def find_and_prove(model: ScriptedModel, *tests: Reply, verdict: str = "proven", **more: JsonValue) -> None:
     """The model finds the broken sum, stands by it or not, and writes these tests, one after the other."""
     quote = LINE.strip() if verdict != "unsure" else ""
-    model.when("prices[1:]", {"findings": [claim()]})
+    model.when("prices[1:]", {"findings": [claim(**more)]})
     model.when("== candidates", {"verdicts": [{"number": 1, "why": "w", "verdict": verdict, "quote": quote}]})
     model.when(ASKED, *tests)
 
@@ -77,9 +77,15 @@ def check_of(story: Story, pull: PullRequest) -> tuple[str, str]:
     return check.conclusion or "", check.summary or ""
 
 
-async def test_an_error_is_shown_by_a_test_that_fails(story_with_model: Story, model: ScriptedModel) -> None:
+@pytest.mark.parametrize(
+    ("suggested", "is_offered"), [("    return sum(prices)", True), ("    return max(prices)", False)]
+)
+async def test_an_error_is_shown_by_a_test_that_fails(
+    story_with_model: Story, model: ScriptedModel, suggested: str, is_offered: bool
+) -> None:
+    """What the finding suggests stands beside the test only if the test passes with it."""
     story = story_with_model
-    find_and_prove(model, {"test": SHOWS})
+    find_and_prove(model, {"test": SHOWS}, replacement=suggested)
     pull, _ = await propose(story, {"shop.py": BROKEN})
     conclusion, said = check_of(story, pull)
     assert conclusion == "failure"
@@ -88,6 +94,7 @@ async def test_an_error_is_shown_by_a_test_that_fails(story_with_model: Story, m
     [comment] = story.comments(pull)
     assert "**Shown by running**: the test below fails with this change and passes without it." in comment.body
     assert "def test_first_price_counts():" in comment.body
+    assert (f"```suggestion\n{suggested}\n```" in comment.body) is is_offered
     assert "assert 2 == 3" in comment.body.partition(pull.head_sha[:7])[2]
     assert "Without the change it passes." in comment.body
     [asked] = [call for call in model.calls if ASKED in call.content]

@@ -196,12 +196,15 @@ index SHA..SHA 100644
 +    return round(sum(prices) * (1 - discount), 2)
 ```
 
-Save it as `resolved.patch`, and merge with
+Save it as `resolved.patch` beside the working tree, and merge with
 
 ```sh
 git fetch origin main && git merge FETCH_HEAD
 git checkout HEAD -- shop/cart.py
-git apply --index resolved.patch
+git apply --index ../resolved.patch
+# resolve what is left, and `git add` it
+git commit --no-edit
+git push
 ```
 
 Write `/forge update` again with the answers behind it. By hand: `git fetch origin main && git merge FETCH_HEAD`.
@@ -262,12 +265,14 @@ index SHA..SHA 100644
 +    return round(sum(prices), 2)
 ```
 
-Save it as `resolved.patch`, and merge with
+Save it as `resolved.patch` beside the working tree, and merge with
 
 ```sh
 git fetch origin main && git merge FETCH_HEAD
 git checkout HEAD -- shop/cart.py
-git apply --index resolved.patch
+git apply --index ../resolved.patch
+git commit --no-edit
+git push
 ```
 
 <sub>Cost: 0.00 USD.</sub>\

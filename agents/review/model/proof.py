@@ -127,7 +127,8 @@ def apply_proofs(kept: Sequence[Finding], proofs: Mapping[str, Proof]) -> tuple[
 
     What passes only without the change is an error, whatever the second look could prove; a broken promise leaves the
     severity to it, because what a line promises is the model's word. What a test does not bear out is a remark if the
-    second look had proved it by a quoted line, as code may see that it is tested; else it is dropped.
+    second look had proved it by a quoted line, as code may see that it is tested; else it is dropped. A suggestion with
+    which the test still fails is dropped.
 
     :param proofs: by fingerprint.
     """
@@ -152,7 +153,8 @@ def _soften(finding: Finding) -> Finding:
 
 
 def _weigh(finding: Finding, proof: Proof) -> Finding | None:
-    proved = finding.model_copy(update={"proof": proof})
+    fix = None if proof.outlasts_fix else finding.fix
+    proved = finding.model_copy(update={"proof": proof, "fix": fix})
     match proof.outcome:
         case ProofOutcome.shown:
             severity = max(finding.severity, Severity.error, key=lambda each: each.rank)

@@ -1,7 +1,8 @@
 """pytest and unittest, as a Python repository has them."""
 
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from importlib.resources import files as resources
 
 from agents.testing.runners.facts import RepositoryFacts
@@ -18,6 +19,8 @@ _REPORT = ("-o", "junit_family=xunit1", "--junit-xml={results}/junit.xml", "--co
 _WHOLE = "--maxfail=0"  # whatever ``addopts`` says: what follows a failed test is told, too
 _MEASURED = ("-m", "coverage", "run", "--branch")
 _UNMEASURABLE = re.compile(rb"error: unrecognized arguments: --cov\b|No module named '?coverage\b")
+_IS_SOURCE = re.compile(r"src/.*\.py$")
+_OF_PYTHON = frozenset({Framework.pytest, Framework.unittest})
 _SCRIPT = resources(__package__ or "").joinpath("unittest_report.py").read_text("utf-8")
 
 
@@ -49,6 +52,18 @@ def build_pytest_options(facts: RepositoryFacts, words: tuple[str, ...]) -> tupl
         return _REPORT
     chosen = any(word == "--cov" or word.startswith("--cov=") for word in words)
     return (*_REPORT, *(() if chosen else ("--cov",)), "--cov-branch", "--cov-report=xml:{results}/coverage.xml")
+
+
+def build_environment(facts: RepositoryFacts, framework: Framework, code: str) -> Mapping[str, str]:
+    """What lets tests import packages below ``src/``, which nothing installed; empty where none lie there.
+
+    Not where one of them bears the name of a module of Python, which it would hide from everybody.
+
+    :param code: absolute path of the checkout, as the command sees it.
+    """
+    below = {path.split("/")[1].removesuffix(".py") for path in facts.paths if _IS_SOURCE.match(path)}
+    is_layout = bool(below) and "__init__" not in below and below.isdisjoint(sys.stdlib_module_names)
+    return {"PYTHONPATH": f"{code}/src"} if is_layout and framework in _OF_PYTHON else {}
 
 
 def drop_measuring(words: Sequence[str], printed: bytes) -> tuple[str, ...]:

@@ -42,7 +42,8 @@ class DraftChecks:
         services, run = self.context.services, self.context.run
         mirror = await self.context.fetch_mirror()
         change = await mirror.change(run.base_sha, commit)
-        tester = Tester(mirror, services.toolbox, self.configuration.commands, baseline=self.baseline)
+        commands = self.configuration.commands
+        tester = Tester(mirror, services.toolbox, commands, baseline=self.baseline, compares=True)
         ran = tester.test_named(change, names) if names else tester.test(change, RiskLevel.low)
         return await run_while_current(services, run, ran)
 

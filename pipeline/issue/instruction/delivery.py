@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from domain.github.branches import PREFIX
 from messages import instructions as texts
 from messages import updates as update_texts
-from messages.pushes import explain_refused_push, forbids_merges
+from messages.pushes import explain_refused_push, forbids_merges, needs_workflows
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import fetch_commits
 from pipeline.issue.instruction.draft_tests import TestedDraft
@@ -177,6 +177,8 @@ class Delivery:
         why, tested = texts.explain_refusal(said), self.proposal.tested
         if self.proposal.merges and forbids_merges(said):
             return await self._show_patch(made, why, tested, is_linear=True)
+        if needs_workflows(said):
+            return await self._show_patch(made, why, tested)
         return await self._propose(made, why, tested)
 
     async def _propose(self, tip: str, why: str, tested: TestedDraft) -> Delivered:
@@ -305,16 +307,25 @@ class Delivery:
 
 
 async def render_resolved(
-    context: RunContext, mirror: Mirror, start: Start, tree: str, paths: Sequence[str], *, is_linear: bool = False
+    context: RunContext,
+    mirror: Mirror,
+    start: Start,
+    tree: str,
+    paths: Sequence[str],
+    *,
+    is_linear: bool = False,
+    is_all: bool = True,
 ) -> str:
     """Some files of a merge, for whoever merges by hand.
 
     :param paths: in which conflicts were resolved.
     :param is_linear: the branch takes no merges.
+    :param is_all: nothing else conflicts.
     """
     patch = await mirror.render_patch(start.head, tree, update_texts.LONGEST_PATCH, paths) if paths else ""
     source = name_source(context, start)
-    return update_texts.render_patch(patch, paths, start.pull_request.base_ref, source, is_linear=is_linear)
+    base = start.pull_request.base_ref
+    return update_texts.render_patch(patch, paths, base, source, is_linear=is_linear, is_all=is_all)
 
 
 def name_source(context: RunContext, start: Start) -> str:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, field
 
+from agents.testing.absence import WAY_OUT, find_absence
 from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.runs.testing import SuiteVerdict, TestRun, decide_verdict
 from messages import instructions as texts
 from messages import tests as test_texts
-from messages import updates as update_texts
 from pipeline.checkout import fetch_commits
 from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
 from pipeline.run_context import RunContext, run_while_current
@@ -49,7 +49,9 @@ class MergeTests:
         broken = find_broken(run, self._sides, await self._load_texts_before())
         title = test_texts.render_line(run)
         if decide_verdict(run) is SuiteVerdict.failed and not broken:
-            title = update_texts.say_failed_before(title)
+            lacking = next(filter(None, map(find_absence, run.failed_commands)), None)
+            remedy = f". {lacking} {WAY_OUT.rstrip('.')}" if lacking else ""
+            title = f"{test_texts.render_failed_before(run)}{remedy}"
         return TestedDraft(title=title, is_failed=bool(broken), to_fix=broken)
 
     async def _test(self, commit: str) -> TestRun:

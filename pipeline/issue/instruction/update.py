@@ -27,6 +27,7 @@ from workspace.merges import commit_merge
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
 
+_WORKFLOWS = ".github/workflows/"
 _MOST_NAMED = 50  # commits that are counted
 
 Resolve = Callable[[ConflictTask, int], Awaitable[ResolvedHunks | RunEnd]]
@@ -36,11 +37,13 @@ class MergedBase(BaseModel):
     """The base, merged as far as git does it; in journals.
 
     :param came_in: subjects of its commits that the branch does not have, the newest first; none: it has all.
+    :param workflows: files below ``.github/workflows/`` that it changes on the branch.
     :param branch, base: the commits that touched files with conflicts on each side.
     """
 
     merge: Merge
     came_in: tuple[str, ...]
+    workflows: tuple[str, ...] = ()
     branch: tuple[SideCommit, ...] = ()
     base: tuple[SideCommit, ...] = ()
 
@@ -67,6 +70,8 @@ class BaseUpdate:
         if not merged.came_in:
             text = texts.report_up_to_date(self._base_ref, self.start.base)
             return RunEnd(RunState.completed, ReasonCode.unchanged, text)
+        if merged.workflows and not await self.context.journal.step("may it push workflows", self._may_push_workflows):
+            return await self._report_workflows(merged)
         await enter_phase(self.context, Phase.implementation)
         made = await (self._propose_clean(merged) if merged.merge.is_clean else self._resolve(merged))
         await leave_phase(self.context, Phase.implementation)
@@ -127,6 +132,13 @@ class BaseUpdate:
         text = texts.report_conflicts(conflicts.hunks, conflicts.unmerged, self._base_ref, source, why, spent)
         return RunEnd(RunState.completed, ReasonCode.questions, text)
 
+    async def _report_workflows(self, merged: MergedBase) -> RunEnd:
+        conflicts = [*list_paths(merged.merge.hunks), *(each.path for each in merged.merge.unmerged)]
+        source, branch = name_source(self.context, self.start), self.start.pull_request.head_ref
+        spent = await self.context.load_cost()
+        text = texts.report_workflows(merged.workflows, conflicts, self._base_ref, source, branch, spent)
+        return RunEnd(RunState.completed, ReasonCode.unchanged, text)
+
     async def _ask_people(self, merged: MergedBase, judged: Sequence[JudgedHunk]) -> RunEnd:
         """Nothing is committed; what is clear is shown as a patch."""
         asked = {each.hunk.path for each in judged if each.question}
@@ -176,12 +188,23 @@ class BaseUpdate:
             return MergedBase(merge=Merge(tree=await mirror.tree_of(head)), came_in=())
         merged = keep_from_agents(await merge(mirror, head, base), self.start.configuration)
         paths = list_paths(merged.hunks)
+        before, after = [(await Snapshot.of(mirror, each)).files for each in (head, merged.tree)]
+        workflows = [path for path in sorted({*before, *after}) if path.startswith(_WORKFLOWS)]
         return MergedBase(
             merge=merged,
             came_in=tuple(subject for _, subject in came_in),
+            workflows=tuple(path for path in workflows if before.get(path) != after.get(path)),
             branch=await list_side_commits(mirror, base, head, paths),
             base=await list_side_commits(mirror, head, base, paths),
         )
+
+    async def _may_push_workflows(self) -> bool:
+        """Whether GitHub takes them from this App; to a fork nothing is pushed."""
+        repository = self.context.run.repository
+        if self.start.pull_request.is_from_fork(repository.id):
+            return True
+        granted = await self.context.services.host.installation_permissions(repository.installation_id)
+        return granted.get("workflows") == "write"
 
     async def _commit(self, chosen: Mapping[int, str], paths: Sequence[str]) -> str:
         """The merge; the same one again after a crash, also on another machine."""
@@ -191,7 +214,8 @@ class BaseUpdate:
 
     async def _render_patch(self, chosen: Mapping[int, str], paths: Sequence[str]) -> str:
         mirror = await self._open()
-        return await render_resolved(self.context, mirror, self.start, await self._write(mirror, chosen), paths)
+        tree = await self._write(mirror, chosen)
+        return await render_resolved(self.context, mirror, self.start, tree, paths, is_all=False)
 
     async def _write(self, mirror: Mirror, chosen: Mapping[int, str]) -> str:
         merged = await merge(mirror, self.start.head, self.start.base)

@@ -18,7 +18,7 @@ from pipeline.issue.instruction.update import BaseUpdate
 from pipeline.issue.instruction.work import InstructionWork, Made
 from pipeline.issue.red_checks import RedChecks, run_again
 from pipeline.issue.run_end import RunEnd
-from pipeline.publishing.instructions import Instruction, answer_instruction, load_instruction
+from pipeline.publishing.instructions import Instruction, answer_instruction, load_instruction, point_to_gate
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import RunWorkflow
 from pipeline.runs.status import close_status
@@ -156,7 +156,9 @@ class InstructionRun(RunWorkflow):
         await self._move(ended.state, ended.reason, ended.detail)
 
     async def _show_waiting(self, gate: Gate) -> None:
-        """Its own comment shows it."""
+        """Its own comment shows it; a review thread says where that is."""
+        asked = await load_instruction(self._services.database, self._run)
+        await point_to_gate(self._services, asked, gate)
 
     async def _show_failure(self, error: ForgeError) -> None:
         spent = await self._context.load_cost()

@@ -44,7 +44,7 @@ SHOWN_AS = [
     ("1. no list", "1\\. no list"),
     ("/forge approve", "`/forge` approve"),
     ("/merge", "\\/merge"),
-    ("a :tada: in std::vector at 10:20:30", "a `:tada:` in std::vector at 10:20:30"),
+    ("a :tada: in std::vector at 10:20:30", "a `:tada:` in `std::vector` at 10:20:30"),
     ("$x$ math", "`$x$` math"),
     ("it costs $5", "it costs $5"),
     ("`@app.route` is code", "`@app.route` is code"),

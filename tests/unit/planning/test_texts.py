@@ -60,7 +60,9 @@ def render(of: RatedPlan) -> str:
 ALL: Mapping[str, str] = {
     "progress": plan_texts.render_progress([(HOSTILE, state) for state in StepState], 0),
     "comment": render(full_of(HOSTILE, 1)),
-    "asked": plan_texts.render_question(full_of(HOSTILE, 1), version=1),
+    "asked": plan_texts.render_question(full_of(HOSTILE, 1), version=1)
+    .partition("</summary>")[2]
+    .replace("\n\n</details>", ""),
     "view": plan_texts.render_summary(full_of(HOSTILE, 1)),
     "no plan": plan_texts.render_summary(None),
     "questions": plan_texts.render_questions([HOSTILE] * 5, plans_only=True, spent=1),
@@ -153,14 +155,28 @@ def test_a_plan_is_folded_below_how_far_its_run_is() -> None:
     assert find_active(text.removeprefix(start).removesuffix(end), [*KINDS, "softbreak"]) == []
 
 
-@pytest.mark.parametrize("form", [plan_texts.render_details, plan_texts.render_question])
-def test_a_plan_in_another_comment_leaves_room_for_the_rest(form: Callable[..., str]) -> None:
+@pytest.mark.parametrize(
+    ("form", "last"),
+    [(plan_texts.render_details, "**T20**"), (plan_texts.render_question, " more lines\n\n</details>")],
+)
+def test_a_plan_in_another_comment_leaves_room_for_the_rest(form: Callable[..., str], last: str) -> None:
     text = form(full_of("&"), version=1)
-    assert len(text) <= 50_100
-    assert "**T20**" in text
+    assert len(text) <= 50_300
+    assert last in text
     assert "write the command again" in text
     assert "### Risk" in plan_texts.render_details(rate_plan(plan()), version=1)
     assert "### Risk" not in plan_texts.render_question(rate_plan(plan()), version=1)  # the question says it
+
+
+def test_the_question_has_every_word_of_a_plan() -> None:
+    words = ("sort the keys of `options` " * 37).strip()
+    made = Task(id="T1", title="Sort", description=words, acceptance=words)
+    decision = DesignDecision(decision=words, reason=words)
+    given = plan().model_copy(update={"tasks": (made,), "decisions": (decision,)})
+    text = plan_texts.render_question(rate_plan(given), version=0)
+    assert text.count(words) == 4
+    assert text.startswith("<details><summary><b>Plan for this instruction")
+    assert "…" not in text
 
 
 def test_a_plan_that_is_too_long_says_what_is_left_out() -> None:

@@ -395,7 +395,7 @@ def test_what_stands_in_the_way_in_plain_words() -> None:
 **Next:** continue by hand from there. To have Forge do the work again on its own branch, write `/forge run`.\
 """)  # noqa: E501
     said = "refusing to allow a GitHub App to create or update workflow 'a.yml' without 'workflows' permission"
-    assert "Workflows: write" in texts.push_refused("forge/12-count", said, spent=0)
+    assert "the permission `workflows`" in texts.push_refused("forge/12-count", said, spent=0)
     assert texts.push_refused("forge/12-count", "GH013: Repository rule violations found", spent=0) == snapshot("""\
 **GitHub refused the branch `forge/12-count`.** GH013: Repository rule violations found
 

@@ -3,8 +3,8 @@
 import pytest
 
 from agents.coding.baseline import render_baseline
-from domain.runs.baseline import Baseline, build_baseline, excuse_failures
-from domain.runs.output_lines import count_lines
+from domain.runs.baseline import Baseline, build_baseline, excuse_commands, excuse_failures
+from domain.runs.output_lines import count_lines, pick_failures
 from domain.runs.testing import (
     CHECKS,
     CaseOutcome,
@@ -269,3 +269,31 @@ def test_where_every_command_is_merely_excused_nothing_is_proved() -> None:
     after = excuse_failures(run(suite("not ok 1 - old")), base_of(suite("not ok 1 - old")))
     assert after.commands[0].is_excused
     assert decide_verdict(after) is SuiteVerdict.not_run
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_excused"),
+    [
+        (suite("F..\n 1) A\n 2) B\n9 runs, 2 failures"), suite(".F.\n 1) B\n 2) A\n10 runs, 2 failures"), True),
+        (suite("9 runs, 2 failures, 0 errors"), suite("9 runs, 2 failures, 1 errors"), False),
+        (suite("Tests: 3 failed"), suite("Tests: 1 failed, 3 passed"), True),
+        (suite("warning: a"), suite("warning: b"), True),  # its status is all there is
+        (suite("x"), lint(2, "x", kind="test"), False),
+        (lint(0), suite("x"), False),
+        (lint(1, "a.py:3: E1"), lint(1, "a.py:3: E1\nb.py:1: E1"), False),  # a check names what it found
+    ],
+)
+def test_a_command_without_a_report_is_compared_by_what_it_counts(
+    before: CommandResult, after: CommandResult, is_excused: bool
+) -> None:
+    [compared] = excuse_commands(run(after), [before]).commands
+    assert compared.is_excused is is_excused
+
+
+def test_the_failures_of_a_long_output_come_first() -> None:
+    printed = "  1) Failure:\nTestCart#test_total [t.rb:3]:\n\n9 runs, 1 failures\n" + "t.rb:1: warning: w\n" * 99
+    shown = pick_failures(printed, 500)
+    assert len(shown) == 500
+    assert shown.startswith("1) Failure: TestCart#test_total [t.rb:3]:\n9 runs, 1 failures\n…\n")
+    assert shown.endswith(printed[-400:])
+    assert pick_failures("short", 500) == "short"

@@ -11,6 +11,7 @@ from agents.testing.command_detection import (
     narrow_command,
 )
 from agents.testing.runners import ProjectCommand, RepositoryFacts, list_runners
+from agents.testing.runners.python import build_environment
 from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
 from domain.runs.testing import CaseOutcome, Framework
@@ -273,3 +274,18 @@ def test_failed_tests_are_run_again_by_their_ids() -> None:
         == f"{PY.line} tests/test_a.py tests/test_b.py"
     )
     assert build_retry(GO, failed, selected, KNOWN).line == "go test -v ."
+
+
+@pytest.mark.parametrize(
+    ("paths", "framework", "found"),
+    [
+        (["src/shop/__init__.py", "src/shop/cart.py"], Framework.pytest, {"PYTHONPATH": "/code/src"}),
+        (["src/shop.py"], Framework.unittest, {"PYTHONPATH": "/code/src"}),
+        (["src/shop/__init__.py"], Framework.jest, {}),
+        (["src/__init__.py", "src/shop.py"], Framework.pytest, {}),  # the package is src
+        (["src/shop.py", "src/logging.py"], Framework.pytest, {}),  # it would hide Python's own
+        (["shop/src/shop.py", "src/shop.js"], Framework.pytest, {}),
+    ],
+)
+def test_what_lies_in_src_can_be_imported(paths: list[str], framework: Framework, found: dict[str, str]) -> None:
+    assert build_environment(RepositoryFacts(paths, {}), framework, "/code") == found

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.testing.execution import read_ends
 from domain.runs.testing import (
+    LONGEST_OUTPUT,
     CaseOutcome,
     Coverage,
     FileCoverage,
@@ -145,3 +147,15 @@ def test_diff_coverage_adds_up(covered: set[int], missed: set[int], added: set[i
     assert found.total == len(added & (covered | missed))
     assert found.covered == len(added & covered)
     assert set(found.uncovered.get("a.py", ())) == added & missed - covered
+
+
+def test_a_stream_full_of_warnings_leaves_the_other_its_room() -> None:
+    told, warned = "  1) Failure:\n  }\n  }\n9 runs, 1 failures\n", "lib/rake.rb:379: warning: old\n"
+    assert read_ends(told.encode(), warned.encode()) == f"{told}\n{warned}"
+    noise = "".join(f"lib/rake.rb:{number}: warning: again\n" for number in range(LONGEST_OUTPUT))
+    assert read_ends((warned * LONGEST_OUTPUT + told).encode()) == warned + told
+    both = read_ends(told.encode(), (warned * 99 + noise).encode())
+    assert both.startswith(told)
+    assert both.endswith(noise[-500:])
+    assert len(both) == LONGEST_OUTPUT - 1
+    assert read_ends() == ""

@@ -219,6 +219,17 @@ async def test_where_nothing_measures_coverage_tests_run_without(tested: Tests) 
     assert {case.id.rpartition("::")[2] for case in run.cases} == {"test_a", "test_b"}
 
 
+async def test_tests_import_what_lies_in_src_where_nothing_is_set_up(tested: Tests) -> None:
+    bad = "import shop\n\n\ndef test_bad():\n    assert shop.ONE == 2\n"
+    before = {"src/shop/__init__.py": "ONE = 1\n", "tests/test_b.py": bad}
+    run = await tested(before, {"tests/test_b.py": f"{bad}\n\ndef test_one():\n    assert shop.ONE == 1\n"})
+    assert {each.id.rpartition(":")[2]: str(each.outcome) for each in run.cases} == {
+        "test_bad": "failed",
+        "test_one": "passed",
+    }
+    assert run.known == ("tests/test_b.py::test_bad",)  # the base could import it, too
+
+
 async def test_a_report_of_coverage_that_cannot_be_read_is_known(tested: Tests) -> None:
     files = {"a.py": "b = 1\n", **MEASURING}
     run = await tested({**files, "report.xml": REPORT}, {"report.xml": "<coverage"}, test="sh measure.sh")
