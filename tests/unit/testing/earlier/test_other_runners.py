@@ -451,6 +451,33 @@ async def test_a_mocha_that_only_prints_its_report_is_read(earlier: Earlier) -> 
     assert [(each.id, each.outcome.value) for each in found.tests] == [("test/sums.js::adds", "lost")], found
 
 
+_OLD_VITEST = """#!/usr/bin/env node
+if (process.argv.includes('--includeTaskLocation')) throw new Error('Unknown option `--includeTaskLocation`');
+const result = {fullName: 'adds', status: 'passed', failureMessages: []};
+const name = process.cwd() + '/sums.test.js';
+try { require(name); } catch (error) { Object.assign(result, {status: 'failed', failureMessages: [error.message]}); }
+const file = process.argv.find((each) => each.startsWith('--outputFile.json=')).split('=')[1];
+const report = {testResults: [{name, status: result.status, assertionResults: [result]}]};
+require('fs').writeFileSync(file, JSON.stringify(report));
+process.exitCode = +(result.status === 'failed');
+"""
+
+
+async def test_a_vitest_that_knows_no_lines_is_run_without(earlier: Earlier) -> None:
+    files = {
+        "package.json": '{"scripts": {"test": "vitest"}}',
+        "sums.js": "exports.add = (a, b) => a + b;\n",
+        "sums.test.js": "require('assert').equal(require('./sums').add(2, 2), 4);\n",
+        "old/vitest": _OLD_VITEST,
+    }
+    setup = (
+        "sh -c 'mkdir -p node_modules/.bin && cp old/vitest node_modules/.bin/ && chmod +x node_modules/.bin/vitest'"
+    )
+    change: Changed = {"sums.js": "exports.add = (a, b) => a - b;\n", "sums.test.js": None}
+    found = await earlier(files, change, setup=setup)
+    assert [(each.id, each.outcome.value) for each in found.tests] == [("sums.test.js::adds", "lost")], found
+
+
 _OWN: Files = {
     "Makefile": "test:\n\tsh tests/sums.sh\n",
     "sums.sh": "add() {\n  echo $(($1 + $2))\n}\n",
