@@ -30,7 +30,7 @@ _MISSING = re.compile(
     | symbol:\s+(?:class|method|variable)\ (?P<w>\w+)
     | does\ not\ contain\ a\ definition\ for\ '(?P<x>\w+)'
     | (?:name|namespace\ name)\ '(?P<y>\w+)'\ (?:does\ not\ exist|could\ not\ be\ found)
-    | (?P<z>[\w./-]+):\ (?:command\ not\ found|No\ such\ file\ or\ directory)
+    | (?P<z>[\w./-]+):\ (?:(?:command\ )?not\ found|No\ such\ file\ or\ directory)
     | No\ such\ file\ or\ directory:\ '(?P<aa>[^'\n]+)'
     | no\ such\ option:?\ (?P<ab>--?[\w-]+) | No\ such\ option:?\ (?P<ac>--?[\w-]+)
     | unrecognized\ arguments:\ (?P<ad>--?[\w-]+) | unknown\ (?:flag|option|shorthand\ flag):\ ['"]?(?P<ae>--?[\w-]+)

@@ -15,6 +15,8 @@ _NAMED_TESTS = re.compile(rf"(^|/)__tests__/.*{_SOURCE}|\.(test|spec){_SOURCE}")
 _NODE_TESTS = re.compile(r"(^|/)(test/.*|test|test[-_.][^/]*|[^/]*[-_.]test)\.[cm]?[jt]s$")
 _MOCHA_TESTS = re.compile(rf"(^|/)(tests?|specs?|__tests__)/.*{_SOURCE}|[-_.](test|spec){_SOURCE}")
 _IN_A_SHELL = re.compile(r"[|<>$`;()\n\\]|(?<!&)&(?!&)|\|\|")
+_WITH_LINES = "--includeTaskLocation"
+"""Has vitest 2 and later tell the lines of tests."""
 _STOPS = frozenset({"--bail", "-b"})
 _TAKES_A_VALUE = frozenset({*"rcRtgfpu", "require", "config", "import", "loader", "project", "projects", "root", "env"})
 _TAKES_A_VALUE_TOO = frozenset({"timeout", "test-timeout", "testTimeout", "maxWorkers", "extension", "ui", "dir"})
@@ -114,11 +116,17 @@ def _make_jest(call: _Call, reason: str, is_whole: bool) -> Runner:
     )
 
 
+def drop_unknown(words: Sequence[str], printed: bytes) -> tuple[str, ...]:
+    """The words of a command without an option that this version of vitest does not know yet; else none."""
+    is_unknown = f"Unknown option `{_WITH_LINES}`".encode() in printed
+    return tuple(word for word in words if word != _WITH_LINES) if is_unknown else ()
+
+
 def _make_vitest(call: _Call, reason: str, is_whole: bool) -> Runner:
     options = _drop(call.options, "--run", "--watch", "--coverage", "--reporter")
     places = tuple(word for word in call.places if word not in {"run", "watch", "dev"})
-    report = ("--reporter=default", "--reporter=json", "--outputFile.json={results}/vitest.json")
-    words = ("npx", "--no-install", "vitest", "run", *options, *report, "--includeTaskLocation", "--bail=0")
+    report = ("--reporter=default", "--reporter=json", "--outputFile.json={results}/vitest.json", _WITH_LINES)
+    words = ("npx", "--no-install", "vitest", "run", *options, *report, "--bail=0")
     return Runner(
         Framework.vitest,
         reason,

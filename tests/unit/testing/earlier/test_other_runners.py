@@ -403,31 +403,6 @@ async def test_a_test_within_a_source_of_rust_ends(earlier: Earlier, end: str) -
     assert bool(found.holding) == (not outcomes), found
 
 
-@pytest.mark.parametrize(
-    ("program", "test", "outcome"),
-    [
-        (_BAD[1], "        assert_eq!($a, 4);", "changed"),
-        ("    return a - b", "        assert_eq!($a, 0);", "changed"),
-        (_BAD[1], "        let _ = $a;", "lost"),
-    ],
-)
-@pytest.mark.skipif(not has_program("cargo"), reason="no cargo here")
-async def test_what_a_program_adds_beside_its_tests_is_not_theirs(
-    earlier: Earlier, program: str, test: str, outcome: str
-) -> None:
-    """A test that a macro makes has no text of its own; the rest of its file tells what became of it."""
-    made = _CARGO["src/lib.rs"].replace(
-        "    #[test]\n    fn adds() {\n        assert_eq!(add(2, 2), 4);\n    }\n",
-        "    macro_rules! t {\n        ($n:ident, $a:expr) => {\n            #[test]\n            fn $n() {\n"
-        "        assert_eq!($a, 4);\n            }\n        };\n    }\n    t!(adds, add(2, 2));\n",
-    )
-    after = made.replace(_BAD[0], program).replace("        assert_eq!($a, 4);", test)
-    if test == "        assert_eq!($a, 4);":
-        after = after.replace("add(2, 2))", "add(2, 2) + 4)")
-    found = await earlier({**_CARGO, "src/lib.rs": made}, {"src/lib.rs": after})
-    assert [each.outcome.value for each in found.tests] == [outcome], found
-
-
 _OLD_MOCHA = """#!/usr/bin/env node
 const test = {fullTitle: 'adds', file: process.cwd() + '/test/sums.js', err: {}};
 try { require(test.file); } catch (error) { test.err = {message: error.message}; }
@@ -449,6 +424,33 @@ async def test_a_mocha_that_only_prints_its_report_is_read(earlier: Earlier) -> 
     change: Changed = {"sums.js": "exports.add = (a, b) => a - b;\n", "test/sums.js": None}
     found = await earlier(files, change, setup=setup)
     assert [(each.id, each.outcome.value) for each in found.tests] == [("test/sums.js::adds", "lost")], found
+
+
+_OLD_VITEST = """#!/usr/bin/env node
+if (process.argv.includes('--includeTaskLocation')) throw new Error('Unknown option `--includeTaskLocation`');
+const result = {fullName: 'adds', status: 'passed', failureMessages: []};
+const name = process.cwd() + '/sums.test.js';
+try { require(name); } catch (error) { Object.assign(result, {status: 'failed', failureMessages: [error.message]}); }
+const file = process.argv.find((each) => each.startsWith('--outputFile.json=')).split('=')[1];
+const report = {testResults: [{name, status: result.status, assertionResults: [result]}]};
+require('fs').writeFileSync(file, JSON.stringify(report));
+process.exitCode = +(result.status === 'failed');
+"""
+
+
+async def test_a_vitest_that_knows_no_lines_is_run_without(earlier: Earlier) -> None:
+    files = {
+        "package.json": '{"scripts": {"test": "vitest"}}',
+        "sums.js": "exports.add = (a, b) => a + b;\n",
+        "sums.test.js": "require('assert').equal(require('./sums').add(2, 2), 4);\n",
+        "old/vitest": _OLD_VITEST,
+    }
+    setup = (
+        "sh -c 'mkdir -p node_modules/.bin && cp old/vitest node_modules/.bin/ && chmod +x node_modules/.bin/vitest'"
+    )
+    change: Changed = {"sums.js": "exports.add = (a, b) => a - b;\n", "sums.test.js": None}
+    found = await earlier(files, change, setup=setup)
+    assert [(each.id, each.outcome.value) for each in found.tests] == [("sums.test.js::adds", "lost")], found
 
 
 _OWN: Files = {
