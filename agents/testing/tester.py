@@ -14,8 +14,7 @@ from agents.testing import absence, command_detection
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute, read_end
 from agents.testing.runners import ProjectCommand, RepositoryFacts, list_needed
-from agents.testing.runners.node import drop_unknown
-from agents.testing.runners.python import drop_measuring
+from agents.testing.runners.dropping import drop_refused
 from agents.testing.runners.reports import RepositoryPlace
 from agents.testing.test_selection import (
     CONFIGURED,
@@ -390,7 +389,7 @@ class _CheckoutRunner:
         done, lacks = await execute(command, self._checkout, tester.toolbox, tester.commands, seconds)
         printed = b"\n".join(part.data for part in (done.stdout, done.stderr) if part.total)
         printed = printed.replace(f"{self._checkout.code_inside}/".encode(), b"")  # a temporary folder at level 2
-        plain = (drop_measuring(command.words, printed) or drop_unknown(command.words, printed)) if done.status else ()
+        plain = drop_refused(command.words, printed) if done.status else ()
         if plain and plain != command.words:
             return await self.run_one(command.model_copy(update={"words": plain}), most)
         cases, problem = await self._read_cases(command, done.stdout)
