@@ -14,8 +14,8 @@ from agents.testing import absence, command_detection
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute, read_ends
 from agents.testing.runners import ProjectCommand, RepositoryFacts, list_needed
-from agents.testing.runners.node import drop_unknown
-from agents.testing.runners.python import build_environment, drop_measuring
+from agents.testing.runners.dropping import drop_refused
+from agents.testing.runners.python import build_environment
 from agents.testing.runners.reports import RepositoryPlace
 from agents.testing.test_selection import (
     CONFIGURED,
@@ -427,7 +427,7 @@ class _CheckoutRunner:
         code = f"{self._checkout.code_inside}/".encode()  # a temporary folder at level 2
         streams = [part.data.replace(code, b"") for part in (done.stdout, done.stderr) if part.total]
         printed = b"\n".join(streams)
-        plain = (drop_measuring(command.words, printed) or drop_unknown(command.words, printed)) if done.status else ()
+        plain = drop_refused(command.words, printed) if done.status else ()
         if plain and plain != command.words:
             return await self.run_one(command.model_copy(update={"words": plain}), most)
         cases, problem = await self._read_cases(command, done.stdout)

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.errors import NotFound, Unavailable, Unprocessable
-from domain.github.merging import Merged, MergeMethod, MergeObstacle, NotMerged, ReportedCheck, RequiredCheck
+from domain.github.merging import Merged, MergeMethod, MergeObstacle, NotMerged, Queued, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval
 from simulator.events import Actor
 from simulator.pull_requests import open_pull
@@ -12,7 +12,7 @@ from tests.contract.stage import CODE, Stage
 MARKER = "<!-- forge:approve:1:0123abcd -->"
 
 
-async def _merge(stage: Stage, method: MergeMethod | None = None) -> Merged | NotMerged:
+async def _merge(stage: Stage, method: MergeMethod | None = None) -> Merged | Queued | NotMerged:
     return await stage.host.merge(stage.repository, stage.pull.number, stage.head, method)
 
 

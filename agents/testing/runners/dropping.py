@@ -1,0 +1,11 @@
+"""Drops from a command what the runner that is installed does not take, so that it runs without."""
+
+from collections.abc import Sequence
+
+from agents.testing.runners.node import drop_unknown
+from agents.testing.runners.python import drop_measuring
+
+
+def drop_refused(words: Sequence[str], printed: bytes) -> tuple[str, ...]:
+    """The words of a failed command without what it refused, as far as it said so; else none."""
+    return drop_measuring(words, printed) or drop_unknown(words, printed)
