@@ -13,9 +13,8 @@ from pathlib import Path
 from agents.testing import absence, command_detection
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute, read_ends
-from agents.testing.runners import ProjectCommand, RepositoryFacts, list_needed
+from agents.testing.runners import ProjectCommand, RepositoryFacts, build_environment, list_needed
 from agents.testing.runners.dropping import drop_refused
-from agents.testing.runners.python import build_environment
 from agents.testing.runners.reports import RepositoryPlace
 from agents.testing.test_selection import (
     CONFIGURED,

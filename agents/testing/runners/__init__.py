@@ -1,6 +1,7 @@
 """The test runners that Forge knows: whose a file is, how it is run, and how its report is read."""
 
 from agents.testing.runners.facts import RepositoryFacts, list_needed
+from agents.testing.runners.python import build_environment
 from agents.testing.runners.runner import JUNIT, ProjectCommand, ReportPlace, Runner
 from agents.testing.runners.table import choose_runner, list_runners
 
@@ -10,6 +11,7 @@ __all__ = (
     "ReportPlace",
     "RepositoryFacts",
     "Runner",
+    "build_environment",
     "choose_runner",
     "list_needed",
     "list_runners",
