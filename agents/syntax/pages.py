@@ -27,7 +27,7 @@ _PROSE = re.compile(
 )
 """Words with their punctuation: no sign of commands, templates, directives, options or addresses."""
 _NAME = re.compile(r"-{0,2}[.@&]?\w[\w-]*(?:[./:]{1,2}[\w-]+)*(?:\(\)|=|/)?")
-"""What a text may name in a code span: one word, such as ``--flag``, ``a.b()`` or ``docs/a.md``; never a command."""
+"""What a text may name in a code span: one word, such as ``--flag``, ``a.b()`` or ``a/b.md``; never a command."""
 _SPAN = re.compile(r"(`+)([^`\n]+)\1(?!`)")
 _LOWER = re.compile(r"[a-z][\w.-]*\s")
 _HEADER = re.compile(
@@ -141,7 +141,7 @@ def _list_in_messages(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _list_in_text(lines: Sequence[str], *, is_delimited: bool) -> Iterator[str]:
-    """Blocks of code, which are indented or between delimiters, as wholes; of the others the lines that are no prose."""
+    """Blocks of code, indented or between delimiters, as wholes; of the other lines those that are no prose."""
     block: list[str] = []
     delimiter: str | None = None
     paragraph: list[str] = []

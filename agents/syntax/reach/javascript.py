@@ -25,7 +25,8 @@ _FRAMEWORKS = frozenset(
 _GLOBAL_NAMES = """
     describe it test suite context specify expect assert beforeEach afterEach beforeAll afterAll before after
     undefined NaN Infinity Math JSON Array String Number Boolean Symbol BigInt Map Set WeakMap WeakSet Date RegExp
-    Promise Error TypeError RangeError SyntaxError AggregateError parseInt parseFloat isNaN isFinite console structuredClone
+    Promise Error TypeError RangeError SyntaxError AggregateError parseInt parseFloat isNaN isFinite console
+    structuredClone
     encodeURIComponent decodeURIComponent Int8Array Uint8Array Uint16Array Uint32Array Float64Array ArrayBuffer
 """
 _GLOBALS = frozenset(_GLOBAL_NAMES.split())

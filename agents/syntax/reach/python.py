@@ -128,11 +128,11 @@ class _File:
 
     module: ast.Module
     own: Collection[str]
-    imports: dict[str, _Import] = field(default_factory=dict)
-    bound: set[str] = field(default_factory=set)
-    aliases: set[str] = field(default_factory=set)
-    parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
-    temporary: set[str] = field(default_factory=set)
+    imports: dict[str, _Import] = field(default_factory=dict[str, "_Import"])
+    bound: set[str] = field(default_factory=set[str])
+    aliases: set[str] = field(default_factory=set[str])
+    parents: dict[ast.AST, ast.AST] = field(default_factory=dict[ast.AST, ast.AST])
+    temporary: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         for node in ast.walk(self.module):
@@ -143,10 +143,8 @@ class _File:
                 self.bound.add(node.id)
             elif isinstance(node, ast.arg):
                 self.bound.add(node.arg)
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or (
-                isinstance(node, ast.ExceptHandler) and node.name
-            ):
-                self.bound.add(node.name)
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler):
+                self.bound |= {node.name} if node.name else set()
         self.temporary = self._list_temporary()
 
     def stays(self, new: Sequence[ast.stmt]) -> bool:
@@ -294,13 +292,12 @@ class _File:
         call = self.parents.get(mark)
         if mark.attr != "parametrize":
             return mark.attr in _MARKS and not isinstance(call, ast.Call)
-        is_named = isinstance(call, ast.Call) and bool(call.args)
-        return (
-            is_named
-            and isinstance(call.args[0], ast.Constant | ast.Tuple | ast.List)
-            and all(isinstance(each, ast.Constant) for each in getattr(call.args[0], "elts", ()))
-            and all(each.arg == "ids" for each in call.keywords)
-        )
+        if not isinstance(call, ast.Call) or not call.args:
+            return False
+        named = call.args[0]
+        names = named.elts if isinstance(named, ast.Tuple | ast.List) else [named]
+        is_plain = all(isinstance(each, ast.Constant) for each in names)
+        return is_plain and all(each.arg == "ids" for each in call.keywords)
 
     def _is_plain_fixture(self, mark: ast.Attribute) -> bool:
         """Whether a fixture is made by its own name."""
