@@ -63,7 +63,9 @@ def scan_patterns(request: Any) -> JsonValue:
 def assess_impact(request: Any) -> JsonValue:
     """Compare one file before and after: the syntax trees of source, what acts in a document."""
     path, language, base, head = (request[key] for key in ("path", "language", "base", "head"))
-    return (pages.find_impact(path, base, head) if is_document(path) else find_impact(path, language, base, head)).value
+    if is_document(path):
+        return pages.find_impact(path, base, head).value
+    return find_impact(path, language, base, head, request.get("own", ())).value
 
 
 def compare_lock(request: Any) -> JsonValue:

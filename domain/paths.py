@@ -158,7 +158,8 @@ def holds_values(path: str) -> bool:
 
 def tells_terms(path: str) -> bool:
     """Whether a file of this name says under which terms the work may be used, or where to report a weakness."""
-    return _TERMS.match(path.rsplit("/", 1)[-1].lower()) is not None
+    name = path.lower()
+    return _TERMS.match(name.rsplit("/", 1)[-1]) is not None or name.startswith("licenses/")
 
 
 def may_run(path: str) -> bool:

@@ -10,8 +10,10 @@ from domain.text.hidden_characters import (
     find_alike,
     find_hidden_message,
     find_invisible,
+    find_line_end,
     find_turned,
     list_ascii_words,
+    may_deceive,
 )
 from domain.text.places import find_in_document_code, list_fenced_lines
 
@@ -24,16 +26,16 @@ def find_unwritable(path: str, before: bytes, after: bytes) -> Iterator[tuple[in
 
     :param before: the file's content; empty if it is new.
     """
-    if after.isascii():
-        return
     old, new = _split(before), _split(after)
+    if not any(may_deceive(path, line) for line in new):
+        return
     words, fenced, fenced_before = list_ascii_words("\n".join(new)), list_fenced_lines(new), list_fenced_lines(old)
     excused = Counter(
         _name(found)
-        for number, line in _list_changed(old, new)
+        for number, line in _list_changed(path, old, new)
         for found in _find(path, line, words, is_fenced=number in fenced_before)
     )
-    for number, line in _list_changed(new, old):
+    for number, line in _list_changed(path, new, old):
         text = line.removeprefix("\ufeff") if number == 1 else line
         wrong = None
         for found in _find(path, text, words, is_fenced=number in fenced):
@@ -52,11 +54,11 @@ def _split(content: bytes) -> list[str]:
     return content.decode(errors="replace").split("\n")
 
 
-def _list_changed(lines: Collection[str], others: Collection[str]) -> Iterator[tuple[int, str]]:
-    """The numbered lines beyond ASCII that the other version has not."""
+def _list_changed(path: str, lines: Collection[str], others: Collection[str]) -> Iterator[tuple[int, str]]:
+    """The numbered lines with anything that could deceive that the other version has not."""
     known = set(others)
     for number, line in enumerate(lines, 1):
-        if not line.isascii() and line not in known:
+        if may_deceive(path, line) and line not in known:
             yield number, line
 
 
@@ -66,5 +68,5 @@ def _find(path: str, line: str, words: Collection[str], *, is_fenced: bool) -> I
     elif holds_prose(path):
         found = (find_turned(line, is_translation=True), *find_invisible(line))
     else:
-        found = (find_turned(line), *find_invisible(line), *find_alike(line, words))
+        found = (find_line_end(path, line), find_turned(line), *find_invisible(line), *find_alike(line, words))
     yield from (each for each in found if each is not None)

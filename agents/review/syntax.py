@@ -22,15 +22,20 @@ _LARGEST = 500_000  # characters of a file whose suggestions are tried
 
 
 async def find_impacts(
-    change: Change, versions: Mapping[str, FileVersions], toolbox: Toolbox, origin: CodeOrigin
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    toolbox: Toolbox,
+    origin: CodeOrigin,
+    own: Sequence[str] = (),
 ) -> dict[str, Impact]:
     """Path at head → the impact, of every source and every document that could be compared; of no other.
 
     :param versions: path at head → both versions of the changed files.
+    :param own: the names of the repository's own Python packages and modules, and of its Go module.
     """
     checked = list_checked_files(change, versions)
     files = [file for file in checked if _is_text_for_people(file) or _is_comparable(file)]
-    answers = await _ask(files, "impact", _build_request, toolbox, origin)
+    answers = await _ask(files, "impact", lambda file: {**_build_request(file), "own": [*own]}, toolbox, origin)
     return {path: Impact(str(answer)) for path, answer in answers.items()}
 
 

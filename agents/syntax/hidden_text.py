@@ -15,8 +15,10 @@ from domain.text.hidden_characters import (
     find_alike,
     find_hidden_message,
     find_invisible,
+    find_line_end,
     find_turned,
     list_ascii_words,
+    may_deceive,
 )
 from domain.text.places import (
     LinePart,
@@ -41,7 +43,7 @@ def find_hidden_text(request: Any) -> JsonValue:
     """
     path, text = request["path"], request["text"]
     lines = text.split("\n")
-    odd = [(n, lines[n - 1]) for n in request["added"] if n <= len(lines) and not lines[n - 1].isascii()]
+    odd = [(n, lines[n - 1]) for n in request["added"] if n <= len(lines) and may_deceive(path, lines[n - 1])]
     return [
         {"line": number, "kind": found.kind.value, "codes": found.codes, "text": found.text}
         for number, found in _find(path, text, odd, is_whole=request.get("is_whole", True))
@@ -62,7 +64,7 @@ def _find(path: str, text: str, odd: Sequence[tuple[int, str]], *, is_whole: boo
         found = ((number, find_turned(line, is_translation=True) or find_hidden_message(line)) for number, line in odd)
     else:
         code = _Code(path, text, None if language in DATA else language)
-        found = ((number, code.find(number, line)) for number, line in odd)
+        found = ((number, find_line_end(path, line) or code.find(number, line)) for number, line in odd)
     yield from ((number, each) for number, each in found if each is not None)
 
 

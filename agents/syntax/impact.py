@@ -2,23 +2,21 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 
-from agents.syntax.reach import reaches_out
+from agents.syntax.reach import stays_by_itself
 from agents.syntax.trees import FUNCTIONS, ParsedSource, SyntaxNode, find_name, parse
 from domain.paths import holds_tests
 from domain.review.impact import Impact
+from domain.text.prose import is_sentence
 
-_DIRECTIVE = re.compile(
-    r"^#!|^//[a-z]+:|^//(export|line|extern)\b|^\s*//\s*\+build|coding[:=]|^#\s*(syntax|escape|check)="
-    r"|frozen_string_literal|shareable_constant_value|warn_indent|warn_past_scope|typed:|@ts-|@jsx|@flow|@jest|@vitest"
-    r"|webpack|@vite|#__|sourceMappingURL|sourceURL|^/\*!|^///\s*<|@[A-Z]\w*|doctest|doctest:|>>>"
-    r"|\b(noqa|nosec|nolint|noinspection|type:\s*ignore|pyright|mypy|pylint|ruff|fmt:|isort|eslint|oxlint|biome|jshint"
-    r"|prettier|istanbul|c8 ignore|v8 ignore|pragma|rubocop|shellcheck|hadolint|zizmor|phpcs|phpstan|psalm|detekt"
-    r"|ktlint|NOSONAR|NOLINT|clang-format|swiftlint|gitleaks|pragma:\s*allowlist|renovate)\b",
-    re.IGNORECASE,
-)
-"""Comments that a compiler, interpreter or tool obeys."""
+_SIGN = re.compile(r"^\s*(?:#+|//[/!]?|--|;+|%+|/\*\*?|\*/?)?(?:\s+|$)|\s*\*/\s*$")
+"""The signs around a line of a comment. What follows one at once, as in ``#!`` or ``//go:embed``, is no prose."""
+_BREAKS = re.compile(r"\r(?!\n)|[\x00-\x08\v\f\x0e-\x1f\x85\u2028\u2029]")
+"""What ends a line, and with it a comment, for some language: the grammars know the line feed alone."""
+_SPELLED = re.compile(r"\\u+00[0-7][0-9a-f]", re.IGNORECASE)
+_SPELLING = frozenset({"java", "kotlin", "scala"})
+"""Languages that may read an escape such as ``\\u000a`` before anything else, so that it ends a comment."""
 
 _ORDERED = frozenset({"c", "cpp", "bash", "php", "ruby", "css", "json", "yaml"})
 """Languages in which a later function may stand in for an earlier one, or must stand before its use."""
@@ -33,47 +31,68 @@ _SCOPES = frozenset(_SCOPE_KINDS.split())
 _TEST_CALL = frozenset({"it", "test", "describe", "context", "specify"})
 _TEST_NAME = re.compile(r"^(test(?!s?_?main$)|Test(?!Main$)|Benchmark|Fuzz|Example|should)")
 _TEST_MARK = re.compile(r"^@?(Test|ParameterizedTest|Fact|Theory|TestMethod|TestCase|test|tokio::test)\b")
-_PARTS = frozenset({"attribute", "subscript", "member_expression", "subscript_expression"})
-_LINKS = re.compile(r"^//(go:(linkname|cgo\w*|generate)|export)\b")
 _MARKS = frozenset({"modifiers", "attribute_list", "annotation", "marker_annotation"})
 
 
-def find_impact(path: str, language: str, base: str | None, head: str) -> Impact:
+def find_impact(path: str, language: str, base: str | None, head: str, own: Collection[str] = ()) -> Impact:
     """The impact of a change of one file.
 
     :param language: a value of :data:`agents.syntax.languages.LANGUAGES`.
     :param base: its text before; None for a new file.
+    :param own: the names of the repository's own Python packages and modules, and of its Go module.
     :returns: ``behaviour`` unless it is certain that the program stays as it was. What cannot be parsed is not.
     """
     after = parse(head, language)
-    if after is None or after.errors:
+    if after is None or after.errors or _breaks_lines(head, language):
         return Impact.behaviour
     if base is None:
-        is_harmless = holds_tests(path) and not _steers_tests(after.tree) and not _filter(after.comments, _LINKS)
-        return Impact.tests if is_harmless and not reaches_out([after.tree], after.tree, language) else Impact.behaviour
+        is_harmless = holds_tests(path) and not _steers_tests(after.tree) and not [*_list_obeyed(after)]
+        is_alone = is_harmless and stays_by_itself(path, language, head, [after.tree], after.tree, own)
+        return Impact.tests if is_alone else Impact.behaviour
     before = parse(base, language)
     if before is None or before.errors or _has_other_directives(before, after, language):
         return Impact.behaviour
     if before.tree.signature == after.tree.signature:
-        return Impact.layout
+        is_in_place = [*_list_obeyed(before)] == [*_list_obeyed(after)] and _read_interpreter(
+            base
+        ) == _read_interpreter(head)
+        return Impact.layout if is_in_place else Impact.behaviour
     if language not in _ORDERED and _is_moved(before.tree, after.tree):
         return Impact.moved
     added = _list_added_tests(before.tree, after.tree, _list_words(before.tree)) if holds_tests(path) else None
-    return Impact.behaviour if added is None or reaches_out(added, after.tree, language) else Impact.tests
+    is_alone = added is not None and stays_by_itself(path, language, head, added, after.tree, own)
+    return Impact.tests if is_alone else Impact.behaviour
+
+
+def _breaks_lines(text: str, language: str) -> bool:
+    """Whether a language may see a line end where the grammar, and who reads, sees none."""
+    return _BREAKS.search(text) is not None or (language in _SPELLING and _SPELLED.search(text) is not None)
 
 
 def _has_other_directives(before: ParsedSource, after: ParsedSource, language: str) -> bool:
-    """Whether a comment changed that something obeys. In Go, what stands above ``import "C"`` is a program in C."""
-    obeyed = re.compile("") if language == "go" and _imports_c(before, after) else _DIRECTIVE
-    return _filter(before.comments, obeyed) != _filter(after.comments, obeyed)
+    """Whether a comment changed that something may obey: all that is no prose. In Go, what stands above ``import "C"``
+    is a program in C.
+    """
+    if language == "go" and _imports_c(before, after):
+        return before.comments != after.comments
+    return [line for line, _ in _list_obeyed(before)] != [line for line, _ in _list_obeyed(after)]
+
+
+def _read_interpreter(text: str) -> str:
+    """The first line, if it says what runs the file: it does so at this place alone."""
+    return text.split("\n", 1)[0] if text.startswith("#!") else ""
 
 
 def _imports_c(*parsed: ParsedSource) -> bool:
     return any(node.text == '"C"' for each in parsed for node in each.tree.walk())
 
 
-def _filter(comments: Sequence[str], obeyed: re.Pattern[str]) -> list[str]:
-    return [" ".join(each.split()) for each in comments if obeyed.search(each)]
+def _list_obeyed(parsed: ParsedSource) -> Iterator[tuple[str, int]]:
+    """The lines of comments that are no prose, each with how much of the program stands before it."""
+    for comment, place in zip(parsed.comments, parsed.places, strict=True):
+        for line in comment.split("\n"):
+            if not is_sentence(_SIGN.sub("", line.rstrip("\r"))):
+                yield line.strip(), place
 
 
 def _is_moved(before: SyntaxNode, after: SyntaxNode) -> bool:
@@ -157,14 +176,7 @@ def _list_marks(function: SyntaxNode) -> Iterator[str]:
 def _steers_tests(tree: SyntaxNode) -> bool:
     """Whether a new file of tests holds what runs around tests of other files."""
     hooks = {"TestMain", "pytest_plugins", "load_tests", "setUpModule"}
-    is_hook = any(each.text in hooks or each.text.startswith("pytest_") for each in tree.walk())
-    return is_hook or any(_replaces(each) for each in tree.children)
-
-
-def _replaces(statement: SyntaxNode) -> bool:
-    """Whether a statement of a file assigns to something of another object, such as ``app.check = ...``."""
-    found = statement.find("assignment", "assignment_expression", "augmented_assignment")
-    return found is not None and bool(found.children) and found.children[0].kind in _PARTS
+    return any(each.text in hooks or each.text.startswith("pytest_") for each in tree.walk())
 
 
 def _list_words(tree: SyntaxNode) -> frozenset[str]:

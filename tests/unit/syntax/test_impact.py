@@ -6,35 +6,41 @@ from agents.syntax.impact import find_impact
 from agents.syntax.languages import find_language
 from domain.review.impact import Impact
 
-PYTHON = "import os\n\n\ndef f(a):\n    # adds\n    return a + 1\n\n\ndef g():\n    return 2\n"
-SCRIPT = "function f(a) {\n  return a + 1; // adds\n}\nfunction g() { return 2; }\n"
-GO = "package a\n\n// F adds.\nfunc F(a int) int {\n\treturn a + 1\n}\n\nfunc G() int { return 2 }\n"
-TESTS = 'def test_one():\n    assert f("a") == 1\n\n\nclass TestF:\n    def test_two(self):\n        assert g() == 2\n'
-SPEC = 'describe("f", () => {\n  it("adds", () => {\n    expect(f(1)).toBe(2);\n  });\n});\n'
+PYTHON = "import os\n\n\ndef f(a):\n    # This adds.\n    return a + 1\n\n\ndef g():\n    return 2\n"
+SCRIPT = "function f(a) {\n  return a + 1; // this adds\n}\nfunction g() { return 2; }\n"
+GO = "package a\n\n// F does add.\nfunc F(a int) int {\n\treturn a + 1\n}\n\nfunc G() int { return 2 }\n"
+TESTS = (
+    'from app import f, g\n\n\ndef test_one():\n    assert f("a") == 1\n\n\n'
+    "class TestF:\n    def test_two(self):\n        assert g() == 2\n"
+)
+SPEC = (
+    'const { f } = require("./f");\n'
+    'describe("f", () => {\n  it("adds", () => {\n    expect(f(1)).toBe(2);\n  });\n});\n'
+)
 GO_TESTS = 'package a\n\nimport "testing"\n\nfunc TestF(t *testing.T) {\n\tif F(1) != 2 {\n\t\tt.Fatal("F")\n\t}\n}\n'
 
 HARMLESS = [
-    ("a.py", PYTHON, PYTHON.replace("# adds", "# adds one"), Impact.layout),
+    ("a.py", PYTHON, PYTHON.replace("# This adds.", "# This adds one to it."), Impact.layout),
     ("a.py", PYTHON, PYTHON.replace("return a + 1", "return a  +  1"), Impact.layout),
     ("a.py", PYTHON, PYTHON.replace("return a + 1", "return a + \\\n        1"), Impact.layout),
-    ("a.js", SCRIPT, SCRIPT.replace(" // adds", "").replace("return a", "return  a"), Impact.layout),
-    ("a.go", GO, GO.replace("// F adds.", "// F adds one."), Impact.layout),
+    ("a.js", SCRIPT, SCRIPT.replace(" // this adds", "").replace("return a", "return  a"), Impact.layout),
+    ("a.go", GO, GO.replace("// F does add.", "// F does add one."), Impact.layout),
     (
         "a.java",
         "class A { int f() { return 1; } }",
-        "class A {\n  /** One. */\n  int f() {\n    return 1;\n  }\n}",
+        "class A {\n  /** Only one. */\n  int f() {\n    return 1;\n  }\n}",
         Impact.layout,
     ),
-    ("a.rb", "def f(a)\n  a + 1\nend\n", "# Adds.\ndef f(a)\n  a +\n    1\nend\n", Impact.layout),
-    ("a.rs", "fn f() -> u8 { 1 }\n", "// one\nfn f() -> u8 {\n    1\n}\n", Impact.layout),
-    ("a.c", "int f(void) { return 1; }\n", "/* one */\nint f(void)\n{\n  return 1;\n}\n", Impact.layout),
+    ("a.rb", "def f(a)\n  a + 1\nend\n", "# It adds.\ndef f(a)\n  a +\n    1\nend\n", Impact.layout),
+    ("a.rs", "fn f() -> u8 { 1 }\n", "// only one\nfn f() -> u8 {\n    1\n}\n", Impact.layout),
+    ("a.c", "int f(void) { return 1; }\n", "/* only one */\nint f(void)\n{\n  return 1;\n}\n", Impact.layout),
     (
         "a.cs",
         "class A { int F() { return 1; } }",
         "class A\n{\n    int F()\n    {\n        return 1;\n    }\n}\n",
         Impact.layout,
     ),
-    ("a.yml", "a:  b\n# old\n", "a: b\n# new\n", Impact.layout),
+    ("a.yml", "a:  b\n# the old\n", "a: b\n# the new\n", Impact.layout),
     ("a.json", '{"a": 1}', '{\n  "a": 1\n}\n', Impact.layout),
     ("a.py", PYTHON, "import os\n\n\ndef g():\n    return 2\n\n\ndef f(a):\n    return a + 1\n", Impact.moved),
     ("a.go", GO, "package a\n\nfunc G() int { return 2 }\n\nfunc F(a int) int {\n\treturn a + 1\n}\n", Impact.moved),
@@ -88,7 +94,7 @@ BEHAVIOUR = [
     ("test_a.py", TESTS, TESTS.replace("def test_one", "@skip\ndef test_one")),
     ("test_a.py", TESTS, TESTS + "\n\ndef test_one():\n    pass\n"),
     ("test_a.py", TESTS, TESTS + "\n\n@pytest.fixture(autouse=True)\ndef test_f():\n    pass\n"),
-    ("test_a.py", TESTS, "from fake import f\n" + TESTS),
+    ("test_a.py", TESTS, "from app import h as f\n" + TESTS),
     ("test_a.py", TESTS, TESTS + "\n    def setup_method(self):\n        pytest.skip()\n"),
     ("test_a.py", TESTS, TESTS.replace("def test_one():", "def test_one():\n    def test_three():\n        pass")),
     ("conftest.py", None, "def pytest_collection_modifyitems(items):\n    items.clear()\n"),
@@ -97,6 +103,37 @@ BEHAVIOUR = [
     ("a.spec.js", SPEC, SPEC.replace('  it("adds"', '  beforeEach(() => { stub(); });\n  it("adds"')),
     ("a_test.go", GO_TESTS, GO_TESTS + "\nfunc TestMain(m *testing.M) { os.Exit(0) }\n"),
     ("a_test.go", GO_TESTS, GO_TESTS + "\nfunc init() { os.Exit(0) }\n"),
+    *(
+        (path, before, before.replace("HERE", f"HERE{end}evil()"))
+        for end in ("\r", "\v", "\f", "\x85", "\u2028", "\u2029", "\\u000a", "\\u002a\\u002f")
+        for path, before in (
+            ("a.java", "class A { int x; /* HERE */ }\n"),
+            ("a.cs", "class A { int x; // HERE\n}\n"),
+            ("a.py", "x = 1  # HERE\n"),
+            ("a.js", "f(); // HERE\n"),
+        )
+    ),
+    *(
+        ("a.py", PYTHON, f"{line}\n{PYTHON}")
+        for line in (
+            "# /// script\n# dependencies = ['evil-pkg']\n# ///",
+            "# nosemgrep",
+            "# nosec the",
+            "# checkov:skip=CKV_1: it is fine",
+            "# codeql[py/x]",
+            "# cython: boundscheck=False",
+            "# type: (int) -> int",
+            "# >>> evil()",
+        )
+    ),
+    *(
+        ("a.js", "f();\n", f"{line}\nf();\n")
+        for line in ("// deno-lint-ignore no-eval", "/* global evil */", "//= require evil", "// knip", "//export the")
+    ),
+    ("a.rs", "fn a() {}\n", "/// ```\n/// std::process::Command::new(1);\n/// ```\nfn a() {}\n"),
+    ("a.c", "int x;\n// the\nint y;\n", "int x;\n// the \\\nint y;\n"),
+    ("a.py", "# type: ignore\nf()\ng()\n", "f()\n# type: ignore\ng()\n"),
+    ("a.sh", "#!/bin/sh\nf\n", "# It is here.\n#!/bin/sh\nf\n"),
     ("a.py", PYTHON, PYTHON + "x = 1" + " " * 3_000 + "\n"),  # too long a line to be parsed
     ("a.py", PYTHON, PYTHON + "x = " + "(" * 900 + ")" * 900 + "\n"),
 ]
@@ -104,9 +141,9 @@ BEHAVIOUR = [
 
 @pytest.mark.parametrize(("path", "base", "head", "impact"), HARMLESS)
 def test_harmless(path: str, base: str | None, head: str, impact: Impact) -> None:
-    assert find_impact(path, find_language(path) or "", base, head) is impact
+    assert find_impact(path, find_language(path) or "", base, head, ("app",)) is impact
 
 
 @pytest.mark.parametrize(("path", "base", "head"), BEHAVIOUR)
 def test_behaviour(path: str, base: str | None, head: str) -> None:
-    assert find_impact(path, find_language(path) or "", base, head) is Impact.behaviour
+    assert find_impact(path, find_language(path) or "", base, head, ("app",)) is Impact.behaviour

