@@ -313,15 +313,22 @@ class Tester:
     async def _rerun_tests(
         self, commit: str, files: _Files, chosen: Selection, failed: _FailedTests
     ) -> list[CommandResult]:
-        """Run only the failed tests in a fresh checkout; empty if that is not possible."""
-        return await self._rerun(
-            commit,
-            files,
-            lambda commands: [
-                command_detection.build_retry(commands[index], cases, chosen, files.facts)
-                for index, cases in failed.items()
-            ],
-        )
+        """Run only the failed tests in a fresh checkout; empty if that is not possible.
+
+        Without the change their files run whole but for pytest: only that tells which tests are not there.
+        """
+
+        def choose(commands: Sequence[ProjectCommand]) -> Iterator[ProjectCommand]:
+            for index, cases in failed.items():
+                command = commands[index]
+                if commit == files.commit or command.framework is Framework.pytest:
+                    yield command_detection.build_retry(command, cases, chosen, files.facts)
+                else:
+                    whole = name_tests(tuple(dict.fromkeys(case.path for case in cases if case.path)))
+                    narrowed = command_detection.narrow_command(command, whole, files.facts) or command
+                    yield narrowed.model_copy(update={"kind": "retry"})
+
+        return await self._rerun(commit, files, choose)
 
     async def _rerun(
         self, commit: str, files: _Files, choose: Callable[[Sequence[ProjectCommand]], Iterable[ProjectCommand]]

@@ -111,20 +111,16 @@ _FORGED = re.compile(r"<!--(?=\s*forge:)", re.IGNORECASE)
 
 
 def cut_words(text: str, limit: int) -> str:
-    """The text, cut behind a word to at most ``limit`` characters with "…"; not within code or parentheses, if that
-    leaves most of it.
+    """The text, cut behind a word to at most ``limit`` characters with "…": never within code, and not within
+    parentheses where that leaves half of it.
     """
     if len(text) <= limit:
         return text
     kept = text[: limit - 1]
-    ends = [at for at in range(limit // 2, limit) if text[at].isspace()]
-    outside = (end for end in reversed(ends) if not _is_inside(kept[:end]))
-    return kept[: next(outside, ends[-1] if ends else len(kept))].rstrip() + "…"
-
-
-def _is_inside(before: str) -> bool:
-    """Whether what follows is within code or parentheses."""
-    return before.count("`") % 2 == 1 or before.count("(") > before.count(")")
+    ends = [at for at in range(limit - 1, 0, -1) if text[at].isspace()]
+    plain = [end for end in ends if kept.count("`", 0, end) % 2 == 0]
+    outside = [end for end in plain if 2 * end >= limit and kept.count("(", 0, end) <= kept.count(")", 0, end)]
+    return kept[: [*outside, *plain, len(kept)][0]].rstrip() + "…"
 
 
 def _truncate(text: str, limit: int) -> str:

@@ -8,6 +8,7 @@ from markdown_it import MarkdownIt
 from domain.text.escaping import (
     MAX_SUGGESTION,
     code_block,
+    cut_words,
     escape,
     inline_code,
     inline_path,
@@ -217,3 +218,17 @@ def test_a_megabyte_is_no_trouble() -> None:
 )
 def test_invisible_characters_are_taken_out(text: str, seen: str) -> None:
     assert strip_invisible(text) == seen
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "shown"),
+    [
+        ("they are not repeated here", 24, "they are not repeated…"),
+        ("keys by `opts.decoder(x, y)` are", 26, "keys by…"),
+        ("an option for it (see the issue)", 28, "an option for it…"),
+        ("x" * 30, 10, "x" * 9 + "…"),
+        ("short", 10, "short"),
+    ],
+)
+def test_a_long_text_ends_behind_a_word(text: str, limit: int, shown: str) -> None:
+    assert cut_words(text, limit) == shown

@@ -53,10 +53,11 @@ async def tested(tmp_path: Path, told: list[str]) -> AsyncGenerator[Tests]:
     """Tests what is changed in a repository."""
     async with Toolbox.start(workers=1, reads=[toolchain()]) as toolbox:
 
-        async def test(before: Mapping[str, str], after: Mapping[str, str], **commands: str) -> TestRun:
-            return await _run_tests(
-                tmp_path, {**PROJECT, **before}, after, Commands.model_validate(commands), toolbox, told
-            )
+        async def test(
+            before: Mapping[str, str], after: Mapping[str, str], *, compares: bool = False, **commands: str
+        ) -> TestRun:
+            given = Commands.model_validate(commands)
+            return await _run_tests(tmp_path, {**PROJECT, **before}, after, given, toolbox, told, compares)
 
         yield test
 
@@ -68,6 +69,7 @@ async def _run_tests(
     commands: Commands,
     toolbox: Toolbox,
     told: list[str],
+    compares: bool,
 ) -> TestRun:
     async def tell(doing: str) -> None:
         told.append(doing)
@@ -80,7 +82,7 @@ async def _run_tests(
         for sha in (base, head):
             await mirror.fetch(sha, sha, 1)
         change = await mirror.change(base, head)
-        return await tester.Tester(mirror, toolbox, commands, tell).test(change, RiskLevel.high)
+        return await tester.Tester(mirror, toolbox, commands, tell, compares=compares).test(change, RiskLevel.high)
 
 
 async def test_failed_tests_are_run_again_alone_in_a_fresh_checkout_that_is_set_up(tested: Tests) -> None:
@@ -113,6 +115,16 @@ async def test_what_fails_at_the_merge_base_is_known(tested: Tests, told: list[s
     assert {each.id for each in run.failures} == {"tests/test_b.py::test_new", "tests/test_c.py::test_new"}
     assert told.count("Running failed tests without this change") == 2  # once more without what is not there
     assert decide_verdict(run) is SuiteVerdict.failed
+
+
+async def test_what_was_asked_for_is_compared_with_the_base_whatever_runs_it(tested: Tests) -> None:
+    bad = "import unittest\n\n\nclass TestB(unittest.TestCase):\n    def test_bad(self):\n        self.fail()\n"
+    new = "\n    def test_new(self):\n        self.fail()\n"
+    before = {"pyproject.toml": "", "tests/__init__.py": "", "tests/test_b.py": bad}
+    run = await tested(before, {"tests/test_b.py": bad + new}, compares=True, lint="sh -c 'echo b.py:1: old; exit 1'")
+    assert [each.rpartition("::")[2] for each in run.known] == ["test_bad"]
+    assert [each.id.rpartition("::")[2] for each in run.failures] == ["test_new"]
+    assert [each.is_excused for each in run.commands if each.kind == "lint"] == [True]
 
 
 async def test_where_nothing_failed_nothing_is_run_again(tested: Tests, told: list[str]) -> None:

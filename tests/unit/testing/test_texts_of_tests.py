@@ -261,3 +261,21 @@ def test_why_coverage_is_not_compared_is_said(obstacle: Obstacle) -> None:
 def test_line_numbers_are_ranges() -> None:
     assert texts.format_ranges([1, 2, 3, 7, 9, 10]) == "1–3, 7, 9–10"
     assert texts.format_ranges(range(1, 100, 2)).endswith("and 38 more places")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            run(command(1, case("a"), case("b", CaseOutcome.failed, message="assert 1 == 2"))),
+            "1 test failed, on each side as well: `b` (the first: `assert 1 == 2`); 1 passed",
+        ),
+        (
+            run(command(1, line="npm test", output="npm ERR! npx canceled due to missing packages\n")),
+            "`npm test` fails, on each side as well: exit status 1, `npm ERR! npx canceled due to missing packages`",
+        ),
+        (run(command(None, line="npm test")), "`npm test` fails, on each side as well: it does not end"),
+    ],
+)
+def test_what_fails_on_each_side_is_named_with_its_cause(given: texts.TestRun, said: str) -> None:
+    assert texts.render_failed_before(given) == said
