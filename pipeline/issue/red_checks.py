@@ -93,12 +93,22 @@ async def _read(services: Services, repository: RepositoryRef, check: FailingChe
 
 
 async def run_again(context: RunContext, head: str) -> tuple[str, ...]:
-    """Have the repository's own workflows that failed once on a head run their failed jobs once more; their names.
+    """Have the repository's own workflows that failed in their first attempt run their failed jobs again; their names.
 
-    What GitHub does not run again is left out. May be repeated: what runs again by then is named as well.
+    What GitHub does not run again is left out.
     """
+    found = await context.services.host.workflow_runs(context.run.repository, head)
+    return await _begin_all_again(context, actions.find_failed_once(found))
+
+
+async def run_again_once(context: RunContext, head: str) -> tuple[str, ...]:
+    """The same for a run that works on one head. May be repeated: what runs again by then is named as well."""
     failed = await _find_failed(context, head)
-    return tuple([each.name for each in failed.runs if await _begin_again(context, each)])
+    return await _begin_all_again(context, failed.runs)
+
+
+async def _begin_all_again(context: RunContext, failed: Sequence[WorkflowRun]) -> tuple[str, ...]:
+    return tuple([each.name for each in failed if await _begin_again(context, each)])
 
 
 async def _find_failed(context: RunContext, head: str) -> FailedOnce:

@@ -16,7 +16,7 @@ from pipeline.issue.instruction.start import Start, find_obstacle, find_start
 from pipeline.issue.instruction.undo import keep_commit, prepare_undo
 from pipeline.issue.instruction.update import BaseUpdate
 from pipeline.issue.instruction.work import InstructionWork, Made
-from pipeline.issue.red_checks import RedChecks, run_again
+from pipeline.issue.red_checks import RedChecks, run_again_once
 from pipeline.issue.run_end import RunEnd
 from pipeline.publishing.instructions import Instruction, answer_instruction, load_instruction, point_to_gate
 from pipeline.run_context import RunContext
@@ -120,7 +120,7 @@ class InstructionRun(RunWorkflow):
         """
         again: tuple[str, ...] = ()
         if not is_made and ended.reason in {ReasonCode.questions, ReasonCode.unchanged}:
-            again = await self._journal.step("run it again", run_again, self._context, red.head)
+            again = await self._journal.step("run it again", run_again_once, self._context, red.head)
         told = [
             texts.render_red([(each.name, each.said) for each in red.own], cause, asked.attempt),
             texts.render_left(red.before, again),

@@ -101,7 +101,7 @@ async def test_who_pushed_is_stored_with_the_delivery(database: Database, url: s
     async with open_intake(url) as (intake, _):
         for guid, pushed in (("one", [first, by_app]), ("two", [later])):
             group = [
-                replace(IGNORED, guid=f"{guid} {number}", push=pushes.build_row(where.id, each))
+                replace(IGNORED, guid=f"{guid} {number}", pushes=[pushes.build_row(where.id, each)])
                 for number, each in enumerate(pushed)
             ]
             assert all(await asyncio.gather(*map(intake.accept, group)))
