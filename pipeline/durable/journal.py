@@ -16,7 +16,6 @@ from memory.db.engine import Database
 from memory.runs import waits
 from pipeline.durable.steps import Durable, call_dbos, make_interruption
 
-WAKE = "wake"  # topic of the message that ends a wait; stored
 _TOLD_AFTER = 2  # failures of one step
 _HALT_PAUSE = timedelta(days=1)  # usually the end of the halt wakes it earlier
 _SHORT_PAUSE = 10.0  # seconds; longer pauses can be ended early

@@ -1,13 +1,10 @@
 """Sweeps for work that is due: waits, gates, checks, notices, lapsed processes, retention, detectors and learning."""
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 import structlog
-from dbos import DBOS
-from dbos._error import DBOSNonExistentWorkflowError  # not exported
 
 from memory.gates import gates
 from memory.process import executors, halts
@@ -15,7 +12,6 @@ from memory.runs import waits
 from pipeline.automation.workflow import enqueue_due_checks
 from pipeline.context import Services
 from pipeline.durable.bell import ring_all
-from pipeline.durable.journal import WAKE
 from pipeline.durable.queues import enqueue_resume
 from pipeline.learning.consolidation import ConsolidationSweep
 from pipeline.learning.reflection_queue import ReflectionSweep
@@ -71,11 +67,8 @@ class Sweeps:
         await halts.resume_waiting(self._services.database, now)
         await self._unpark(now)
         for workflow_id in await waits.list_due(self._services.database, now):
-            if workflow_id in self.parked:
-                continue
-            with contextlib.suppress(DBOSNonExistentWorkflowError):  # purged while it waited
-                await DBOS.send_async(workflow_id, None, WAKE, idempotency_key=f"{workflow_id}@{now.isoformat()}")
-            await waits.remove_due(self._services.database, workflow_id, now)
+            if workflow_id not in self.parked:  # another process queues it again, or it was purged while it waited
+                await waits.remove_due(self._services.database, workflow_id, now)
         await enqueue_due_checks(self._services)
 
     async def _unpark(self, now: datetime) -> None:
