@@ -38,7 +38,8 @@ The first line lets an editor complete and check the file: `YOUR-HOST` is Forge'
   preset `conservative`. What the broken file forbids applies all the same: `review.never_send`, `paths.protected`,
   `review.model: never`, `review.dry_run: true`, `labels.run: null`, `issues.run: false`, `memory.enabled: false`.
 - **A run** keeps what it began with, except for later prohibitions (`review.never_send`, `review.model`,
-  `review.dry_run`, `paths.protected`, `memory.enabled`, fewer `execution.commands`, lower ceilings). `/forge resume` takes today's.
+  `review.dry_run`, `paths.protected`, `memory.enabled`, fewer `execution.commands`, lower ceilings).
+  `/forge resume` takes today's.
 - **The format**: YAML 1.2 in UTF-8, up to {MAX_BYTES // 1024} KB and {MAX_DEPTH} levels; no anchors, merge keys or
   tags. `yes` and `no` are text. An unknown key is a mistake.
 
