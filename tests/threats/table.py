@@ -1,4 +1,4 @@
-"""Runs every threat case and writes the results into ``tests/threats/last-result.md``: ``python -m tests.threats.table``."""
+"""Runs every threat case and writes what came of it: ``python -m tests.threats.table``."""
 
 import ast
 import re

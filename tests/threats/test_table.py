@@ -3,7 +3,18 @@
 import re
 
 from tests.threats.cases import CASES
-from tests.threats.table import BEGIN, DOCUMENT, END, FOLDER, NOT_YET, PASSES, case_of, find_tests, parse_results, with_table
+from tests.threats.table import (
+    BEGIN,
+    DOCUMENT,
+    END,
+    FOLDER,
+    NOT_YET,
+    PASSES,
+    case_of,
+    find_tests,
+    parse_results,
+    with_table,
+)
 
 
 def test_the_table_lists_every_case() -> None:
