@@ -1,4 +1,4 @@
-"""A gate: a question that a person answers before a run continues (docs/contract.md, gates)."""
+"""A gate: a question that a person answers before a run continues (docs/gates.md)."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -84,7 +84,7 @@ STANDARD_GATES: Mapping[str, StandardGate] = {
     "false_positive": StandardGate("write", _DAY, not_author=True),
     "destructive": StandardGate("maintain", _DAY, not_author=True),
 }
-"""docs/contract.md, gates. A critical change raises ``human_review`` to ``maintain``, production ``deploy_hold``."""
+"""docs/gates.md. A critical change raises ``human_review`` to ``maintain``, production ``deploy_hold``."""
 
 LATER = "gate.later"
 """The reason of a verdict that names what is asked once nothing blocks."""

@@ -1,5 +1,6 @@
 """Writes the names that conditions of gates may use into ``docs/gates.md``, from their vocabulary."""
 
+import textwrap
 from itertools import groupby
 
 from domain.config.conditions.names import NAMES, KnownName
@@ -19,7 +20,8 @@ def put_names(page: str) -> str:
 def markdown() -> str:
     """This part of the page: one item for each phase's names."""
     families = groupby(NAMES.values(), key=lambda known: known.name.partition(".")[0])
-    return "\n".join(f"- {'; '.join(map(_describe, names))}." for _, names in families)
+    items = (f"- {'; '.join(map(_describe, names))}." for _, names in families)
+    return "\n".join(textwrap.fill(item, 120, subsequent_indent="  ", break_on_hyphens=False) for item in items)
 
 
 def _describe(known: KnownName) -> str:
