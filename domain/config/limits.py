@@ -20,7 +20,9 @@ class PhaseBudgets(Section):
 class Budgets(Section):
     """USD for models; the smallest one applies."""
 
-    phase: PhaseBudgets = Field(default=PhaseBudgets(), description="For that phase of a run.")
+    phase: PhaseBudgets = Field(
+        default=PhaseBudgets(), description="For that phase of a run; `deployment` has no effect."
+    )
     run: Dollars = Field(default=50, description="For a run.")
     day: Dollars = Field(default=200, description="For a day (UTC) in this repository.")
 
