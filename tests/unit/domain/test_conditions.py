@@ -336,7 +336,7 @@ def test_the_presets_and_the_page_speak_the_language() -> None:
     preset = [gate.when or "" for name in Preset for gate in build({"preset": name.value}).gates.values()]
     for text in [*shown, *preset]:
         parse(text)
-    assert all(f"`{name}` " in page for name in NAMES)
+    assert all(f"- `{name}`: " in page for name in NAMES)
 
 
 def test_a_condition_knows_its_names() -> None:
