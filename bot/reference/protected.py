@@ -43,7 +43,7 @@ def markdown() -> str:
         _KEPT,
         *_list_groups(row for row in TABLE if not row.asks),
         "",
-        f"Also kept from agents, and of high risk in a plan: lock files and migrations ({more}).",
+        f"Also kept from agents, and of high risk in a plan: lock files, and migrations by {more}.",
         "And the files of `review.instructions`, because agents follow them; a plan may name these at any risk.",
     ]
     return "\n".join(parts) + "\n"
