@@ -49,7 +49,7 @@ _WANTED = {
     "format": ", ".join(NoticeFormat),
     "url": "an address of plain letters that begins with https://",
     "repositories": 'a list of at most 200, such as ["acme/*", "octo/shop"]; "*" for all',
-    "events": 'a list of what docs/contract.md names under Notices, such as ["gate.*", "run.failed"]; "*" for all',
+    "events": 'a list of what docs/notices.md names, such as ["gate.*", "run.failed"]; "*" for all',
     "severity": ", ".join(NoticeSeverity),
 }
 """Key → what its value has to be."""

@@ -1,4 +1,4 @@
-"""A gate: a question that a person answers before a run continues (docs/contract.md, gates)."""
+"""A gate: a question that a person answers before a run continues (docs/gates.md)."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -56,35 +56,31 @@ class StandardGate:
     :param role: the minimum role to answer.
     :param timeout: after which it is rejected and escalated.
     :param not_author: the author may not answer; with ``not_requester``, the requester may not.
-    :param escalates_to: who ``escalate`` is meant for; the repository names the accounts.
     """
 
     role: str
     timeout: timedelta
     not_author: bool = False
     not_requester: bool = False
-    escalates_to: str = ""
 
 
 _DAY = timedelta(hours=24)
 STANDARD_GATES: Mapping[str, StandardGate] = {
-    "architecture_approval": StandardGate("write", _DAY, escalates_to="architect"),
+    "architecture_approval": StandardGate("write", _DAY),
     "human_review": StandardGate("write", _DAY, not_author=True),
-    "security_findings": StandardGate("maintain", timedelta(hours=12), not_author=True, escalates_to="security team"),
+    "security_findings": StandardGate("maintain", timedelta(hours=12), not_author=True),
     "protected_paths": StandardGate("maintain", _DAY, not_author=True),
     "help_needed": StandardGate("write", _DAY),
     "guard": StandardGate("write", _DAY),
-    "cost_overrun": StandardGate("write", timedelta(hours=2), escalates_to="budget owner"),
-    "production_deploy": StandardGate(
-        "maintain", timedelta(hours=1), not_requester=True, escalates_to="deployment lead"
-    ),
-    "staging_deploy": StandardGate("write", _DAY, escalates_to="deployment lead"),
-    "deploy_hold": StandardGate("write", timedelta(hours=1), escalates_to="deployment lead"),
+    "cost_overrun": StandardGate("write", timedelta(hours=2)),
+    "production_deploy": StandardGate("maintain", timedelta(hours=1), not_requester=True),
+    "staging_deploy": StandardGate("write", _DAY),
+    "deploy_hold": StandardGate("write", timedelta(hours=1)),
     "recovery": StandardGate("write", _DAY),
     "false_positive": StandardGate("write", _DAY, not_author=True),
     "destructive": StandardGate("maintain", _DAY, not_author=True),
 }
-"""docs/contract.md, gates. A critical change raises ``human_review`` to ``maintain``, production ``deploy_hold``."""
+"""docs/gates.md. A critical change raises ``human_review`` to ``maintain``, production ``deploy_hold``."""
 
 LATER = "gate.later"
 """The reason of a verdict that names what is asked once nothing blocks."""

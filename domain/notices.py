@@ -29,7 +29,7 @@ class NoticeSeverity(StrEnum):
 
 
 class NoticeType(StrEnum):
-    """What a notice is about (docs/contract.md, notices)."""
+    """What a notice is about (docs/notices.md)."""
 
     gate_opened = "gate.opened"
     gate_expiring = "gate.expiring"

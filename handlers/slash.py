@@ -1,4 +1,4 @@
-"""Reads slash commands from a comment: what does not match the grammar (docs/contract.md) exactly is a mistake."""
+"""Reads slash commands from a comment: what does not match the grammar (docs/commands.md) exactly is a mistake."""
 
 import re
 from collections.abc import Iterator, Mapping

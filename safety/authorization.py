@@ -59,7 +59,7 @@ GATES: Mapping[str, GateRule] = {
     name: GateRule(standard.role, standard.not_author, standard.not_requester)
     for name, standard in STANDARD_GATES.items()
 }
-"""docs/contract.md, gates. A critical change asks for ``maintain`` at ``human_review``."""
+"""docs/gates.md. A critical change asks for ``maintain`` at ``human_review``."""
 
 STRICTEST = GateRule("maintain", not_author=True, not_requester=True)
 """What holds for a gate nobody described."""
@@ -170,7 +170,7 @@ def _find_refusal(asked: SlashCommand, facts: AuthorizationFacts, rule: GateRule
 
 
 def _find_rule(asked: SlashCommand, facts: AuthorizationFacts, gate: GateRule) -> GateRule:
-    """Apply the verb's row (docs/contract.md, roles) to what is asked."""
+    """Apply the verb's row (docs/commands.md) to what is asked."""
     needed = VERBS[asked.verb].role
     if needed.is_gates:
         return gate

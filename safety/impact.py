@@ -1,4 +1,4 @@
-"""Decides for each file of a change whether it can alter what the program does (docs/contract.md, risk)."""
+"""Decides for each file of a change whether it can alter what the program does (docs/review.md, risk)."""
 
 from collections.abc import Collection, Mapping, Sequence
 

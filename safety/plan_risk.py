@@ -74,7 +74,7 @@ def rate_plan(
 
 
 def needs_approval(level: RiskLevel) -> bool:
-    """Whether the plan needs the gate ``architecture_approval`` (docs/contract.md, gates)."""
+    """Whether the plan needs the gate ``architecture_approval`` (docs/gates.md)."""
     return _rank(level) >= _rank(RiskLevel.high)
 
 

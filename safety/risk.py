@@ -1,4 +1,4 @@
-"""Scores the risk of a change from 0 to 100, with every part of the score named (docs/contract.md, risk)."""
+"""Scores the risk of a change from 0 to 100, with every part of the score named (docs/review.md, risk)."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

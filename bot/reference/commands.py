@@ -5,34 +5,38 @@ from domain.text.escaping import inline_code
 from messages.commands import render_verb
 
 _INTRODUCTION = """\
-# Commands
+# Pull requests and commands
 
-Write `/forge VERB …` in a comment on a pull request, in the body of a review, or in a reply to a finding. This page is
-generated from the code; `/forge help` shows the same table.
+## When Forge reviews your pull request
 
-- **One command per line, at the start of the line.** Several lines are several commands, executed in order.
-- **Only plain text counts.** Quotes, code, headings, links, HTML comments, edited comments and comments by Apps are
-  ignored.
-- **Permissions** are checked with GitHub when the command arrives (read < triage < write < maintain < admin). Accounts
-  are compared by their number, so a login that was registered again has no rights.
-- Every command is acknowledged with 👀 and gets **one answer** per comment, including refusals and typing mistakes.
-  A decision at a gate gets 👍 instead: the comment that asked shows it.
-- In a **reply to a finding** its id may be left out: `/forge dismiss we want this here`.
-- A **question needs no command** where it is clear that Forge is asked: in a review thread right below its comment, or
-  in a comment that quotes what Forge wrote or mentions it. Forge answers those with the role write as `/forge ask`
-  does. Words that **mention** it on a pull request and want something done are carried out as `/forge do` is
-  ([instructions.md](instructions.md)); to other such words it names the commands, and nothing else follows from them
-  outside of a finding's thread.
-- **Not the author unless alone**: if you opened the pull request, or pushed a part of it that nobody else approved
-  ([gates.md](gates.md)), you may use such a command only if nobody else has the role. The receipt and the audit then
-  say so. Where gates take two people, so do these commands: the first is noted, and takes effect when somebody else
-  with the role writes the same, for whatever reason. `violation` and `needs-review` take one.
-- Resolving a finding's thread without changing the line also dismisses it, if the person may dismiss it. A critical
-  security finding is dismissed by command only. Authors who resolve a thread of their own change dismiss nothing.
-- **Review again** on the check `Forge / review` is the same as `/forge review full`, and so is the label `forge`
-  (`labels.run` in `.github/forge.yml`) on a pull request.
-- Each comment and each press of a button acts once, even if somebody else sends its webhook again. Commands also work
-  in a locked conversation, but GitHub does not let an App answer there.
+1. **Read the check** `Forge / review` first: the verdict, then what to do next. Comments on lines are the findings.
+2. **A finding is right:** fix it and push. Forge looks again, resolves the thread if nobody else wrote in it, and
+   repeats nothing. `/forge fix all` proposes one commit; *For your coding agent*, folded in the check, is a list for
+   yours.
+3. **A finding is shown by running:** the failing test is folded below it. Copy it to its path, or let
+   `/forge fix F-ID` propose a change with which it passes.
+4. **A finding is wrong:** ask somebody else with the role write to reply with `/forge dismiss` and why. If nobody else
+   has it, your own word counts. Warnings hold nothing; errors and questions to people do.
+5. **You do not understand it:** reply `/forge explain`, or ask in the thread.
+6. **Forge waits for a person:** the comment of the [gate](gates.md) says who may answer, and until when.
+
+## How commands are read
+
+Write `/forge VERB …` in a comment, a review or a reply to a finding. `/forge help` shows the table below.
+
+- **One command a line**, at its start, up to 20. Quotes, code, headings, links, HTML comments, edited comments and
+  comments of Apps are not read.
+- **One answer per comment**, also to mistakes and refusals. 👀 says that it was heard; a decision at a gate gets 👍.
+- **In a reply to a finding** its id may be left out.
+- **Roles** are GitHub's (read < triage < write < maintain < admin), asked when the command arrives and again when it
+  acts. Accounts are compared by number.
+- **Not the author unless alone**: an [author of the change](gates.md#who-counts-as-the-author) may use it only if
+  nobody else has the role. Where gates take two people, so do these commands, except `violation` and `needs-review`.
+- **Questions need no command** where you ask right below a comment of Forge, quote it or mention it (role write). A
+  mention that wants something done is `/forge do` ([instructions](instructions.md)).
+- **Resolving a finding's thread** without a change dismisses it if you may dismiss it; not an author's own, and no
+  critical security finding.
+- **Review again** on the check, and the label `forge` on a pull request, are `/forge review full`.
 """
 
 
@@ -40,6 +44,6 @@ def markdown() -> str:
     """The whole page."""
     working = [render_verb(row) for row in VERBS.values() if row.works]
     later = [f"- {inline_code(f'/forge {row.usage}')}: {row.meaning}" for row in VERBS.values() if not row.works]
-    head = ["## Working now", "", "| command | minimum role | meaning |", "| --- | --- | --- |"]
+    head = ["## All commands", "", "| command | minimum role | meaning |", "| --- | --- | --- |"]
     then = ["", "## Understood, and answered with “not available yet”", ""]
     return "\n".join([_INTRODUCTION, *head, *working, *(then if later else []), *later, ""])

@@ -17,10 +17,7 @@ class AvoidanceReaction(StrEnum):
 
 
 class AvoidanceSettings(Section):
-    """What happens where a change gives up in disguise. `off`: nothing, but Forge's own agents are told all the same;
-    `note`: a finding; `gate`: a finding, and the gate `destructive` asks a maintainer. A doubtful detection (confidence
-    below 0.7) never asks.
-    """
+    """Where a change gives up in disguise. `off`: nothing; `note`: a finding; `gate`: a finding, and a question."""
 
     failure_hidden: AvoidanceReaction = Field(
         default=AvoidanceReaction.gate,
@@ -42,12 +39,11 @@ class AvoidanceSettings(Section):
         default=AvoidanceReaction.note, description="Less coverage is demanded than before."
     )
     checker_disabled: AvoidanceReaction = Field(
-        default=AvoidanceReaction.note, description="A checker is switched off for all files, or for a whole file."
+        default=AvoidanceReaction.note, description="A checker is switched off for a whole file, or for all."
     )
     coverage_lost: AvoidanceReaction = Field(
         default=AvoidanceReaction.gate,
-        description="Code that stays lost its tests, or much new code came without: more than two percentage points. "
-        "Found by `Forge / test`, which then asks for a maintainer instead of `destructive`.",
+        description="Code lost its tests, or much came without: over two percentage points. `Forge / test` asks.",
     )
 
     def of(self, kind: AvoidanceKind) -> AvoidanceReaction:

@@ -28,7 +28,7 @@ class Preset(StrEnum):
 
 
 class Commands(Section):
-    """The repository's own commands. Each runs in the sandbox, split into words as a shell would, without a shell."""
+    """The repository's own commands. Each runs in the sandbox, without a shell."""
 
     setup: CommandLine | None = Field(default=None, description="Prepares a checkout.")
     test: CommandLine | None = Field(default=None, description="Runs the tests.")
@@ -37,14 +37,14 @@ class Commands(Section):
     build: CommandLine | None = Field(default=None, description="Builds the artifact.")
     network: bool = Field(
         default=False,
-        description="Let `setup` reach the registry or proxy that the operator named (`FORGE_SANDBOX_PROXY`).",
+        description="Let `setup` reach the operator's registry or proxy (`FORGE_SANDBOX_PROXY`).",
     )
 
 
 class Ladder(Section):
     """Bounds of the automation ladder. The level itself is earned, or set with `/forge level`."""
 
-    max_level: Level = Field(default=4, description="The highest level Forge may reach.")
+    max_level: Level = Field(default=4, description="The highest level that Forge may reach, 0 to 4.")
     pinned: Level | None = Field(default=None, description="Keep this level, or `max_level` if that is lower.")
 
 
@@ -53,7 +53,7 @@ class Labels(Section):
 
     run: Label | None = Field(
         default="forge",
-        description="On an issue: plan and implement it. On a pull request: review its head. `null`: no label does.",
+        description="On an issue: plan and implement it. On a pull request: review it. `null`: no label does.",
     )
 
 
@@ -62,8 +62,7 @@ class IssueSettings(Section):
 
     run: bool = Field(
         default=True,
-        description="Whether Forge may implement an issue, after `/forge run`, `/forge retry`,"
-        " `/forge resume` or the label. `/forge plan` works in any case.",
+        description="Let Forge implement issues; `/forge plan` always works.",
     )
 
 
@@ -72,20 +71,18 @@ class Execution(Section):
 
     mode: ExecutionMode = Field(
         default="deterministic",
-        description="`deterministic`: Forge's own agent, by edits and diffs. `interactive`: in a workspace of its own "
-        "the agent of `agents.implementer.command`; without one Forge's own agent, which then may run `commands` "
-        "there. What is changed there is validated as a whole. `/forge run MODE` chooses for one run.",
+        description="`deterministic`: Forge's own agent, by edits; `interactive`: the agent of "
+        "`agents.implementer.command`, or Forge's own with `commands`.",
     )
     commands: CommandGlobs = Field(
         default=(),
-        description="Command lines that Forge's own agent may run in interactive mode, such as `python *`: `*` stands "
-        "for anything, and words are quoted as by Python's `shlex.join`. The lines of `commands` it may always run.",
+        description="What Forge's own agent may also run in interactive mode, such as `python *`.",
     )
     checkpoint_seconds: int = Field(
         default=30,
         ge=5,
         le=3600,
-        description="After so many seconds, what the agent of `agents.implementer.command` changed is kept.",
+        description="After so many seconds the work of `agents.implementer.command` is kept.",
     )
     checkpoint_changes: int = Field(
         default=50,
@@ -100,11 +97,11 @@ class ImplementerSettings(Section):
 
     command: CommandLine | None = Field(
         default=None,
-        description="Starts it in the sandbox, with the repository as its current directory. `{task}` stands for the "
-        "text of its task, `{task_file}` for a file that holds it. It takes effect in interactive mode.",
+        description="Starts it in the sandbox, in interactive mode; `{task}` is its task, `{task_file}` a file with"
+        " it.",
     )
-    minutes: int = Field(default=15, ge=1, le=60, description="How long it may work on one task.")
-    calls: int = Field(default=60, ge=1, le=500, description="How often it may ask a model for one task.")
+    minutes: int = Field(default=15, ge=1, le=60, description="Time for one task.")
+    calls: int = Field(default=60, ge=1, le=500, description="Model calls for one task.")
 
 
 class AgentSettings(Section):
@@ -116,27 +113,27 @@ class AgentSettings(Section):
 class MemorySettings(Section):
     """What Forge learns here."""
 
-    enabled: bool = Field(default=True, description="Learn, and use the memories.")
+    enabled: bool = Field(default=True, description="Learn, and use what was learned.")
     organisation: bool = Field(
         default=False,
-        description="Share memories of `/forge remember` with the other repositories of the organisation that set "
-        "this, and use theirs. Reviews of a public repository may show shared memories.",
+        description="Share memories of `/forge remember` with the organisation's repositories that set this, too; a"
+        " public repository may show them.",
     )
-    max: int = Field(default=10_000, ge=0, le=10_000, description="Memories kept.")
+    max: int = Field(default=10_000, ge=0, le=10_000, description="Memories kept, up to 10,000.")
 
 
 class Testing(Section):
     """How tests are run."""
 
     runner: Literal["sandbox", "actions"] = Field(
-        default="sandbox", description="`sandbox`: with `commands.test`. `actions`: the results of GitHub Actions."
+        default="sandbox", description="`sandbox`: Forge runs them. `actions`: it reads the results of GitHub Actions."
     )
 
 
 class Audit(Section):
     """The audit trail."""
 
-    retention_days: int = Field(default=90, ge=1, le=3650, description="How long decisions are kept, in days.")
+    retention_days: int = Field(default=90, ge=1, le=3650, description="How long decisions are kept.")
 
 
 class Configuration(Section):
@@ -145,7 +142,9 @@ class Configuration(Section):
     review: ReviewSettings = ReviewSettings()
     commands: Commands = Commands()
     preset: Preset = Field(
-        default=Preset.standard, description="Limits and a maximum level to start from; the file's own values win."
+        default=Preset.standard,
+        description="Limits to start from: `conservative`, `standard`, `aggressive` or `production`; keys of the "
+        "file win.",
     )
     budgets: Budgets = Budgets()
     breakers: Breakers = Breakers()
@@ -153,8 +152,7 @@ class Configuration(Section):
     gates: dict[GateName, GateSettings] = Field(
         default={},
         max_length=50,
-        description="Gates of your own by name. Of a built-in gate, `timeout`, `role` (only a higher "
-        "one) and `escalate` can be set.",
+        description="Gates of your own, by name. A built-in gate takes `timeout`, a higher `role`, and `escalate`.",
         json_schema_extra={"additionalProperties": False},
     )
     ladder: Ladder = Ladder()
@@ -171,8 +169,8 @@ class Configuration(Section):
     avoidance: AvoidanceSettings = AvoidanceSettings()
     welcome: WelcomeWay = Field(
         default=WelcomeWay.issue,
-        description="How Forge introduces itself, once. `issue`: in an issue if at most three repositories were "
-        "chosen, else as `check`. `check`: in the first review's check. `off`: not at all.",
+        description="How Forge introduces itself once: in an `issue` (if at most three repositories were chosen), "
+        "in the first `check`, or `off`.",
     )
 
     @property

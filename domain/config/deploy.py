@@ -78,41 +78,39 @@ class HealthCheck(Section):
 class ServiceMetric(Section):
     """A figure of the running service: from an address that answers in JSON, or from a Prometheus server."""
 
-    url: Address = Field(description="The address of the JSON, or of the Prometheus server.")
+    url: Address = Field(description="Of the JSON, or of the Prometheus server.")
     path: str = Field(
         default="",
         max_length=200,
         pattern=r"^[^\x00-\x1f]*$",
-        description="Where the figure is in the JSON: keys and positions with dots between them.",
+        description="Where the figure is in the JSON.",
         examples=["errors.rate", "services.0.latency"],
     )
     query: str = Field(
-        default="", max_length=1000, pattern=r"^[^\x00-\x1f]*$", description="A Prometheus query with one result."
+        default="", max_length=1000, pattern=r"^[^\x00-\x1f]*$", description="Or a Prometheus query with one result."
     )
 
 
 class ErrorRate(ServiceMetric):
-    """The share of requests that fail, from 0 to 1. Compared with its baseline by difference."""
+    """The share of requests that fail, 0 to 1, compared by difference with what it was."""
 
-    degraded: Ratio = Field(default=0.01, description="If it rises by more than this: hold, and ask.")
-    unhealthy: Ratio = Field(default=0.05, description="If it rises by more than this: roll back.")
+    degraded: Ratio = Field(default=0.01, description="Risen by more: hold, and ask.")
+    unhealthy: Ratio = Field(default=0.05, description="Risen by more: roll back.")
 
 
 class Latency(ServiceMetric):
     """How long the service takes to answer, in any unit. Compared with its baseline by ratio."""
 
-    degraded: Ratio = Field(default=1.5, description="Above so many times what it was before: hold, and ask.")
-    unhealthy: Ratio = Field(default=2.5, description="Above so many times what it was before: roll back.")
-    least: Ratio = Field(
-        default=0, description="A rise by less than this, in the unit of the figure, is noise and counts as none."
-    )
+    degraded: Ratio = Field(default=1.5, description="More than so many times what it was: hold, and ask.")
+    unhealthy: Ratio = Field(default=2.5, description="More than so many times what it was: roll back.")
+    least: Ratio = Field(default=0, description="A rise by less, in the unit of the figure, is noise.")
 
 
 class Throughput(ServiceMetric):
     """How many requests the service answers, in any unit. Compared with its baseline by ratio."""
 
-    degraded: Ratio = Field(default=0.7, description="Below so many times what it was before: hold, and ask.")
-    unhealthy: Ratio = Field(default=0.4, description="Below so many times what it was before: roll back.")
+    degraded: Ratio = Field(default=0.7, description="Less than so many times what it was: hold, and ask.")
+    unhealthy: Ratio = Field(default=0.4, description="Less than so many times what it was: roll back.")
 
 
 _RANGE = re.compile(r"\[\s*((?:\d{1,6}(?:ms|[smhdw]))+)\s*(?::[^\]]*)?\]")
@@ -125,23 +123,22 @@ AnyMetric = ErrorRate | Latency | Throughput
 
 
 class WatchSettings(Section):
-    """How an environment is watched while a change reaches it."""
+    """What is watched while a change reaches it."""
 
-    health: tuple[HealthCheck, ...] = Field(default=(), max_length=10, description="All of these must answer.")
+    health: tuple[HealthCheck, ...] = Field(default=(), max_length=10, description="Addresses that all must answer.")
     error_rate: ErrorRate | None = None
-    latency: Latency | None = None
-    throughput: Throughput | None = None
+    latency: Latency | None = Field(
+        default=None, description="The same by ratio, in any unit; a rise by less than `least` is noise."
+    )
+    throughput: Throughput | None = Field(default=None, description="The same by ratio, in any unit.")
     interval: Seconds = Field(default=15, description="Seconds between two looks.")
-    window: Seconds = Field(default=120, description="How long it is watched after each step, in seconds.")
-    bake: Seconds = Field(default=300, description="How long it is watched after the last step, in seconds.")
+    window: Seconds = Field(default=120, description="Seconds of watching after each step.")
+    bake: Seconds = Field(default=300, description="Seconds of watching after the last step.")
     settle: Annotated[int, Field(ge=0, le=86_400)] = Field(
         default=0,
-        description="How long figures remember what was there before, in seconds, where no range of a query says it. A "
-        "roll-back waits that much longer for them.",
+        description="Seconds for which figures remember what was before, where no range of a query says it.",
     )
-    patience: int = Field(
-        default=3, ge=1, le=20, description="So many bad looks in a row roll it back before the time is over."
-    )
+    patience: int = Field(default=3, ge=1, le=20, description="So many bad looks in a row roll it back at once.")
 
     @property
     def metrics(self) -> Mapping[str, AnyMetric]:
@@ -186,7 +183,7 @@ class RolloutStrategy(Section):
 
     low: Stages = Field(default=DIRECT, description="At low risk.")
     medium: Stages = Field(default=_MEDIUM, description="At medium risk.")
-    high: Stages = Field(default=_HIGH, description="At high and critical risk, and where the risk is not known.")
+    high: Stages = Field(default=_HIGH, description="At high, critical and unknown risk.")
 
     def choose(self, risk: RiskLevel | None) -> tuple[int, ...]:
         """The steps for a change of this risk; None: not known."""
@@ -200,31 +197,30 @@ class Environment(Section):
 
     production: bool | None = Field(
         default=None,
-        description="Whether it is production, where a person always decides. By default its name says so.",
+        description="A person always decides there; by default a name that begins with `prod` says so.",
     )
     url: Address | None = Field(default=None, description="Where people find it.")
     trigger: Literal["merge", "command", "never"] = Field(
         default="command",
-        description="`merge`: whatever is merged into the default branch, and on `/forge deploy ENV`. `command`: on "
-        "that only. `never`: not at all.",
+        description="`merge`: what is merged into the default branch, and on command; `command`: on `/forge deploy "
+        "ENV`; `never`.",
     )
     workflow: WorkflowFile | None = Field(
         default=None,
-        description="A workflow in `.github/workflows/` that deploys. It is started with the inputs `environment`, "
-        "`ref`, `percentage` and `deployment`.",
+        description="A workflow in `.github/workflows/` that deploys.",
     )
     command: CommandLine | None = Field(
         default=None,
-        description="A command that deploys, run in the sandbox with what the operator allows it. In it, "
-        "`{environment}`, `{ref}`, `{percentage}` and `{deployment}` are replaced.",
+        description="Or a command, in the sandbox; `{environment}`, `{ref}`, `{percentage}`, `{deployment}` are "
+        "replaced.",
     )
     minutes: Minutes | None = Field(
-        default=None, description="How long one step may take. By default `breakers.time.deployment`."
+        default=None, description="Time for one step; by default `breakers.time.deployment`."
     )
     required: tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...] | None = Field(
         default=None,
         max_length=50,
-        description="Checks that must have succeeded on the merged commit. By default all that are there.",
+        description="Checks that must have succeeded on the merged commit; by default all that are there.",
     )
     strategy: RolloutStrategy = RolloutStrategy()
     verify: WatchSettings = WatchSettings()
@@ -235,26 +231,25 @@ class Build(Section):
 
     command: CommandLine | None = Field(
         default=None,
-        description="Builds the artifact, before anything is deployed, and where a deploy command runs right before it "
-        "again. By default `commands.build`.",
+        description="Builds the artifact before anything is deployed; by default `commands.build`.",
     )
     artifact: Glob | None = Field(
-        default=None, description="Files of which the build must leave at least one that is not empty."
+        default=None, description="Files of which it must leave at least one that is not empty."
     )
 
 
 class Feedback(Section):
     """What follows from what monitoring tells of production."""
 
-    issues: bool = Field(default=True, description="Whether Forge opens issues about it, from level 1 on.")
+    issues: bool = Field(default=True, description="Open issues about production, from level 1 on.")
     label: Annotated[str, StringConstraints(min_length=1, max_length=50)] | None = Field(
         default=None,
-        description="A label for these issues. It starts nothing by itself: a person does, with `/forge run`.",
+        description="A label for them; it starts nothing by itself.",
         examples=["production"],
     )
     resolved_label: Annotated[str, StringConstraints(min_length=1, max_length=50)] | None = Field(
         default="resolved",
-        description="The label that such an issue has while monitoring says that the problem is over; null: none.",
+        description="Their label while monitoring says that it is over; null: none.",
     )
 
 
@@ -266,7 +261,7 @@ class DeploySettings(Section):
     environments: dict[EnvironmentName, Environment] = Field(
         default={},
         max_length=20,
-        description="The environments by name.",
+        description="Environments by name.",
         json_schema_extra={"additionalProperties": False},
     )
 

@@ -7,7 +7,6 @@ from typing import Literal
 from pydantic import Field
 
 from domain.config.conditions import evaluation
-from domain.config.conditions.syntax import LANGUAGE
 from domain.config.mistakes import Contradiction
 from domain.config.values import AccountName, Duration, Section
 from domain.gates import STANDARD_GATES
@@ -22,26 +21,26 @@ class GateSettings(Section):
 
     phase: Literal["planning", "implementation", "review", "testing", "deployment", "any"] | None = Field(
         default=None,
-        description="The phase at whose end it is asked: of an issue's run with its plan, its change or its tests, of "
-        "a review with its verdict; `deployment`: before anything is deployed. `any`: in each of them that knows all "
-        "that the condition names.",
+        description="The phase at whose end it is asked (`deployment`: before it begins); `any`: each that knows "
+        "the names of `when`.",
     )
     when: str | None = Field(
         default=None,
         min_length=1,
         max_length=evaluation.LONGEST,
-        description=f"The condition under which it is asked: {LANGUAGE}.",
+        description="The condition under which it is asked.",
         examples=["review.lines_changed > 500"],
     )
     prompt: str | None = Field(default=None, min_length=1, max_length=500, description="What the person is asked.")
     timeout: Duration | None = Field(
-        default=None, description="After this the gate is rejected and escalated. A gate of your own without it: `24h`."
+        default=None, description="After this it is rejected and escalated; your own: `24h`."
     )
     role: Literal["write", "maintain", "admin"] | None = Field(
-        default=None, description="The minimum role to answer. A gate of your own without it: `write`."
+        default=None,
+        description="The least role that answers: `write` (by default), `maintain` or `admin`.",
     )
     escalate: tuple[AccountName, ...] = Field(
-        default=(), max_length=10, description="Accounts or teams that Forge notifies after that time."
+        default=(), max_length=10, description="Accounts or teams that are told after that time."
     )
 
 

@@ -52,21 +52,20 @@ class NotifiedTarget(Section):
 
     target: TargetName | None = Field(
         default=None,
-        description="A target that the operator defined and allows this repository (`FORGE_NOTIFY_TARGETS`), such as "
-        "a channel of Slack or Teams, whose address is a secret.",
+        description="A target that the operator defined (`FORGE_NOTIFY_TARGETS`), such as a channel of Slack.",
     )
     url: Address | None = Field(
         default=None,
-        description="An address that takes signed JSON. Nothing secret may be in it.",
+        description="Or an address that takes signed JSON; nothing secret may be in it.",
         examples=["https://hooks.example.com/forge"],
     )
     events: tuple[EventPattern, ...] = Field(
         default=("*",),
         max_length=30,
-        description="What it is told of. `*` stands for all, `gate.*` for a family.",
+        description="What it is told of; `gate.*` stands for a family.",
     )
     severity: Literal["info", "warning", "error"] = Field(
-        default="info", description="Nothing that matters less: `info`, `warning` or `error`."
+        default="info", description="Nothing below: `info`, `warning` or `error`."
     )
 
     @property
@@ -78,7 +77,7 @@ class NotifiedTarget(Section):
 class NotifySettings(Section):
     """Who is told of gates that wait, budgets, levels and failures."""
 
-    targets: tuple[NotifiedTarget, ...] = Field(default=(), max_length=10, description="The targets.")
+    targets: tuple[NotifiedTarget, ...] = Field(default=(), max_length=10, description="Up to ten.")
 
 
 def find_notify_mistakes(notify: NotifySettings) -> Iterator[Contradiction]:

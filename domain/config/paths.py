@@ -14,18 +14,17 @@ class PathRule(Section):
     roles: tuple[Literal["planner", "implementer", "reviewer", "tester", "deployer"], ...] = Field(
         default=(),
         max_length=5,
-        description="Agents that may change them; none: no agent. Only the implementer changes files today.",
+        description="Agents that may change them; none: no agent. Only the implementer changes files.",
     )
     severity: Literal["info", "warning", "error", "critical"] = Field(
-        default="error", description="How bad a change by another agent is; from `error` it blocks the merge."
+        default="error",
+        description="How grave another's change is: `info`, `warning`, and blocking: `error`, `critical`.",
     )
 
 
 class ProjectPaths(Section):
     """Files that need special care."""
 
-    protected: Globs = Field(
-        default=(), description="A change to them, in any case of letters, asks the gate `protected_paths`."
-    )
-    sensitive: Globs = Field(default=(), description="A change to them raises the risk.")
+    protected: Globs = Field(default=(), description="A change asks the gate `protected_paths`.")
+    sensitive: Globs = Field(default=(), description="A change raises the risk.")
     rules: tuple[PathRule, ...] = Field(default=(), max_length=100, description="Which agent may change what.")

@@ -57,30 +57,17 @@ WhenRead = Annotated[
 
 
 class Linter(Section):
-    """A linter that prints SARIF 2.1.0 on standard output.
+    """A linter that prints SARIF 2.1.0 on standard output; docs/review.md has an example."""
 
-    It may execute code of a pull request, so it runs only in a sandbox of level 2 or better. Its program and plugins
-    come from `/usr`, `/opt` or a folder in `FORGE_SANDBOX_TOOLS`. It sees the changed files and what `files` names; a
-    type checker needs more and belongs to the tests (`commands.typecheck`). For eslint in `/opt/lint`: `{name: eslint,
-    run: /opt/lint/node_modules/.bin/eslint -f /opt/lint/node_modules/@microsoft/eslint-formatter-sarif/sarif.js, paths:
-    ["**/*.js"], files: [eslint.config.js]}`; the configuration loads plugins with `createRequire("/opt/lint/")`.
-    """
-
-    name: LinterName = Field(description="How findings name it.")
-    run: CommandLine = Field(
-        description="Its command, split into words as a shell would but run without one; changed files are appended."
-    )
+    name: LinterName = Field(description="Its name in findings.")
+    run: CommandLine = Field(description="Its command, without a shell; changed files are appended.")
     paths: Globs = Field(
         default=("**",),
-        description="The files it is given. It counts as a reader of those whose suffix or name a pattern ends in, as "
-        "`**/*.js` or `**/Dockerfile`, and that it does not say it leaves out; of none where one may be its "
-        "configuration.",
+        description="The files it is given, and counts as a reader of.",
     )
     files: Globs = Field(
         default=(),
-        description="Files of the merge base that are laid beside them: its configuration and what that reads, as "
-        "`eslint.config.js` and `package.json`. Of these the pull request's own versions are never used, nor is any "
-        "other file that may configure it.",
+        description="Its configuration and what that reads, taken from the merge base, never from the pull request.",
     )
 
 
@@ -94,71 +81,51 @@ class Paths(Section):
 class ReviewSettings(Section):
     """The review of pull requests."""
 
-    on_pull_request: bool = Field(default=True, description="Review pull requests without being asked.")
-    drafts: bool = Field(default=False, description="Review drafts as well.")
+    on_pull_request: bool = Field(default=True, description="Review without being asked.")
+    drafts: bool = Field(default=False, description="Review drafts, too.")
     forks: Forks = Field(
         default=Forks.first_time_needs_ok,
-        description="Forks. `first_time_needs_ok`: someone new gets linters and security checks, but no model, "
-        "test or push before a person approves that head. `needs_ok`: the same for everyone. `ignore`: not "
-        "reviewed unless asked.",
+        description="`first_time_needs_ok`: on a newcomer's head no model, test or push before a person's ok; "
+        "`needs_ok`: on anybody's; `ignore`: no review unless asked.",
     )
-    paths: Paths = Field(default=Paths(), description="Which files Forge reviews.")
-    linters: tuple[Linter, ...] = Field(default=(), max_length=10, description="More linters.")
+    paths: Paths = Field(default=Paths(), description="The files that are reviewed; the check names those left out.")
+    linters: tuple[Linter, ...] = Field(default=(), max_length=10, description="Up to ten more linters.")
     max_comments: int = Field(
-        default=25, ge=0, le=100, description="Inline comments per review; the check lists the rest."
+        default=25, ge=0, le=100, description="Comments on lines per review; the check lists the rest."
     )
     model: WhenRead = Field(
         default=ReadMode.auto,
-        description="`auto`: where a model is set up, it reads every change of source; without one, a person is asked "
-        "if its risk has 18 points or more beside the 25 that every change of behaviour has. Where the budget runs "
-        "short, it reads the riskiest files and the check names the others. `always`: the model reads all, and asks "
-        "people for more money where it must; without a model every change of source asks for a person. `never`: "
-        "no code is sent to a model, so linters and security checks are all there is. `true` means `auto`, `false` "
-        "means `never`.",
+        description="`auto`: a model reads every change of source, if one is set up; `always`: the same, and a "
+        "person is asked where none can; `never`: no code is sent to a model.",
     )
     effort: Effort = Field(
         default=Effort.standard,
-        description="How thoroughly a model reads. `low`: the fast model, one question of 12,000 tokens, a second look "
-        "only at what would block, of the rest only what it is sure of; no conventions, no look-ups. `standard`: the "
-        "fast model, up to seven questions, a second look at everything; it looks things up where a change is large or "
-        "risky. `deep`: the strong model, questions twice as large with several times the code around the change, and "
-        "it may always look things up. `/forge review EFFORT` chooses for one review. What does not fit is named, and "
-        "a person is asked; budgets hold for each.",
+        description="How thoroughly a model reads: `low`, `standard` or `deep`.",
     )
     unread: IfUnread = Field(
         default=IfUnread.neutral,
-        description="The result where nothing blocks, but linters alone read what may change what the program does, or "
-        "neither a linter of its language nor a model read some source. `neutral`: the check is neutral and says so; "
-        "for source that nobody read it asks a person where a branch requires the check, because GitHub would let "
-        "neutral pass. `ask`: a person is asked. `approve`: the check succeeds and says so. Forge never approves, "
-        "fixes or merges it unasked.",
+        description="What follows where nobody read the logic: `neutral`, `ask` a person, or `approve`.",
     )
     proof_seconds: int = Field(
         default=120,
         ge=0,
         le=900,
-        description="How long, in seconds for all together, tests are written and run for what the model calls an "
-        "error, before the review is posted: with the change and without it, in the sandbox. What no time is left for "
-        "is not run. Each run begins with `commands.setup`. 0: none is written.",
+        description="Seconds to show a model's errors by running a test; 0: none is written.",
     )
     unshown: IfUnshown = Field(
         default=IfUnshown.block,
-        description="What the model calls an error, and no test that was run shows. `block`: changes are requested "
-        "where a second look proves it by a line of code, but not where its test passes. `warn`: it is a warning.",
+        description="A model's error that no test shows: `block` if a line of code proves it, or `warn`.",
     )
-    never_send: Globs = Field(default=(), description="Files whose content Forge never sends to a model provider.")
+    never_send: Globs = Field(default=(), description="Files whose content is never sent to a model.")
     instructions: Globs = Field(
         default=CONVENTIONS,
-        description="Files that say how code is written here ([conventions.md](conventions.md)), read from the default "
-        "branch. Planner and implementer follow them; a review quotes what an added line breaks, as a warning at most. "
-        "They loosen nothing, and agents change none of them unasked. The nearest to the changed files come first, "
-        "then in this order. `[]`: none is read.",
+        description="Files that say how code is written here; `[]`: none is read.",
     )
-    dry_run: bool = Field(default=False, description="Show everything in the check run and post no comments.")
+    dry_run: bool = Field(default=False, description="Show everything in the check, and post no comments.")
     bots: tuple[BotName, ...] = Field(
         default=("dependabot",),
         max_length=50,
-        description="Bots whose pull requests are reviewed; those of others once somebody writes `/forge review`.",
+        description="Bots whose pull requests are reviewed unasked.",
     )
 
     @property

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from domain.review.findings import Severity
 
 CERTAIN = 0.7
-"""The confidence from which a detection counts as no doubtful one (docs/contract.md, gates)."""
+"""The confidence from which a detection counts as no doubtful one (docs/gates.md)."""
 HARDLY_BELIEVED = 0.35
 """Below this, a detector that was often wrong here is not worth a question: what it finds is shown only."""
 MEMORY_DAYS = 90

@@ -13,7 +13,7 @@ from domain.review.avoidance import find_version
 from domain.review.findings import Finding
 
 WHITELIST_TIME = timedelta(days=90)
-"""A whitelist ends after so long, and what it covered is raised again (docs/contract.md, gates)."""
+"""A whitelist ends after so long, and what it covered is raised again (docs/gates.md)."""
 
 
 class JudgementKind(StrEnum):

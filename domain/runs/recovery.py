@@ -21,7 +21,7 @@ MOST_ATTEMPTS = 3
 AFTER_GUIDANCE = 1
 """So many are made after somebody said what to do."""
 LEAST_CONFIDENCE = 0.5
-"""A diagnosis that is less sure goes to people (docs/contract.md, gates)."""
+"""A diagnosis that is less sure goes to people (docs/gates.md)."""
 _IN_VAIN, _ELSEWHERE = 0.85, 0.7  # what an attempt in vain leaves of the confidence, and a failure hidden elsewhere
 
 

@@ -11,7 +11,7 @@ from domain.runs.run import ExecutionMode
 
 
 class Verb(StrEnum):
-    """The verbs of ``/forge`` (docs/contract.md, commands)."""
+    """The verbs of ``/forge`` (docs/commands.md)."""
 
     help = "help"
     status = "status"

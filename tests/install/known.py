@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-README, INSTALL, SETUP = "README.md", "docs/install.md", "docs/setup.md"
+README, INSTALL = "README.md", "docs/install.md"
 APP_ID = "12345"
 
 
@@ -45,10 +45,10 @@ BLOCKS: Mapping[tuple[str, str, int], Known] = {
         fills=frozenset({"OWNER", "REPO", "…"}),
         apart="the simulator's address stands for https://github.com, and so the token has an Enterprise Server's name",
     ),
-    (SETUP, "Try it without GitHub", 1): Known(
+    (INSTALL, "Try it without GitHub", 1): Known(
         Way.plain, apart="the two terminals are two processes in the background; a browser does the steps below it"
     ),
-    (SETUP, "What is stored, and how safe that is", 1): Known(Way.systemd),
+    (INSTALL, "What is stored", 1): Known(Way.systemd),
     (INSTALL, "Docker", 1): Known(Way.docker, keeps=_CLONE),
     (INSTALL, "Docker", 2): Known(Way.docker, fills=frozenset({APP_ID})),
     (INSTALL, "Docker", 3): Known(Way.docker, keeps=frozenset({"ALL", "0.0.1"})),

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "install.md"
-FOLLOWED = ("README.md", "docs/install.md", "docs/setup.md")
+FOLLOWED = ("README.md", "docs/install.md")
 """The pages that somebody follows from a clone to the first review."""
 _HEADING = re.compile(r"^#{1,3} (.+)$")
 _PLACEHOLDER = re.compile(

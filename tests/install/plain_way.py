@@ -1,4 +1,4 @@
-"""Follows README.md and docs/setup.md from a clone to the first review in a browser, and install.md's plain way."""
+"""Follows README.md and docs/install.md's plain way from a clone to the first review in a browser."""
 
 import re
 import shlex
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from playwright.async_api import Error as PageError
 from playwright.async_api import Page
 
-from tests.install.known import INSTALL, README, SETUP
+from tests.install.known import INSTALL, README
 from tests.install.page import find_block
 from tests.install.reader import FORGE, BrokenPromiseError, Reader
 from tests.world.browser import BROWSER, open_page
@@ -15,7 +15,7 @@ from tests.world.first_run import begin, choose, finish, press
 
 _GIVEN = "apt-get update -qq && apt-get install -qq --yes --no-install-recommends python3 git make ca-certificates"
 GITHUB = "http://127.0.0.1:8100"
-"""Where docs/setup.md lets the simulator listen."""
+"""Where docs/install.md lets the simulator listen."""
 _SAMPLE = """
 git init --quiet --initial-branch main /root/sample && cd /root/sample
 git config user.name Ada && git config user.email ada@example.com
@@ -67,7 +67,7 @@ async def _review_by_address(reader: Reader) -> None:
 
 async def _try_without_github(reader: Reader) -> None:
     """The two terminals, and the numbered steps below them."""
-    simulator, serve = find_block(SETUP, "Try it without GitHub").text.splitlines()
+    simulator, serve = find_block(INSTALL, "Try it without GitHub").text.splitlines()
     for number, command in enumerate((simulator, serve), 1):
         terminal = f"nohup bash -c {shlex.quote(command)} >/root/terminal{number} 2>&1 &"
         await reader.type(terminal, f"“{command.partition(' #')[0].strip()}”")

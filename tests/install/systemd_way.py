@@ -1,9 +1,9 @@
-"""Follows docs/install.md with systemd, and what docs/setup.md says of a key of one's own for the store."""
+"""Follows docs/install.md with systemd, and what it says of a key of one's own for the store."""
 
 import re
 import time
 
-from tests.install.known import INSTALL, SETUP
+from tests.install.known import INSTALL
 from tests.install.reader import Reader
 
 # The unit's own confinement, for another command.
@@ -30,7 +30,7 @@ async def follow(reader: Reader) -> None:
     begun = time.monotonic()
     stopped = await reader.type(_STOPPED, "“SIGTERM stops Forge”")
     reader.see(f"it ended with code 0, after {time.monotonic() - begun:.0f} s", _ended_well(stopped), stopped)
-    await reader.follow(SETUP, "What is stored, and how safe that is", 1)
+    await reader.follow(INSTALL, "What is stored", 1)
     await reader.type("systemctl start forge", "a second start")
     await reader.wait_until_ready()
 

@@ -1,4 +1,4 @@
-"""A repository's own eslint, as docs/configuration.md sets it up: installed outside, configured by the default branch."""
+"""A repository's own eslint, as docs/review.md sets it up: installed outside, configured by the default branch."""
 
 import json
 import shutil

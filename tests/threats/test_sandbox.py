@@ -95,9 +95,9 @@ async def test_t_s1_level_1_is_for_parsers_only(sandbox: Sandbox) -> None:
 
 async def test_t_s1_what_is_published_is_what_is_refused() -> None:
     published = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
+    words = " ".join(published.split())
     for name in probes.ATTACKS:
-        always = "always" if name in probing.ALWAYS_REFUSED else "not promised"
-        assert f"| {name} | {always} | refused | refused |" in published
+        assert (f"**{name}**" if name in probing.ALWAYS_REFUSED else name) in words
 
 
 @at_each_level

@@ -1,9 +1,20 @@
-"""The table of results in ``docs/security.md`` promises nothing that is not tested."""
+"""The table of results in ``last-result.md`` promises nothing that is not tested."""
 
 import re
 
 from tests.threats.cases import CASES
-from tests.threats.table import BEGIN, DOCUMENT, END, NOT_YET, PASSES, case_of, find_tests, parse_results, with_table
+from tests.threats.table import (
+    BEGIN,
+    DOCUMENT,
+    END,
+    FOLDER,
+    NOT_YET,
+    PASSES,
+    case_of,
+    find_tests,
+    parse_results,
+    with_table,
+)
 
 
 def test_the_table_lists_every_case() -> None:
@@ -11,8 +22,8 @@ def test_the_table_lists_every_case() -> None:
 
 
 def test_the_page_of_threats_says_how_each_is_met() -> None:
-    page = (DOCUMENT.parent / "threats.md").read_text()
-    assert re.findall(r"^\| (T-[A-Z]\d+) \|", page, re.MULTILINE) == list(CASES)
+    page = (FOLDER.parents[1] / "docs" / "threats.md").read_text()
+    assert re.findall(r"^- \*\*(T-[A-Z]\d+)\*\*", page, re.MULTILINE) == list(CASES)
 
 
 def test_what_is_listed_as_tried_has_a_test() -> None:

@@ -86,7 +86,7 @@ class _Action:
         variable = find_key_variable(model)
         if variable is None:
             raise ConfigurationError(
-                f"The input `model` is {model!r}.", "It must be PROVIDER:NAME; the providers are in docs/actions.md."
+                f"The input `model` is {model!r}.", "It must be PROVIDER:NAME; the providers are in docs/terminal.md."
             )
         os.environ |= {variable: key, "FORGE_FAST_MODEL": model, "FORGE_STRONG_MODEL": model}
         return True

@@ -73,18 +73,18 @@ DECISION = ValueType(ValueKind.text, tuple(Decision))
 TRIGGER = ValueType(ValueKind.text, tuple(each for each in Trigger if each is not Trigger.question))
 
 _KNOWN = (
-    KnownName("review.lines_changed", NUMBER, "Added and deleted lines of the files that are looked at."),
+    KnownName("review.lines_changed", NUMBER, "Added and deleted lines."),
     KnownName("review.files_changed", NUMBER, "Changed files."),
-    KnownName("review.paths", TEXTS, "The paths of the changed files; of a renamed file both."),
-    KnownName("review.risk", NUMBER, "The risk score, from 0 to 100."),
+    KnownName("review.paths", TEXTS, "Changed paths; of a renamed file both."),
+    KnownName("review.risk", NUMBER, "Risk, 0 to 100."),
     KnownName("review.risk_level", LEVEL, "The risk level."),
     KnownName("review.findings", NUMBER, "Findings of any severity."),
-    KnownName("review.critical", NUMBER, "Findings of severity critical."),
-    KnownName("review.errors", NUMBER, "Findings of severity error."),
-    KnownName("review.warnings", NUMBER, "Findings of severity warning."),
+    KnownName("review.critical", NUMBER, "Those of severity critical."),
+    KnownName("review.errors", NUMBER, "Those of severity error."),
+    KnownName("review.warnings", NUMBER, "Those of severity warning."),
     KnownName("review.not_looked_at", NUMBER, "Changed files that matter and were not looked at."),
-    KnownName("review.rules", TEXTS, "The rules of the findings, such as `ruff/F821`, each once."),
-    KnownName("review.categories", TEXTS, "The categories of the findings, such as `security`, each once."),
+    KnownName("review.rules", TEXTS, "Their rules, such as `ruff/F821`."),
+    KnownName("review.categories", TEXTS, "Their categories, such as `security`."),
     KnownName("review.decision", DECISION, "What the review decided."),
     KnownName("review.from_fork", FLAG, "Whether the head is in a fork."),
     KnownName("review.first_time", FLAG, "Whether it is the author's first contribution here."),
@@ -96,8 +96,7 @@ _KNOWN = (
     KnownName(
         "testing.coverage_delta",
         NUMBER,
-        "Change of the share of lines that tests run, in percentage points, without what removed code does to it: -2.5 "
-        "if it fell from 90 % to 87.5 %. Not known where it was not compared with the base.",
+        "By how many percentage points coverage changed, such as -2.5; unknown where nothing was compared.",
     ),
     KnownName("deployment.environment", TEXT, "The environment that is deployed to."),
     KnownName("deployment.production", FLAG, "Whether that is production."),

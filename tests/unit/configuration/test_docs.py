@@ -1,12 +1,13 @@
 """The pages that are generated from the models are up to date, and the schema agrees with the models."""
 
+import re
 from pathlib import Path
 
-from bot.reference import commands, protected
-from bot.reference import pages as pages
+import pytest
+
+from bot.reference import commands, conditions, pages, protected
+from bot.reference.sample import PAGES
 from domain.config import schema
-from domain.config.configuration import Configuration
-from tests.unit.configuration.files import paths_of
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -16,15 +17,27 @@ def test_pages_are_up_to_date() -> None:
     assert (DOCS / "configuration.md").read_text(encoding="utf-8") == pages.markdown()
     assert (DOCS / "forge.schema.json").read_text(encoding="utf-8") == pages.json_schema()
     assert (DOCS / "protected.md").read_text(encoding="utf-8") == protected.markdown()
+    gates = (DOCS / "gates.md").read_text(encoding="utf-8")
+    assert gates == conditions.put_names(gates)
     assert (DOCS / "commands.md").read_text(encoding="utf-8") == commands.markdown()
 
 
-def test_every_section_has_a_heading_and_every_key_a_line() -> None:
-    page = pages.markdown()
-    for path in paths_of(Configuration().model_dump()):
-        section, _, rest = path.partition(".")
-        assert f"\n## `{section}`\n" in page
-        assert f"| `{rest}" in page
+@pytest.mark.parametrize(
+    ("place", "page"),
+    [
+        (("review", "linters", 0), PAGES["linters"]),
+        (("gates", "any_name"), PAGES["gates"]),
+        (("notify", "targets", 0), PAGES["targets"]),
+        (("deploy", "environments", "staging"), PAGES["environments"]),
+        (("deploy", "environments", "staging", "strategy"), PAGES["environments"]),
+        (("deploy", "environments", "staging", "verify"), PAGES["environments"]),
+        (("deploy", "environments", "staging", "verify", "health", 0), PAGES["environments"]),
+        (("deploy", "environments", "staging", "verify", "latency"), PAGES["environments"]),
+    ],
+)
+def test_what_an_entry_holds_is_on_the_page_that_is_named(place: tuple[str | int, ...], page: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    assert [key for key in schema.list_keys(place) if not re.search(rf"\b{key}\b[`:]", text)] == []
 
 
 def test_the_schema_knows_places() -> None:

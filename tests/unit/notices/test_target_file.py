@@ -47,7 +47,7 @@ def test_what_it_holds(tmp_path: Path) -> None:
         ('[ops]\nurl = "https://h/x"\nrepositories = "acme/*"\n', "ops.repositories in .* a list of at most 200"),
         (
             '[ops]\nurl = "https://h/x"\nevents = ["gates.*"]\n',
-            "ops.events in .* is wrong: .* a list of what docs/contract.md",
+            "ops.events in .* is wrong: .* a list of what docs/notices.md",
         ),
         ('[ops]\nurl = "https://h/x"\nurl_file = 1\nevents = ["*"]\n', "ops.url_file in .* it has to be text"),
         ('[ops]\nurl = "https://h/x"\nsecret = "hush"\nevents = ["*"]\n', "whsec_ and Base64 .* make one with"),

@@ -1,4 +1,4 @@
-"""Who may do what: the tables of docs/contract.md, one case per row, each with who may and who may not."""
+"""Who may do what: the tables of docs/commands.md and docs/gates.md, per row who may and who may not."""
 
 from dataclasses import replace
 
