@@ -157,7 +157,7 @@ HISTORY = [
 
 
 @dataclass(frozen=True)
-class Proposal:
+class OpenTask:
     """A pull request of the visitor's.
 
     :param shows: what is wrong with it, in a few words.
@@ -203,7 +203,7 @@ _PROMISE = f'''
 def promise(sent: date) -> date:
     """The day by which whatever was sent has arrived."""
 {_PROMISE_LINE}'''
-CONFLICT = Proposal(
+CONFLICT = OpenTask(
     "no-sundays",
     "Deliver nothing on Sundays",
     "What would arrive on a Sunday arrives on Monday. `promise` is for the shops that ask when everything is there.\n\n"
@@ -266,7 +266,7 @@ _LONG_TESTS = """
         name = "Bartholomew Featherstonehaugh"
         self.assertEqual(render(Shipment("P-1", name, "Oslo"))[1], "Bartholomew Featherstone")
 """
-RED = Proposal(
+RED = OpenTask(
     "print-recipients",
     "Print the recipient on the label",
     "Until now a label had the number and the city.",
@@ -284,7 +284,7 @@ NAME_IT = "name the value in the error"
 """An instruction that the script knows, too."""
 _REFUSED = '        raise ValueError("a value is not negative")\n'
 _TESTED = "tracking/customs.py"
-UNTESTED = Proposal(
+UNTESTED = OpenTask(
     "customs",
     "Tell what customs take",
     f"Shops ask what a parcel costs its recipient at the border.\n\nStill to do: {NAME_IT}.",
@@ -340,7 +340,7 @@ class Customs(TestCase):
         with self.assertRaisesRegex(ValueError, "not negative"):
             duty(Decimal(-1), "US")
 """
-PROPOSALS = (CONFLICT, RED, UNTESTED)
+OPEN_TASKS = (CONFLICT, RED, UNTESTED)
 
 # --- what the script says ----------------------------------------------------------------------------------
 

@@ -282,14 +282,14 @@ async def play_open_change(stage: DemoDriver, cast: Cast) -> PullRequest:
 
 
 async def open_playground(github: Simulator) -> list[PullRequest]:
-    """Another project, with a pull request for each of the proposals; Forge waits there until it is asked."""
+    """Another project, with a pull request for each of the open tasks; Forge waits there until it is asked."""
     repository = github.create_repository(playground.REPOSITORY, commits=playground.HISTORY)
     github.install(repository)
     author = github.user("author")
     github.grant(repository, author, "write")
     github.grant(repository, github.user("maintainer"), "maintain")
     opened: list[PullRequest] = []
-    for each in playground.PROPOSALS:
+    for each in playground.OPEN_TASKS:
         await author.push(repository, each.branch, each.files, each.title, base="main")
         opened.append(await author.open_pull_request(repository, each.branch, title=each.title, body=each.body))
     await author.push(repository, "main", playground.MOVED.files, playground.MOVED.message)

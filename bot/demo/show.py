@@ -89,7 +89,7 @@ async def _stay(stage: DemoDriver, fresh: PullRequest | None, sandbox: Sandbox, 
     stage.step("Open it in a browser, and choose at the top who you are: author, maintainer or stranger")
     if fresh is not None:
         stage.point_to("A pull request with findings, for its author", _locate(github, fresh))
-    for each, pull in zip(playground.PROPOSALS, pulls, strict=True):
+    for each, pull in zip(playground.OPEN_TASKS, pulls, strict=True):
         stage.point_to(f"One that {each.shows}: comment {each.ask} there, as its author", _locate(github, pull))
     stage.point_to("A pull request of your own: edit a file there", _locate_project(github, pulls[0]))
     stage.point_to("Forge's dashboard, signed in as whom you chose", f"{forge}/dashboard/to-github")
