@@ -303,7 +303,7 @@ def test_the_failures_of_a_long_output_come_first() -> None:
     ("said", "line"),
     [
         ("E   assert 1 == 2\nTests: 1 failed\nProcess completed with exit code 1.", "E   assert 1 == 2"),
-        ("P-1: 26 bytes\nThe printer refused a line\nProcess completed with exit code 1.", "The printer refused a line"),
+        ("26 bytes\nThe printer refused a line\nProcess completed with exit code 1.", "The printer refused a line"),
         ("1 failed, 2 passed", "1 failed, 2 passed"),
         ("Process completed with exit code 1.", "Process completed with exit code 1."),
         ("", ""),
