@@ -148,11 +148,16 @@ async def test_lines_beside_a_conflict_change_with_it(story_with_model: Story, m
         {"shop/cart.py": BASE + renamed, "tests/test_rounds.py": ROUNDS},
         shop={"shop/cart.py": "def total(prices):\n    return sum(prices)\n" + rest},
     )
-    edit = {"path": "shop/cart.py", "old": "    return total(prices) / count(prices)\n"}
-    edit |= {"new": edit["old"].replace("count", "count_prices"), "reason": "The base renamed `count`."}
-    resolved = {"hunks": [resolve(BOTH, TOGETHER)]}
-    elsewhere = edit | {"path": "shop/tax.py"}
-    model.when(ASKED, {**resolved, "beside": [elsewhere]}, resolved, {**resolved, "beside": [edit]})
+    used = "    return total(prices) / count(prices)\n"
+    edit: dict[str, JsonValue] = {
+        "path": "shop/cart.py",
+        "old": used,
+        "new": used.replace("count", "count_prices"),
+        "reason": "The base renamed `count`.",
+    }
+    elsewhere: dict[str, JsonValue] = {**edit, "path": "shop/tax.py"}
+    hunks: JsonValue = [resolve(BOTH, TOGETHER)]
+    model.when(ASKED, {"hunks": hunks, "beside": [elsewhere]}, {"hunks": hunks}, {"hunks": hunks, "beside": [edit]})
     await alice.comment(pull, "/forge update")
     await story.settle()
     asked = [call.content for call in model.calls if ASKED in call.content]
