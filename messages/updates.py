@@ -1,10 +1,10 @@
 """Every text of `/forge update`: what came in, how conflicts are resolved, and what people have to decide."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from domain.money import format_usd
-from domain.runs.conflicts import ConflictHunk, UnmergedFile
+from domain.runs.conflicts import BesideEdit, ConflictHunk, UnmergedFile
 from domain.text.escaping import code_block, cut_words, escape, inline_code, inline_path
 from messages.automation import RUN_TRAILER
 from messages.pushes import WORKFLOWS
@@ -48,6 +48,19 @@ def render_resolved(judged: Sequence[JudgedHunk]) -> str:
     if not judged:
         return ""
     return "\n".join([f"{_count(len(judged), 'conflict')} resolved:", "", *map(_render_judged, judged)])
+
+
+def render_beside(edits: Sequence[BesideEdit], places: Mapping[str, str]) -> str:
+    """What else of files with conflicts is changed, and why.
+
+    :param places: path → its lines in the result.
+    """
+    rows = [
+        f"- Also changed beside the conflict: {inline_path(f'{path}:{lines}')}. "
+        + " ".join(escape(each.reason, 600) for each in edits if each.path == path)
+        for path, lines in places.items()
+    ]
+    return "\n".join(rows)
 
 
 def report_up_to_date(base: str, sha: str) -> str:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from domain.config.configuration import Configuration
 from domain.globs import matches
 from domain.paths import fold_path, is_lock
-from domain.runs.conflicts import ConflictHunk, Merge, ResolvedHunk, ResolvedHunks
+from domain.runs.conflicts import BesideEdit, ConflictHunk, Merge, Outside, ResolvedHunk, ResolvedHunks, edit_beside
 from domain.runs.task_result import MOST_FIXES, RequiredFix
 from domain.runs.testing import CaseOutcome, CommandResult, TestCase, TestRun
 from domain.text.escaping import strip_invisible
@@ -56,14 +56,33 @@ class JudgedHunk:
     question: str = ""
 
 
-def find_mistakes(hunks: Sequence[ConflictHunk], resolved: ResolvedHunks) -> str | None:
-    """What is wrong with an answer, in words for the model; None if nothing is."""
+def find_mistakes(hunks: Sequence[ConflictHunk], outside: Mapping[str, Outside], resolved: ResolvedHunks) -> str | None:
+    """What is wrong with an answer, in words for the model; None if nothing is.
+
+    :param outside: path → the text around the conflicts of each file that has some.
+    """
     wanted, given = [each.number for each in hunks], [each.number for each in resolved.hunks]
     if sorted(given) != wanted:
         return f"There has to be one entry for each conflict: {', '.join(map(str, wanted))}."
     marked = [each.number for each in resolved.hunks if _MARK.search(each.text)]
     if marked:
         return f"text holds marks of a conflict: {', '.join(map(str, marked))}. Write the lines as they are to be."
+    return _find_mistake_beside(outside, resolved.beside)
+
+
+def _find_mistake_beside(outside: Mapping[str, Outside], edits: Sequence[BesideEdit]) -> str | None:
+    edited = dict(outside)
+    for number, each in enumerate(edits, 1):
+        if each.path not in edited:
+            return f"beside {number} is in a file without a conflict, which stays as git merged it."
+        if not each.reason:
+            return f"beside {number} has no reason: say which change of which side makes it necessary."
+        if _MARK.search(each.new) or strip_invisible(each.new) != each.new:
+            return f"beside {number} holds marks of a conflict, or characters that nobody sees."
+        made = edit_beside(edited[each.path], each)
+        if made is None:
+            return f"beside {number}: old has to be whole lines that stand in {each.path} once, outside of conflicts."
+        edited[each.path] = made
     return None
 
 

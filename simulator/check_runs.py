@@ -105,7 +105,11 @@ def _apply(world: World, run: CheckRun, body: Json) -> None:
     output = cast(Json, body.get("output") or {})
     run.title, run.summary = output.get("title", run.title), output.get("summary", run.summary)
     run.text = output.get("text", run.text)
-    annotations = cast(list[Json], output.get("annotations") or [])
+    annotate(world, run, cast(list[Json], output.get("annotations") or []))
+
+
+def annotate(world: World, run: CheckRun, annotations: Iterable[Json]) -> None:
+    """Add to the lines that the run says something about."""
     run.annotations += [_annotation(world, run, item) for item in annotations]
 
 

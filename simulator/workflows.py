@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +16,17 @@ from simulator.events import Actor, emit
 from simulator.faults import RequestInfo
 from simulator.http import Api, cut
 from simulator.json import checks as check_json
-from simulator.state import CheckSuite, Json, Link, Repository, WorkflowJob, WorkflowRun, World
+from simulator.state import CheckRun, CheckSuite, Json, Link, Repository, WorkflowJob, WorkflowRun, World
 
 Jobs = Mapping[str, tuple[str | None, str]]
 """By name: the conclusion, None while the job runs, and what it printed."""
 
 STORAGE = "/storage"
+_COMMAND = re.compile(
+    r"^(?P<time>(?:\S+Z )?)::(?P<level>error|warning|notice) file=(?P<path>[^,\s]+),line=(?P<line>\d+)"
+    r"::(?P<message>.+)$",
+    re.MULTILINE,
+)
 _LINK_LASTS = timedelta(minutes=1)
 _RERUN_LASTS = timedelta(days=30)
 _GOOD = frozenset({"success", "neutral", "skipped"})
@@ -132,8 +138,22 @@ def _end(world: World, made: WorkflowRun, name: str, conclusion: str, log: str) 
     job = _find_job(made, name)
     if job is None:
         raise LookupError(f"{made.name} has no job {name!r}")
-    job.log = log
+    job.log = _COMMAND.sub(r"\g<time>##[\g<level>]\g<message>", log)  # as GitHub shows it
+    check_runs.annotate(world, job.check, [_annotation(found) for found in _COMMAND.finditer(log)])
     check_runs.update(world, job.check, _actor(world), {"conclusion": conclusion})
+
+
+def _annotation(found: re.Match[str]) -> Json:
+    """What a job prints to have it shown on a line, https://docs.github.com/en/actions/reference/workflow-commands."""
+    level, line = found["level"].replace("error", "failure"), int(found["line"])
+    place = {"path": found["path"], "start_line": line, "end_line": line}
+    return {**place, "annotation_level": level, "message": found["message"]}
+
+
+def find_log(run: CheckRun) -> str:
+    """What a job printed; empty if the check is none of a workflow, or still runs."""
+    jobs = (job for made in run.repository.workflow_runs for job in made.jobs)
+    return next((job.log for job in jobs if job.check is run), "")
 
 
 def announce(world: World, made: WorkflowRun, action: str) -> None:

@@ -4,8 +4,21 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
 
-from domain.runs.conflicts import MOST_CHARACTERS, MOST_HUNKS, ConflictHunk, Merge, SideCommit, UnmergedFile
+from domain.runs.conflicts import (
+    MOST_CHARACTERS,
+    MOST_HUNKS,
+    BesideEdit,
+    ConflictHunk,
+    Merge,
+    Outside,
+    SideCommit,
+    UnmergedFile,
+    edit_beside,
+    list_paths,
+)
 from workspace.commits import write_blob, write_tree
 from workspace.diff import LINK, MODULE, REGULAR, to_printable
 from workspace.encoding import looks_binary
@@ -52,10 +65,13 @@ async def merge(mirror: Mirror, branch: str, base: str) -> Merge:
     return await _list_conflicts(mirror, tree, _parse_stages(entries))
 
 
-async def write_resolved(mirror: Mirror, merged: Merge, texts: Mapping[int, str]) -> str:
+async def write_resolved(
+    mirror: Mirror, merged: Merge, texts: Mapping[int, str], beside: Sequence[BesideEdit] = ()
+) -> str:
     """The tree of a merge with hunks replaced; files with others are left as git made them.
 
     :param texts: number of a hunk → the lines that stand there instead; all hunks of a file, or none.
+    :param beside: further lines of these files, as :func:`safety.conflicts.find_mistakes` lets them pass.
     """
     by_path: dict[str, list[ConflictHunk]] = defaultdict(list)
     for hunk in merged.hunks:
@@ -65,9 +81,29 @@ async def write_resolved(mirror: Mirror, merged: Merge, texts: Mapping[int, str]
     modes = await _list_modes(mirror, merged.tree, [*whole])
     entries: dict[str, tuple[str, str] | None] = {}
     for path, hunks in whole.items():
-        written = _replace(contents[path], [texts[each.number] for each in hunks])
+        edits = [each for each in beside if each.path == path]
+        written = _replace(contents[path], [texts[each.number] for each in hunks], edits)
         entries[path] = (modes[path], await write_blob(mirror.git, written))
     return await write_tree(mirror.git, merged.tree, entries) if entries else merged.tree
+
+
+async def read_outside(mirror: Mirror, merged: Merge) -> dict[str, Outside]:
+    """Path → the text around the conflicts of each file with hunks."""
+    contents = await mirror.read(merged.tree, list_paths(merged.hunks))
+    return {path: _split(content)[::4] for path, content in contents.items()}
+
+
+async def locate_beside(
+    mirror: Mirror, merged: Merge, texts: Mapping[int, str], beside: Sequence[BesideEdit]
+) -> dict[str, str]:
+    """Path → the lines of the result that changed beside its conflicts, such as ``3, 7-9``."""
+    outside = await read_outside(mirror, merged)
+    found: dict[str, str] = {}
+    for path in dict.fromkeys(each.path for each in beside):
+        made = _edit(outside[path], [each for each in beside if each.path == path])
+        between = [texts[each.number] for each in merged.hunks if each.path == path]
+        found[path] = ", ".join(_list_changed(outside[path], made, between))
+    return found
 
 
 async def list_side_commits(mirror: Mirror, other: str, side: str, paths: Sequence[str]) -> tuple[SideCommit, ...]:
@@ -185,15 +221,37 @@ def _split(content: bytes) -> list[str]:
     return [piece.decode().replace("\r\n", "\n") for piece in _HUNK.split(content)]
 
 
-def _replace(content: bytes, texts: Sequence[str]) -> bytes:
+def _replace(content: bytes, texts: Sequence[str], edits: Sequence[BesideEdit]) -> bytes:
     """A file with marks, with each hunk replaced by lines that end as those of its sides do."""
     pieces = _HUNK.split(content)
-    made = [pieces[0]]
-    for at, text in enumerate(texts):
-        branch, base, behind = pieces[4 * at + 1], pieces[4 * at + 3], pieces[4 * at + 4]
-        is_crlf = b"\r\n" in branch + base
-        made += [(text.replace("\n", "\r\n") if is_crlf else text).encode(), behind]
-    return b"".join(made)
+    made = [*pieces[::4]]
+    for at, text in enumerate(_edit(before := _split(content)[::4], edits)):
+        if text != before[at]:
+            made[at] = _encode(text, pieces[4 * at])
+    hunks = [_encode(text, pieces[4 * at + 1] + pieces[4 * at + 3]) for at, text in enumerate(texts)]
+    return b"".join(part for pair in zip_longest(made, hunks, fillvalue=b"") for part in pair)
+
+
+def _encode(text: str, like: bytes) -> bytes:
+    """The text with line ends like those of another."""
+    return (text.replace("\n", "\r\n") if b"\r\n" in like else text).encode()
+
+
+def _edit(outside: Outside, edits: Sequence[BesideEdit]) -> Outside:
+    for each in edits:
+        outside = edit_beside(outside, each) or outside
+    return outside
+
+
+def _list_changed(before: Outside, after: Outside, texts: Sequence[str]) -> Iterator[str]:
+    """The lines of a resolved file that differ outside of its conflicts."""
+    first = 1
+    for old, new, text in zip_longest(before, after, texts, fillvalue=""):
+        for kind, _, _, start, end in SequenceMatcher(None, old.splitlines(), new.splitlines()).get_opcodes():
+            if kind != "equal":
+                last = first + max(end - 1, start)
+                yield f"{first + start}" if last == first + start else f"{first + start}-{last}"
+        first += new.count("\n") + text.count("\n")
 
 
 async def _list_modes(mirror: Mirror, tree: str, paths: Sequence[str]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The resolver: it says what stands in place of each conflict of a merge."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from pydantic import BaseModel, ConfigDict
@@ -10,7 +10,7 @@ from agents.loop.tools.files import make_file_tools
 from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
 from agents.review.model.questions import frame_data
-from domain.runs.conflicts import ConflictHunk, ResolvedHunks, SideCommit, list_paths
+from domain.runs.conflicts import ConflictHunk, Outside, ResolvedHunks, SideCommit, list_paths
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
 from safety.conflicts import find_mistakes
@@ -39,15 +39,20 @@ class ConflictTask(BaseModel):
 
 
 def build_agent(
-    merged: Snapshot, hunks: Sequence[ConflictHunk], never_send: Sequence[str], redact: Redact
+    merged: Snapshot,
+    hunks: Sequence[ConflictHunk],
+    outside: Mapping[str, Outside],
+    never_send: Sequence[str],
+    redact: Redact,
 ) -> Agent[ResolvedHunks]:
     """The resolver, which can read the files as git merged them.
 
+    :param outside: path → the text around the conflicts of each file with hunks.
     :param never_send: globs of files that a model must not see.
     :param redact: removes credentials from a text.
     """
     tools = make_file_tools(merged, never_send=never_send, redact=redact)
-    return Agent(ResolvedHunks, tools, partial(find_mistakes, hunks))
+    return Agent(ResolvedHunks, tools, partial(find_mistakes, hunks, outside))
 
 
 def build_assignment(key: str, task: ConflictTask, redact: Redact) -> Assignment:

@@ -5,7 +5,7 @@ import re
 from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel
-from bot.demo import open_change, parcel_issue
+from bot.demo import open_change, parcel_issue, playground
 
 _LINE = re.compile(r"(\d+)\W+rows \+= load\(fetch\(carrier\)\)")
 _EARLIER = re.compile(r"F-[A-Z2-7]{6}")
@@ -24,6 +24,7 @@ def build_model() -> ScriptedModel:
     model.when("== your test", {"declined": "It would need the server of a carrier."})
     parcel_issue.script_answers(model)
     open_change.script_answers(model)
+    playground.script_answers(model)
     return model
 
 

@@ -12,16 +12,19 @@ from rich.console import Console
 from rich.markup import escape
 
 from agents.llm.models import Models, ModelTier, Unusable
-from bot.app import forge
-from bot.demo import project, scenes
+from bot.app import Forge, forge
+from bot.demo import playground, project, scenes
+from bot.demo.builds import Builds
 from bot.demo.driver import DemoDriver, report_promises
 from bot.demo.script import build_model
 from bot.outbound.allowance import Allowance
 from bot.server import serve
 from bot.settings import Settings
+from domain.errors import ConfigurationError
 from simulator import Simulator
 from simulator.gitstore import FileContent
 from simulator.state import Issue, PullRequest
+from workspace.sandbox.sandbox import Sandbox
 
 _SECRET = "demo-webhook-secret"
 _PATIENCE = 180.0  # seconds one step may take on a busy machine
@@ -32,29 +35,29 @@ async def run(
     stopped: Callable[[], asyncio.Event] | None = None,
     *,
     details: Console | None = None,
+    model: str | None = None,
     second_push: Mapping[str, FileContent] = project.SECOND_PUSH,
     patience: float = _PATIENCE,
 ) -> int:
     """Play the demo, and return the exit code: 0 if everything went as expected.
 
     :param stopped: returns an event; until it is set, everything stays up for a browser after the last scene.
+    :param model: answers what a visitor asks for; the scenes, which are written for the script, are left out then.
     :param details: prints each comment, review and check in full; None: they are not shown.
     :param second_push: the author's fixes, by path.
     :param patience: seconds one review may take.
     """
     started = time.monotonic()
-    async with _github_and_forge(console) as (github, settings):
+    async with _github_and_forge(console, model) as (github, running):
         stage = DemoDriver(console, github, patience, details or Console(quiet=True), stays=stopped is not None)
-        cast = scenes.create_cast(github)
         try:
-            good = await _play(stage, cast, settings, second_push)
-            fresh = await scenes.play_open_change(stage, cast) if stopped is not None else None
+            good, fresh = (True, None) if model else await _play(stage, running.settings, second_push)
         except TimeoutError as error:
             console.print(f"[red]{escape(str(error))}[/]")
             good, fresh = False, None
         took = time.monotonic() - started
         if stopped is not None:
-            await _stay(stage, fresh, stopped())
+            await _stay(stage, fresh, running.services.toolbox.sandbox, stopped())
     told = "[green]The demo ran to its end[/]" if good else "[red]The demo did not go as expected[/]"
     console.print(f"{told} in {took:.0f} s. Nothing was kept.", soft_wrap=True)
     if stopped is None:
@@ -64,33 +67,42 @@ async def run(
 
 
 async def _play(
-    stage: DemoDriver, cast: scenes.Cast, settings: Settings, second_push: Mapping[str, FileContent]
-) -> bool:
-    """Play the scenes, and return whether every promise was kept."""
+    stage: DemoDriver, settings: Settings, second_push: Mapping[str, FileContent]
+) -> tuple[bool, PullRequest | None]:
+    """Play the scenes; whether every promise was kept, and the pull request that is left open."""
+    cast = scenes.create_cast(stage.github)
     good = report_promises(stage.console, await scenes.play_review(stage, cast, second_push))
     good = report_promises(stage.console, await scenes.play_gate(stage, cast, settings)) and good
     good = report_promises(stage.console, await scenes.play_learning(stage, cast, settings)) and good
     good = report_promises(stage.console, await scenes.play_issue(stage, cast)) and good
-    return report_promises(stage.console, await scenes.play_deployment(stage, cast)) and good
+    good = report_promises(stage.console, await scenes.play_deployment(stage, cast)) and good
+    return good, await scenes.play_open_change(stage, cast) if stage.stays else None
 
 
-async def _stay(stage: DemoDriver, fresh: PullRequest | None, stopped: asyncio.Event) -> None:
-    """Say where everything is, and wait.
+async def _stay(stage: DemoDriver, fresh: PullRequest | None, sandbox: Sandbox, stopped: asyncio.Event) -> None:
+    """Leave something to play with, say where everything is, and wait.
 
-    :param fresh: the pull request to begin with.
+    :param fresh: a pull request that was reviewed and is open.
     """
     github, forge = stage.github, (stage.github.webhook_url or "").removesuffix("/webhook")
+    pulls = await scenes.open_playground(github)
     stage.step("Open it in a browser, and choose at the top who you are: author, maintainer or stranger")
     if fresh is not None:
-        stage.point_to("Begin here, as its author", _locate(github, fresh))
+        stage.point_to("A pull request with findings, for its author", _locate(github, fresh))
+    for each, pull in zip(playground.OPEN_TASKS, pulls, strict=True):
+        stage.point_to(f"One that {each.shows}: comment {each.ask} there, as its author", _locate(github, pull))
+    stage.point_to("A pull request of your own: edit a file there", _locate_project(github, pulls[0]))
     stage.point_to("Forge's dashboard, signed in as whom you chose", f"{forge}/dashboard/to-github")
     stage.point_to("Everything else", github.url)
+    shown = [fresh, *pulls]
     for repository in github.world.repositories.values():
         for issue in repository.issues.values():
-            if issue is not fresh:
+            if issue not in shown:
                 stage.point_to(f"  #{issue.number} {issue.title}", _locate(github, issue))
-    stage.console.print("Press Ctrl-C to stop.")
-    await stopped.wait()
+    stage.console.print("Write /forge help in a comment for what else there is. Press Ctrl-C to stop.")
+    builds = Builds(github, pulls[0].repository, sandbox, playground.WORKFLOW, playground.JOBS)
+    async with builds.run():
+        await stopped.wait()
 
 
 def _locate(github: Simulator, issue: Issue) -> str:
@@ -98,23 +110,27 @@ def _locate(github: Simulator, issue: Issue) -> str:
     return f"{github.url}/{issue.repository.full_name}/{kind}/{issue.number}"
 
 
+def _locate_project(github: Simulator, pull: PullRequest) -> str:
+    return f"{github.url}/{pull.repository.full_name}"
+
+
 @asynccontextmanager
-async def _github_and_forge(console: Console) -> AsyncGenerator[tuple[Simulator, Settings]]:
+async def _github_and_forge(console: Console, model: str | None) -> AsyncGenerator[tuple[Simulator, Forge]]:
     with tempfile.TemporaryDirectory(prefix="forge-demo-") as name:
         folder = Path(name)
         async with AsyncExitStack() as stack:
             github = await stack.enter_async_context(Simulator(folder / "github", webhook_secret=_SECRET))
-            settings = _settings(github, folder)
-            running = await stack.enter_async_context(forge(settings, models=_models(console, settings)))
+            settings = _settings(github, folder, model)
+            running = await stack.enter_async_context(forge(settings, models=_models(console, settings, model)))
             port = await stack.enter_async_context(serve(running))
             github.webhook_url = f"http://127.0.0.1:{port}/webhook"
             github.sign_in.follows_pages = True  # whoever the pages are acting as is signed in to the dashboard, too
             console.print("GitHub is simulated on this machine, and a whole Forge runs beside it.")
-            yield github, settings
+            yield github, running
 
 
-def _settings(github: Simulator, folder: Path) -> Settings:
-    return Settings(
+def _settings(github: Simulator, folder: Path, model: str | None) -> Settings:
+    settings = Settings(
         github_api_url=github.api_url,
         github_web_url=github.url,
         app_id=github.app.id,
@@ -130,13 +146,20 @@ def _settings(github: Simulator, folder: Path) -> Settings:
         queue_polling=0.2,  # seconds; a quarter of what the demo computed was looking at 0.1
         outbound_allow=Allowance.parse("127.0.0.1"),  # the service that it watches runs on this machine
     )
+    return settings.model_copy(update={"strong_model": model, "fast_model": model}) if model else settings
 
 
-def _models(console: Console, settings: Settings) -> Models:
-    """The real model if its key is set, otherwise the scripted one; prints which."""
+def _models(console: Console, settings: Settings, model: str | None) -> Models:
+    """The real model if its key is set, otherwise the scripted one; prints which.
+
+    :param model: the one that somebody asked for.
+    :raises ConfigurationError: it cannot be asked.
+    """
     real = settings.models.choose(ModelTier.fast)
-    if isinstance(real, Unusable):
-        console.print("No model key is set: a script with prepared answers plays the model.")
-        return Models.only(build_model().language_model)
-    console.print(f"The model is {real.name}, which sees the sample project and costs a few cents.")
-    return settings.models
+    if not isinstance(real, Unusable):
+        console.print(f"The model is {real.name}, which sees the sample project and costs a few cents.")
+        return settings.models
+    if model:
+        raise ConfigurationError(real.reason)
+    console.print("No model key is set: a script with prepared answers plays the model.")
+    return Models.only(build_model().language_model)

@@ -1,15 +1,19 @@
 """The conflicts of a merge, hunk by hunk, and how each is resolved."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 MOST_HUNKS = 40
 MOST_CHARACTERS = 60_000
 """Conflicts that are resolved at once: so many, with so much text of both sides."""
+MOST_BESIDE = 20
+"""Passages beside conflicts that may change with them."""
 
 Why = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000)]
+Passage = Annotated[str, StringConstraints(max_length=4_000)]
 
 
 class ConflictHunk(BaseModel):
@@ -108,12 +112,44 @@ class ResolvedHunk(BaseModel):
     question: Why = ""
 
 
+class BesideEdit(BaseModel):
+    """Whole lines beside the conflicts of a file that have to change with them.
+
+    :param old: the lines, which the file has once; :param new: what stands there instead.
+    :param reason: which change of which side makes it necessary.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    old: Passage
+    new: Passage = ""
+    reason: Why
+
+
 class ResolvedHunks(BaseModel):
     """What a model makes of the hunks of a merge; see :func:`safety.conflicts.find_mistakes`."""
 
     model_config = ConfigDict(frozen=True)
 
     hunks: tuple[ResolvedHunk, ...]
+    beside: tuple[BesideEdit, ...] = Field(default=(), max_length=MOST_BESIDE)
+
+
+Outside = Sequence[str]
+"""The text of a file in front of, between and behind its conflicts."""
+
+
+def edit_beside(outside: Outside, edit: BesideEdit) -> list[str] | None:
+    """The text with the lines replaced; None unless they are there exactly once."""
+    framed = [f"\n{each}\n" for each in outside]
+    old, new = (each.removesuffix("\n") for each in (edit.old, edit.new))
+    wanted, made = f"\n{old}\n", f"\n{new}\n" if edit.new else "\n"
+    found = [at for at, text in enumerate(framed) for _ in re.finditer(f"(?={re.escape(wanted)})", text)]
+    if not old or len(found) != 1:
+        return None
+    framed[found[0]] = framed[found[0]].replace(wanted, made)
+    return [each.removeprefix("\n").removesuffix("\n") for each in framed]
 
 
 def list_paths(hunks: Sequence[ConflictHunk]) -> tuple[str, ...]:

@@ -28,8 +28,9 @@ _NAMES_A_FAILURE = re.compile(
     r"^\s*(?:\d+\) \S|not ok |-{3} FAIL|[✗✕×✘] |FAIL(?:ED)?[ :])"
     r"|^\S*(?:Error|Exception|Failure)\b|^(?:error|panic|fatal)\b"
 )
+_ENDS = re.compile(r"exit (code|status)", re.IGNORECASE)
 _COUNTS = re.compile(
-    r"exit (code|status)|^[=\s]*\d+ (failed|failing|errors?|passed)\b|^(FAIL|FAILED|fail \d+)$|^Tests?:|test summary",
+    r"^[=\s]*\d+ (failed|failing|errors?|passed)\b|^(FAIL|FAILED|fail \d+)$|^Tests?:|test summary",
     re.IGNORECASE,
 )
 _TELLS = re.compile(r"error|fail|assert|exception|panic|expected|undefined|not found|missing", re.IGNORECASE)
@@ -128,13 +129,14 @@ def count_failures(output: str) -> dict[str, int]:
 
 
 def pick_telling_line(said: str) -> str:
-    """The last line that names an error, and not only how many or that the program ended; else the last of all.
+    """The last line that names an error, and not only how many; else the last that says more than that it ended.
 
     Empty if nothing was said.
     """
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    telling = [line for line in lines if _TELLS.search(line) and not _COUNTS.search(line)]
-    return [*lines, *telling][-1] if lines else ""
+    more = [line for line in lines if not _ENDS.search(line)]
+    telling = [line for line in more if _TELLS.search(line) and not _COUNTS.search(line)]
+    return [*lines, *more, *telling][-1] if lines else ""
 
 
 def pick_sum(said: str) -> str:

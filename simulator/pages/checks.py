@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from simulator import workflows
 from simulator.errors import not_found
 from simulator.pages import outcomes, pulls
 from simulator.pages.html import Content, Html, button, div, element, fold, link, render_hidden, span
@@ -76,7 +77,9 @@ def _detail(visit: Visit, pull: PullRequest, run: CheckRun) -> Html:
     text = [render(part, scope) for part in (run.summary, run.text) if part]
     headline = element("h3", run.title) if run.title else None
     parts = [title, times if run.completed_at else None, _buttons(visit, pull, run), headline]
-    return element("section", *parts, text, _annotations(pull, run), class_="check")
+    log = workflows.find_log(run)
+    printed = fold("Log", element("pre", log), is_open=True) if log else None
+    return element("section", *parts, text, _annotations(pull, run), printed, class_="check")
 
 
 def _buttons(visit: Visit, pull: PullRequest, run: CheckRun) -> Html | None:

@@ -9,7 +9,9 @@ import httpx2
 import pytest
 from rich.console import Console
 
-from bot.demo import open_change, show
+from bot.demo import open_change, playground, show
+
+_VERBS = ("/forge update", "/forge mend", "/forge tests")
 
 
 class _Visit(asyncio.Event):
@@ -21,8 +23,11 @@ class _Visit(asyncio.Event):
 
     async def wait(self) -> Literal[True]:
         told = self._printed.getvalue()
-        await _see_open_change(_find_address(told, "as its author"))
+        await _see_open_change(_find_address(told, "with findings, for its author"))
         await _see_dashboard(_find_address(told, "signed in as whom you chose"))
+        async with httpx2.AsyncClient(follow_redirects=True, timeout=60) as browser:
+            await _ask_for_work(browser, told)
+            await _propose(browser, _find_address(told, "edit a file there"))
         return True
 
 
@@ -38,7 +43,7 @@ async def test_the_demo_tells_its_story_and_stays() -> None:
 
 
 def _check_story(told: str, details: str) -> None:
-    assert len(told.splitlines()) <= 130
+    assert len(told.splitlines()) <= 135
     _check_findings(told.split("A maintainer disagrees")[0])
     assert "…”" not in told  # no title and no line is cut
     assert "Muted by its own dismissal: F-" in told
@@ -74,6 +79,49 @@ async def _see_open_change(address: str) -> None:
     assert open_change.TITLE in page
     assert page.count("Resolve conversation") == 4
     assert "This branch has conflicts" not in page
+
+
+async def _ask_for_work(browser: httpx2.AsyncClient, told: str) -> None:
+    """The author sees what is wrong with each pull request, and has Forge do what its description is about."""
+    conflict, red, untested = (_find_address(told, f"{verb} there, as its author") for verb in _VERBS)
+    await browser.post(httpx2.URL(conflict).join("/acting"), data={"login": "author", "back": "/"})
+    assert "This branch has conflicts" in (await browser.get(conflict)).text
+    log = await _wait_for(browser, f"{red}/checks", "Process completed with exit code 1.")
+    assert "P-4712: 26 bytes" in log
+    assert "The printer refused 1 of the lines" in log.split("1 annotation")[1]
+    for address, words in zip((conflict, red, untested), _VERBS, strict=True):
+        await browser.post(f"{address}/comment", data={"body": words})
+    page = await _wait_for(browser, conflict, "is on <code>no-sundays</code>")
+    assert "Also changed beside the conflict: <code>tracking/arrival.py:26</code>" in page
+    assert "This branch has conflicts" not in page
+    page = await _wait_for(browser, red, "is on <code>print-recipients</code>")
+    assert "<code>labels</code>: <code>The printer refused 1 of the lines</code>" in page
+    page = await _wait_for(browser, untested, "is on <code>customs</code>")
+    assert "Each file of them passes with the change and fails without it." in page
+    for address in (conflict, red, untested):  # what Forge pushed is built, too
+        await _wait_for(browser, address, "Merge pull request", "This branch has no conflicts with the base branch.")
+    await browser.post(f"{untested}/comment", data={"body": f"/forge do {playground.NAME_IT}\n/forge do paint it red"})
+    await _wait_for(browser, untested, "No model is connected: a script plays one", "Name the value in the error.")
+
+
+async def _propose(browser: httpx2.AsyncClient, project: str) -> None:
+    """A pull request of one's own takes no terminal."""
+    assert "/edit/main/README.md" in (await browser.get(project)).text
+    form = {"content": "# Tracking\n", "message": "Say less", "new_branch": "mine"}
+    page = await browser.post(f"{project}/edit/main/README.md", data=form)
+    assert "Say less" in page.text
+    assert "/pull/" in str(page.url)
+
+
+async def _wait_for(browser: httpx2.AsyncClient, address: str, *words: str) -> str:
+    """The page, once it says so."""
+    page = ""
+    for _ in range(1_200):
+        page = (await browser.get(address)).text
+        if all(each in page for each in words):
+            return page
+        await asyncio.sleep(0.2)
+    pytest.fail(f"{address} does not say {words}: {page[page.find('</style>') :]}")
 
 
 async def _see_dashboard(address: str) -> None:

@@ -31,10 +31,16 @@ def resolve(text: str, reason: str = "", question: str = "", number: int = 1) ->
 
 
 async def open_pull(
-    story: Story, files: dict[str, FileContent], base: dict[str, FileContent]
+    story: Story,
+    files: dict[str, FileContent],
+    base: dict[str, FileContent],
+    shop: dict[str, FileContent] | None = None,
 ) -> tuple[Repository, User, PullRequest]:
-    """A pull request of alice's into a shop whose main branch moved on."""
-    repository, alice = story.repository(SHOP)
+    """A pull request of alice's into a shop whose main branch moved on.
+
+    :param shop: what is different there at first.
+    """
+    repository, alice = story.repository({**SHOP, **(shop or {})})
     await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature", title="Give discounts")
     await alice.push(repository, "main", base, message="Round the total")
@@ -124,6 +130,50 @@ SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. T
 1 conflict resolved:
 
 - `shop/cart.py:1`: written from both, not word for word as on the branch or the base. The total is rounded once the discount is off.
+
+<sub>Cost: 0.00 USD.</sub>\
+""")
+    story.pass_over(pull)
+
+
+async def test_lines_beside_a_conflict_change_with_it(story_with_model: Story, model: ScriptedModel) -> None:
+    """The base renames what the branch uses in a line that does not conflict; the answer names that line, and why."""
+    story, rest = story_with_model, "\n\ndef count(prices):\n    return len(prices)\n"
+    renamed = rest.replace("count", "count_prices")
+    mean = "\n\ndef mean(prices):\n    return total(prices) / count(prices)\n"
+    test = "from shop.cart import mean\n\n\ndef test_mean():\n    assert mean([1, 2]) == 1.5\n"
+    repository, alice, pull = await open_pull(
+        story,
+        {"shop/cart.py": BRANCH + rest + mean, "tests/test_mean.py": test},
+        {"shop/cart.py": BASE + renamed, "tests/test_rounds.py": ROUNDS},
+        shop={"shop/cart.py": "def total(prices):\n    return sum(prices)\n" + rest},
+    )
+    used = "    return total(prices) / count(prices)\n"
+    edit: dict[str, JsonValue] = {
+        "path": "shop/cart.py",
+        "old": used,
+        "new": used.replace("count", "count_prices"),
+        "reason": "The base renamed `count`.",
+    }
+    elsewhere: dict[str, JsonValue] = {**edit, "path": "shop/tax.py"}
+    hunks: JsonValue = [resolve(BOTH, TOGETHER)]
+    model.when(ASKED, {"hunks": hunks, "beside": [elsewhere]}, {"hunks": hunks}, {"hunks": hunks, "beside": [edit]})
+    await alice.comment(pull, "/forge update")
+    await story.settle()
+    asked = [call.content for call in model.calls if ASKED in call.content]
+    assert "file without a conflict" in asked[1]
+    assert "test_mean" in asked[2]
+    assert (
+        repository.git.read(pull.head_sha, "shop/cart.py")
+        == (BOTH + renamed + mean.replace("count", "count_prices")).encode()
+    )
+    assert hear(story, pull) == snapshot("""\
+SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. Tests: Passed: 3 tests.
+
+1 conflict resolved:
+
+- `shop/cart.py:1`: written from both, not word for word as on the branch or the base. The total is rounded once the discount is off.
+- Also changed beside the conflict: `shop/cart.py:10`. The base renamed `count`.
 
 <sub>Cost: 0.00 USD.</sub>\
 """)

@@ -99,6 +99,13 @@ def check_configuration(
 @commands.command(rich_help_panel=_PANEL)
 def demo(
     stay: Annotated[bool, typer.Option("--stay", help="Keep the simulated GitHub running for a browser.")] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROVIDER:NAME",
+            help="Have a real model do what you ask for in the browser; with --stay, and without the scenes before.",
+        ),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show every comment, review and check in full.")] = False,
 ) -> None:
     """Show a review from end to end on this machine, without an account or a key."""
@@ -110,4 +117,6 @@ def demo(
     console = Console()
     details = console if verbose else None
     interrupts.raise_again()
-    raise typer.Exit(asyncio.run(show.run(console, stop_signal if stay else None, details=details)))
+    if model is not None and not stay:
+        raise typer.BadParameter("A model answers in the browser: add --stay.", param_hint="--model")
+    raise typer.Exit(asyncio.run(show.run(console, stop_signal if stay else None, details=details, model=model)))

@@ -1,13 +1,13 @@
 """Asks a model what stands in place of the conflicts of a merge."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from agents.coding.resolver import ConflictTask, build_agent, build_assignment
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from agents.loop.loop import Done, run_agent
 from domain.config.configuration import Configuration
-from domain.runs.conflicts import ResolvedHunks
+from domain.runs.conflicts import Outside, ResolvedHunks
 from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing
 from messages import updates as texts
@@ -25,12 +25,12 @@ from workspace.snapshot import Snapshot
 class ConflictResolver:
     """The model that resolves conflicts, within one run.
 
-    :param load_merged: loads the files as git merged them.
+    :param load_merged: loads the files as git merged them, and the text around the conflicts by path.
     """
 
     context: RunContext
     configuration: Configuration
-    load_merged: Callable[[], Awaitable[Snapshot]]
+    load_merged: Callable[[], Awaitable[tuple[Snapshot, Mapping[str, Outside]]]]
 
     def choose_model(self) -> LanguageModel | str:
         """The model; or why there is none, as a sentence."""
@@ -46,8 +46,8 @@ class ConflictResolver:
         :raises WaitingForGate: a person has to decide first.
         """
         key = f"resolve {attempt}"
-        snapshot = await run_outside_journal(self.load_merged)
-        agent = build_agent(snapshot, task.hunks, self.configuration.review.never_send, redact_outgoing)
+        snapshot, outside = await run_outside_journal(self.load_merged)
+        agent = build_agent(snapshot, task.hunks, outside, self.configuration.review.never_send, redact_outgoing)
         assignment = build_assignment(key, task, redact_outgoing)
         guarded = GuardedTask(f"{key} ", TaskKind.implementation)
         calls = BudgetedCalls(self.context, Phase.implementation, self.configuration, task=guarded)

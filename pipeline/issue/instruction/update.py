@@ -7,7 +7,7 @@ from functools import partial
 from pydantic import BaseModel
 
 from agents.coding.resolver import ConflictTask
-from domain.runs.conflicts import Merge, ResolvedHunks, SideCommit, list_paths
+from domain.runs.conflicts import BesideEdit, Merge, Outside, ResolvedHunks, SideCommit, list_paths
 from domain.runs.run import Phase, ReasonCode, RunState
 from domain.text.redaction import redact_outgoing
 from messages import updates as texts
@@ -22,7 +22,7 @@ from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
 from pipeline.runs.phases import enter_phase, leave_phase
 from safety.conflicts import JudgedHunk, judge, keep_from_agents
-from workspace.conflicts import list_side_commits, merge, write_resolved
+from workspace.conflicts import list_side_commits, locate_beside, merge, read_outside, write_resolved
 from workspace.merges import commit_merge
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
@@ -116,10 +116,13 @@ class BaseUpdate:
             return resolved
         judged = judge(task.hunks, resolved)
         if merged.merge.unmerged or any(each.question for each in judged):
-            return await self._ask_people(merged, judged)
+            return await self._ask_people(merged, judged, resolved.beside)
         chosen = {each.hunk.number: each.text for each in judged}
-        tip = await self.context.journal.step("make the merge", self._commit, chosen, tests.resolved)
-        return self._build_proposal(merged, tip, judged, await tests.run(tip))
+        beside = resolved.beside
+        tip = await self.context.journal.step("make the merge", self._commit, chosen, tests.resolved, beside)
+        places = await self.context.journal.step("where else", self._locate, chosen, beside) if beside else {}
+        tested = await tests.run(tip)
+        return self._build_proposal(merged, tip, judged, tested, texts.render_beside(beside, places))
 
     def _list_mistakes(self, tested: TestedDraft) -> tuple[str, ...]:
         """What tests say of a resolution, for the model."""
@@ -139,14 +142,18 @@ class BaseUpdate:
         text = texts.report_workflows(merged.workflows, conflicts, self._base_ref, source, branch, spent)
         return RunEnd(RunState.completed, ReasonCode.unchanged, text)
 
-    async def _ask_people(self, merged: MergedBase, judged: Sequence[JudgedHunk]) -> RunEnd:
+    async def _ask_people(
+        self, merged: MergedBase, judged: Sequence[JudgedHunk], beside: Sequence[BesideEdit]
+    ) -> RunEnd:
         """Nothing is committed; what is clear is shown as a patch."""
         asked = {each.hunk.path for each in judged if each.question}
         sure = [each for each in judged if each.hunk.path not in asked]
         paths = list_paths([each.hunk for each in sure])
         chosen = {each.hunk.number: each.text for each in sure}
         patch = (
-            await self.context.journal.step("render what is clear", self._render_patch, chosen, paths) if sure else ""
+            await self.context.journal.step("render what is clear", self._render_patch, chosen, paths, beside)
+            if sure
+            else ""
         )
         spent, branch = await self.context.load_cost(), self.start.pull_request.head_ref
         source = name_source(self.context, self.start)
@@ -154,7 +161,7 @@ class BaseUpdate:
         return RunEnd(RunState.completed, ReasonCode.questions, text)
 
     def _build_proposal(
-        self, merged: MergedBase, tip: str, judged: Sequence[JudgedHunk], tested: TestedDraft
+        self, merged: MergedBase, tip: str, judged: Sequence[JudgedHunk], tested: TestedDraft, beside: str = ""
     ) -> Proposal:
         paths = list_paths([each.hunk for each in judged])
         return Proposal(
@@ -165,7 +172,7 @@ class BaseUpdate:
             tested=tested,
             merges=self.start.base,
             resolved=paths,
-            details=texts.render_resolved(judged),
+            details="\n".join(filter(None, (texts.render_resolved(judged), beside))),
         )
 
     @property
@@ -186,7 +193,7 @@ class BaseUpdate:
         came_in = await mirror.list_first_parents(head, base, _MOST_NAMED)
         if not came_in:
             return MergedBase(merge=Merge(tree=await mirror.tree_of(head)), came_in=())
-        merged = keep_from_agents(await merge(mirror, head, base), self.start.configuration)
+        merged = await self._load_merge(mirror)
         paths = list_paths(merged.hunks)
         before, after = [(await Snapshot.of(mirror, each)).files for each in (head, merged.tree)]
         workflows = [path for path in sorted({*before, *after}) if path.startswith(_WORKFLOWS)]
@@ -206,24 +213,31 @@ class BaseUpdate:
         granted = await self.context.services.host.installation_permissions(repository.installation_id)
         return granted.get("workflows") == "write"
 
-    async def _commit(self, chosen: Mapping[int, str], paths: Sequence[str]) -> str:
+    async def _commit(self, chosen: Mapping[int, str], paths: Sequence[str], beside: Sequence[BesideEdit] = ()) -> str:
         """The merge; the same one again after a crash, also on another machine."""
         mirror, parents = await self._open(), (self.start.head, self.start.base)
-        tree = await self._write(mirror, chosen)
+        tree = await self._write(mirror, chosen, beside)
         return await commit_merge(mirror, tree, parents, self._render_message(paths), *await self.context.load_stamp())
 
-    async def _render_patch(self, chosen: Mapping[int, str], paths: Sequence[str]) -> str:
+    async def _render_patch(self, chosen: Mapping[int, str], paths: Sequence[str], beside: Sequence[BesideEdit]) -> str:
         mirror = await self._open()
-        tree = await self._write(mirror, chosen)
+        tree = await self._write(mirror, chosen, beside)
         return await render_resolved(self.context, mirror, self.start, tree, paths, is_all=False)
 
-    async def _write(self, mirror: Mirror, chosen: Mapping[int, str]) -> str:
-        merged = await merge(mirror, self.start.head, self.start.base)
-        return await write_resolved(mirror, keep_from_agents(merged, self.start.configuration), chosen)
+    async def _write(self, mirror: Mirror, chosen: Mapping[int, str], beside: Sequence[BesideEdit]) -> str:
+        return await write_resolved(mirror, await self._load_merge(mirror), chosen, beside)
 
-    async def _load_merged(self) -> Snapshot:
+    async def _locate(self, chosen: Mapping[int, str], beside: Sequence[BesideEdit]) -> dict[str, str]:
         mirror = await self._open()
-        return await Snapshot.of(mirror, (await merge(mirror, self.start.head, self.start.base)).tree)
+        return await locate_beside(mirror, await self._load_merge(mirror), chosen, beside)
+
+    async def _load_merged(self) -> tuple[Snapshot, Mapping[str, Outside]]:
+        mirror = await self._open()
+        merged = await self._load_merge(mirror)
+        return await Snapshot.of(mirror, merged.tree), await read_outside(mirror, merged)
+
+    async def _load_merge(self, mirror: Mirror) -> Merge:
+        return keep_from_agents(await merge(mirror, self.start.head, self.start.base), self.start.configuration)
 
     async def _open(self) -> Mirror:
         run = self.context.run

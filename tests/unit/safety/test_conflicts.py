@@ -2,7 +2,7 @@
 
 import pytest
 
-from domain.runs.conflicts import ConflictHunk, ResolvedHunk, ResolvedHunks
+from domain.runs.conflicts import BesideEdit, ConflictHunk, ResolvedHunk, ResolvedHunks, edit_beside
 from domain.runs.testing import CaseOutcome, CommandResult, Framework, TestCase, TestRun
 from safety.conflicts import Kept, Side, SideTests, find_broken, find_mistakes, judge
 
@@ -40,9 +40,40 @@ def test_a_side_that_has_all_of_the_other_takes_none() -> None:
 
 
 def test_an_answer_has_each_conflict_once_and_no_marks() -> None:
-    assert find_mistakes([HUNK], resolve("one\n")) is None
-    assert "one entry for each conflict: 1" in (find_mistakes([HUNK], ResolvedHunks(hunks=())) or "")
-    assert "marks of a conflict: 1" in (find_mistakes([HUNK], resolve("one\n=======\ntwo\n")) or "")
+    assert find_mistakes([HUNK], {}, resolve("one\n")) is None
+    assert "one entry for each conflict: 1" in (find_mistakes([HUNK], {}, ResolvedHunks(hunks=())) or "")
+    assert "marks of a conflict: 1" in (find_mistakes([HUNK], {}, resolve("one\n=======\ntwo\n")) or "")
+
+
+OUTSIDE = {"a.py": ["import one\n", "use(one)\nuse(two)\nuse(one)\n"]}
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (BesideEdit(path="a.py", old="use(two)", new="use(deux)\n", reason="It is renamed."), None),
+        (BesideEdit(path="a.py", old="import one\n", reason="Nobody uses it."), None),
+        (BesideEdit(path="a.py", old="use(one)\n", new="use(un)\n", reason="It is renamed."), "stand in a.py once"),
+        (BesideEdit(path="a.py", old="(two)", new="(deux)", reason="It is renamed."), "whole lines"),
+        (BesideEdit(path="a.py", old="mine\n", new="yours\n", reason="It is in a conflict."), "outside of conflicts"),
+        (BesideEdit(path="a.py", old="\n", new="more\n", reason="It is nothing."), "whole lines"),
+        (BesideEdit(path="b.py", old="use(two)", new="use(deux)\n", reason="It is renamed."), "without a conflict"),
+        (BesideEdit(path="a.py", old="use(two)", new="use(deux)\n", reason=" "), "has no reason"),
+        (BesideEdit(path="a.py", old="use(two)", new="<<<<<<< a\n", reason="It is renamed."), "marks of a conflict"),
+        (BesideEdit(path="a.py", old="use(two)", new="use(\u200btwo)", reason="It is renamed."), "nobody sees"),
+    ],
+)
+def test_beside_a_conflict_whole_lines_of_its_file_may_change_for_a_reason(edit: BesideEdit, said: str | None) -> None:
+    resolved = resolve("one\n").model_copy(update={"beside": (edit,)})
+    told = find_mistakes([HUNK], OUTSIDE, resolved)
+    assert told is None if said is None else said in (told or "")
+
+
+def test_what_changes_beside_a_conflict_leaves_the_rest_as_it_is() -> None:
+    edit = BesideEdit(path="a.py", old="use(two)\n", new="use(deux)", reason="It is renamed.")
+    assert edit_beside(OUTSIDE["a.py"], edit) == ["import one\n", "use(one)\nuse(deux)\nuse(one)\n"]
+    assert edit_beside(["a\n", "b"], edit.model_copy(update={"old": "b", "new": "c\n"})) == ["a\n", "c"]
+    assert edit_beside(["a\n", "b\n"], edit.model_copy(update={"old": "b\n", "new": ""})) == ["a\n", ""]
 
 
 def run(**outcomes: CaseOutcome) -> TestRun:

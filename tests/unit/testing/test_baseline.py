@@ -4,7 +4,7 @@ import pytest
 
 from agents.coding.baseline import render_baseline
 from domain.runs.baseline import Baseline, build_baseline, excuse_commands, excuse_failures
-from domain.runs.output_lines import count_lines, pick_failures
+from domain.runs.output_lines import count_lines, pick_failures, pick_telling_line
 from domain.runs.testing import (
     CHECKS,
     CaseOutcome,
@@ -297,3 +297,17 @@ def test_the_failures_of_a_long_output_come_first() -> None:
     assert shown.startswith("1) Failure: TestCart#test_total [t.rb:3]:\n9 runs, 1 failures\n…\n")
     assert shown.endswith(printed[-400:])
     assert pick_failures("short", 500) == "short"
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("E   assert 1 == 2\nTests: 1 failed\nProcess completed with exit code 1.", "E   assert 1 == 2"),
+        ("26 bytes\nThe printer refused a line\nProcess completed with exit code 1.", "The printer refused a line"),
+        ("1 failed, 2 passed", "1 failed, 2 passed"),
+        ("Process completed with exit code 1.", "Process completed with exit code 1."),
+        ("", ""),
+    ],
+)
+def test_one_line_says_what_went_wrong(said: str, line: str) -> None:
+    assert pick_telling_line(said) == line
