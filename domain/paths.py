@@ -32,7 +32,7 @@ _LOCKS = frozenset(_LOCK_NAMES.split())
 _DOCUMENT_SUFFIXES = "md markdown rst adoc asciidoc po pot"
 _DOCUMENT_FILES = """
     license licence copying notice authors contributors maintainers changelog readme
-    .gitignore .gitkeep .keep .mailmap .editorconfig
+    .gitkeep .keep .mailmap .editorconfig
 """
 _DATA_SUFFIXES = """
     csv tsv geojson jsonl ndjson parquet golden map sqlite

@@ -26,6 +26,8 @@ _PROSE = re.compile(
     r"""|!(?!!)|:(?=[\s)*"'”]|$)|(?<=\d):(?=\d))*"""
 )
 """Words with their punctuation: no sign of commands, templates, directives, options or addresses."""
+_AUTOLINK = re.compile(r"\bwww\.", re.IGNORECASE)
+"""What GitHub makes a link of without any sign (GFM, "Autolinks"); addresses with a scheme are no prose anyway."""
 _NAME = re.compile(r"-{0,2}[.@&]?\w[\w-]*(?:[./:]{1,2}[\w-]+)*(?:\(\)|=|/)?")
 """What a text may name in a code span: one word, such as ``--flag``, ``a.b()`` or ``a/b.md``; never a command."""
 _SPAN = re.compile(r"(`+)([^`\n]+)\1(?!`)")
@@ -116,13 +118,13 @@ def _list_markup(markup: str) -> Iterator[str]:
 
 def _is_near(target: str) -> bool:
     """Whether a link leads to a place of the same document, or to another file beside it."""
-    return re.fullmatch(r"(?!/)[\w./ %-]*(#[\w.%-]*)?", target) is not None or _PROSE.fullmatch(target) is not None
+    return re.fullmatch(r"(?!/)[\w./ %-]*(#[\w.%-]*)?", target) is not None
 
 
 def _list_lines(text: str) -> Iterator[str]:
     """The lines of a paragraph that are no prose; all of it, if it reads as a command."""
     for line in text.split("\n"):
-        if _PROSE.fullmatch(line.strip()) is None:
+        if _PROSE.fullmatch(line.strip()) is None or _AUTOLINK.search(line):
             yield " ".join(line.split())
     if _reads_as_command(text):
         yield " ".join(text.split())
