@@ -93,6 +93,7 @@ class CredentialPlace:
 
     :param kind: the credential's name for people.
     :param hints: lower-case texts, one of which begins every match.
+    :param needs: a lower-case text that is rarer, and in every match, too.
     :param form: how it is written; its group ``secret`` is the credential.
     """
 
@@ -100,6 +101,11 @@ class CredentialPlace:
     hints: tuple[str, ...]
     form: NamedForm
     is_secret: Callable[[str], bool]
+    needs: str = ""
+
+    def may_be_in(self, low: str) -> bool:
+        """A cheap test of a text in lower case."""
+        return self.needs in low and any(hint in low for hint in self.hints)
 
 
 def _place(
@@ -107,9 +113,12 @@ def _place(
     expression: str,
     is_secret: Callable[[str], bool] = is_password,
     kind: str = "password",
+    needs: str = "",
 ) -> CredentialPlace:
     starts = re.compile("|".join(map(re.escape, hints)))
-    return CredentialPlace(kind, tuple(hints), NamedForm(re.compile(expression), starts, re.compile("")), is_secret)
+    return CredentialPlace(
+        kind, tuple(hints), NamedForm(re.compile(expression), starts, re.compile("")), is_secret, needs
+    )
 
 
 # --- options of commands ------------------------------------------------------------------------------------
@@ -119,14 +128,14 @@ _WORD = r"\\?[\"']?(?P<secret>(?<=[\"'])[^\"'\n\\]{1,200}(?=\\?[\"'])|[^\s\"'`|;
 _USER = r"\\?[\"']?[^\s\"':$|]{0,100}"
 
 
-def _option(commands: str, option: str, value: str = _WORD) -> CredentialPlace:
+def _option(commands: str, option: str, value: str = _WORD, needs: str = "") -> CredentialPlace:
     """An option whose value is a password.
 
     :param commands: how their names begin.
     :param option: an expression, with what stands between it and ``value``.
     """
     names = commands.split()
-    return _place(names, rf"(?<![\w.-])(?:{'|'.join(names)})[\w-]{{0,12}}{_ARGUMENTS}{option}{value}")
+    return _place(names, rf"(?<![\w.-])(?:{'|'.join(names)})[\w-]{{0,12}}{_ARGUMENTS}{option}{value}", needs=needs)
 
 
 COMMANDS = (
@@ -134,16 +143,18 @@ COMMANDS = (
     _option("curl", r"--oauth2-bearer\s{1,3}"),
     _place(["http ", "https ", "xh "], rf"(?:https?|xh){_ARGUMENTS}(?:-a|--auth[\s=])\s{{0,3}}{_USER}:{_WORD}"),
     _option("mysql mariadb", r"-p"),
-    _option("docker podman buildah skopeo nerdctl helm", r"login\b[^\n|]{0,200}?\s-p\s{0,3}"),
+    _option("docker podman buildah skopeo nerdctl helm", r"login\b[^\n|]{0,200}?\s-p\s{0,3}", needs="login"),
     _option("twine", r"upload\b[^\n|]{0,200}?\s-p\s{0,3}"),
-    _place(["az login", "oc login", "cf login"], rf"(?:az|oc|cf) login\b{_ARGUMENTS}-p\s{{1,3}}{_WORD}"),
+    _place(
+        ["az login", "oc login", "cf login"], rf"(?:az|oc|cf) login\b{_ARGUMENTS}-p\s{{1,3}}{_WORD}", needs=" login"
+    ),
     _option("sshpass", r"-p\s{0,3}"),
     _option("redis-cli", r"-a\s{1,3}"),
     _option("mongo", r"-p\s{1,3}"),
     _option("sqlcmd", r"-P\s{0,3}"),
     _option("ldap", r"-w\s{1,3}"),
     _option("smbclient rpcclient", r"(?:-U|--user[\s=])\s{0,3}", rf"{_USER}%{_WORD}"),
-    _option("plink pscp psftp", r"-pw\s{1,3}"),
+    _option("plink pscp psftp", r"-pw\s{1,3}", needs="-pw"),
     _option("lftp", r"-u\s{0,3}", r"[^\s\"',]{1,100},(?P<secret>[^\s\"'|;&]{1,200})"),
     _option("htpasswd", r"-[a-zA-Z]{0,6}b[a-zA-Z]{0,6}\s(?:[^\s\[-]\S{0,100}\s){1,2}"),
     _option("sqlplus", "", r"[\w.]{1,60}/(?P<secret>[^\s@/\"']{1,200})@"),
@@ -209,7 +220,9 @@ FORMATS = (
     _place(["identified"], rf"(?i:identified\s{{1,3}}(?:with\s{{1,3}}\w{{1,40}}\s{{1,3}})?by)\s{{1,3}}{_IN_QUOTES}"),
     _place(["with password", "encrypted password"], rf"(?i:with|encrypted)\s(?i:password)\s{{1,3}}{_IN_QUOTES}"),
     # OpenSSL, "Pass Phrase Options"
-    _place(["-passin", "-passout", "-pass "], r"-pass(?:in|out)?[\s=]\"?pass:(?P<secret>[^\s\"'|;&]{1,200})"),
+    _place(
+        ["-passin", "-passout", "-pass "], r"-pass(?:in|out)?[\s=]\"?pass:(?P<secret>[^\s\"'|;&]{1,200})", needs="pass:"
+    ),
 )
 """What a format says to be a password. Each row names its source; another format needs one."""
 

@@ -253,7 +253,7 @@ def _mask_piece(text: str) -> str:
         for form in NAMED:
             text = _substitute(form, text, _mask_named)
     for place in PLACES:
-        if any(hint in low for hint in place.hints):
+        if place.may_be_in(low):
             text = _substitute(place.form, text, _PlaceMask(place))
     if any(hint in low for hint in PASSWORD_HINTS):
         text = _substitute(PASSWORD, text, _mask_told)
