@@ -13,6 +13,7 @@ from domain.text.escaping import escape, inline_code, inline_path
 from domain.verdicts import Reason
 from messages.earlier_tests import render_section, render_under_way
 from messages.inline_comments import ICONS, link_rule
+from messages.locked_packages import render_locks
 from messages.memory import render_unseconded
 from messages.proofs import note_proof
 from messages.review_details import render_details
@@ -181,6 +182,7 @@ def render_outcome(
         offer,
         gates,
         render_change(review),
+        render_locks(review.locks),
         _findings_table(review, inline, posted_before),
         render_section(review.earlier),
         _in_history(review, has_server=has_server),
