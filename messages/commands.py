@@ -20,6 +20,7 @@ from safety.authorization import CommandRefusal, RefusalCode
 from safety.authorship import Doubt
 
 MOST_LINES = 30  # rows of a table in an answer
+_MOST_CHOICES = 5  # findings that are named instead of one that does not exist
 _NOTHING: Mapping[str, Finding] = MappingProxyType({})
 _NO_REVIEWS: Mapping[str, Review] = MappingProxyType({})
 
@@ -330,10 +331,23 @@ def not_dismissed(finding: Finding) -> str:
     return f"**{finding.id}** is not dismissed, so there is nothing to undo."
 
 
-def no_such_finding(name: str, near: Sequence[str] = ()) -> str:
-    """For a finding this pull request does not have."""
-    meant = f" Did you mean {' or '.join(map(inline_code, near))}?" if near else " `/forge view` lists them."
-    return f"There is no finding {inline_code(name)}.{meant}"
+def no_such_finding(name: str, near: Sequence[str] = (), there: Sequence[Finding] = ()) -> str:
+    """For a finding this pull request does not have.
+
+    :param near: ids that look like it.
+    :param there: those that it could have named.
+    """
+    if near:
+        meant = f"Did you mean {' or '.join(map(inline_code, near))}?"
+    elif there:
+        more = (
+            f" and {len(there) - _MOST_CHOICES} more, which `/forge view` lists" if len(there) > _MOST_CHOICES else ""
+        )
+        named = (f"{inline_code(each.id)} ({inline_path(each.where)})" for each in there[:_MOST_CHOICES])
+        meant = f"There {'is' if len(there) == 1 else 'are'} {', '.join(named)}{more}."
+    else:
+        meant = "None is open: `/forge view` shows the last verdict."
+    return f"There is no finding {inline_code(name)} here. {meant}"
 
 
 def which_finding(verb: Verb) -> str:

@@ -45,7 +45,7 @@ def explain_declined(why: str) -> str:
     :param why: a sentence; may be empty.
     """
     told = f" ({why[:_MODEL_WORDS].rstrip('.')})" if why else ""
-    return f"no test was written for it{told}"
+    return f"none was written for it{told}"
 
 
 def explain_before(before: str) -> str:
@@ -74,9 +74,9 @@ def render_proof(finding: Finding) -> str:
             promise = inline_code(proof.promise)
             head = f"**Shown by running**: the test below fails here, although {promise} promises otherwise."
         case ProofOutcome.refuted:
-            head = f"Not shown by running: {PASSES}, so this blocks nothing."
+            head = f"No test shows this: {PASSES}, so this blocks nothing."
         case ProofOutcome.open:
-            head = f"Not shown by running: {escape(proof.why, LONGEST_REASON).rstrip('.')}."
+            head = f"No test shows this: {escape(proof.why, LONGEST_REASON).rstrip('.')}."
     shown = (
         "" if proof.reproduction is None or proof.outcome is ProofOutcome.open else _render(proof.reproduction, proof)
     )
@@ -92,7 +92,7 @@ def note_proof(finding: Finding) -> str:
     """The same in a few words, for a table."""
     if finding.proof is None or finding.proof.outcome is ProofOutcome.open:
         return ""
-    return "Shown by running." if finding.proof.is_shown else f"Not shown by running: {PASSES}."
+    return "Shown by running." if finding.proof.is_shown else f"No test shows this: {PASSES}."
 
 
 def _render(test: Reproduction, proof: Proof) -> str:

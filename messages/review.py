@@ -13,10 +13,12 @@ from domain.text.escaping import escape, inline_code, inline_path
 from domain.verdicts import Reason
 from messages.earlier_tests import render_section, render_under_way
 from messages.inline_comments import ICONS, link_rule
+from messages.locked_packages import render_locks
 from messages.memory import render_unseconded
 from messages.proofs import note_proof
 from messages.review_details import render_details
 from messages.worklist import render_worklist
+from safety.review_decision import BLOCKING
 
 CHECK_NAME = REVIEW_CHECK
 SHOWN_IN_SUMMARY = 40  # findings in the summary's table; the rest is in the details
@@ -181,6 +183,7 @@ def render_outcome(
         offer,
         gates,
         render_change(review),
+        render_locks(review.locks),
         _findings_table(review, inline, posted_before),
         render_section(review.earlier),
         _in_history(review, has_server=has_server),
@@ -333,7 +336,12 @@ def _verdict(review: Review, *, has_server: bool, is_tested: bool) -> str:
     without = None if has_server else next((text for code, text in _NEXT_ALONE.items() if code in codes), None)
     asked = review.decision is Decision.require_human
     todo = without if asked and without else _next(review, has_server=has_server, is_tested=is_tested)
-    return f"{render_reasons(review.reasons)}\n\n**Next:** {todo}"
+    return f"{render_reasons(list(map(_drop_listed, review.reasons)))}\n\n**Next:** {todo}"
+
+
+def _drop_listed(reason: Reason) -> Reason:
+    """A reason without the findings that the table below lists."""
+    return reason.model_copy(update={"children": ()}) if reason.code == BLOCKING else reason
 
 
 _NEXT_ALONE = {
@@ -363,7 +371,7 @@ _NEXT = {
 def _next(review: Review, *, has_server: bool, is_tested: bool) -> str:
     codes = {reason.code for reason in review.reasons}
     if review.decision is Decision.request_changes:
-        return "fix the findings marked error or critical, and push. Forge does not repeat earlier findings."
+        return "fix the findings marked error or critical, and push."
     if todo := next((text for code, text in _NEXT.items() if code in codes), None):
         return todo
     if review.decision is Decision.require_human:

@@ -27,6 +27,9 @@ CONCLUSIONS = {
 }
 """The conclusion of ``Forge / review`` for each decision (docs/contract.md, checks)."""
 
+BLOCKING = "findings.blocking"
+"""The code of findings that block, which it lists."""
+
 UNREAD = "source.unread"
 """The reason that names source which nobody read."""
 
@@ -65,7 +68,7 @@ def decide(
     """
     changes = _find_blocking(findings)
     human = (*_find_held(held_for), *explain_exposed(in_history), *_find_human(risk, layers, not_looked_at))
-    nobody = (*_find_unread(unread, findings, layers, not_looked_at), *_find_unthought(unread, findings))
+    nobody = (*_find_unread(unread, findings, layers, not_looked_at), *_find_unthought(unread, findings, not_looked_at))
     if changes:
         return ReviewDecision(Decision.request_changes, (*changes, *human, *nobody))
     if human or (nobody and unread.then is IfUnread.ask):
@@ -95,7 +98,7 @@ def _find_blocking(findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
     )
     noun = "finding" if len(blocking) == 1 else "findings"
     text = f"{len(blocking)} {noun} of severity error or above"
-    return (Reason(code="findings.blocking", text=text, value=len(blocking), threshold=1, children=children),)
+    return (Reason(code=BLOCKING, text=text, value=len(blocking), threshold=1, children=children),)
 
 
 def _find_held(base: str) -> tuple[Reason, ...]:
@@ -130,7 +133,7 @@ def _find_human(risk: Risk, layers: Sequence[LayerReport], not_looked_at: Sequen
 def _find_risky(risk: Risk) -> tuple[Reason, ...]:
     if risk.level not in {RiskLevel.high, RiskLevel.critical}:
         return ()
-    who = "a person" if risk.level is RiskLevel.high else "a person and a maintainer"
+    who = "a person" if risk.level is RiskLevel.high else "a maintainer"
     text = f"Risk is {risk.level.value} ({risk.score} of 100), so {who} should review it"
     return (Reason(code="risk.level", text=text, value=risk.score, threshold=50),)
 
@@ -204,12 +207,16 @@ def _count_unread(paths: Sequence[str]) -> str:
     return "; ".join(filter(None, (told, lists, orders)))
 
 
-def _find_unthought(unread: Unread, findings: Sequence[RawFinding]) -> tuple[Reason, ...]:
+def _find_unthought(
+    unread: Unread, findings: Sequence[RawFinding], not_looked_at: Sequence[SkippedFile]
+) -> tuple[Reason, ...]:
     """Names the source that linters read and nobody else: what they say nothing of may be wrong all the same."""
     if not unread.logic:
         return ()
     read = [path for path in unread.logic if path not in unread.gone]
-    nobody = [f"Nobody read the logic of {_name_first(read)}"] if read else []
+    in_part = {each.path for each in not_looked_at if each.by_model}  # of these a model may have said something
+    whole = "all of the logic" if in_part.intersection(read) else "the logic"
+    nobody = [f"Nobody read {whole} of {_name_first(read)}"] if read else []
     nobody += [f"Nobody weighed the loss of the deleted tests {_name_first(unread.gone)}"] if unread.gone else []
     found = "Linters found nothing that blocks. " if findings else "Linters found nothing. "
     text = f"{'' if _find_blocking(findings) else found}{'. '.join(nobody)}"
@@ -222,5 +229,5 @@ def _name_first(paths: Sequence[str]) -> str:
 
 
 def _calm(findings: Sequence[RawFinding], risk: Risk) -> Reason:
-    found = "Nothing to say" if not findings else "Nothing that blocks"
+    found = "Nothing was found" if not findings else "Nothing that blocks"
     return Reason(code="risk.level", text=found, value=risk.score)

@@ -8,6 +8,7 @@ from domain.config.review import ReadMode
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.conventions import NOTHING_HELD, HeldConventions
 from domain.review.findings import Finding, Layer
+from domain.review.locked_packages import LockChange
 from domain.review.review import IfUnread, IssueAnswer, LayerReport, ProtectedContents, Risk
 from safety.eligibility import is_included
 from safety.risk import RISKY, is_risky, weigh_layer
@@ -48,6 +49,7 @@ class CheckedChange(BaseModel):
     only_for: str = ""  # see domain.review.review.Review
     is_shared: bool = False  # likewise
     protected: ProtectedContents | None = None  # likewise
+    locks: tuple[LockChange, ...] = ()
 
     @property
     def has_source(self) -> bool:

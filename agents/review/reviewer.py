@@ -92,6 +92,7 @@ async def check(
         read_by=dict(checked.read_by),
         if_unread=_resolve_if_unread(configuration, owned),
         takes_claims=avoided.takes_claims,
+        locks=await asyncio.to_thread(locks.list_changes),
     )
 
 
@@ -159,6 +160,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
         changed=checked.paths,
         moved=sum(each.is_only_moved for each in touched),
         protected=checked.protected,
+        locks=checked.locks,
         summary=model.summary,
         issue=model.issue,
         conventions=model.conventions,

@@ -32,7 +32,7 @@ from domain.errors import CodeAccessError, ToolError
 from domain.review.changes import Change
 from domain.review.review import RiskLevel
 from domain.runs.baseline import Baseline, excuse_commands, excuse_failures, forget_lines
-from domain.runs.output_lines import count_lines
+from domain.runs.output_lines import count_lines, count_passes
 from domain.runs.testing import (
     CHECKS,
     LONGEST_MESSAGE,
@@ -440,6 +440,7 @@ class _CheckoutRunner:
         uncovered = await self._read_coverage(command)
         is_whole = done.stdout.is_complete and done.stderr.is_complete
         is_compared = done.status != 0 and not cases and is_whole
+        lines, passes = await asyncio.to_thread(_count, printed, command.kind) if is_compared else (None, None)
         return CommandResult(
             kind=command.kind,
             line=command.line[:_CUT_LINE],
@@ -451,7 +452,8 @@ class _CheckoutRunner:
             writes_report=command.writes_report,
             report_problem=(lacks or problem or uncovered)[:500],
             has_bad_coverage=bool(uncovered),
-            lines=await asyncio.to_thread(_count_lines, printed, command.kind) if is_compared else None,
+            lines=lines,
+            passes=passes,
         )
 
     def _add_environment(self, command: ProjectCommand) -> ProjectCommand:
@@ -530,8 +532,11 @@ def _is_set_up(run: TestRun) -> bool:
     return all(result.is_successful for result in run.commands if result.kind == "setup")
 
 
-def _count_lines(printed: bytes, kind: CommandKind) -> dict[str, int] | None:
-    return count_lines(printed.decode(errors="replace"), is_check=kind in CHECKS)
+def _count(printed: bytes, kind: CommandKind) -> tuple[dict[str, int] | None, dict[str, int] | None]:
+    """What the lines of an output say, and which tests passed by them."""
+    said = printed.decode(errors="replace")
+    is_check = kind in CHECKS
+    return count_lines(said, is_check=is_check), None if is_check else count_passes(said)
 
 
 def _redact_cases(cases: Sequence[TestCase]) -> tuple[TestCase, ...]:

@@ -18,51 +18,87 @@ _IN_COMMON = 0.5
 """From this share of their lines on, two places are one."""
 _LAYOUT = re.compile(r"[\s,;'\"`()\\]+")
 _COMMENT = re.compile(r"(^|\s)(#|//)(\s.*)?$")
-_OPENS, _CLOSES = frozenset("([{"), frozenset(")]}")
+_OPENS, _CLOSES = "([{", ")]}"
+_LONGEST = 1_000
+"""Characters from which a line is known by its digest: nobody lays it out anew, and machines write such lines."""
 
 
-def compute_statement(lines: Sequence[str], line: int | None, end_line: int | None) -> str:
-    """The digest of the statement that a finding is about: its layout, quotation marks and comments do not count.
+class Statements:
+    """The statements of a file, by lines that stand in them: layout, quotation marks and comments do not count.
 
-    :param lines: of the file.
-    :param line: 1-based; None: the finding is about the file, and the digest is empty.
-    :param end_line: the last line that the tool names.
+    Each line is looked at once, however many findings there are and however long it is, as in a minified file.
+
+    :param lines: of the file; those that are asked about are 1-based.
     """
-    if line is None or not 1 <= line <= len(lines):
-        return ""
-    start, end = _find_statement(lines, line, end_line)
-    return _digest(lines[start - 1 : end])
 
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._bare: dict[int, str] = {}  # by index, like what follows
+        self._depth: dict[int, int] = {}
+        self._around: dict[int, tuple[str, ...]] = {}
 
-def compute_surroundings(
-    lines: Sequence[str], line: int | None, end_line: int | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The digests of the lines of the same statement, and of those of code next to it."""
-    if line is None or not 1 <= line <= len(lines):
-        return (), ()
-    start, end = _find_statement(lines, line, end_line)
-    before = [text for text in lines[max(start - 10, 0) : start - 1] if _strip([text])][-_NEIGHBOURS:]
-    after = [text for text in lines[end : end + 10] if _strip([text])][:_NEIGHBOURS]
-    own = [text for text in lines[start - 1 : end] if _strip([text])]
-    return tuple(_digest([text])[:8] for text in own), tuple(_digest([text])[:8] for text in (*before, *after))
+    def digest(self, line: int | None, end_line: int | None) -> str:
+        """The digest of the statement that a finding is about.
 
+        :param line: None: the finding is about the file, and the digest is empty.
+        :param end_line: the last line that the tool names.
+        """
+        if line is None or not 1 <= line <= len(self._lines):
+            return ""
+        start, end = self._find(line, end_line)
+        return _digest(self._strip(start - 1, end))
 
-def _find_statement(lines: Sequence[str], line: int, end_line: int | None) -> tuple[int, int]:
-    start = min((at for at in range(max(line - _BEFORE, 1), line) if _is_open(lines[at - 1 : line - 1])), default=line)
-    end, last = max(end_line or line, line), min(len(lines), line + _AFTER)
-    while end < last and _is_open(lines[start - 1 : end]):
-        end += 1
-    return start, end
+    def digest_lines(self, line: int | None, end_line: int | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The digests of the lines of the same statement, and of those of code next to it."""
+        if line is None or not 1 <= line <= len(self._lines):
+            return (), ()
+        start, end = self._find(line, end_line)
+        before = self._list_written(max(start - 10, 0), start - 1)[-_NEIGHBOURS:]
+        after = self._list_written(end, end + 10)[:_NEIGHBOURS]
+        own = self._list_written(start - 1, end)
+        return tuple(_digest(text)[:8] for text in own), tuple(_digest(text)[:8] for text in (*before, *after))
 
+    def list_around(self, line: int | None) -> tuple[str, ...]:
+        """The digests of all ranges of lines around a finding that may be its statement, however it is laid out."""
+        if line is None or not 1 <= line <= len(self._lines):
+            return ()
+        if line not in self._around:
+            starts = range(max(line - _BEFORE, 1), line + 1)
+            ends = range(line, min(len(self._lines), line + _AFTER) + 1)
+            found = (self._strip(start - 1, end) for start in starts for end in ends)
+            self._around[line] = tuple(dict.fromkeys(_digest(each) for each in found if len(each) >= _LEAST))
+        return self._around[line]
 
-def list_statements(lines: Sequence[str], line: int | None) -> tuple[str, ...]:
-    """The digests of all ranges of lines around a finding that may be its statement, however it is laid out."""
-    if line is None or not 1 <= line <= len(lines):
-        return ()
-    starts = range(max(line - _BEFORE, 1), line + 1)
-    ends = range(line, min(len(lines), line + _AFTER) + 1)
-    found = (lines[start - 1 : end] for start in starts for end in ends)
-    return tuple(dict.fromkeys(_digest(each) for each in found if len(_strip(each)) >= _LEAST))
+    def _find(self, line: int, end_line: int | None) -> tuple[int, int]:
+        """Its first and its last line."""
+        above = range(max(line - _BEFORE, 1), line)
+        start = min((at for at in above if self._is_open(at - 1, line - 1)), default=line)
+        end, last = max(end_line or line, line), min(len(self._lines), line + _AFTER)
+        while end < last and self._is_open(start - 1, end):
+            end += 1
+        return start, end
+
+    def _list_written(self, start: int, end: int) -> list[str]:
+        """The lines of a range in which something stands."""
+        return [bare for at in range(start, min(end, len(self._lines))) if (bare := self._strip_line(at))]
+
+    def _is_open(self, start: int, end: int) -> bool:
+        return sum(map(self._count_depth, range(start, min(end, len(self._lines))))) > 0
+
+    def _count_depth(self, at: int) -> int:
+        if at not in self._depth:
+            text = _COMMENT.sub("", self._lines[at])
+            self._depth[at] = sum(map(text.count, _OPENS)) - sum(map(text.count, _CLOSES))
+        return self._depth[at]
+
+    def _strip(self, start: int, end: int) -> str:
+        return "".join(map(self._strip_line, range(start, min(end, len(self._lines)))))
+
+    def _strip_line(self, at: int) -> str:
+        if at not in self._bare:
+            bare = _LAYOUT.sub("", _COMMENT.sub("", self._lines[at]))
+            self._bare[at] = bare if len(bare) <= _LONGEST else _digest(bare)
+        return self._bare[at]
 
 
 def follow(
@@ -128,14 +164,5 @@ def _are_alike(own: Sequence[str], theirs: Sequence[str]) -> bool:
     return (Counter(own) & Counter(theirs)).total() >= _IN_COMMON * max(len(own), len(theirs), 1)
 
 
-def _is_open(lines: Sequence[str]) -> bool:
-    text = "".join(_COMMENT.sub("", each) for each in lines)
-    return sum(char in _OPENS for char in text) > sum(char in _CLOSES for char in text)
-
-
-def _strip(lines: Sequence[str]) -> str:
-    return _LAYOUT.sub("", "".join(_COMMENT.sub("", each) for each in lines))
-
-
-def _digest(lines: Sequence[str]) -> str:
-    return hashlib.sha256(_strip(lines).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from domain.review.changes import SkippedFile
 from domain.review.conventions import NOTHING_HELD, HeldConventions
 from domain.review.findings import Finding, Layer
+from domain.review.locked_packages import LockChange
 from domain.review.look_ups import LookUps
 from domain.review.suppression import SuppressedFinding, UnsecondedFinding
 from domain.runs.earlier_tests import EarlierTests
@@ -215,6 +216,7 @@ class Review(BaseModel):
     is_all_read: bool = False  # every changed file was read, which automatic actions require
     changed: tuple[str, ...] = ()  # every changed path, also unread ones
     moved: int = 0  # files that have another name and the same content
+    locks: tuple[LockChange, ...] = ()  # what its lock files come to, as far as they could be read
     protected: ProtectedContents | None = None  # where it changes any, and the branch it goes into is known
     kept_approval: KeptApproval | None = None
     summary: tuple[str, ...] = ()  # what the change does, as a model tells it: at most three lines

@@ -92,7 +92,9 @@ def excuse_commands(run: TestRun, before: Sequence[CommandResult]) -> TestRun:
 
 def forget_lines(run: TestRun) -> TestRun:
     """The run without what only a comparison needs."""
-    return run.model_copy(update={"commands": tuple(each.model_copy(update={"lines": None}) for each in run.commands)})
+    return run.model_copy(
+        update={"commands": tuple(each.model_copy(update={"lines": None, "passes": None}) for each in run.commands)}
+    )
 
 
 def _trim(command: CommandResult) -> CommandResult:
@@ -103,6 +105,7 @@ def _trim(command: CommandResult) -> CommandResult:
 def _excuse(command: CommandResult, before: CommandResult | None) -> CommandResult:
     """What failed without a report is excused if it failed before with the same status, and says nothing new.
 
+    As its status is no witness then, what it said to have passed without the change must be said again.
     Where one of both said more than is compared, nobody knows; neither where tests say nothing at all.
     """
     if before is None or command.is_successful or command.cases or command.exit_status != before.exit_status:
@@ -110,7 +113,11 @@ def _excuse(command: CommandResult, before: CommandResult | None) -> CommandResu
     if command.lines is None or before.lines is None or (command.kind not in CHECKS and not command.lines):
         return command
     says_more = Counter(command.lines) - Counter(before.lines)
-    return command if says_more else command.model_copy(update={"is_excused": True})
+    return command if says_more or _misses_passes(command, before) else command.model_copy(update={"is_excused": True})
+
+
+def _misses_passes(command: CommandResult, before: CommandResult) -> bool:
+    return bool(Counter(before.passes or {}) - Counter(command.passes or {}))
 
 
 def _excuse_alike(command: CommandResult, before: CommandResult | None) -> CommandResult:
@@ -121,4 +128,4 @@ def _excuse_alike(command: CommandResult, before: CommandResult | None) -> Comma
         return compared
     counted, counted_before = count_failures(command.output), count_failures(before.output)
     is_alike = all(number <= counted_before.get(what, 0) for what, number in counted.items())
-    return command.model_copy(update={"is_excused": is_alike})
+    return command.model_copy(update={"is_excused": is_alike and not _misses_passes(command, before)})

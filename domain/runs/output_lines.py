@@ -1,7 +1,8 @@
 """What a command said, line by line, so that two of its runs can be compared however much they said.
 
 Only what plainly varies is left out of a line: times, addresses, temporary folders, positions in files. Lines of tests
-that say what passed, or count, measure or seed, are left out whole: a new one is no failure. How many failures a line
+that say what passed, or count, measure or seed, are left out: a new one is no failure. Those that name what passed are
+counted apart, as one that is missing may be a failure. How many failures a line
 counts is kept as a number, so that fewer of them are no news.
 """
 
@@ -52,12 +53,21 @@ _VARYING = re.compile(
 _SAYS_NO_FAILURE = re.compile(
     r"""
       ^\s*(?:ok\s+\d+\b|ok\s+\S+\s+(?:[\d.]+s|\(cached\))|(?:---\ )?pass(?:ed)?\b|[✓✔√]|\d+\.\.\d+\s*$)
-    | ^[\w./:\[\]-]+\ (?:\.{3}\ )?(?:ok|pass(?:ed)?)\s*(?:\[\s*\d{1,3}%\])?$
+    | ^(?:test\ )?[\w./:\[\]-]+(?:\ \([\w.]+\))?\ (?:\.{3}\ )?(?:ok|pass(?:ed)?)\s*(?:\[\s*\d{1,3}%\])?$
     | ^\W*(?:collect(?:ed|ing)|running)\s+\d+\s+(?:items?|tests?)\b
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 """Lines of tests that say that something passed, or count, measure or seed: new ones are no failure."""
+_NAMES_A_PASS = re.compile(
+    r"""
+      ^\s*(?:ok\ +\d+\ +-?\ *(?!\#)|(?:---\ )?pass(?:ed)?\b[:\ ]\s*|[✓✔√]\s*)(?P<name>\S.*)
+    | ^ok\s+(?P<package>\S+)\s+(?:[\d.]+s|\(cached\))
+    | ^(?:test\ )?(?P<before>(?=\S*[A-Za-z])[\w./:\[\]-]+(?:\ \([\w.]+\))?)
+      \ (?:\.{3}\ )?(?:ok|pass(?:ed)?)\s*(?:\[\s*\d{1,3}%\])?$
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
 _MERE_WORDS = frozenset(
     [
         "tests",
@@ -113,9 +123,23 @@ def count_lines(output: str, *, is_check: bool) -> dict[str, int] | None:
     counted = Counter[str]()
     told = _choose_mistakes(lines) or lines if is_check else [*filter(_may_tell_failure, lines)]
     for said, times in _read(told, is_check):
-        counted[hashlib.sha256(said.encode(errors="replace")).hexdigest()[:16]] += times
+        counted[_digest(said)] += times
         if len(counted) > _MOST:
             return None
+    return dict(counted)
+
+
+def count_passes(output: str) -> dict[str, int] | None:
+    """The digests of the names of tests that an output says to have passed → how often; None if there are too many.
+
+    :param output: all that a command printed which runs tests.
+    """
+    counted = Counter[str]()
+    for line in strip_invisible(output).splitlines():
+        if named := _NAMES_A_PASS.search(line.rstrip()):
+            counted[_digest(_VARYING.sub("", named["name"] or named["package"] or named["before"]).strip(" ()"))] += 1
+            if len(counted) > _MOST:
+                return None
     return dict(counted)
 
 
@@ -160,6 +184,10 @@ def pick_failures(said: str, most: int) -> str:
             named[f"{line.strip()} {below}".rstrip()[:200]] = None
     first = "\n".join([*named, ""])[: most // 2].rpartition("\n")[0]
     return f"{first}\n…\n{said[len(first) + 3 - most :]}" if first else f"…{said[1 - most :]}"
+
+
+def _digest(said: str) -> str:
+    return hashlib.sha256(said.encode(errors="replace")).hexdigest()[:16]
 
 
 def _choose_mistakes(lines: Sequence[str]) -> list[str]:

@@ -239,6 +239,8 @@ class CommandResult(_Value):
     :param is_excused: it failed only as it does without the change, or because of flaky tests.
     :param lines: what its whole output says, if it failed without a report, see
         :func:`domain.runs.output_lines.count_lines`; None where that is unknown, or compared already.
+    :param passes: the tests that its whole output says to have passed, likewise, see
+        :func:`domain.runs.output_lines.count_passes`.
     """
 
     kind: CommandKind
@@ -253,6 +255,7 @@ class CommandResult(_Value):
     has_bad_coverage: bool = False
     is_excused: bool = False
     lines: dict[str, int] | None = None
+    passes: dict[str, int] | None = None
 
     @property
     def is_successful(self) -> bool:

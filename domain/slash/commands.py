@@ -237,6 +237,9 @@ class WriteTests(_SlashCommand):
     path: Text | None = None
 
 
+NamesFinding = AboutFinding | AskFix | Dismiss | Judge | Whitelist | LookBack
+"""Commands that may name a finding, as ``finding``."""
+
 SlashCommand = Annotated[
     PlainCommand
     | Pause

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from domain.text.service_tokens import SERVICE_TOKENS
 
@@ -388,6 +389,7 @@ class NamedForm:
                 yield match
 
 
+@lru_cache(maxsize=1)
 def fold_case(text: str) -> str:
     """A text in lower case, of the same length; what an expression takes for a letter of ASCII becomes one."""
     return text.replace("İ", "i").replace("ı", "i").replace("ſ", "s").lower()

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from domain.review.findings import RawFinding
+from domain.text.credential_places import PASSWORD, PASSWORD_HINTS, PLACES, CredentialPlace, is_told_password
 from domain.text.credential_shapes import (
     ASSIGNED,
     ASSIGNED_FORM,
@@ -251,6 +252,11 @@ def _mask_piece(text: str) -> str:
     if any(hint in low for hint in NAMED_HINTS):
         for form in NAMED:
             text = _substitute(form, text, _mask_named)
+    for place in PLACES:
+        if place.may_be_in(low):
+            text = _substitute(place.form, text, _PlaceMask(place))
+    if any(hint in low for hint in PASSWORD_HINTS):
+        text = _substitute(PASSWORD, text, _mask_told)
     return text
 
 
@@ -260,7 +266,18 @@ def _substitute(form: NamedForm, text: str, mask: Callable[[re.Match[str]], str]
     for match in form.find(text, fold_case(text)):
         parts += [text[at : match.start()], mask(match)]
         at = match.end()
-    return "".join(parts) + text[at:]
+    return "".join(parts) + text[at:] if parts else text
+
+
+@dataclass(frozen=True)
+class _PlaceMask:
+    """Replaces the credential at a place."""
+
+    place: CredentialPlace
+
+    def __call__(self, match: re.Match[str]) -> str:
+        is_secret = self.place.is_secret(match["secret"])
+        return _replace_group(match, "secret", self.place.kind) if is_secret else match[0]
 
 
 @dataclass(frozen=True)
@@ -278,6 +295,12 @@ class _ShapeMask:
 
 def _mask_assigned(match: re.Match[str]) -> str:
     if not is_assigned_value(match):
+        return match[0]
+    return _replace_group(match, "quoted" if match["quoted"] is not None else "plain", ASSIGNED.kind)
+
+
+def _mask_told(match: re.Match[str]) -> str:
+    if not is_told_password(match):
         return match[0]
     return _replace_group(match, "quoted" if match["quoted"] is not None else "plain", ASSIGNED.kind)
 

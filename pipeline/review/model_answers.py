@@ -42,7 +42,7 @@ class PreparedQuestions(BaseModel):
     :param carried: findings of earlier heads on unchanged lines: they count again.
     :param changed: findings of earlier heads whose lines were changed: the model judges them again.
     :param looks_up_because: the model may look things up before it answers, as a clause; empty if it may not.
-    :param summary: what the last review said that the change does; on a push only a part of it is read.
+    :param summary: what the last review said that the change does, where that holds unless an answer says otherwise.
     :param known: paths that the model read in full at earlier heads, and in which nothing is new.
     """
 

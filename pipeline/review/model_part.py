@@ -74,7 +74,7 @@ def build_model_part(
         gone=tuple(gone),
         conventions=_describe_conventions(prepared.plan, on_conventions),
         issue=judge_issue(answers, prepared.plan.issue, redact_outgoing),
-        summary=prepared.summary or summarise_change(answers[: len(prepared.plan.questions)], redact_outgoing),
+        summary=summarise_change(answers[: len(prepared.plan.questions)], redact_outgoing) or prepared.summary,
     )
 
 

@@ -82,7 +82,8 @@ class ModelQuestions:
         around = await load_surroundings(
             self._services, self._run, self._settings, asked_about, versions, checked.findings
         )
-        intent = Intent(title=self._settings.pull_request.title)
+        so_far = () if previous is None or since is None else previous.summary
+        intent = Intent(title=self._settings.pull_request.title, so_far=so_far)
         if since is None:  # else only a part is read, which cannot tell whether all of it does what an issue asks
             intent = await load_intent(self._services.host, self._run.repository, self._settings.pull_request)
         riskiest = list_riskiest(asked_about.files, checked.findings, self._configuration.paths.sensitive)
@@ -108,7 +109,7 @@ class ModelQuestions:
         unread = asked | {entry.path for entry in plan.not_read}
         return PreparedQuestions(
             plan=plan,
-            summary=() if previous is None or since is None else previous.summary,
+            summary=() if previous is None or since is None else _keep_summary(previous, since),
             carried=tuple(place_on_diff(f, change) for f in carried),
             changed=tuple(changed),
             known=tuple(sorted(read - unread)),
@@ -200,6 +201,11 @@ def _carry_over(finding: Finding, since: Change) -> Finding | None:
             "fix": None if finding.fix is None else finding.fix.move(by),
         }
     )
+
+
+def _keep_summary(previous: Review, since: Change) -> tuple[str, ...]:
+    """What the last review said that the change does, as long as nothing changed of what that was told from."""
+    return () if {*since.paths} & {*previous.read_by_model} else previous.summary
 
 
 def _list_old_paths(since: Change) -> set[str]:

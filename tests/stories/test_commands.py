@@ -154,6 +154,19 @@ async def test_author_does_not_dismiss(story: Story) -> None:
     assert story.check(repository, head).conclusion == "failure"
 
 
+@pytest.mark.parametrize("role", ["read", "write"])
+async def test_a_finding_that_does_not_exist_is_told_before_any_role(story: Story, role: str) -> None:
+    """No role, and nobody else, could dismiss it."""
+    repository, alice, _, pull, _ = await _open_reviewed(story)
+    story.github.grant(repository, alice, role)
+    story.comments(pull)
+    await alice.comment(pull, "/forge dismiss F-AAAAAA I know better")
+    await story.settle()
+    assert bodies(story.answers(pull)) == snapshot(
+        ["There is no finding `F-AAAAAA` here. There is `F-AEGTUI` (`app.py:5`)."]
+    )
+
+
 async def test_author_who_is_alone_dismisses_with_a_reason(story: Story) -> None:
     """By command, which gives a reason; the receipt and the audit say so. A thread without one stays a hint."""
     repository, alice, carol, pull, head = await _open_reviewed(story)

@@ -252,6 +252,30 @@ async def test_ten_pushes_bring_no_new_remarks_on_old_lines(story_with_model: St
     assert [comment.line for comment in story_with_model.comments(pull)] == [LINE]
 
 
+async def test_what_the_change_does_is_told_of_the_newest_head(story_with_model: Story, model: ScriptedModel) -> None:
+    model.when("len(prices)", {"summary": "Adds the mean of an order.", "findings": []})
+    repository, alice, _, head = await _open_pull_request(story_with_model)
+    assert "**What it does:** Adds the mean of an order." in (story_with_model.check(repository, head).summary or "")
+
+    model.when("sum(prices)", {"summary": "Adds the total of an order.", "findings": []})
+    total = PAY.replace(" / len(prices)", "")
+    head = await alice.push(repository, "feature", {"billing/pay.py": total})
+    await story_with_model.settle()
+    assert "== what the change did before the last push\n- Adds the mean of an order." in model.calls[-1].content
+    told = story_with_model.check(repository, head).summary or ""
+    assert "**What it does:** Adds the total of an order." in told
+    assert "mean" not in told
+
+    head = await alice.push(repository, "feature", {"note.md": "A note.\n"})
+    await story_with_model.settle()
+    assert "**What it does:** Adds the total of an order." in (story_with_model.check(repository, head).summary or "")
+
+    model.when("sum(prices)", Fails(400))
+    head = await alice.push(repository, "feature", {"billing/pay.py": total.replace("sum(", "max(")})
+    await story_with_model.settle()
+    assert "What it does" not in (story_with_model.check(repository, head).summary or "")
+
+
 async def test_thread_of_the_model_closes_when_it_agrees(story_with_model: Story, model: ScriptedModel) -> None:
     find_division(model)
     repository, alice, pull, _ = await _open_pull_request(story_with_model)

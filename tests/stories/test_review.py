@@ -253,6 +253,7 @@ async def test_binary_rename_and_other_kinds(story: Story) -> None:
         assert f"`{path}`" in left_out
     assert "| security | `lock files` | 1 |" in summary
     assert "web/package-lock.json" not in left_out
+    assert "**`web/package-lock.json`:** new, with 1 package." in summary
 
 
 async def test_huge_pull_request_is_never_approved_unseen(story: Story) -> None:

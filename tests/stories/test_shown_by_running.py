@@ -110,7 +110,7 @@ async def test_what_its_test_does_not_bear_out_blocks_nothing(story_with_model: 
     assert conclusion == "success"
     assert "1 finding not borne out, because its test passes" in said
     assert "| 🔵 info | `shop.py:2` |" in said
-    assert "Not shown by running: the test that was written to show it passes on this head." in said
+    assert "No test shows this: the test that was written to show it passes on this head." in said
     assert story.comments(pull) == []
 
 
@@ -137,10 +137,10 @@ async def test_a_guess_that_is_shown_is_an_error(story_with_model: Story, model:
     ("written", "why"),
     [
         ({"test": SHOWS.replace("import shop", "import shopp")}, "could not be loaded on this head"),
-        ({"test": "", "declined": "It needs @alice's printer."}, "no test was written for it (It needs"),
+        ({"test": "", "declined": "It needs @alice's printer."}, "none was written for it (It needs"),
         ({"test": SHOWS + "# x\n" * 2_000}, "the test that was written for it is too long"),
         ({"test": SHOWS + f"TOKEN = 'ghp_{'a1B2' * 9}'\n"}, "holds what looks like a credential"),
-        (Fails(400), "no test was written for it"),
+        (Fails(400), "none was written for it"),
     ],
 )
 async def test_where_nothing_is_shown_the_finding_stays_and_says_so(
@@ -153,7 +153,7 @@ async def test_where_nothing_is_shown_the_finding_stays_and_says_so(
     assert conclusion == "failure"
     assert "of 1 finding nothing could be shown" in said
     [comment] = story.comments(pull)
-    assert "Not shown by running: " in comment.body
+    assert "No test shows this: " in comment.body
     assert why in comment.body
     assert "ghp_" not in comment.body
     assert "@alice" not in comment.body.replace("`@alice`", "")
@@ -291,4 +291,4 @@ async def test_where_the_money_ends_the_finding_stays(tmp_path: Path) -> None:
         assert "of 1 finding nothing could be shown" in said
         assert story.gates(pull) == []
         assert not [call for call in dear.calls if ASKED in call.content]
-        assert "no test was written for it" in story.comments(pull)[0].body
+        assert "none was written for it" in story.comments(pull)[0].body

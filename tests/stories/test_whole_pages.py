@@ -64,10 +64,9 @@ The command goes through a shell, so any part that comes from outside can run ot
 
 ===== Forge / review: failure · Changes requested: 1 finding to fix [Review again] =====
 - 1 finding of severity error or above
-  - error: ruff/S602 in shop/parcels.py:9
 - Nobody read the logic of shop/parcels.py
 
-**Next:** fix the findings marked error or critical, and push. Forge does not repeat earlier findings.
+**Next:** fix the findings marked error or critical, and push.
 
 ### Findings
 
@@ -160,9 +159,8 @@ An empty list divides by zero. Return 0 for it, or refuse it.
 
 ===== Forge / review: failure · Changes requested: 1 finding to fix [Review again] =====
 - 1 finding of severity error or above
-  - error: ruff/S602 in shop/parcels.py:9
 
-**Next:** fix the findings marked error or critical, and push. Forge does not repeat earlier findings.
+**Next:** fix the findings marked error or critical, and push.
 
 **What it does:** Adds the total of an order.
 

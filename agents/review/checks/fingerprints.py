@@ -14,7 +14,7 @@ from domain.review.findings import (
     compute_location_key,
     compute_secondary_fingerprint,
 )
-from domain.review.identity import compute_statement, compute_surroundings, list_statements
+from domain.review.identity import Statements
 
 
 def add_fingerprints(findings: Sequence[RawFinding], lines: Mapping[str, Sequence[str]]) -> tuple[Finding, ...]:
@@ -26,6 +26,7 @@ def add_fingerprints(findings: Sequence[RawFinding], lines: Mapping[str, Sequenc
     """
     seen: Counter[str] = Counter()
     named: dict[int, Finding] = {}
+    known: dict[str, Statements] = {}
     for index, finding in sorted(enumerate(findings), key=lambda pair: (pair[1].path, pair[1].line or 0, pair[0])):
         text = lines.get(finding.path, ())
         first = compute_fingerprint(finding.rule, finding.path, text, finding.line, 0)
@@ -36,17 +37,18 @@ def add_fingerprints(findings: Sequence[RawFinding], lines: Mapping[str, Sequenc
         )
         seen[first] += 1
         is_said = finding.layer is Layer.model
-        own, around = compute_surroundings(text, finding.line, finding.end_line)
+        statements = known.setdefault(finding.path, Statements(text))
+        own, around = statements.digest_lines(finding.line, finding.end_line)
         named[index] = Finding(
             **dict(finding),
             fingerprint=mark,
             trail=compute_secondary_fingerprint(finding.rule, finding.path, finding.message + finding.mark),
             place=compute_location_key(finding.category, finding.path, text, finding.line),
             spot=Anchor.of(finding.category, finding.message, text, finding.line) if is_said else None,
-            statement=compute_statement(text, finding.line, finding.end_line),
+            statement=statements.digest(finding.line, finding.end_line),
             statement_lines=own,
             surroundings=around,
-            statements_around=list_statements(text, finding.line),
+            statements_around=statements.list_around(finding.line),
         )
     return tuple(named[index] for index in range(len(findings)))
 

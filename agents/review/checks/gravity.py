@@ -39,6 +39,8 @@ class Danger(StrEnum):
     foreign_path = "a path that others choose"
     lax_permission = "permissions that are wider than needed"
     unverified_package = "a program or package that nobody verified"
+    every_right = "a workflow that may change everything here"
+    open_right = "a workflow that strangers start, with whatever rights are usual here"
     lost_files = "files deleted where a variable is empty"
     # What is only worth a look.
     hanging = "a call that may never end"

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,12 @@ _CHECKS_OUT_STRANGERS = re.compile(
     r"|\bgit (?:fetch|checkout|pull)\b.*(?:github\.event\.pull_request\.head|github\.head_ref|refs/pull/|pull/\$)"
 )
 _WAITS_FOR_A_PERSON = re.compile(r"^\s*environment:|\blabeled\b|github\.event\.label\b|author_association")
+_EVERY_RIGHT, _USUAL_RIGHTS = "uses write-all permissions", "default permissions used"
+_STRANGERS_START = "dangerous-triggers"
+_SAYS = {
+    Danger.every_right: "Every step of it, and every action that it uses, may change code, releases and packages here",
+    Danger.open_right: "Strangers start it, and its token has the rights that are usual here, which may be to write",
+}
 _COMPLETED = re.compile(r" INFO audit: zizmor: \S+ completed (?:\./)?(head|base)/(.+)$")
 _MOST_PRINTED = 4 << 20  # bytes
 _GITHUBS_OWN = re.compile(r"uses:\s*[\"']?(actions|github)/")
@@ -63,7 +70,7 @@ async def check(
         return ToolReport()
     argv = (tool_path("zizmor"), "--offline", "--no-config", "--no-progress", "--no-exit-codes")
     silenced = () if heeding else ("--no-ignores",)
-    options = ("--color=never", "--persona=regular", "--min-confidence=medium", "--format=json-v1", "--collect=all")
+    options = ("--color=never", "--persona=pedantic", "--min-confidence=medium", "--format=json-v1", "--collect=all")
     wanted = (*argv, *options, *silenced, "--", HEAD, BASE)
     done = await sandbox.run_tool(SandboxCommand(wanted, folder, seconds=seconds, output=_MOST_PRINTED), level)
     if not done.stdout.is_complete:
@@ -74,25 +81,43 @@ async def check(
         found = await asyncio.to_thread(_parse_findings, done.stdout.data, known, heeding)
     except (ValueError, KeyError, TypeError, StopIteration) as error:
         raise ToolError("zizmor's answer could not be read.") from error
-    sides = [pair for pair in found if pair is not None]
     audited = _parse_audited(done.stderr.data.decode(errors="replace"))
+    base = tuple(finding for side, finding in found if side == BASE)
+    unsaid = _Unsaid(frozenset(path for side, path in audited if side == BASE), {(f.path, f.rule) for f in base})
     return ToolReport(
-        head=tuple(finding for side, finding in sides if side == HEAD and _is_of_change(finding, known[finding.path])),
-        base=tuple(finding for side, finding in sides if side == BASE),
+        head=tuple(f for side, f in found if side == HEAD and _is_of_change(f, known[f.path], unsaid)),
+        base=base,
         unread=frozenset(path for path, file in known.items() if file.base is not None and (BASE, path) not in audited),
         files=len(known),
         read=frozenset(path for path in known if (HEAD, path) in audited),
     )
 
 
-def _is_of_change(finding: RawFinding, file: CheckedFile) -> bool:
-    """Whether it begins on a changed line, or is grave: another trigger makes old lines of a workflow dangerous.
+@dataclass(frozen=True)
+class _Unsaid:
+    """What was not said of the files before.
+
+    :param audited: those of which anything could have been said.
+    :param said: (path, rule).
+    """
+
+    audited: frozenset[str]
+    said: Collection[tuple[str, str]]
+
+    def holds(self, finding: RawFinding) -> bool:
+        """Whether nothing of its kind was there."""
+        return finding.path in self.audited and (finding.path, finding.rule) not in self.said
+
+
+def _is_of_change(finding: RawFinding, file: CheckedFile, unsaid: _Unsaid) -> bool:
+    """Whether it begins on a changed line, is the first of its kind, or is grave: a trigger makes old lines dangerous.
 
     What is said of a job or a workflow as a whole would otherwise come with any of its lines.
     """
-    return (
-        file.base is None or finding.line in file.change.changed_lines or finding.severity.rank >= Severity.error.rank
-    )
+    if file.base is None or finding.line in file.change.changed_lines:
+        return True
+    rank = finding.severity.rank
+    return rank >= Severity.error.rank or (rank >= Severity.warning.rank and unsaid.holds(finding))
 
 
 def _parse_audited(said: str) -> frozenset[tuple[str, str]]:
@@ -100,16 +125,26 @@ def _parse_audited(said: str) -> frozenset[tuple[str, str]]:
     return frozenset((found[1], found[2]) for line in said.splitlines() if (found := _COMPLETED.match(line)))
 
 
-def _parse_findings(
-    printed: bytes, known: dict[str, CheckedFile], heeding: bool
-) -> list[tuple[str, RawFinding] | None]:
-    return [_finding(entry, known) for entry in json.loads(printed) if not (heeding and entry["ignored"])]
+def _parse_findings(printed: bytes, known: dict[str, CheckedFile], heeding: bool) -> list[tuple[str, RawFinding]]:
+    entries = json.loads(printed)
+    open_ones = {_find_place(entry)[:2] for entry in entries if entry["ident"] == _STRANGERS_START}
+    found = (_finding(entry, known, open_ones) for entry in entries if not (heeding and entry["ignored"]))
+    return [pair for pair in found if pair is not None]
 
 
-def _finding(entry: dict[str, Any], known: dict[str, CheckedFile]) -> tuple[str, RawFinding] | None:
-    determined = entry["determinations"]
+def _find_place(entry: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """The side and the path, and where in that file."""
     primary = next(place for place in entry["locations"] if place["symbolic"]["kind"] == "Primary")
     side, _, path = primary["symbolic"]["key"]["Local"]["verbatim_path"].removeprefix("./").partition("/")
+    return side, path, primary
+
+
+def _finding(
+    entry: dict[str, Any], known: dict[str, CheckedFile], open_ones: Collection[tuple[str, str]]
+) -> tuple[str, RawFinding] | None:
+    """:param open_ones: sides and paths of the workflows that strangers start."""
+    determined = entry["determinations"]
+    side, path, primary = _find_place(entry)
     file = known.get(path)
     if file is None:
         return None
@@ -117,13 +152,15 @@ def _finding(entry: dict[str, Any], known: dict[str, CheckedFile]) -> tuple[str,
     lines, location = len(content), primary["concrete"]["location"]
     first, column = min(int(location["start_point"]["row"]) + 1, lines), int(location["start_point"]["column"])
     expression = content[first - 1][column:].partition("}}")[0]
-    severity = _severity(entry["ident"], determined, primary["concrete"]["feature"], expression)
+    noted = str(primary["symbolic"]["annotation"])
+    danger = _find_danger(entry["ident"], noted, is_open=(side, path) in open_ones)
+    severity = _severity(entry["ident"], determined, primary["concrete"]["feature"], expression, danger)
     if severity is None:
         return None
     last = location["end_point"]["row"] + (location["end_point"]["column"] > 0)
     rule = f"zizmor/{entry['ident']}"
-    said = f"{entry['desc'].capitalize()}: {primary['symbolic']['annotation']}"
-    if entry["ident"] == "dangerous-triggers" and runs_strangers_code(content):
+    said = _SAYS.get(danger) or f"{entry['desc'].capitalize()}: {noted}"
+    if entry["ident"] == _STRANGERS_START and runs_strangers_code(content):
         severity = gravity.rate(Danger.open_workflow)
         said = "It checks out the code of the pull request and runs it, with the secrets and a token of this repository"
     return side, RawFinding(
@@ -138,6 +175,15 @@ def _finding(entry: dict[str, Any], known: dict[str, CheckedFile]) -> tuple[str,
         layer=Layer.security,
         help_url=entry["url"],
     )
+
+
+def _find_danger(rule: str, noted: str, *, is_open: bool) -> Danger:
+    """:param is_open: whether strangers start the workflow."""
+    if rule == "excessive-permissions" and noted == _EVERY_RIGHT:
+        return Danger.every_right
+    if rule == "excessive-permissions" and noted.startswith(_USUAL_RIGHTS) and is_open:
+        return Danger.open_right
+    return _DANGERS.get(rule, Danger.open_workflow)
 
 
 def runs_strangers_code(lines: Sequence[str]) -> bool:
@@ -160,16 +206,17 @@ def runs_strangers_code(lines: Sequence[str]) -> bool:
     return False
 
 
-def _severity(rule: str, determined: dict[str, Any], feature: str, expression: str) -> Severity | None:
+def _severity(rule: str, determined: dict[str, Any], feature: str, expression: str, danger: Danger) -> Severity | None:
     """Our severity; None if the finding is not worth reporting.
 
     :param expression: what stands where it begins.
     """
-    if determined["persona"] != "Regular" or determined["confidence"] not in _CONFIDENCE:
+    is_regular = determined["persona"] == "Regular"  # zizmor tells it of a workflow with one job to pedants only
+    if not (is_regular or danger is Danger.every_right) or determined["confidence"] not in _CONFIDENCE:
         return None
     if rule == "unpinned-uses" and (_GITHUBS_OWN.search(feature) or re.match(r"[\"']?(actions|github)/", feature)):
         return None
-    worst = gravity.rate(_DANGERS.get(rule, Danger.open_workflow))
+    worst = gravity.rate(danger)
     is_sure = determined["severity"] == "High" and determined["confidence"] == "High"
     if rule == "template-injection":
         is_sure = is_sure and _STRANGERS_WRITE.search(expression) is not None

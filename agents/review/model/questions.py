@@ -41,6 +41,7 @@ class Intent(BaseModel):
     :param said: the description; empty if only a part of the change is read.
     :param issue: the number of that issue; None if it closes none, or only a part of the change is read.
     :param asked: what that issue asks, in its author's words.
+    :param so_far: what the last review said that the whole change does; empty unless only a part of it is read.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -49,6 +50,7 @@ class Intent(BaseModel):
     said: str = ""
     issue: int | None = None
     asked: str = ""
+    so_far: tuple[str, ...] = ()
 
 
 NO_INTENT = Intent()
@@ -165,14 +167,14 @@ def build_questions(
     again = _assign_earlier(reading, [item for item in earlier if not matches(item.path, never_send)])
     groups = [*reading.groups, *([()] if len(again) > len(reading.groups) else [])]
     if len(groups) > 1:  # no part of a change can tell whether all of it does what an issue asks
-        intent = Intent(title=intent.title)
+        intent = Intent(title=intent.title, so_far=intent.so_far)
     shown = _Shown(change, versions, found, withheld, redact, related)
     asked = tuple(
         shown.build_question(
             f"model review {number} of {len(groups)}",
             group,
             earlier,
-            intent,
+            intent if number == 1 else intent.model_copy(update={"so_far": ()}),
             render_whole(number, groups, change, outlines or {}, redact),
         )
         for number, (group, earlier) in enumerate(zip(groups, again, strict=True), 1)
@@ -309,6 +311,8 @@ def _render_intent(intent: Intent, redact: Redact) -> list[str]:
     described = redact(flatten_markdown(intent.said, _LONGEST_ISSUE))
     said = [f"The author says: {title}"] if title else []
     said += ["== how the author describes it", described] if described else []
+    before = [f"- {redact(flatten_markdown(line, 300))}" for line in intent.so_far]
+    said += ["== what the change did before the last push", *before] if before else []
     return (
         said if intent.issue is None else [*said, f"== what issue #{intent.issue} asks, which this is to close", asked]
     )

@@ -22,6 +22,7 @@ from messages import commands as texts
 from messages import deliveries as delivery_texts
 from messages.commands import Answer
 from pipeline.deliveries.commands.context import CommandContext
+from pipeline.deliveries.commands.findings import find_missing
 from pipeline.deliveries.commands.gates import GateReply, show_decision_here
 from pipeline.deliveries.commands.handlers import HANDLERS
 from pipeline.deliveries.commands.quota import receive_comment, turn_away
@@ -29,7 +30,7 @@ from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.follow_up import follow_up
 from pipeline.gates.actor import CommandActor
 from pipeline.publishing import comments
-from safety.authorization import authorise
+from safety.authorization import CommandRefusal, RefusalCode, authorise, refuse_role
 
 log = structlog.get_logger(__name__)
 
@@ -95,8 +96,7 @@ class CommandExecutor:
             return texts.cannot_ask(self._comment.sender.login)
         refused = authorise(asked, context.actor.facts)
         if refused is not None:
-            await context.journal.step("note the refusal", context.record_refusal, refused)
-            return texts.refuse(refused, self._comment.sender.login)
+            return await context.journal.step("note the refusal", _refuse, context, asked, refused)
         self._effects |= row.effects
         return self._note_effects(await HANDLERS[asked.verb](context, asked))
 
@@ -123,3 +123,12 @@ class CommandExecutor:
             return reply
         is_shown = bool(reply.decided) and await show_decision_here(self._context, reply.decided)
         return texts.NO_ANSWER if is_shown else reply.text
+
+
+async def _refuse(context: CommandContext, asked: SlashCommand, refused: CommandRefusal) -> str:
+    """Who may read the findings hears first that there is none of this name: no other person would help."""
+    may_read = refused.code not in (RefusalCode.app, RefusalCode.edited) and refuse_role(refused.held, "read") is None
+    if may_read and (missing := await find_missing(context, asked)):
+        return missing
+    await context.record_refusal(refused)
+    return texts.refuse(refused, context.sender.login)

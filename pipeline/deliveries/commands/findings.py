@@ -1,11 +1,12 @@
 """Executes the commands about findings: ``dismiss``, ``undismiss``, ``explain`` and ``why``."""
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 from domain.review.avoidance import RULE
 from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
-from domain.slash.commands import AboutFinding, AskFix, Dismiss, Judge, LookBack, Whitelist
+from domain.slash.commands import AboutFinding, Dismiss, NamesFinding, SlashCommand
 from domain.slash.verbs import Verb
 from memory.findings import dismissals, findings
 from memory.runs import checkpoints
@@ -115,10 +116,27 @@ async def find_meant(context: CommandContext, name: str | None) -> Remark:
     return carried.get(context.comment.comment.thread or 0, ())
 
 
-async def answer_no_finding(
-    context: CommandContext, asked: Dismiss | AboutFinding | AskFix | Judge | Whitelist | LookBack
-) -> str:
+async def answer_no_finding(context: CommandContext, asked: NamesFinding) -> str:
+    """The answer to a command about a finding that does not exist, with those that do."""
     if asked.finding is None:
         return texts.which_finding(asked.verb)
     names = await findings.list_names(context.database, context.repository.id, context.number)
-    return texts.no_such_finding(asked.finding, get_close_matches(asked.finding.upper(), names, 2, 0.7))
+    near = get_close_matches(asked.finding.upper(), names, 2, 0.7)
+    return texts.no_such_finding(asked.finding, near, () if near else await _list_choices(context, asked.verb))
+
+
+async def find_missing(context: CommandContext, asked: SlashCommand) -> str:
+    """The answer to a command that names a finding which does not exist, so that no role would help; else nothing."""
+    if not isinstance(asked, NamesFinding) or asked.finding is None or await find_meant(context, asked.finding):
+        return ""
+    return await answer_no_finding(context, asked)
+
+
+async def _list_choices(context: CommandContext, verb: Verb) -> Sequence[Finding]:
+    """The findings a verb could have named: of the newest review those that are open, or that were dismissed."""
+    review = await checkpoints.load_latest_review(context.database, context.repository.id, context.number)
+    if review is None:
+        return ()
+    if verb is Verb.undismiss:
+        return (*review.dismissed, *(each.finding for each in review.held), *review.in_history_dismissed)
+    return (*review.findings, *review.in_history)

@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 import pytest
+from inline_snapshot import snapshot
 
 from agents.review.checks.locks.check import ComparedLocks
 from agents.review.checks.locks.comparison import compare
 from agents.review.checks.locks.entries import UnreadableLock, holds_credential
 from agents.review.checks.locks.formats import read_entries
 from domain.github.dependencies import DependencyChange
+from messages.locked_packages import render_locks
+from tests.rendering import find_active, to_visible_text
 
 REGISTRY = "https://registry.example"
 
@@ -513,6 +516,29 @@ def test_both_sections_of_a_lock_file_count() -> None:
     """Older versions of npm install from the second."""
     found = compare("package-lock.json", NPM, json.dumps(json.loads(NPM) | OLD_SECTION))
     assert ("left", "9.0.0") in found.added
+
+
+def tell(base: str | None, head: str, path: str = "package-lock.json") -> str:
+    return render_locks(ComparedLocks([path], {path: compare(path, base, head)}).list_changes())
+
+
+def test_a_line_tells_what_nobody_reads() -> None:
+    moved = npm(left=npm_package("1.1.0"), more=npm_package(host="https://elsewhere.example"))
+    assert to_visible_text(tell(NPM, moved)) == snapshot(
+        "package-lock.json: left 1.0.0 → 1.1.0, more 1.0.0 is new, right 1.0.0 is gone. "
+        "For the first time from elsewhere.example."
+    )
+    hashed = NPM.replace("sha512-a=", "sha512-b=")
+    assert to_visible_text(tell(NPM, hashed)) == snapshot("package-lock.json: no version changed.")
+    assert to_visible_text(tell(None, NPM)) == snapshot("package-lock.json: new, with 2 packages.")
+    many = npm(**{f"left-{number}": npm_package() for number in range(9)})
+    assert "`left-5` 1\\.0.0 is new and 3 more." in tell(npm(), many)
+    assert tell(NPM, "no lock file") == ""
+
+
+def test_names_of_others_are_shown_and_do_nothing() -> None:
+    told = tell(NPM, npm(**{"@user `x` #1 <b>": npm_package("@org/team")}))
+    assert find_active(told, ["strong_open", "strong_close"]) == []
 
 
 def explain(compared: Sequence[DependencyChange] | None) -> frozenset[str]:

@@ -1,11 +1,14 @@
 """How many findings one review weighs."""
 
+import time
+
 import pytest
 
+from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.checks.inputs import MOST_TAKEN_IN
 from agents.review.checks.limits import PER_FILE, PER_REVIEW, PER_TOOL, limit_findings
 from agents.toolbox import Toolbox
-from domain.review.findings import Category, Finding, Layer, Severity
+from domain.review.findings import Category, Finding, Layer, RawFinding, Severity
 from domain.review.review import Decision, LayerReport, Risk, RiskLevel
 from safety.review_decision import decide
 from tests.unit.checks.checking import check_files
@@ -126,3 +129,13 @@ async def test_t_r13_what_nobody_could_parse_nobody_read(toolbox: Toolbox) -> No
     fresh = await check_files(toolbox, {"a.py": (None, old)})
     assert ([each.rule for each in fresh.findings], fresh.read_by) == (["ruff/invalid-syntax"], {})
     assert all(tool.problem is None for layer in fresh.layers for tool in layer.tools)
+
+
+def test_findings_in_long_lines_take_no_longer() -> None:
+    """As in a minified file, where linters find thousands: each line is looked at once."""
+    line = "a(b);" * 6_000
+    found = [each.model_copy(update={"line": number % 12 + 1}) for number, each in enumerate(some(1_000))]
+    begun = time.process_time()
+    named = add_fingerprints([RawFinding(**dict(each)) for each in found], {"a.py": [line] * 12})
+    assert time.process_time() - begun < 20  # seconds; it took six minutes
+    assert len({each.fingerprint for each in named}) == len(found)

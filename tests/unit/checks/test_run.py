@@ -231,6 +231,61 @@ async def test_workflows(toolbox: Toolbox) -> None:
     assert rules["zizmor/unpinned-uses"].line == 9
 
 
+RIGHTS = "zizmor/excessive-permissions"
+TWO_JOBS = "  b:\n    runs-on: ubuntu-latest\n    permissions: {}\n    steps:\n      - run: make\n"
+OWN_JOB = """name: x
+on: push
+permissions: {}
+jobs:
+  a:
+    runs-on: ubuntu-latest
+    steps:
+      - run: make
+"""
+
+
+@pytest.mark.parametrize(
+    ("workflow", "line"),
+    [
+        (OWN_JOB.replace("permissions: {}", "permissions: write-all"), 3),
+        (OWN_JOB.replace("permissions: {}", "permissions: write-all") + TWO_JOBS, 3),
+        (OWN_JOB.replace("    steps", "    permissions: write-all\n    steps"), 7),
+        (WORKFLOW.replace("permissions: {}", "permissions: write-all"), 3),
+        (WORKFLOW.replace("permissions: {}\n", ""), 4),
+        (WORKFLOW.replace("permissions: {}\n", "").replace("pull_request_target", "issue_comment"), 4),
+    ],
+)
+async def test_a_workflow_with_every_right_or_with_usual_ones_for_strangers_is_warned_of(
+    toolbox: Toolbox, workflow: str, line: int
+) -> None:
+    found = (await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)}))[RIGHTS]
+    assert (found.severity, found.line) == (Severity.warning, line)
+    assert found.message.endswith("Name the permissions each job needs in a `permissions:` block.")
+
+
+@pytest.mark.parametrize(
+    ("workflow", "severity"),
+    [
+        (OWN_JOB, None),
+        (OWN_JOB.replace("permissions: {}", "permissions: read-all"), None),
+        (OWN_JOB.replace("permissions: {}", "permissions:\n  contents: write"), None),
+        (OWN_JOB.replace("permissions: {}\n", ""), Severity.info),
+    ],
+)
+async def test_other_rights_of_a_workflow_are_a_remark_at_most(
+    toolbox: Toolbox, workflow: str, severity: Severity | None
+) -> None:
+    found = (await find_by_rule(toolbox, {".github/workflows/a.yml": (None, workflow)})).get(RIGHTS)
+    assert (found and found.severity) is severity
+
+
+async def test_permissions_that_are_taken_away_are_missed(toolbox: Toolbox) -> None:
+    """No changed line holds what is said of the job."""
+    after = WORKFLOW.replace("permissions: {}\n", "")
+    result = await check_files(toolbox, {".github/workflows/a.yml": (WORKFLOW, after)})
+    assert {each.rule for each in result.findings} == {RIGHTS}
+
+
 CHECKOUT = """\
       - uses: actions/checkout@v5
         with:

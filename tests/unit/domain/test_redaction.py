@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from agents.review.checks.secrets import scan
 from domain.errors import CodeAccessError, from_json, to_json
 from domain.review.findings import Category, Fix, Layer, RawFinding, Severity
+from domain.text.credential_places import PASSWORD as TOLD
+from domain.text.credential_places import PLACES as CREDENTIAL_PLACES
 from domain.text.credential_shapes import ASSIGNED, ASSIGNED_FORM, NAMED, SHAPES, fold_case
 from domain.text.redaction import Redactor, redact, redact_finding, redact_outgoing
 from tests.unit.checks.credentials import REAL
@@ -129,7 +131,63 @@ HARMLESS = [
     "Bump urllib3 from 2.2.1 to 2.2.2",
     "cookie: str = request.cookies['session']",
     'Token: "#dcdccc"',
+    "Use the --password option, or --password to be asked; ask by -p",
+    "The default password for users is theirs; set a password with passwd alice",
+    "'Password' => 'Mot de passe',",
+    '"password": "must be longer than that",',
+    "interface User {\n  username: string\n  password: string\n  hasPassword: boolean\n}",
+    "username = request\npassword = words",
+    "auth: required, auth=digest; basic authentication, Basic Authorization",
+    "127.0.0.1:5432:5432 and a.py:12:3:error:unused",
+    "docker run -p 8080:80 app; sort -u a:b; mkdir -p build",
 ]
+
+WORD = "letmein"
+PAIR = "YWxpY2U6bGV0bWVpbg"  # alice:letmein
+TOLD_BY_THEIR_PLACE = [
+    *["curl -u alice:{} https://a.io", "curl -sSfu 'alice:{}' https://a.io", "curl --user=alice:{} a.io"],
+    *['curl -s \\\n  --user "alice:{}" a.io', "curl -ualice:{} a.io", "http -a alice:{} a.io"],
+    *["mysql -u root -p{} shop", "mysqldump -p'{}' shop", "mariadb -h db -p{}", "sshpass -p {} ssh a.io"],
+    *["docker login -u alice -p {} a.io", "podman login -p{} a.io", "helm registry login a.io -u a -p {}"],
+    *["redis-cli -a {} ping", "mongodump -u a -p {}", "ldapsearch -D cn=a -w {}", "smbclient //a/b -U alice%{}"],
+    *["wget --user=alice --password={} a.io", "svn co --username a --password '{}' a", "java -Ddb.password={} -jar a"],
+    *["keytool -storepass {}", "gpg --passphrase {}", "openssl pkcs12 -passin pass:{}", "htpasswd -nb alice {}"],
+    *["PGPASSWORD={} psql", "export MYSQL_PWD='{}'", "docker run -e MYSQL_ROOT_PASSWORD={} db", "ENV DB_PASS {}"],
+    *["DB_PASS: {}", "db_password={}", "spring.datasource.password: {}", 'password = "{}"', "password: {}"],
+    *["[pypi]\nusername = alice\npassword = {}", 'login(user="alice", password="{}")', '"password": "{}",'],
+    *["db.internal:5432:shop:alice:{}", "*:*:*:alice:{}", "machine a.io login alice password {}"],
+    *["machine a.io\n  login alice\n  password {}", "//npm.a.io/:_password={}", "_authToken = {}"],
+    *["DefaultEndpointsProtocol=https;AccountName=a;AccountKey={}12345;", "jdbc:oracle:thin:alice/{}@db:1521/x"],
+    *['{{"u": "https:\\/\\/alice:{}@a.io"}}', "?next=https%3A%2F%2Falice%3A{}%40a.io", "<password>{}</password>"],
+    *['<property name="password" value="{}"/>', "- name: DB_PASSWORD\n  value: {}", "CREATE USER a IDENTIFIED BY '{}'"],
+]
+IN_BASE64 = [
+    *["Authorization: Basic {}", "authorization:basic   {}==", "'Authorization' => \"Basic {}\"", 'Basic "{}=="'],
+    *['{{"auths": {{"a.io": {{"auth": "{}=="}}}}}}', "//npm.a.io/:_auth={}==", "auth: {}"],
+]
+MADE_UP = [
+    *["$TOKEN", "${{DB_PASSWORD}}", "<password>", "xxxx", "changeme", "{{ password }}", "%PASSWORD%", "YOUR_PASSWORD"],
+    *["your-password-here", "my_secret_password", "********", "...", "password", "settings.db.password", "/run/pw"],
+]
+
+
+@pytest.mark.parametrize("text", TOLD_BY_THEIR_PLACE)
+def test_any_word_is_a_password_where_only_one_can_stand(text: str) -> None:
+    clean = redact(text.format(WORD))
+    assert WORD not in clean
+    assert clean.count("\n") == text.count("\n")
+    assert redact(clean) == clean
+
+
+@pytest.mark.parametrize("text", IN_BASE64)
+def test_a_user_with_a_password_is_found_in_base64(text: str) -> None:
+    assert PAIR not in redact(text.format(PAIR))
+
+
+@pytest.mark.parametrize("value", MADE_UP)
+def test_what_is_made_up_for_an_example_stays(value: str) -> None:
+    texts = [text.format(value) for text in TOLD_BY_THEIR_PLACE if "12345" not in text]
+    assert [redact(text) for text in texts] == texts
 
 
 @pytest.mark.parametrize(("kind", "before", "secret", "after"), CREDENTIALS)
@@ -356,7 +414,8 @@ def test_a_finding_neither_quotes_nor_suggests_a_secret() -> None:
 
 _BEGIN = "-----BEGIN RSA " + "PRIVATE KEY-----"
 HARD = [
-    *dict.fromkeys(hint for shape in (*SHAPES, ASSIGNED) for hint in shape.hints),
+    *dict.fromkeys(hint for shape in (*SHAPES, ASSIGNED, *CREDENTIAL_PLACES) for hint in shape.hints),
+    *["curl -u a", "machine a login a ", "password='", "PASSWORD=", "[a]\n", "auth=a"],
     *"aA0-_=/:@ \n",
     *["a@", "://a:", "://", "eyJ-", "eyJaaaaaaaa-", "eyJaaaaaaaaa.", "password=", 'password="', "password = a1", "a-"],
     *["password=a&", "token: ", "aA1-", "sk-A1-", "sk-a", "xoxb-1", "authorization: ", "cookie: a=", "ghs_", "a."],
@@ -452,6 +511,6 @@ _QUOTES = ["'", '"', "`", '\\"', ""]
 )
 @settings(max_examples=500)
 def test_a_form_finds_what_its_expression_finds_everywhere(text: str) -> None:
-    for form in (ASSIGNED_FORM, *NAMED):
+    for form in (ASSIGNED_FORM, *NAMED, TOLD):
         found = [match.span() for match in form.find(text, fold_case(text))]
         assert found == [match.span() for match in form.expression.finditer(text)]

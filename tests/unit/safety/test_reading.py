@@ -197,6 +197,21 @@ def test_why_it_was_not_read_is_said_where_it_is_known() -> None:
     assert [child.text for child in reason.children] == ["a.js", "b.js: vendored"]
 
 
+def test_nobody_is_said_to_have_read_nothing_of_what_a_model_read_in_part() -> None:
+    """It may have found something there."""
+    unread, cut = Unread(logic=("a.py",)), SkippedFile(path="a.py", reason="a line is too long", by_model=True)
+    [reason] = decide((), LOW, [SEARCHED], [cut], unread=unread).reasons
+    assert reason.text == "Linters found nothing. Nobody read all of the logic of a.py"
+    [reason] = decide((), LOW, [SEARCHED], [], unread=unread).reasons
+    assert reason.text == "Linters found nothing. Nobody read the logic of a.py"
+
+
+def test_a_critical_change_is_for_one_reader_who_may_answer_for_it() -> None:
+    risk = Risk(score=90, level=RiskLevel.critical, parts=())
+    [reason] = decide((), risk, [SEARCHED], []).reasons
+    assert reason.text == "Risk is critical (90 of 100), so a maintainer should review it"
+
+
 def test_many_are_named_as_far_as_one_can_read() -> None:
     [reason] = verdict(IfUnread.neutral, number=50).reasons
     assert [child.text for child in reason.children][19:] == ["web/19.js", "and 30 more"]

@@ -4,7 +4,7 @@ import pytest
 
 from agents.coding.baseline import render_baseline
 from domain.runs.baseline import Baseline, build_baseline, excuse_commands, excuse_failures
-from domain.runs.output_lines import count_lines, pick_failures, pick_telling_line
+from domain.runs.output_lines import count_lines, count_passes, pick_failures, pick_telling_line
 from domain.runs.testing import (
     CHECKS,
     CaseOutcome,
@@ -25,7 +25,16 @@ MAKE = {"framework": Framework.other, "line": "make test"}
 
 def lint(status: int, output: str = "", kind: str = "lint") -> CommandResult:
     lines = count_lines(output, is_check=kind in CHECKS) if status else None
-    return command(status, kind=kind, line="ruff check .", framework=Framework.other, output=output[:500], lines=lines)
+    passes = count_passes(output) if status and kind not in CHECKS else None
+    return command(
+        status,
+        kind=kind,
+        line="ruff check .",
+        framework=Framework.other,
+        output=output[:500],
+        lines=lines,
+        passes=passes,
+    )
 
 
 def suite(output: str) -> CommandResult:
@@ -70,7 +79,11 @@ def test_where_all_that_ran_failed_before_nothing_is_proven() -> None:
         (suite(""), suite(""), False),  # so nobody knows what its tests say
         (suite("not ok 1 - old (a.js:3)"), suite("not ok 1 - old (a.js:3)\nnot ok 2 - new"), False),
         (suite("not ok 1 - old\nok 2 - login"), suite("ok 1 - added\nnot ok 2 - old\nok 3 - login"), True),
-        (suite("ok 1 - added\nnot ok 2 - old\n# fail 1"), suite("not ok 1 - old\n# fail 1"), True),  # it moved
+        (
+            suite("ok 1 - added\nnot ok 2 - old\n# fail 1"),
+            suite("not ok 1 - old\nok 2 - added\n# fail 1"),
+            True,
+        ),  # it moved
         (suite("not ok 1\nok 2\nok 3"), suite("ok 1\nok 2\nnot ok 3"), False),  # it has no name but its number
         (suite("not ok 1 # old.js\nok 2"), suite("ok 1\nnot ok 2 # old.js"), False),
         (suite("not ok 1\nok 2"), suite("not ok 1\nok 2\nok 3"), True),
@@ -263,6 +276,35 @@ def test_where_nobody_knows_all_that_was_said_nothing_is_excused() -> None:
     for before, after in ((known, unknown), (unknown, known)):
         head = excuse_failures(run(after, command(0, GOOD)), base_of(before, command(0, GOOD)))
         assert decide_verdict(head) is SuiteVerdict.failed
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_excused"),
+    [
+        ("ok 3 - login", "", False),
+        ("PASS login", "", False),
+        ("--- PASS: TestLogin (0.00s)", "--- PASS: TestOther (0.00s)", False),
+        ("  ✓ login (3 ms)\n  ✓ adds", "  ✓ adds", False),
+        ("a.py::login PASSED [ 50%]", "a.py::login SKIPPED [ 50%]", False),
+        ("test login ... ok", "test adds ... ok", False),
+        ("ok 3 - login", "ok 2 - login", True),  # it moved
+        ("--- PASS: TestLogin (0.00s)", "--- PASS: TestLogin (0.31s)", True),
+        ("  ✓ login (3 ms)", "  ✓ adds\n  ✓ login (9 ms)", True),
+        ("a.py::login PASSED [ 50%]", "a.py::login PASSED [ 33%]", True),
+        ("test_login (t.T.test_login) ... ok", "test_login (t.T.test_login) ... skipped", False),
+        ("ok  \ta.io/b\t0.3s", "ok  \ta.io/c\t0.3s", False),
+        ("ok  \ta.io/b\t0.3s", "ok  \ta.io/b\t(cached)", True),
+        ("3 passed", "2 passed", True),  # it names none
+    ],
+)
+def test_where_a_command_failed_before_what_passed_must_still_be_said_to_pass(
+    before: str, after: str, is_excused: bool
+) -> None:
+    """Its status would be the same, whatever becomes of the tests that passed."""
+    old, new = suite(f"FAILED old\n{before}"), suite(f"FAILED old\n{after}")
+    assert excuse_failures(run(new), base_of(old)).commands[0].is_excused is is_excused
+    [compared] = excuse_commands(run(new), [old]).commands
+    assert compared.is_excused is is_excused
 
 
 def test_where_every_command_is_merely_excused_nothing_is_proved() -> None:

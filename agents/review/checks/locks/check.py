@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 
 from pydantic import JsonValue
 
 from agents.review.checks.inputs import ToolReport
-from agents.review.checks.locks.comparison import LockDifference, LockFault
+from agents.review.checks.locks.comparison import LockDifference, LockFault, Pair
 from agents.review.checks.locks.entries import normalise
 from agents.review.checks.locks.formats import find_reader
 from agents.review.checks.rule_texts import build_message, shorten
@@ -16,6 +18,7 @@ from agents.toolbox import Toolbox
 from domain.github.dependencies import DependencyChange
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Category, Layer, RawFinding
+from domain.review.locked_packages import MOST_HOSTS, MOST_MOVES, LockChange, PackageMove
 from safety.containment import CodeOrigin
 from workspace.objects import Code
 
@@ -64,6 +67,10 @@ class ComparedLocks:
         compared = {path for path, found in self.differences.items() if found.is_read}
         return tuple(each for each in not_looked_at if each.path not in compared)
 
+    def list_changes(self) -> tuple[LockChange, ...]:
+        """What moved in each of them that could be read."""
+        return tuple(_sum_up(path, found) for path, found in self.differences.items() if found.is_read)
+
     def list_explained(self, compared: HostComparison) -> frozenset[str]:
         """The lock files of which a comparison of the code host explains every difference.
 
@@ -111,6 +118,23 @@ async def compare_locks(change: Change, code: Code, toolbox: Toolbox, origin: Co
     )
     read = sum(each.is_read for each in differences.values())
     return ComparedLocks(seen, differences, ToolReport(found, files=read, problem=problem))
+
+
+def _sum_up(path: str, found: LockDifference) -> LockChange:
+    """What moved to another version before what is new or gone."""
+    before, after = _group_versions(found.removed), _group_versions(found.added)
+    names = sorted({*before, *after}, key=lambda name: (not (name in before and name in after), name))
+    moves = [
+        PackageMove(name=shorten(name, 80), before=before.get(name, ()), after=after.get(name, ()))
+        for name in names[:MOST_MOVES]
+    ]
+    return LockChange(
+        path=path, is_new=found.is_new, count=len(names), moves=tuple(moves), hosts=found.hosts[:MOST_HOSTS]
+    )
+
+
+def _group_versions(pairs: Sequence[Pair]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(version for _, version in group) for name, group in groupby(pairs, key=itemgetter(0))}
 
 
 def _build(path: str, fault: LockFault) -> RawFinding:

@@ -45,7 +45,8 @@ class LockFault(BaseModel):
 class LockDifference(BaseModel):
     """What a change of a lock file comes to.
 
-    ``added`` and ``removed`` are names and versions, written as all write them. It ``is_plain`` if all that changed is
+    ``added`` and ``removed`` are names and versions, written as all write them, ``hosts`` those from which nothing came
+    before. It ``is_plain`` if all that changed is
     versions, from the same hosts and by hashes: then it is harmless as far as the code host names the same ones.
     Nothing of it is known unless both versions could be read (``is_read``).
     """
@@ -55,8 +56,10 @@ class LockDifference(BaseModel):
     faults: tuple[LockFault, ...] = ()
     added: tuple[Pair, ...] = ()
     removed: tuple[Pair, ...] = ()
+    hosts: tuple[str, ...] = ()
     is_plain: bool = False
     is_read: bool = False
+    is_new: bool = False
 
 
 @dataclass
@@ -102,7 +105,9 @@ def compare(path: str, base: str | None, head: str) -> LockDifference:
         faults=faults,
         added=tuple(sorted(after - before)),
         removed=tuple(sorted(before - after)),
+        hosts=tuple(sorted({host for entry in new for host in entry.hosts} - versions.hosts)) if base else (),
         is_read=True,
+        is_new=not base,
         is_plain=versions.has_base
         and not faults
         and before != after
