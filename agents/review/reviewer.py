@@ -69,7 +69,7 @@ async def check(
         avoided=avoided,
     )
     parsed = await find_impacts(change, versions, toolbox, origin)
-    impacts = assess_impact(change.touched, parsed, locks.list_explained(compared))
+    impacts = assess_impact(change.touched, parsed, locks.list_explained(compared), configuration.review.instructions)
     fit = await drop_unfit(checked.findings, versions, toolbox, origin)
     findings = await asyncio.to_thread(lambda: tuple(place_on_diff(finding, change) for finding in fit))
     touched = tuple(_apply_path_filter(each, configuration) for each in change.touched)

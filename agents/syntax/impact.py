@@ -1,6 +1,6 @@
 """Decides from two versions of a file whether only comments and layout changed: only what is certain is harmless.
 
-Nothing else of a program is: no reading of a test tells what it does when it runs, nor of a function what its place means.
+Nothing else is: no reading of a test tells what it does as it runs, nor of a function what its place means.
 """
 
 import ast
@@ -57,13 +57,18 @@ def _is_same_program(language: str, base: str, head: str, before: ParsedSource, 
 
     In many languages the end of a line ends a statement, and a grammar does not tell where.
     """
+    if _read_interpreter(base) != _read_interpreter(head):
+        return False
     if language == "json":
         return not before.comments + after.comments and _read_json(base) == _read_json(head)
-    if before.tree.signature != after.tree.signature:
-        return False
     if language == "python":
         return _read_python(base) == _read_python(head)
-    return [*_list_lines(before.tree)] == [*_list_lines(after.tree)]
+    return before.tree.signature == after.tree.signature and [*_list_lines(before.tree)] == [*_list_lines(after.tree)]
+
+
+def _read_interpreter(text: str) -> str:
+    """The first line, if it says what runs the file: it does so at this place alone."""
+    return text.split("\n", 1)[0] if text.startswith("#!") else ""
 
 
 def _read_json(text: str) -> object:

@@ -22,12 +22,12 @@ _HARMLESS_NAMES = """
 _HARMLESS = re.compile(rf"</?(?:{'|'.join(_HARMLESS_NAMES.split())})(?:\s+align=\"?\w+\"?)?\s*/?>", re.IGNORECASE)
 """The tags that a page may get, as they are written: none of them has an attribute that leads elsewhere."""
 _PROSE = re.compile(
+    r"""(?!.*(?:\w\((?!e?s\))|(?:^|\s)--?\w|\w\.[a-z]{2,}/|\bwww\.|\]\())"""
     r"""(?:[^\W_]|(?<=\w)_(?=\w)|[ \t\n.,;?'"()/&%+*#§°…€£–—“”‘’«»„·•×←-⯿、。，：；（）🌀-🫿-]|\[(?!\[)|\](?!\])"""
     r"""|!(?!!)|:(?=[\s)*"'”]|$)|(?<=\d):(?=\d))*"""
 )
-"""Words with their punctuation: no sign of commands, templates, directives, options or addresses."""
-_AUTOLINK = re.compile(r"\bwww\.", re.IGNORECASE)
-"""What GitHub makes a link of without any sign (GFM, "Autolinks"); addresses with a scheme are no prose anyway."""
+"""Words with their punctuation: no sign of calls, commands, templates, directives, options, addresses or links that
+another parser may see (GitHub makes a link of ``www.``)."""
 _NAME = re.compile(r"-{0,2}[.@&]?\w[\w-]*(?:[./:]{1,2}[\w-]+)*(?:\(\)|=|/)?")
 """What a text may name in a code span: one word, such as ``--flag``, ``a.b()`` or ``a/b.md``; never a command."""
 _SPAN = re.compile(r"(`+)([^`\n]+)\1(?!`)")
@@ -124,7 +124,7 @@ def _is_near(target: str) -> bool:
 def _list_lines(text: str) -> Iterator[str]:
     """The lines of a paragraph that are no prose; all of it, if it reads as a command."""
     for line in text.split("\n"):
-        if _PROSE.fullmatch(line.strip()) is None or _AUTOLINK.search(line):
+        if _PROSE.fullmatch(line.strip()) is None:
             yield " ".join(line.split())
     if _reads_as_command(text):
         yield " ".join(text.split())
@@ -138,7 +138,8 @@ def _reads_as_command(text: str) -> bool:
 def _list_in_messages(lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         message = _MESSAGE.fullmatch(line.strip())
-        if line.strip() and (message is None or _PROSE.fullmatch(message[1] or "") is None):
+        text = "" if message is None else message[1] or ""
+        if line.strip() and (message is None or "%" in text or _PROSE.fullmatch(text) is None):
             yield line.strip()
 
 
