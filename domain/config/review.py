@@ -118,12 +118,13 @@ class ReviewSettings(Section):
     )
     effort: Effort = Field(
         default=Effort.standard,
-        description="How thoroughly a model reads. `low`: the fast model, one question of 12,000 tokens, a second look "
-        "only at what would block, of the rest only what it is sure of; no conventions, no look-ups. `standard`: the "
-        "fast model, up to seven questions, a second look at everything; it looks things up where a change is large or "
-        "risky. `deep`: the strong model, questions twice as large with several times the code around the change, and "
-        "it may always look things up. `/forge review EFFORT` chooses for one review. What does not fit is named, and "
-        "a person is asked; budgets hold for each.",
+        description="How thoroughly a model reads. `low`: the fast model, one question of 12,000 tokens, a second "
+        "look only at what would block, of the rest only what it is sure of; no conventions, no look-ups. "
+        "`standard`: the fast model, up to seven questions, a second look at everything; it looks things up where a "
+        "change is large or risky. Both leave out what does no harm (`info`). `deep`: the strong model, questions "
+        "twice as large with several times the code around the change, and it may always look things up. `/forge "
+        "review EFFORT` chooses for one review. What does not fit is named, and a person is asked; budgets hold for "
+        "each.",
     )
     unread: IfUnread = Field(
         default=IfUnread.neutral,
