@@ -10,6 +10,7 @@ from agents.prompts.conventions.choice import NOTHING_WRITTEN, WrittenConvention
 from agents.prompts.conventions.reading import read_conventions
 from agents.review.effort import EFFORTS
 from agents.review.model import CodeRules, ConventionReport, build_rules_question, keep_rules
+from agents.review.model.convention_rules import MOST_ASKED
 from domain.config.review import ReviewSettings
 from domain.errors import CodeAccessError
 from domain.review.changes import Change
@@ -87,9 +88,8 @@ async def hold_against_conventions(
     plan = prepared.plan
     if plan.conventions is None:
         return prepared, NOT_ASKED
-    rules = {
-        file.path: await ask_for_rules(build_rules_question(file), CodeRules) for file in plan.conventions.conventions
-    }
+    asked = plan.conventions.conventions[:MOST_ASKED]
+    rules = {file.path: await ask_for_rules(build_rules_question(file), CodeRules) for file in asked}
     left = keep_rules(plan.conventions, rules)
     about_change = None if left is None else await ask(left, ConventionReport)
     held = plan.held.model_copy(update={"says_nothing": left is None})

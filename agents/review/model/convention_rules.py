@@ -18,6 +18,9 @@ from agents.syntax.languages import find_language
 from domain.globs import find_mistake, matches
 from domain.review.conventions import ConventionFile, Conventions
 
+MOST_ASKED = 3
+"""Files of conventions whose rules one review asks for: the second look needs calls, too."""
+
 
 class CodeRule(BaseModel):
     """A sentence that says how code is to be written, as the model states it.
@@ -41,6 +44,11 @@ class CodeRules(BaseModel):
     rules: Annotated[list[CodeRule], keep_valid(CodeRule)]
 
 
+def count_calls(question: ConventionQuestion | None) -> int:
+    """How many calls holding a change against conventions takes at most."""
+    return 0 if question is None else 1 + min(len(question.conventions), MOST_ASKED)
+
+
 def build_rules_question(file: ConventionFile) -> Question:
     """Asks which lines of a file code can be held against; the same question for the same version of the file."""
     return Question(
@@ -54,9 +62,9 @@ def build_rules_question(file: ConventionFile) -> Question:
 def keep_rules(question: ConventionQuestion, rules: Mapping[str, ModelAnswer]) -> ConventionQuestion | None:
     """The question with the rules about the changed files alone; None if there are none.
 
-    :param rules: by path of their file; what has no answer is shown whole.
+    :param rules: by path of their file; what was not asked about, or has no answer, is shown whole.
     """
-    narrowed = (_narrow(file, rules[file.path], question) for file in question.conventions)
+    narrowed = (_narrow(file, rules.get(file.path), question) for file in question.conventions)
     files = tuple(file for file in narrowed if file.lines)
     if not files:
         return None
@@ -64,8 +72,8 @@ def keep_rules(question: ConventionQuestion, rules: Mapping[str, ModelAnswer]) -
     return question.model_copy(update={"conventions": files, "content": content})
 
 
-def _narrow(file: ConventionFile, answer: ModelAnswer, question: ConventionQuestion) -> ConventionFile:
-    if answer.value is None:
+def _narrow(file: ConventionFile, answer: ModelAnswer | None, question: ConventionQuestion) -> ConventionFile:
+    if answer is None or answer.value is None:
         return file
     rules = CodeRules.model_validate(answer.value).rules
     about = [rule for rule in rules if any(map(rule.is_about, question.lines))]

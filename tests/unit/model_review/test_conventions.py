@@ -297,6 +297,7 @@ def test_without_rules_nothing_is_asked_and_without_an_answer_all_is() -> None:
     assert question is not None
     lost = {each.path: ModelAnswer(key="k", problem="away") for each in question.conventions}
     assert keep_rules(question, lost) == question
+    assert keep_rules(question, {}) == question
 
 
 def test_the_same_version_of_a_file_is_the_same_question_whatever_changed() -> None:
