@@ -11,8 +11,6 @@ from bot.pages.forms import FormRefused, read_fields
 MAX_FORM = 256 * 1024  # bytes
 FIELD = "csrf"
 _ANEW = "Open the page anew, and send it."
-NOT_TYPED = frozenset({FIELD, "base", "form", "do"})
-"""Fields that the pages fill themselves."""
 
 
 async def read_form(request: web.Request, session_id: str, origin: str | None) -> Mapping[str, str]:

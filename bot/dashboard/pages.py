@@ -6,7 +6,6 @@ from bot.dashboard import (
     audit,
     checkpoints,
     configuration,
-    configuration_form,
     costs,
     deployments,
     findings,
@@ -34,7 +33,6 @@ PAGES: Sequence[RepositoryPage] = (
     *level.PAGES,
     *audit.PAGES,
     *configuration.PAGES,
-    *configuration_form.PAGES,
 )
 ACTIONS: Sequence[RepositoryAction] = (
     *repositories.ACTIONS,
@@ -47,5 +45,4 @@ ACTIONS: Sequence[RepositoryAction] = (
     *level.ACTIONS,
     *audit.ACTIONS,
     *configuration.ACTIONS,
-    *configuration_form.ACTIONS,
 )

@@ -12,7 +12,7 @@ from bot.dashboard import gates, repositories
 from bot.dashboard.addresses import find_own_origin, is_own_host
 from bot.dashboard.authority import GitHubSilent, ReadableRepository, find_readable
 from bot.dashboard.cookies import Cookies, digest, make_form_token
-from bot.dashboard.forms import NOT_TYPED, read_form, read_own_fields
+from bot.dashboard.forms import FIELD, read_form, read_own_fields
 from bot.dashboard.pages import ACTIONS, PAGES
 from bot.dashboard.rendering import HEADERS, render, show_style, style_address
 from bot.dashboard.sign_in import SignInPages, make_cookies
@@ -172,7 +172,7 @@ class Dashboard:
     async def _give_back(self, request: web.Request) -> web.Response | None:
         """What somebody typed whose session is over, for them to copy; None if they typed nothing."""
         fields = await read_own_fields(request, find_own_origin(self._settings, request))
-        typed = {name: text for name, text in fields.items() if text and name not in NOT_TYPED}
+        typed = {name: text for name, text in fields.items() if text and name != FIELD}
         if not typed:
             return None
         page = Page("signed-out.html", "You are signed out", {"typed": typed, "target": request.path}, status=403)

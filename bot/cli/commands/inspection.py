@@ -1,6 +1,5 @@
 """The commands that show what Forge does, did and costs."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,10 +31,6 @@ def runs(
     since: Annotated[
         str | None, typer.Option(metavar="C-ID", help="With --checkpoint: the diff since this one.")
     ] = None,
-    page: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="With --checkpoints or --checkpoint: write that as a page of HTML."),
-    ] = None,
     rollback: Annotated[
         str | None, typer.Option(metavar="C-ID", help="Take the work back to a checkpoint, as `/forge rollback` does.")
     ] = None,
@@ -54,9 +49,7 @@ def runs(
         raise typer.BadParameter("--since needs --checkpoint.")
     if file and rollback is None:
         raise typer.BadParameter("--file needs --rollback.")
-    if page is not None:
-        _write_page(page, timeline, checkpoint, since)
-    elif timeline is not None:
+    if timeline is not None:
         run(lambda settings: checkpoints.show_timeline(settings, timeline))
     elif checkpoint is not None:
         run(lambda settings: checkpoints.show_one(settings, checkpoint, since))
@@ -64,18 +57,6 @@ def runs(
         run(lambda settings: checkpoints.roll_back(settings, rollback, file or ()))
     else:
         run(lambda settings: listing.show_runs(settings, state, limit, events))
-
-
-def _write_page(page: Path, timeline: str | None, checkpoint: str | None, since: str | None) -> None:
-    from bot.cli import checkpoints_page
-    from bot.cli.run import run
-
-    if timeline is not None:
-        run(lambda settings: checkpoints_page.write_timeline(settings, timeline, page))
-    elif checkpoint is not None:
-        run(lambda settings: checkpoints_page.write_one(settings, checkpoint, since, page))
-    else:
-        raise typer.BadParameter("--page needs --checkpoints or --checkpoint.")
 
 
 @commands.command(rich_help_panel=PANEL)
