@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from bot.cli import memory as remembered
-from bot.cli import memory_files
 from bot.cli.memory import MemoryOptions, MemoryText
 from domain.errors import ForgeError, UnknownName
 from domain.events import EventType
@@ -181,8 +180,8 @@ async def _with_same_ending(url: str) -> None:
 
 async def test_an_export_comes_back_as_it_was(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "all.jsonl"
-    await memory_files.export_memories(settings(url), None, None, file, archived=True)
-    await memory_files.export_memories(settings(url), None, None, None, archived=True)
+    await remembered.export_memories(settings(url), None, None, file, archived=True)
+    await remembered.export_memories(settings(url), None, None, None, archived=True)
     printed = capsys.readouterr().out
     assert printed == f"3 memories written to {file}.\n" + file.read_text()
     assert file.read_text().isascii()
@@ -190,8 +189,8 @@ async def test_an_export_comes_back_as_it_was(url: str, tmp_path: Path, capsys: 
 
     text = file.read_text().replace("\\u001b[31m", "")
     file.write_text(text)
-    await memory_files.import_memories(settings(url), file, "octo-org/bank")
-    await memory_files.import_memories(settings(url), file, "octo-org/bank")
+    await remembered.import_memories(settings(url), file, "octo-org/bank")
+    await remembered.import_memories(settings(url), file, "octo-org/bank")
     assert capsys.readouterr().out.splitlines() == [
         "2 memories imported into octo-org/bank; 1 archived and left out.",
         "0 memories imported into octo-org/bank; 2 known already, 1 archived and left out.",
@@ -232,7 +231,7 @@ async def test_an_import_with_a_mistake_imports_nothing(lines: list[str], said: 
     file = tmp_path / "x.jsonl"
     file.write_text("\n".join(lines))
     with pytest.raises(ForgeError) as refused:
-        await memory_files.import_memories(settings(url), file, "octo-org/bank")
+        await remembered.import_memories(settings(url), file, "octo-org/bank")
     assert str(refused.value).startswith(said)
     assert "Nothing was imported" in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -245,9 +244,9 @@ async def test_files_that_cannot_be_read_or_written(url: str, tmp_path: Path) ->
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     for file, said in ((tmp_path / "nope", "could not be read: No such file"), (tmp_path / "binary", "is not UTF-8")):
         with pytest.raises(ForgeError, match=said):
-            await memory_files.import_memories(settings(url), file, "octo-org/shop")
+            await remembered.import_memories(settings(url), file, "octo-org/shop")
     with pytest.raises(ForgeError, match="could not be written: Is a directory"):
-        await memory_files.export_memories(settings(url), None, None, tmp_path, archived=False)
+        await remembered.export_memories(settings(url), None, None, tmp_path, archived=False)
 
 
 @pytest.mark.deep
@@ -255,8 +254,8 @@ async def test_no_more_than_may_count(url: str, tmp_path: Path, capsys: pytest.C
     file = tmp_path / "many.jsonl"
     file.write_text("\n".join(json.dumps({"content": f"Number {number}."}) for number in range(9_999)))
     with pytest.raises(ForgeError, match=r"has 2 memories, and can have at most 10,000\. Nothing was"):
-        await memory_files.import_memories(settings(url), file, "octo-org/shop")
-    await memory_files.import_memories(settings(url), file, "octo-org/bank")
+        await remembered.import_memories(settings(url), file, "octo-org/shop")
+    await remembered.import_memories(settings(url), file, "octo-org/bank")
     assert capsys.readouterr().out == "9,999 memories imported into octo-org/bank.\n"
 
 
@@ -268,7 +267,7 @@ async def test_no_more_than_the_repository_wants(url: str, tmp_path: Path, capsy
         database, ConfigurationScope(f"repository {SHOP}", 1, False), "sha", {"memory": {"max": 2}}
     )
     with pytest.raises(ForgeError, match=r"has 2 memories, and can have at most 2\. Nothing was imported"):
-        await memory_files.import_memories(settings(url), file, "octo-org/shop")
+        await remembered.import_memories(settings(url), file, "octo-org/shop")
     await remembered.add(settings(url), "octo-org/shop", MemoryText("Ask twice."), MemoryKind.semantic)
     assert "does not decay" in capsys.readouterr().out
     assert {each.content for each in await memories.list_live(database, SHOP)} == {"Ask first.", "Ask twice."}

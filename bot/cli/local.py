@@ -9,13 +9,14 @@ from rich.console import Console
 
 from bot import interrupts
 
-_PANEL = "Without GitHub"
-commands = typer.Typer()
-configuration = typer.Typer(no_args_is_help=True, add_completion=False, help="Look at a configuration file.")
-commands.add_typer(configuration, name="config", rich_help_panel=_PANEL)
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+configuration = typer.Typer(
+    no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Look at a configuration file."
+)
+commands.add_typer(configuration, name="config")
 
 
-@commands.command(rich_help_panel=_PANEL)
+@commands.command()
 def review(
     path: Annotated[Path, typer.Argument(help="A folder in the repository.")] = Path(),
     base: Annotated[
@@ -96,7 +97,7 @@ def check_configuration(
     raise typer.Exit(0 if config_check.check(file) else 1)
 
 
-@commands.command(rich_help_panel=_PANEL)
+@commands.command()
 def demo(
     stay: Annotated[bool, typer.Option("--stay", help="Keep the simulated GitHub running for a browser.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show every comment, review and check in full.")] = False,

@@ -8,18 +8,17 @@ from rich.console import Console
 
 from bot import interrupts
 
-_PANEL = "Serve"
-commands = typer.Typer()
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@commands.command(rich_help_panel=_PANEL)
+@commands.command()
 def serve(
     workers: Annotated[
         int, typer.Option(min=0, max=64, help="Processes that do work beside this one, and end with it.")
     ] = 0,
 ) -> None:
     """Accept webhooks and do the work. Without a GitHub App, first show a page that sets one up, as `setup` does."""
-    from bot.cli.start import announce_start
+    from bot.cli.process import announce_start
     from bot.settings import lacks_app, load, load_installation
     from bot.shared_database import require_shared_database
 
@@ -28,7 +27,7 @@ def serve(
         require_shared_database(load_installation().database_url, "`forge serve --workers`")
     from bot.cli import serve as serving
     from bot.cli import setup as first_run
-    from bot.cli.run import run_app
+    from bot.cli.process import run_app
     from bot.listener import HeldPort
 
     held = HeldPort()
@@ -36,7 +35,7 @@ def serve(
         run_app(lambda settings: serving.serve(settings, workers, held))
 
 
-@commands.command(rich_help_panel=_PANEL)
+@commands.command()
 def setup(
     manual: Annotated[bool, typer.Option("--manual", help="Say how to create the GitHub App by hand.")] = False,
     rotate: Annotated[
@@ -62,42 +61,42 @@ def setup(
         first_run.run_alone()
 
 
-@commands.command(rich_help_panel=_PANEL)
+@commands.command()
 def worker(attached: Annotated[bool, typer.Option("--attached", hidden=True)] = False) -> None:
     """Do work only, without webhooks, beside other processes on the same database. Serves health and metrics, too."""
-    from bot.cli.start import announce_start
+    from bot.cli.process import announce_start
     from bot.settings import load
 
     announce_start(load)
     from bot.cli import serve as serving
-    from bot.cli.run import run_app
+    from bot.cli.process import run_app
 
     run_app(lambda settings: serving.work(settings, is_attached=attached))
 
 
-@commands.command(rich_help_panel=_PANEL)
+@commands.command()
 def door() -> None:
     """Take webhooks only, and store them for the workers. Needs the App's secret, not its key. Serves health, too."""
-    from bot.cli.start import announce_start
+    from bot.cli.process import announce_start
     from bot.settings import load_door
 
     announce_start(load_door)
     from bot.cli import door as opening
-    from bot.cli.run import run_door
+    from bot.cli.process import run_door
 
     run_door(opening.serve)
 
 
-@commands.command(rich_help_panel=_PANEL)
+@commands.command()
 def migrate() -> None:
     """Migrate the database to this version's schema. `serve` and `worker` do so when they start."""
     from bot.cli import runs as listing
-    from bot.cli.run import run
+    from bot.cli.process import run
 
     run(listing.migrate)
 
 
-@commands.command(rich_help_panel=_PANEL)
+@commands.command()
 def doctor(
     ask: Annotated[bool, typer.Option("--ask", help="Also ask the models, for a few tokens.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="List the attacks on the sandbox.")] = False,

@@ -8,13 +8,12 @@ from domain.gates import GateState
 from domain.money import GroupBy
 from domain.runs.run import RunState
 
-PANEL = "Inspect"
-commands = typer.Typer()
-gates = typer.Typer(add_completion=False)
-commands.add_typer(gates, name="gates", rich_help_panel=PANEL)
+commands = typer.Typer(add_completion=False, rich_markup_mode=None)
+gates = typer.Typer(add_completion=False, rich_markup_mode=None)
+commands.add_typer(gates, name="gates")
 
 
-@commands.command(rich_help_panel=PANEL)
+@commands.command()
 def runs(
     state: Annotated[RunState | None, typer.Option(help="Only runs in this state.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 20,
@@ -41,7 +40,7 @@ def runs(
     """List the latest runs, the events of one, or what its agents kept of their work."""
     from bot.cli import checkpoints
     from bot.cli import runs as listing
-    from bot.cli.run import run
+    from bot.cli.process import run
 
     if sum(each is not None for each in (events, timeline, checkpoint, rollback)) > 1:
         raise typer.BadParameter("Choose one of --events, --checkpoints, --checkpoint and --rollback.")
@@ -59,7 +58,7 @@ def runs(
         run(lambda settings: listing.show_runs(settings, state, limit, events))
 
 
-@commands.command(rich_help_panel=PANEL)
+@commands.command()
 def deliveries(
     failed: Annotated[
         bool, typer.Option("--failed", help="List the failed ones, newest first, each by its GUID.")
@@ -68,12 +67,12 @@ def deliveries(
 ) -> None:
     """Count deliveries by event, outcome and kind of reason."""
     from bot.cli import runs as listing
-    from bot.cli.run import run
+    from bot.cli.process import run
 
     run(lambda settings: listing.show_failed(settings, limit) if failed else listing.show_deliveries(settings))
 
 
-@commands.command(rich_help_panel=PANEL)
+@commands.command()
 def audit(
     run: Annotated[
         str | None, typer.Option(metavar="ID", help="Only this run: its id or the last 6 characters.")
@@ -91,7 +90,7 @@ def audit(
 ) -> None:
     """Show who decided what, and what was stopped and why."""
     from bot.cli import audit as auditing
-    from bot.cli.run import run as run_command
+    from bot.cli.process import run as run_command
 
     if as_jsonl and as_csv:
         raise typer.BadParameter("Choose one of --jsonl and --csv.")
@@ -100,7 +99,7 @@ def audit(
     run_command(lambda settings: auditing.show(settings, asked, form))
 
 
-@commands.command(rich_help_panel=PANEL)
+@commands.command()
 def deployments(
     shown: Annotated[
         str | None, typer.Argument(metavar="[D-ID]", help="Show this one, with steps and figures.")
@@ -112,7 +111,7 @@ def deployments(
 ) -> None:
     """List the latest deployments, or show one."""
     from bot.cli import deployments as deploying
-    from bot.cli.run import run
+    from bot.cli.process import run
 
     if shown is not None:
         run(lambda settings: deploying.show_one(settings, shown, as_json=as_json))
@@ -120,7 +119,7 @@ def deployments(
         run(lambda settings: deploying.show_all(settings, repository, environment, limit, as_json=as_json))
 
 
-@commands.command(rich_help_panel=PANEL)
+@commands.command()
 def notices(
     failed: Annotated[bool, typer.Option("--failed", help="Only those that reached nobody.")] = False,
     repository: Annotated[
@@ -136,21 +135,20 @@ def notices(
     ] = None,
 ) -> None:
     """List whom Forge told of gates, budgets, levels and failures, and which targets fail; or try one."""
-    from bot.cli import notice_targets as reaching
     from bot.cli import notices as telling
-    from bot.cli.run import run, run_app
+    from bot.cli.process import run, run_app
 
     if test is not None and secret is not None:
         raise typer.BadParameter("Choose one of --test and --secret.")
     if test is not None:
-        run_app(lambda settings: reaching.try_target(settings, test, repository))
+        run_app(lambda settings: telling.try_target(settings, test, repository))
     elif secret is not None:
-        run_app(lambda settings: reaching.print_secret(settings, secret, repository))
+        run_app(lambda settings: telling.print_secret(settings, secret, repository))
     else:
         run(lambda settings: telling.show_all(settings, repository, limit, failed=failed, as_json=as_json))
 
 
-@commands.command(rich_help_panel=PANEL)
+@commands.command()
 def costs(
     by: Annotated[GroupBy | None, typer.Option(help="Only this grouping; else all, and today's budgets.")] = None,
     run: Annotated[
@@ -164,12 +162,12 @@ def costs(
 ) -> None:
     """Sum up what models cost, by phase, model, repository and day (UTC)."""
     from bot.cli import costs as spending
-    from bot.cli.run import run as run_command
+    from bot.cli.process import run as run_command
 
     run_command(lambda settings: spending.show(settings, spending.CostOptions(by, run, repository, since, until)))
 
 
-@commands.command(rich_help_panel=PANEL)
+@commands.command()
 def metrics(
     repository: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")] = None,
     weeks: Annotated[int, typer.Option(min=1, max=52, help="How many weeks.")] = 12,
@@ -179,12 +177,11 @@ def metrics(
     ] = False,
 ) -> None:
     """Show how well Forge does week by week: success, cost, iterations, dismissals and overrides."""
-    from bot.cli import detectors as detecting
     from bot.cli import metrics as feedback
-    from bot.cli.run import run
+    from bot.cli.process import run
 
     if detectors:
-        run(lambda settings: detecting.show(settings, repository, as_json=as_json))
+        run(lambda settings: feedback.show_detectors(settings, repository, as_json=as_json))
         return
     run(lambda settings: feedback.show(settings, repository, weeks, as_json=as_json))
 
@@ -197,7 +194,7 @@ def list_gates(
 ) -> None:
     """List the latest gates, waiting ones first. People decide them on GitHub."""
     from bot.cli import gates as asking
-    from bot.cli.run import run
+    from bot.cli.process import run
 
     if context.invoked_subcommand is None:
         run(lambda settings: asking.show_all(settings, state, limit))
@@ -207,6 +204,6 @@ def list_gates(
 def show_gate(gate: Annotated[str, typer.Argument(metavar="G-ID", help="As `forge gates` lists it.")]) -> None:
     """Show a gate's question, its reasons, the possible answers, and the answer given."""
     from bot.cli import gates as asking
-    from bot.cli.run import run
+    from bot.cli.process import run
 
     run(lambda settings: asking.show_one(settings, gate))
