@@ -4,14 +4,14 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.dashboard.runs import read_key
-from bot.dashboard.visit import Download, NotHere, Page, RepositoryAction, RepositoryPage, Shown, Visit
+from bot.dashboard.visit import Download, NotHere, Page, Shown, Visit
 from bot.moments import parse_moment
 from domain.errors import ForgeError
 from domain.events import Event
 from memory.db.engine import Database
 from memory.ledger import audit
 from memory.ledger.audit import EventFilter
-from memory.reports.run_pages import PageKey
+from memory.reports.pages import PageKey
 from messages.audit import SAFETY_EVENTS, AuditEntry, EventDescription, describe_event
 from messages.audit_export import ExportForm, export_entry, export_head
 
@@ -149,10 +149,3 @@ def _list(visit: Visit, entry: AuditEntry) -> ListedEvent:
     run = visit.address("runs", entry.run) if entry.run else ""
     place = "" if entry.number is None else visit.on_github("issues", entry.number)  # GitHub leads on to a pull request
     return ListedEvent(entry.event, describe_event(entry.event), entry.number, run, place)
-
-
-PAGES = (
-    RepositoryPage("audit", show_audit, least=LEAST, tab="Audit"),
-    RepositoryPage("audit/export/{form}", export_audit, least=LEAST),
-)
-ACTIONS: tuple[RepositoryAction, ...] = ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from bot.dashboard.runs import load_run
-from bot.dashboard.visit import NotHere, Page, RepositoryAction, RepositoryPage, Shown, Visit
+from bot.dashboard.visit import NotHere, Page, Shown, Visit
 from domain.runs.patches import NO_CHANGES
 from domain.runs.work_checkpoint import BrokenCheckpoint, Link, WorkCheckpoint, load_states
 from memory.runs import work_checkpoints
@@ -111,10 +111,3 @@ def _group(made: Sequence[WorkCheckpoint]) -> Sequence[tuple[str, str, Sequence[
 def _describe_causes(made: Sequence[WorkCheckpoint]) -> Mapping[str, str]:
     known = {each.id: each for each in made}
     return {each.id: describe_cause(each, known.get(each.restores or "")) for each in made}
-
-
-PAGES = (
-    RepositoryPage("runs/{run}/checkpoints", list_checkpoints, least=LEAST),
-    RepositoryPage("runs/{run}/checkpoints/{checkpoint}", show_checkpoint, least=LEAST),
-)
-ACTIONS: tuple[RepositoryAction, ...] = ()

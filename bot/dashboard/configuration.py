@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from bot.dashboard.authority import GitHubSilent
-from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, Shown, Visit
+from bot.dashboard.visit import Page, Shown, Visit
 from domain.config.configuration import Configuration
 from domain.config.mistakes import Mistake
 from domain.config.origins import ConfiguredValue, ValueOrigin, trace_origins
@@ -152,5 +152,3 @@ ORIGINS = {
     "held": "held, though the files say otherwise",
     "ceiling": "operator's ceiling",
 }
-PAGES = (RepositoryPage("configuration", show_configuration, tab="Configuration"),)
-ACTIONS: tuple[RepositoryAction, ...] = ()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bot.dashboard.runs import parse_number, read_key
-from bot.dashboard.visit import NotHere, Page, RepositoryAction, RepositoryPage, Shown, Visit
+from bot.dashboard.visit import NotHere, Page, Shown, Visit
 from domain.ids import shorten_id
 from memory.reports import finding_pages
 from memory.reports.finding_pages import FindingFilter, FindingOutcome, ListedFinding
@@ -84,10 +84,3 @@ def show_outcome(visit: Visit, listed: ListedFinding) -> FindingShown:
         memories,
         tuple(shorten_id("M", each) for each in listed.finding.memories),
     )
-
-
-PAGES = (
-    RepositoryPage("findings", list_findings, tab="Findings"),
-    RepositoryPage("findings/{number}/{finding}", show_finding),
-)
-ACTIONS: tuple[RepositoryAction, ...] = ()

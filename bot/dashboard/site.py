@@ -8,11 +8,10 @@ from urllib.parse import unquote
 import structlog
 from aiohttp import web
 
-from bot.dashboard import gates, repositories
+from bot.dashboard import overview
 from bot.dashboard.addresses import find_own_origin, is_own_host
 from bot.dashboard.authority import GitHubSilent, ReadableRepository, find_readable
-from bot.dashboard.cookies import Cookies, digest, make_form_token
-from bot.dashboard.forms import FIELD, read_form, read_own_fields
+from bot.dashboard.cookies import FIELD, Cookies, digest, make_form_token, read_form, read_own_fields
 from bot.dashboard.pages import ACTIONS, PAGES
 from bot.dashboard.rendering import HEADERS, render, show_style, style_address
 from bot.dashboard.sign_in import SignInPages, make_cookies
@@ -230,14 +229,14 @@ class Dashboard:
         if not isinstance(signed_in, SignedInRequest):
             return signed_in
         after = request.query.get("after", "")
-        page = await repositories.show_list(self._services, signed_in.session, after)
+        page = await overview.show_list(self._services, signed_in.session, after)
         return self._render(page, signed_in)
 
     async def _list_gates(self, request: web.Request) -> web.StreamResponse:
         signed_in = await self._require_session(request)
         if not isinstance(signed_in, SignedInRequest):
             return signed_in
-        page = await gates.show_everywhere(self._services, signed_in.session, self._settings.github_web_url)
+        page = await overview.show_everywhere(self._services, signed_in.session, self._settings.github_web_url)
         return self._render(page, signed_in)
 
     async def _sign_out(self, request: web.Request) -> web.StreamResponse:

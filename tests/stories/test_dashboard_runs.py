@@ -9,7 +9,7 @@ from domain.money import FixedPrice, format_usd
 from domain.runs.work_checkpoint import WorkKey
 from memory.db.tables.runs import RunRow, WorkCheckpointRow
 from memory.learned import catalogue
-from memory.reports import run_pages
+from memory.reports import pages
 from tests.stories.driver import Story
 from tests.world.checkpoints import add_chain
 from tests.world.dashboard import HOSTILE, fill_repository, signed_in
@@ -59,7 +59,7 @@ async def test_it_says_what_a_run_cost_and_found_and_did(story_with_model: Story
         shown = await alice.open(f"{SHOP}/runs/{run.id}")
         nothing = await alice.open(f"{SHOP}/runs?number={HOSTILE[:1]}&state=failed")
         costs = await alice.open(f"{SHOP}/costs")
-    found = await run_pages.find_run(story_with_model.forge.services.database, busy.repository.id, run.id)
+    found = await pages.find_run(story_with_model.forge.services.database, busy.repository.id, run.id)
     assert found is not None
     assert found.cost > 0
     assert f"Cost {format_usd(found.cost)} · 3 calls of models" in shown.text

@@ -1,27 +1,31 @@
-"""Loads what the dashboard's pages about runs show: runs, one run, and what happened in it, paged by key."""
+"""Loads what the dashboard's pages about runs, gates and repositories show, paged by key."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy import ColumnElement, bindparam, func, inspect, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import Event, EventType
+from domain.gates import Gate, GateState
 from domain.review.avoidance import RULE
 from domain.review.review import Review
-from domain.runs.run import Run, RunState
+from domain.runs.run import RepositoryRef, Run, RunState
 from memory.budgets import model_answers
-from memory.db.engine import Database
+from memory.db.engine import Connection, Database, number_in
+from memory.db.tables.automation import LadderRow
 from memory.db.tables.findings import DismissalRow, FindingRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, SpendRow
 from memory.db.tables.runs import PullRequestRow, RunRow
+from memory.gates.gates import parse_gate
 from memory.runs.checkpoints import load_reviews
 from messages.history import AgentTurn
+from safety.automation_level import START
 
 T = TypeVar("T")
 
@@ -230,3 +234,100 @@ async def _load_turns(
         (row.run_id, row.question): model_answers.parse_history_entry(row.value, row.time)
         for row in await session.scalars(query)
     }
+
+
+async def list_waiting(database: Database, repository_ids: Collection[int], limit: int) -> Sequence[Gate]:
+    """The gates of these repositories that wait, those that expire first at the top."""
+    query = select(GateRow).where(
+        GateRow.state == GateState.waiting.value, GateRow.repository_id.in_(list(repository_ids))
+    )
+    async with database.transaction() as session:
+        rows = await session.scalars(query.order_by(GateRow.until, GateRow.id).limit(limit))
+        return [parse_gate(row) for row in rows]
+
+
+async def list_closed(database: Database, repository_id: int, key: PageKey, limit: int) -> KeyedPage[Gate]:
+    """A page of the gates of a repository that wait no more, those asked last at the top.
+
+    :param key: ids of gates.
+    """
+    where = [GateRow.repository_id == repository_id, GateRow.state != GateState.waiting.value]
+    async with database.transaction() as session:
+        rows, newer, older = await load_page(session, GateRow, where, key, limit)
+    return KeyedPage([parse_gate(row) for row in rows], newer, older)
+
+
+async def list_level_changes(database: Database, repository_id: int, limit: int) -> Sequence[Event]:
+    """The latest changes of the level, newest first."""
+    query = select(EventRow).where(
+        EventRow.type == EventType.ladder_changed.value, number_in(EventRow.payload["repository"]) == repository_id
+    )
+    async with database.transaction() as session:
+        rows = await session.scalars(query.order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit))
+        return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
+
+
+@dataclass(frozen=True)
+class LatestRun:
+    """The newest run of a repository.
+
+    :param at: when it was admitted.
+    """
+
+    run: Run
+    at: datetime
+
+
+@dataclass(frozen=True)
+class RepositoryStanding:
+    """How far Forge is in a repository.
+
+    :param level: of automation, as reached or set.
+    :param waiting: gates that wait for people.
+    """
+
+    level: int = START
+    waiting: int = 0
+    latest: LatestRun | None = None
+
+
+async def find_repository(database: Database, owner: str, name: str) -> RepositoryRef | None:
+    """The repository in which something ran under this name, spelt like this; the one of the newest run."""
+    query = select(RunRow).where(RunRow.owner == owner, RunRow.name == name).order_by(RunRow.id.desc()).limit(1)
+    async with database.transaction() as session:
+        row = await session.scalar(query)
+        return None if row is None else row.as_run().repository
+
+
+_LATEST = (
+    select(*inspect(RunRow).columns)
+    .where(RunRow.repository_id == bindparam("repository"))
+    .order_by(RunRow.id.desc())
+    .limit(1)
+)
+"""One look into an index for each repository; the maxima of a group would read all runs on SQLite."""
+
+
+async def load_overviews(database: Database, repository_ids: Collection[int]) -> Mapping[int, RepositoryStanding]:
+    """The overview of each repository, by id."""
+    return await database.run_in_transaction(lambda connection: _load_overviews(connection, repository_ids))
+
+
+def _load_overviews(connection: Connection, repository_ids: Collection[int]) -> Mapping[int, RepositoryStanding]:
+    waiting = (
+        select(GateRow.repository_id, func.count())
+        .where(GateRow.repository_id.in_(repository_ids), GateRow.state == GateState.waiting.value)
+        .group_by(GateRow.repository_id)
+    )
+    levels = select(LadderRow.repository_id, LadderRow.level).where(LadderRow.repository_id.in_(repository_ids))
+    counts = {row[0]: row[1] for row in connection.execute(waiting)}
+    reached = {row[0]: row[1] for row in connection.execute(levels)}
+    return {
+        number: RepositoryStanding(reached.get(number, START), counts.get(number, 0), _find_latest(connection, number))
+        for number in repository_ids
+    }
+
+
+def _find_latest(connection: Connection, repository_id: int) -> LatestRun | None:
+    found = connection.execute(_LATEST, {"repository": repository_id}).mappings().one_or_none()
+    return None if found is None else LatestRun(RunRow(**found).as_run(), found["created_at"])

@@ -1,20 +1,27 @@
-"""The list of repositories, and the first page of each."""
+"""The list of repositories, the first page of each, and the gates that wait in one or in all."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from bot.dashboard.authority import ReadableRepository, keep_readable
-from bot.dashboard.runs import OutcomeShown, describe_runs, show_gate, show_outcome
-from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, Shown, Visit, build_address
+from bot.dashboard.runs import OutcomeShown, describe_runs, read_key, show_gate, show_outcome
+from bot.dashboard.visit import (
+    Page,
+    Shown,
+    Visit,
+    build_address,
+    build_github_address,
+)
+from domain.gates import Gate
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef
 from memory.gates import gates
 from memory.process.sessions import DashboardSession
-from memory.reports import run_pages
-from memory.reports.repository_overview import RepositoryStanding, load_overviews
-from memory.reports.run_pages import PageKey, RunFilter
+from memory.reports import pages
+from memory.reports.pages import PageKey, RepositoryStanding, RunFilter, load_overviews
 from memory.repositories import permits
 from memory.runs.checkpoints import load_reviews
+from messages.gate_page import describe_answer, describe_deciders
 from pipeline.config import loading
 from pipeline.context import Services
 from safety.automation_level import cap_level
@@ -72,7 +79,7 @@ def _sort_key(repository: RepositoryRef) -> str:
 async def show_repository(visit: Visit) -> Shown:
     """The first page of a repository."""
     [found] = await _load_standings(visit.services, [visit.repository])
-    recent = await run_pages.list_runs(visit.database, visit.repository.id, RunFilter(), PageKey(), RECENT)
+    recent = await pages.list_runs(visit.database, visit.repository.id, RunFilter(), PageKey(), RECENT)
     waiting = await gates.list_waiting(visit.database, visit.repository.id, WAITING)
     shown = {
         "overview": found,
@@ -84,5 +91,62 @@ async def show_repository(visit: Visit) -> Shown:
     return Page("overview.html", "Overview", shown)
 
 
-PAGES = (RepositoryPage("", show_repository, tab="Overview"),)
-ACTIONS: tuple[RepositoryAction, ...] = ()
+MOST_WAITING = 100
+"""Gates that wait on one page, those that expire first."""
+CLOSED = 50
+"""Decided gates on one page."""
+
+
+@dataclass(frozen=True)
+class ListedGate:
+    """A gate, who may decide it, how it was decided, and where it is.
+
+    :param repository: under its present name.
+    :param place: on GitHub.
+    :param run: the page of the run that asks.
+    """
+
+    gate: Gate
+    repository: RepositoryRef
+    deciders: str
+    answer: str
+    place: str
+    run: str
+
+
+async def list_gates(visit: Visit) -> Shown:
+    """The gates of a repository."""
+    waiting = await pages.list_waiting(visit.database, [visit.repository.id], MOST_WAITING)
+    closed = await pages.list_closed(visit.database, visit.repository.id, read_key(visit), CLOSED)
+    shown = {
+        "waiting": [_list_gate(gate, visit.repository, visit.web_url) for gate in waiting],
+        "closed": [_list_gate(gate, visit.repository, visit.web_url) for gate in closed.items],
+        "newer": visit.address("gates", after=closed.newer) if closed.newer else "",
+        "older": visit.address("gates", before=closed.older) if closed.older else "",
+        "most": MOST_WAITING,
+    }
+    return Page("gates.html", "Gates", shown)
+
+
+async def show_everywhere(services: Services, session: DashboardSession, web_url: str) -> Page:
+    """The gates that wait, in all repositories of the session's list that the visitor may read now.
+
+    :raises GitHubSilent: GitHub did not answer about one of them.
+    """
+    listed = {each.id: each for each in session.candidates}
+    waiting = await pages.list_waiting(services.database, listed, MOST_WAITING)
+    asking = {gate.repository.id: listed[gate.repository.id] for gate in waiting}
+    readable = {
+        each.repository.id: each.repository for each in await keep_readable(services, session, list(asking.values()))
+    }
+    shown = [
+        _list_gate(gate, readable[gate.repository.id], web_url) for gate in waiting if gate.repository.id in readable
+    ]
+    return Page("all-gates.html", "Gates that wait", {"waiting": shown, "is_cut": len(waiting) == MOST_WAITING})
+
+
+def _list_gate(gate: Gate, repository: RepositoryRef, web_url: str) -> ListedGate:
+    place = build_github_address(web_url, repository, "issues" if gate.request.on_issue else "pull", gate.number)
+    anchor = "" if gate.comment_id is None else f"#issuecomment-{gate.comment_id}"
+    run = build_address(repository.owner, repository.name, "runs", gate.run_id)
+    return ListedGate(gate, repository, describe_deciders(gate), describe_answer(gate), place + anchor, run)

@@ -1,9 +1,10 @@
-"""Checks the database and the disk that Forge uses."""
+"""Checks what this machine has: the database, the disk, and the sandbox."""
 
 import asyncio
+import os
 import shutil
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
@@ -18,6 +19,11 @@ from domain.errors import ForgeError
 from memory.db.engine import sync_engine
 from memory.process import halts
 from messages.halts import describe_halt
+from safety.containment import ADVICE as NO_SANDBOX
+from safety.containment import CODE
+from workspace.sandbox.probes import ATTACKS
+from workspace.sandbox.probing import Wanted, probe, select_levels
+from workspace.sandbox.sandbox import SandboxLevel, find_groups
 
 
 async def check_database(settings: Settings) -> Diagnosis:
@@ -94,3 +100,29 @@ def _make_data_dir(settings: Settings) -> Generator[None]:
         with suppress(OSError):
             for each in made:
                 each.rmdir()
+
+
+async def check_sandbox(user: str, wanted: Wanted) -> Diagnosis:
+    """Which level of the sandbox is used, and whether Forge can work with it."""
+    try:
+        return judge_levels(await probe(user), wanted)
+    except ForgeError as error:
+        return fail("sandbox", error.message, error.advice)
+
+
+def judge_levels(levels: Sequence[SandboxLevel], wanted: Wanted, more: str = "") -> Diagnosis:
+    """Which of the levels that were tried is used, and whether Forge can work with it.
+
+    :param more: is said behind the number of attacks it refuses.
+    """
+    try:
+        best = max((level for level in select_levels(levels, wanted) if level.works), key=lambda level: level.level)
+    except ForgeError as error:
+        return fail("sandbox", error.message, error.advice or "See docs/security.md.")
+    refused = sum(attack.refused is True for attack in best.attacks)
+    state = f"level {best.level} ({best.name}) is used and refuses {refused} of {len(ATTACKS)} attacks{more}"
+    if os.geteuid() == 0 and not find_groups():
+        state += "; no group of their own keeps runs apart, as the groups 61184 to 65519 do not exist in this container"
+    if best.level < CODE:
+        return fail("sandbox", f"{state}, so pull requests from forks are not checked", NO_SANDBOX)
+    return ok("sandbox", state)
