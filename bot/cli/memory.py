@@ -24,11 +24,9 @@ from domain.memories.memory_file import PATH
 from domain.runs.run import RepositoryRef
 from domain.text.escaping import strip_invisible
 from memory.db.engine import Database
-from memory.findings import findings
 from memory.learned import catalogue, memory_file
 from memory.reports import costs
 from pipeline.config import loading
-from pipeline.verdicts import suppression
 
 SHORTEST = 6  # characters of an id that must be given
 
@@ -238,32 +236,6 @@ def import_command(
 ) -> None:
     """Import memories: all lines, or none if one is wrong. Known memories are not stored twice."""
     run(lambda settings: import_memories(settings, file, repository))
-
-
-@commands.command("why")
-def why_command(
-    finding: Annotated[str, typer.Argument(metavar="F-ID", help="As the check names it.")],
-    repository: _Needed,
-    number: Annotated[int, typer.Option(min=1, help="The pull request's number.")],
-) -> None:
-    """Show which memories led to a finding, and which dismissals lower its confidence or mute it."""
-    run(lambda settings: explain(settings, finding, repository, number))
-
-
-async def explain(settings: Installation, finding: str, repository: str, number: int) -> None:
-    """Print which memories and dismissals affect a finding.
-
-    :raises UnknownName: if there is no such finding, or Forge never ran in the repository.
-    """
-    async with open_database(settings) as database:
-        where = await lookup.find_repository(database, repository)
-        found = await findings.find_by_name(database, where.id, number, finding)
-        if found is None:
-            what = f"There is no finding {strip_invisible(finding)} in {strip_invisible(repository)}#{number}."
-            raise UnknownName(what, "The check `Forge / review` of the pull request lists them.")
-        is_learning = (await loading.load_stored(database, where)).memory.enabled
-        known = await suppression.load_evidence(database, where, number, found, is_learning=is_learning)
-    print_lines(*shown.render_evidence(known))
 
 
 async def _find_ids(database: Database, repository: str | None) -> Sequence[int] | None:

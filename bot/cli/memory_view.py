@@ -6,10 +6,8 @@ from datetime import datetime
 from bot.cli.output import plain
 from domain.memories.jsonl import ExportedMemory, LineMistake
 from domain.memories.memory import Memory, Use, compute_confidence
-from domain.review.suppression import PriorDismissal, SuppressionReason, short_memory_id
 from domain.text.escaping import strip_invisible
 from memory.learned.catalogue import CatalogueEntry, MemoryHistory, Recall
-from messages.memory import Evidence
 from messages.memory_history import OUTCOMES, USES, describe_memory_event
 from safety.memory_consolidation import to_pattern
 
@@ -69,40 +67,6 @@ def render_remaining(story: MemoryHistory) -> Iterator[str]:
             yield f"The dismissal of {each.finding} in #{each.number} that taught it still applies; {how}."
 
 
-def render_evidence(evidence: Evidence) -> Iterator[str]:
-    """Which memories and dismissals affect a finding; `/forge why` says the same on GitHub."""
-    finding = evidence.finding
-    yield f"{finding.id}  {plain(finding.rule)}  {plain(finding.where)}  confidence {finding.confidence:.2f}"
-    yield f"  {plain(finding.message)}"
-    for memory in evidence.memories:
-        yield f"  Led to it: {memory.short_id} {plain(memory.content)}"
-    yield f"  {_describe_status(evidence)}"
-    if evidence.past:
-        yield "  Other findings of its rule that were dismissed here:"
-        yield from (f"    {_describe_dismissal(each)}" for each in evidence.past)
-
-
-def _describe_status(evidence: Evidence) -> str:
-    """Whether the finding is raised, and its confidence here."""
-    held, weight = evidence.held, evidence.weight
-    if evidence.dismissal is not None:
-        return f"Muted by its own dismissal: {_describe_dismissal(evidence.dismissal)}"
-    if weight is None:
-        return "Raised: learning is off here (`memory.enabled`), so only its own dismissal would mute it"
-    sure = f"confidence here {weight.effective:.2f}, of {weight.stated:.2f} as stated"
-    if held is not None:
-        like = (
-            "the same finding was dismissed in other words"
-            if held.why is SuppressionReason.reworded
-            else "similar findings were dismissed"
-        )
-        named = f" ({', '.join(held.memories)})" if held.memories else ""
-        return f"Suppressed, because {like}{named}: {sure}"
-    if evidence.unseconded is not None:
-        return f"Raised, because it blocks and only {plain(evidence.unseconded.by)} dismissed similar ones: {sure}"
-    return f"Raised{' despite dismissals of similar ones' if evidence.exempt else ''}: {sure}"
-
-
 def _describe_place(memory: Memory, names: Mapping[int, str]) -> str:
     return plain(names.get(memory.repository_id, f"repository {memory.repository_id}"))
 
@@ -146,13 +110,6 @@ def _describe_recall(recall: Recall) -> str:
     came = OUTCOMES.get(recall.outcome, recall.outcome)
     task = plain(recall.task)
     return f"{_at(recall.at)}  run …{recall.run_id[-6:]}{where}, {task}, place {recall.rank}: {plain(came)}"
-
-
-def _describe_dismissal(past: PriorDismissal) -> str:
-    taught = f"; it taught {short_memory_id(past)}" if past.memory_id else ""
-    words = f": “{plain(past.reason)}”" if past.reason else ""
-    place = plain(f"{past.name} in #{past.number}, {past.path}")
-    return f"{place}, by {plain(past.by)} on {past.at:%Y-%m-%d}{words}{taught}"
 
 
 def _at(moment: datetime) -> str:

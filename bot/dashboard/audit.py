@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.dashboard.runs import read_key
 from bot.dashboard.visit import Download, NotHere, Page, Shown, Visit
 from bot.moments import parse_moment
 from domain.errors import ForgeError
@@ -24,6 +23,7 @@ _LONGEST = 100  # characters of a field
 _FIELDS = ("since", "until", "kind", "account", "run")
 _TYPES = {ExportForm.jsonl: "application/x-ndjson", ExportForm.csv: "text/csv"}
 FAMILIES = sorted({kind.value.partition(".")[0] for kind in SAFETY_EVENTS} | {"checkpoint"})
+NO_PAGES: Mapping[str, str] = {"newer": "", "older": ""}
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,12 @@ async def show_audit(visit: Visit) -> Shown:
         wanted = await _build_filter(visit, asked)
     except ForgeError as error:
         return _show(visit, asked, (), mistake=str(error))
-    entries, newer, older = await _load(visit.database, wanted, read_key(visit))
+    entries, newer, older = await _load(visit.database, wanted, visit.key)
     return _show(
         visit,
         asked,
         entries,
-        newer=visit.address("audit", after=newer, **asked) if newer else "",
-        older=visit.address("audit", before=older, **asked) if older else "",
+        around=visit.link_pages(newer, older, "audit", **asked),
     )
 
 
@@ -130,16 +129,14 @@ def _show(
     asked: Mapping[str, str],
     entries: Sequence[AuditEntry],
     mistake: str = "",
-    newer: str = "",
-    older: str = "",
+    around: Mapping[str, str] = NO_PAGES,
 ) -> Page:
     shown = {
         "asked": asked,
         "families": FAMILIES,
         "events": [_list(visit, entry) for entry in entries],
         "mistake": mistake,
-        "newer": newer,
-        "older": older,
+        **around,
         "exports": [(form.value, visit.address("audit", "export", form.value, **asked)) for form in ExportForm],
     }
     return Page("audit.html", "Audit", shown)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from bot.dashboard.authority import GitHubSilent
 from bot.dashboard.findings import show_outcome
-from bot.dashboard.runs import read_key
 from bot.dashboard.visit import Download, NotHere, Page, SeeOther, Shown, Visit
 from domain.errors import CodeHostError
 from domain.memories import validation
@@ -70,14 +69,13 @@ async def list_memories(visit: Visit) -> Shown:
     """The memories of a repository, newest first, or those that a search finds, best first."""
     kind, asked = visit.query.get("kind", ""), " ".join(visit.query.get("q", "").split())[:_LONGEST_QUERY]
     wanted = MemoryFilter(MemoryKind(kind) if kind in set(MemoryKind) else None, visit.query.get("archived") == "yes")
-    newer = older = ""
+    around: Mapping[str, str] = {"newer": "", "older": ""}
     if asked:
         found = await memory_pages.search(visit.database, visit.repository, wanted, asked, visit.now, LISTED)
     else:
-        page = await memory_pages.list_memories(visit.database, visit.repository.id, wanted, read_key(visit), LISTED)
+        page = await memory_pages.list_memories(visit.database, visit.repository.id, wanted, visit.key, LISTED)
         kept = {"kind": wanted.kind, "archived": "yes" if wanted.archived else ""}
-        newer = visit.address("memories", after=page.newer, **kept) if page.newer else ""
-        older = visit.address("memories", before=page.older, **kept) if page.older else ""
+        around = visit.link_pages(page.newer, page.older, "memories", **kept)
         found = page.items
     shown = {
         "listed": await _show_all(visit, found),
@@ -85,8 +83,7 @@ async def list_memories(visit: Visit) -> Shown:
         "wanted": wanted,
         "asked": asked,
         "most": LISTED,
-        "newer": newer,
-        "older": older,
+        **around,
         "may_edit": visit.may(EDITOR),
     }
     return Page("memories.html", "Memories", shown)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bot.dashboard.authority import ReadableRepository, keep_readable
-from bot.dashboard.runs import OutcomeShown, describe_runs, read_key, show_gate, show_outcome
+from bot.dashboard.runs import OutcomeShown, describe_runs, show_gate, show_outcome
 from bot.dashboard.visit import (
     Page,
     Shown,
@@ -117,12 +117,11 @@ class ListedGate:
 async def list_gates(visit: Visit) -> Shown:
     """The gates of a repository."""
     waiting = await pages.list_waiting(visit.database, [visit.repository.id], MOST_WAITING)
-    closed = await pages.list_closed(visit.database, visit.repository.id, read_key(visit), CLOSED)
+    closed = await pages.list_closed(visit.database, visit.repository.id, visit.key, CLOSED)
     shown = {
         "waiting": [_list_gate(gate, visit.repository, visit.web_url) for gate in waiting],
         "closed": [_list_gate(gate, visit.repository, visit.web_url) for gate in closed.items],
-        "newer": visit.address("gates", after=closed.newer) if closed.newer else "",
-        "older": visit.address("gates", before=closed.older) if closed.older else "",
+        **visit.link_pages(closed.newer, closed.older, "gates"),
         "most": MOST_WAITING,
     }
     return Page("gates.html", "Gates", shown)

@@ -34,7 +34,6 @@ RECENT = 60
 """Events that the page of a run shows; the page of its timeline has all."""
 EVENTS = 300
 """Events on one page of a timeline."""
-_LONGEST_KEY = 40
 _MOST_DIGITS = 12  # of the number of an issue or pull request
 
 
@@ -42,15 +41,14 @@ async def list_runs(visit: Visit) -> Shown:
     """The runs of a repository, newest first."""
     state, number = visit.query.get("state", ""), visit.query.get("number", "").strip().removeprefix("#")
     wanted = RunFilter(RunState(state) if state in set(RunState) else None, parse_number(number))
-    page = await pages.list_runs(visit.database, visit.repository.id, wanted, read_key(visit), LISTED)
+    page = await pages.list_runs(visit.database, visit.repository.id, wanted, visit.key, LISTED)
     kept = {"state": wanted.state, "number": wanted.number}
     shown = {
         "runs": describe_runs(page.items),
         "states": [(each, name_state(each)) for each in RunState],
         "wanted": wanted,
         "mistake": f"{number} is not the number of an issue or pull request." if number and not wanted.number else "",
-        "newer": visit.address("runs", after=page.newer, **kept) if page.newer else "",
-        "older": visit.address("runs", before=page.older, **kept) if page.older else "",
+        **visit.link_pages(page.newer, page.older, "runs", **kept),
     }
     return Page("runs.html", "Runs", shown)
 
@@ -140,12 +138,11 @@ async def show_timeline(visit: Visit) -> Shown:
     """Everything that happened in a run, paged."""
     found = await load_run(visit)
     traces = await list_trace(visit.database, found.run.id)
-    page = await pages.load_timeline(visit.database, traces, read_key(visit), EVENTS)
+    page = await pages.load_timeline(visit.database, traces, visit.key, EVENTS)
     shown = {
         "found": found,
         "timeline": _describe(page),
-        "newer": visit.address("runs", found.run.id, "timeline", after=page.newer) if page.newer else "",
-        "older": visit.address("runs", found.run.id, "timeline", before=page.older) if page.older else "",
+        **visit.link_pages(page.newer, page.older, "runs", found.run.id, "timeline"),
     }
     return Page("timeline.html", f"Timeline of #{found.run.number}", shown)
 
@@ -219,12 +216,6 @@ def _name_memories(ids: Sequence[str]) -> Sequence[str]:
 def _describe(page: KeyedPage[TimelineEntry]) -> Sequence[TimelineRow]:
     """In the order in which it happened."""
     return [describe_row(each.event, each.turn) for each in reversed(page.items)]
-
-
-def read_key(visit: Visit) -> PageKey:
-    """Where the page begins that an address asks for."""
-    before, after = visit.query.get("before", ""), visit.query.get("after", "")
-    return PageKey(before[:_LONGEST_KEY], after[:_LONGEST_KEY])
 
 
 def parse_number(text: str) -> int | None:
