@@ -5,15 +5,13 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from bot.cli.lookup import find_repositories
+from bot.cli.lookup import find_repositories, take_only
 from bot.cli.output import plain, print_json, print_lines
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.deployments.deployment import Step
 from domain.deployments.health import Signal
-from domain.errors import ForgeError, UnknownName
-from domain.text.escaping import strip_invisible
 from memory.reports import past_deployments
 from memory.reports.past_deployments import PastDeployment
 from messages.audit import format_duration
@@ -48,17 +46,12 @@ async def show_one(settings: Installation, shown_id: str, *, as_json: bool) -> N
     async with open_database(settings) as database:
         ending = shown_id.removeprefix(_PREFIX)
         found = await past_deployments.list_past(database, ending=ending) if len(ending) >= _LEAST else ()
-    if not found:
-        raise UnknownName(
-            f"There is no deployment {strip_invisible(shown_id)}.", "`forge deployments` lists the latest."
-        )
-    if len(found) > 1:
-        ids = ", ".join(each.deployment.run_id for each in found)
-        raise ForgeError(f"Several deployments end with {strip_invisible(ending)}: {ids}.", "Give the whole id.")
+    advice = "`forge deployments` lists the latest."
+    one = take_only(found, "deployment", shown_id, advice, lambda past: past.deployment.run_id)
     if as_json:
-        print_json({**to_json(found[0]), "steps": [each.model_dump(mode="json") for each in found[0].steps]})
+        print_json({**to_json(one), "steps": [each.model_dump(mode="json") for each in one.steps]})
         return
-    print_lines(*render_deployment(found[0], SystemClock().now()))
+    print_lines(*render_deployment(one, SystemClock().now()))
 
 
 def render_line(past: PastDeployment, now: datetime) -> str:

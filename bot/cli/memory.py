@@ -16,13 +16,12 @@ from bot.cli.process import operator_name, run
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
-from domain.errors import ForgeError, UnknownName
+from domain.errors import ForgeError
 from domain.memories import validation
 from domain.memories.jsonl import MOST_LINES, dump_line, parse_lines
 from domain.memories.memory import Memory, MemoryKind, Origin, create_memory
 from domain.memories.memory_file import PATH
 from domain.runs.run import RepositoryRef
-from domain.text.escaping import strip_invisible
 from memory.db.engine import Database
 from memory.learned import catalogue, memory_file
 from memory.reports import costs
@@ -245,12 +244,7 @@ async def _find_ids(database: Database, repository: str | None) -> Sequence[int]
 async def _find_memory(database: Database, name: str) -> Memory:
     ending = name.upper().removeprefix("M-")
     found = await catalogue.find_by_short_id(database, ending) if len(ending) >= SHORTEST else ()
-    if not found:
-        raise UnknownName(f"There is no memory {strip_invisible(name)}.", "`forge memory list` lists them.")
-    if len(found) > 1:
-        several = f"Several memories end with {ending}: {', '.join(each.id for each in found)}."
-        raise ForgeError(several, "Give M- and the whole id.")
-    return found[0]
+    return lookup.take_only(found, "memory", name, "`forge memory list` lists them.", lambda memory: f"M-{memory.id}")
 
 
 def _apply(memory: Memory, words: MemoryText) -> Memory:

@@ -155,7 +155,7 @@ async def test_what_is_not_there(url: str) -> None:
     for name in ("M-NOPE99", "M-001", "%"):
         with pytest.raises(UnknownName, match="There is no memory"):
             await remembered.show_one(settings(url), name)
-    with pytest.raises(ForgeError, match="Several memories end with"):
+    with pytest.raises(ForgeError, match="More than one memory ends with"):
         await _with_same_ending(url)
     for call in (
         remembered.show_all(settings(url), MemoryOptions(repository="a/b")),
