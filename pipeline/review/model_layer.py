@@ -8,11 +8,15 @@ from agents.llm.ask import ModelAnswer, Question, choose_after
 from agents.llm.models import LanguageModel, Unusable
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, ModelPart, skip_model
-from agents.review.model.answers import Report
-from agents.review.model.conventions import ConventionReport
+from agents.review.model.layer import (
+    ConventionQuestion,
+    ConventionReport,
+    Report,
+    ReviewQuestion,
+    Verdicts,
+    keep_confirmed,
+)
 from agents.review.model.proof import soften_unshown
-from agents.review.model.questions import ConventionQuestion, ReviewQuestion
-from agents.review.model.second_look import Verdicts, keep_confirmed
 from domain.config.review import ReadMode
 from domain.gates import digest
 from domain.review.findings import Finding

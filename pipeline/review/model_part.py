@@ -8,9 +8,8 @@ from operator import add
 from agents.llm.ask import ModelAnswer
 from agents.llm.models import LanguageModel
 from agents.review.layers import ModelPart
-from agents.review.model.answers import judge_issue, summarise_change
+from agents.review.model.layer import QuestionPlan, ReviewQuestion, judge_issue, summarise_change
 from agents.review.model.look_ups import ReviewAnswer
-from agents.review.model.questions import QuestionPlan, ReviewQuestion
 from agents.review.model.rules import CONVENTION
 from domain.review.changes import SkippedFile
 from domain.review.conventions import HeldConventions

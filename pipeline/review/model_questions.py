@@ -8,9 +8,14 @@ from pydantic import BaseModel
 from agents.llm.ask import ModelAnswer
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, apply_path_filters
-from agents.review.model.file_selection import find_current_line, narrow_change
-from agents.review.model.notebooks import show_cells
-from agents.review.model.questions import EarlierFinding, Intent, build_questions
+from agents.review.model.layer import (
+    EarlierFinding,
+    Intent,
+    build_questions,
+    find_current_line,
+    narrow_change,
+    show_cells,
+)
 from domain.errors import CodeAccessError
 from domain.review.changes import Change, FileChange, FileVersions
 from domain.review.findings import Finding, Layer, place_on_diff

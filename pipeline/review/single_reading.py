@@ -10,12 +10,17 @@ from agents.llm.models import LanguageModel, Models, Unusable
 from agents.review.effort import EFFORTS, ReadingEffort
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.looking_up import DirectSteps, ReadableCode, ask_looking_up
-from agents.review.model.answers import Report
-from agents.review.model.conventions import ConventionReport
-from agents.review.model.notebooks import show_cells
+from agents.review.model.layer import (
+    ConventionReport,
+    Intent,
+    Report,
+    ReviewQuestion,
+    Verdicts,
+    build_questions,
+    keep_confirmed,
+    show_cells,
+)
 from agents.review.model.proof import list_provable, soften_unshown
-from agents.review.model.questions import Intent, ReviewQuestion, build_questions
-from agents.review.model.second_look import Verdicts, keep_confirmed
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.review.changes import Change, FileVersions

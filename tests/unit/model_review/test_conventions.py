@@ -8,10 +8,15 @@ from agents.llm.tokens import estimate
 from agents.prompts import load_prompt
 from agents.prompts.conventions.choice import WrittenConventions, choose, render_conventions
 from agents.prompts.conventions.texts import ConventionText, find_home, parse
-from agents.review.model.conventions import ConventionReport, extract_broken
-from agents.review.model.questions import build_questions
+from agents.review.model.layer import (
+    ConventionReport,
+    Verdicts,
+    build_questions,
+    build_second_look,
+    extract_broken,
+    keep_confirmed,
+)
 from agents.review.model.rules import CONVENTION
-from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.unit.checks.building import change_of
 
