@@ -154,7 +154,7 @@ async def test_a_session_ends_after_an_hour_without_a_page_and_after_eight_in_an
             assert (await alice.open(SHOP)).status == 200
         story.clock.move(minutes=50)
         assert (await alice.open(SHOP)).address.startswith("/dashboard/sign-in")
-        fields = {"content": "Typed for an <hour>.", "tags": "", "base": "0"}
+        fields = {"content": "Typed for an <hour>.", "tags": ""}
         late = await alice.send(f"{SHOP}/memories/new", **fields)
         forged = await alice.request(
             "POST", f"{SHOP}/memories/new", data=fields, headers={"Origin": "https://evil.example"}
