@@ -353,7 +353,7 @@ def test_a_file_is_no_folder(repository: Path, reviewed: Reviewed) -> None:
         reviewed(repository / "app.py")
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["review", "--help"], ["gates", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["review", "--help"], ["gates", "--help"]])
 def test_help_that_cannot_be_written_is_told_in_one_sentence(arguments: list[str], tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([*FORGE, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)

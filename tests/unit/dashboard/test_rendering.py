@@ -34,7 +34,7 @@ def test_credentials_in_words_of_others_are_masked_on_every_page() -> None:
         for each in re.findall(
             r"\{\{ ([^}]*\.(?:message|why|words|prompt|content|context)\b[^}]*) \}\}", file.read_text()
         )
-        if "|masked" not in each and "fields.words(" not in each
+        if "|masked" not in each and "parts.words(" not in each
     }
     assert shown == set()
 
