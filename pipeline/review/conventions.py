@@ -9,8 +9,8 @@ from agents.llm.ask import ModelAnswer, Question
 from agents.prompts.conventions.choice import NOTHING_WRITTEN, WrittenConventions
 from agents.prompts.conventions.reading import read_conventions
 from agents.review.effort import EFFORTS
-from agents.review.model import CodeRules, ConventionReport, build_rules_question, keep_rules
 from agents.review.model.convention_rules import MOST_ASKED
+from agents.review.model.layer import CodeRules, ConventionReport, build_rules_question, keep_rules
 from domain.config.review import ReviewSettings
 from domain.errors import CodeAccessError
 from domain.review.changes import Change

@@ -9,7 +9,7 @@ from agents.llm.ask import ModelAnswer, Question, choose_after
 from agents.llm.models import LanguageModel, Unusable
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, ModelPart, skip_model
-from agents.review.model import (
+from agents.review.model.layer import (
     Report,
     ReviewQuestion,
     Verdicts,

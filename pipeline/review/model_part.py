@@ -8,7 +8,7 @@ from operator import add
 from agents.llm.ask import ModelAnswer
 from agents.llm.models import LanguageModel
 from agents.review.layers import ModelPart
-from agents.review.model import QuestionPlan, ReviewQuestion, judge_issue, summarise_change
+from agents.review.model.layer import QuestionPlan, ReviewQuestion, judge_issue, summarise_change
 from agents.review.model.look_ups import ReviewAnswer
 from agents.review.model.rules import CONVENTION
 from domain.review.changes import SkippedFile

@@ -10,7 +10,7 @@ from agents.llm.models import LanguageModel, Models, Unusable
 from agents.review.effort import EFFORTS, ReadingEffort
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.looking_up import DirectSteps, ReadableCode, ask_looking_up
-from agents.review.model import (
+from agents.review.model.layer import (
     Intent,
     Report,
     ReviewQuestion,

@@ -9,7 +9,7 @@ from agents.llm.ask import ModelAnswer, Question, ask
 from agents.llm.scripted import ScriptedModel
 from agents.prompts import load_prompt
 from agents.review.effort import EFFORTS
-from agents.review.model import (
+from agents.review.model.layer import (
     EarlierFinding,
     Report,
     Verdicts,

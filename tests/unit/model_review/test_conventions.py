@@ -10,7 +10,8 @@ from agents.llm.tokens import estimate
 from agents.prompts import load_prompt
 from agents.prompts.conventions.choice import WrittenConventions, choose, render_conventions
 from agents.prompts.conventions.texts import ConventionText, find_home, parse
-from agents.review.model import (
+from agents.review.model.convention_rules import CodeRule
+from agents.review.model.layer import (
     CodeRules,
     ConventionQuestion,
     ConventionReport,
@@ -22,7 +23,6 @@ from agents.review.model import (
     keep_confirmed,
     keep_rules,
 )
-from agents.review.model.convention_rules import CodeRule
 from agents.review.model.rules import CONVENTION
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.unit.checks.building import change_of
