@@ -146,8 +146,10 @@ def _list_conventions(held: HeldConventions) -> str:
     rows += [f"- {inline_code(each.path)}: not read, {escape(each.reason)}" for each in held.left_out[:30]]
     if not rows and not held.problem:
         return ""
-    intro = "The repository's own, as its default branch has them. What breaks one is a warning at most."
-    return "\n".join(["### Conventions", "", " ".join(filter(None, (intro, escape(held.problem)))), "", *rows])
+    intro = "The repository's own, as its default branch has them."
+    meant = "What breaks one is a warning at most."
+    then = "No sentence there is a rule for code like this." if held.says_nothing else meant
+    return "\n".join(["### Conventions", "", " ".join(filter(None, (intro, then, escape(held.problem)))), "", *rows])
 
 
 def _tell_cut(file: ShownFile) -> str:

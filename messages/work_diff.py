@@ -2,7 +2,8 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice, takewhile
 
 from domain.runs.patches import ChangedFile
@@ -12,6 +13,63 @@ from domain.text.redaction import redact_outgoing
 _LARGEST = 500_000  # bytes of a file whose lines are compared
 _MOST_LINES = 20_000  # on both sides between what they begin and end with alike; difflib takes quadratic time
 _CONTEXT = 3  # lines
+_LONGEST = 1_000  # characters of a line on a page
+_KINDS = {"+": "added", "-": "removed", "@": "place", "\\": "place"}
+
+
+@dataclass(frozen=True)
+class DiffRoom:
+    """How much of a diff a page has room for.
+
+    :param compared: bytes of the files that are compared, on both sides.
+    """
+
+    lines: int = 3_000
+    characters: int = 3_000_000
+    compared: int = 30_000_000
+
+
+@dataclass(frozen=True)
+class ShownDiff:
+    """A diff on a page.
+
+    :param lines: each with ``added``, ``removed``, ``place`` or nothing.
+    :param left_out: what is not shown; empty if everything is.
+    """
+
+    lines: Sequence[tuple[str, str]] = ()
+    left_out: str = ""
+
+
+def fit_diff(files: Iterable[ChangedFile], room: DiffRoom) -> ShownDiff:
+    """As much of a diff as there is room for, and what is left out."""
+    lines: list[tuple[str, str]] = []
+    left_files = left_lines = characters = compared = 0
+    for file in files:
+        compared += sum(len(side) for side in (file.before, file.after) if side is not None)
+        if len(lines) >= room.lines or characters > room.characters or compared > room.compared:
+            left_files += 1
+            continue
+        for line in render_file(file):
+            characters += min(len(line), _LONGEST)
+            if len(lines) < room.lines and characters <= room.characters:
+                lines.append((_shorten(line), _name_kind(line)))
+            else:
+                left_lines += 1
+    left = [_count(number, noun) for number, noun in ((left_files, "whole file"), (left_lines, "line")) if number]
+    return ShownDiff(lines, " and ".join(left))
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}… and {len(line) - _LONGEST:,} characters more"
+
+
+def _name_kind(line: str) -> str:
+    return "place" if line.startswith(("--- ", "+++ ")) else _KINDS.get(line[:1], "")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def flatten(text: str) -> str:

@@ -7,8 +7,10 @@ from pydantic import BaseModel
 
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
+from agents.prompts.conventions.choice import render_conventions
 from agents.review.model.questions import frame_data, strip_hidden
 from agents.review.model.rendering import clean_name
+from domain.review.conventions import NO_CONVENTIONS, Conventions
 from domain.review.findings import Finding
 from domain.review.line_edits import LineEdit
 from domain.text.escaping import strip_invisible
@@ -39,7 +41,13 @@ class WrittenFix(BaseModel):
 
 
 def build_question(
-    finding: Finding, lines: Sequence[str], mistakes: Sequence[str], redact: Redact, *, shows_output: bool = True
+    finding: Finding,
+    lines: Sequence[str],
+    mistakes: Sequence[str],
+    redact: Redact,
+    *,
+    shows_output: bool = True,
+    conventions: Conventions = NO_CONVENTIONS,
 ) -> Question:
     """Asks for a change that fixes a finding.
 
@@ -47,11 +55,12 @@ def build_question(
     :param mistakes: what was wrong with the answer before; empty at first.
     :param redact: removes credentials from a text.
     :param shows_output: whether a model may see what the test printed that shows the finding.
+    :param conventions: what the repository wrote down about how it wants this file to be written.
     """
     told = f"{finding.id} {clean_name(finding.where)} {finding.rule}, {finding.severity.value}: "
     parts = ["== finding", f"> {told}{strip_hidden(finding.message)}", f"== {clean_name(finding.path)}"]
     parts += _render_lines(finding, lines)
-    parts += _render_goal(finding, shows_output=shows_output)
+    parts += [*_render_goal(finding, shows_output=shows_output), *render_conventions(conventions)]
     if mistakes:
         parts += ["== what was wrong with your first answer", *(f"- {mistake}" for mistake in mistakes)]
     return Question(

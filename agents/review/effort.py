@@ -28,6 +28,7 @@ class ReadingEffort:
 
     :param tier: of the model that is asked.
     :param limits: how much it is shown.
+    :param says: the least severity of what is said at all.
     :param rechecks: the least severity of a candidate that gets a second look.
     :param holds_conventions: whether the change is held against the repository's conventions.
     :param looks_up: what one question may look up; None: nothing.
@@ -36,6 +37,7 @@ class ReadingEffort:
 
     tier: ModelTier = ModelTier.fast
     limits: ReadingLimits = USUAL
+    says: Severity = Severity.warning
     rechecks: Severity = Severity.info
     holds_conventions: bool = True
     looks_up: LookUpLimits | None = _SOME
@@ -64,9 +66,10 @@ class ReadingEffort:
         return replace(fast, notice=" ".join(filter(None, told)))
 
     def split(self, candidates: Sequence[F]) -> tuple[list[F], list[F]]:
-        """The candidates that get a second look, and the others."""
-        again = [each for each in candidates if each.severity.rank >= self.rechecks.rank]
-        return again, [each for each in candidates if each not in again]
+        """The candidates that get a second look, and the others; what is not worth saying is in neither."""
+        worth = [each for each in candidates if each.severity.rank >= self.says.rank]
+        again = [each for each in worth if each.severity.rank >= self.rechecks.rank]
+        return again, [each for each in worth if each not in again]
 
 
 EFFORTS: Mapping[Effort, ReadingEffort] = {
@@ -77,6 +80,7 @@ EFFORTS: Mapping[Effort, ReadingEffort] = {
     Effort.deep: ReadingEffort(
         tier=ModelTier.strong,
         limits=ReadingLimits(question=24_000, context=0.3, least_context=4_000),
+        says=Severity.info,
         looks_up=_MUCH,
         always_looks_up=True,
     ),

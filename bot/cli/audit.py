@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.cli.lookup import find_gate, find_repositories, find_run, parse_period
-from bot.cli.output import output
+from bot.cli.output import output, plain, print_lines
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.errors import ForgeError, UnknownName
 from domain.gates import STANDARD_GATES
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
 from memory.ledger import audit
 from memory.ledger.audit import EventFilter
@@ -79,13 +78,11 @@ async def _build_filter(
 
 
 def _print_story(entries: Sequence[AuditEntry], limit: int) -> None:
-    with output() as console:
-        for line in render_entries(entries):
-            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
-        if not entries:
-            console.print("No event matches.")
-        if len(entries) == limit:
-            console.print(f"Only the newest {limit} are shown; --limit, --since or an export shows more.")
+    print_lines(*render_entries(entries))
+    if not entries:
+        print_lines("No event matches.")
+    if len(entries) == limit:
+        print_lines(f"Only the newest {limit} are shown; --limit, --since or an export shows more.")
 
 
 def render_entries(entries: Sequence[AuditEntry]) -> list[str]:
@@ -104,13 +101,8 @@ def _render_entry(entry: AuditEntry) -> list[str]:
         told.why and f"why: {told.why}",
         told.words and f"“{told.words}”",
     ]
-    head = f"{entry.event.time:%Y-%m-%d %H:%M:%S}  {_flatten(place + run)}  {_flatten(told.what)}"
-    return [head, *(f"{' ' * 21}{_flatten(detail)}" for detail in details if detail)]
-
-
-def _flatten(text: str) -> str:
-    """The text as one line, without control sequences and secrets."""
-    return " ".join(strip_invisible(redact_outgoing(text)).split())
+    head = f"{entry.event.time:%Y-%m-%d %H:%M:%S}  {plain(place + run)}  {plain(told.what)}"
+    return [head, *(f"{' ' * 21}{plain(detail)}" for detail in details if detail)]
 
 
 # --- exports ------------------------------------------------------------------------------------------------------

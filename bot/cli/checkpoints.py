@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from bot.cli.lookup import find_run
-from bot.cli.output import output
-from bot.cli.run import operator_name
+from bot.cli.output import print_lines
+from bot.cli.process import operator_name
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
@@ -35,11 +35,8 @@ async def show_timeline(settings: Installation, run: str) -> None:
         made = await work_checkpoints.list_of_run(database, run_id)
         exceeded = find_exceeded(await work_checkpoints.load_facts(database, run_id))
     remark = [flatten(texts.describe_exceeded(exceeded))] if exceeded is not None else []
-    _print(
-        [*render_timeline(made), *remark]
-        if made or remark
-        else [f"Run {run_id} has no checkpoints of an agent's work."]
-    )
+    none = f"Run {run_id} has no checkpoints of an agent's work."
+    print_lines(*([*render_timeline(made), *remark] or [none]))
 
 
 async def show_one(settings: Installation, shown: str, since: str | None = None) -> None:
@@ -55,7 +52,7 @@ async def show_one(settings: Installation, shown: str, since: str | None = None)
     states = await asyncio.to_thread(load_states, chain)
     lines = render_one(checkpoint, chain, states)
     diff = await asyncio.to_thread(_render_change, checkpoint, earlier, states)
-    _print([*lines, "", *diff])
+    print_lines(*lines, "", *diff)
 
 
 async def roll_back(settings: Installation, shown: str, paths: Sequence[str]) -> None:
@@ -70,7 +67,7 @@ async def roll_back(settings: Installation, shown: str, paths: Sequence[str]) ->
         done = await take_back(database, SystemClock(), request)
     if isinstance(done, RollbackRefusal):
         raise _refuse(done)
-    _print([texts.confirm_rollback(done)])
+    print_lines(texts.confirm_rollback(done))
 
 
 async def find_pair(database: Database, shown: str, since: str | None) -> tuple[WorkCheckpoint, WorkCheckpoint | None]:
@@ -171,9 +168,3 @@ def _render_change(
     if not files:
         return [f"Nothing differs from {since}."]
     return [f"Since {since}:", *render_diff(sorted(files, key=lambda file: file.path))]
-
-
-def _print(lines: Sequence[str]) -> None:
-    with output() as console:
-        for line in lines:
-            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)

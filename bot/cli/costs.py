@@ -4,26 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from rich.markup import escape
-from rich.table import Column, Table
-
 from bot.cli import lookup
-from bot.cli.output import output
+from bot.cli.output import print_lines, print_table
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.money import GroupBy, LimitUse, format_usd
 from domain.runs.run import RepositoryRef
-from domain.text.escaping import strip_invisible
 from memory.db.engine import Database
 from memory.reports import costs
 from memory.reports.costs import Cost, CostFilter, SpendingRepository
 from memory.reservations import reservations
-from memory.reservations.reservations import Spent
 from pipeline.config import loading
 from safety.budgets import cap_limits, limits_of
 
 MAX_DAYS = 31
+_NUMBERS = ("calls", "in", "cached", "out", "spent", "reserved")
 
 
 @dataclass(frozen=True)
@@ -56,14 +52,22 @@ async def show(settings: Installation, asked: CostOptions) -> None:
             if named is None or known.id in named
             for use in await _budgets(settings, database, known, now)
         ]
-    with output() as console:
-        if not any(sums.values()):
-            console.print("No model was asked." if span != CostFilter() else "No model was asked yet.")
-        for by, found in ((by, found) for by, found in sums.items() if found):
-            console.print(_table(by, found[:MAX_DAYS] if by is GroupBy.day else found))
-            console.print()
-        if budgets and asked.by is None and asked.run is None:
-            console.print(_budget_table(budgets))
+    if not any(sums.values()):
+        print_lines("No model was asked." if span != CostFilter() else "No model was asked yet.")
+    for by, found in ((by, found) for by, found in sums.items() if found):
+        shown = found[:MAX_DAYS] if by is GroupBy.day else found
+        print_table((by.value, *_NUMBERS), map(_list_cost, shown), _NUMBERS)
+        print_lines("")
+    if budgets and asked.by is None and asked.run is None:
+        rows = [(full_name, use.name, format_usd(use.used), format_usd(use.limit)) for full_name, use in budgets]
+        print_table(("today's budget (UTC)", "of", "used", "limit"), rows, ("used", "limit"))
+
+
+def _list_cost(cost: Cost) -> Sequence[str]:
+    usage = cost.spent.usage
+    tokens = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
+    money = (format_usd(cost.spent.amount), format_usd(cost.spent.reserved))
+    return (cost.name, str(cost.spent.calls), *(f"{count:,}" for count in tokens), *money)
 
 
 async def _budgets(
@@ -80,27 +84,3 @@ async def _budgets(
         of_all = (await reservations.sum_installation(database, known.installation_id, now)).amount
         budgets.append(LimitUse(name="installation, day", used=of_all, limit=limits.installation))
     return [(known.full_name, use) for use in budgets]
-
-
-def _table(by: GroupBy, found: Sequence[Cost]) -> Table:
-    numbers = ("calls", "in", "cached", "out", "spent", "reserved")
-    table = Table(
-        Column(by.value, no_wrap=True), *(Column(name, justify="right", no_wrap=True) for name in numbers), box=None
-    )
-    for cost in found:
-        table.add_row(escape(strip_invisible(cost.name)), *_cells(cost.spent))
-    return table
-
-
-def _cells(spent: Spent) -> tuple[str, ...]:
-    usage = spent.usage
-    tokens = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
-    return str(spent.calls), *(f"{count:,}" for count in tokens), format_usd(spent.amount), format_usd(spent.reserved)
-
-
-def _budget_table(budgets: Sequence[tuple[str, LimitUse]]) -> Table:
-    numbers = (Column("used", justify="right"), Column("limit", justify="right"))
-    table = Table("today's budget (UTC)", "of", *numbers, box=None)
-    for repository, use in budgets:
-        table.add_row(escape(strip_invisible(repository)), use.name, format_usd(use.used), format_usd(use.limit))
-    return table

@@ -1,21 +1,17 @@
 """`forge deployments`: shows what was deployed where, how that went, and the steps and figures of one deployment."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 
 from pydantic import JsonValue
 
-from bot.cli.lookup import find_repositories
-from bot.cli.output import output
+from bot.cli.lookup import find_repositories, take_only
+from bot.cli.output import plain, print_json, print_lines
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.deployments.deployment import Step
 from domain.deployments.health import Signal
-from domain.errors import ForgeError, UnknownName
-from domain.text.escaping import strip_invisible
-from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
 from memory.reports import past_deployments
 from memory.reports.past_deployments import PastDeployment
 from messages.audit import format_duration
@@ -36,10 +32,10 @@ async def show_all(
         ids = None if repository is None else await find_repositories(database, repository)
         found = await past_deployments.list_past(database, repository_ids=ids, environment=environment, limit=limit)
     if as_json:
-        _print_json([to_json(each) for each in found])
+        print_json([to_json(each) for each in found])
         return
     now = SystemClock().now()
-    _print_lines([render_line(each, now) for each in found] or ["Nothing was deployed."])
+    print_lines(*([render_line(each, now) for each in found] or ["Nothing was deployed."]))
 
 
 async def show_one(settings: Installation, shown_id: str, *, as_json: bool) -> None:
@@ -50,17 +46,12 @@ async def show_one(settings: Installation, shown_id: str, *, as_json: bool) -> N
     async with open_database(settings) as database:
         ending = shown_id.removeprefix(_PREFIX)
         found = await past_deployments.list_past(database, ending=ending) if len(ending) >= _LEAST else ()
-    if not found:
-        raise UnknownName(
-            f"There is no deployment {strip_invisible(shown_id)}.", "`forge deployments` lists the latest."
-        )
-    if len(found) > 1:
-        ids = ", ".join(each.deployment.run_id for each in found)
-        raise ForgeError(f"Several deployments end with {strip_invisible(ending)}: {ids}.", "Give the whole id.")
+    advice = "`forge deployments` lists the latest."
+    one = take_only(found, "deployment", shown_id, advice, lambda past: past.deployment.run_id)
     if as_json:
-        _print_json({**to_json(found[0]), "steps": [each.model_dump(mode="json") for each in found[0].steps]})
+        print_json({**to_json(one), "steps": [each.model_dump(mode="json") for each in one.steps]})
         return
-    _print_lines(render_deployment(found[0], SystemClock().now()))
+    print_lines(*render_deployment(one, SystemClock().now()))
 
 
 def render_line(past: PastDeployment, now: datetime) -> str:
@@ -69,13 +60,13 @@ def render_line(past: PastDeployment, now: datetime) -> str:
     :param now: up to which one counts that is not over.
     """
     deployment = past.deployment
-    who = f" by {_plain(deployment.ordered_by)}" if deployment.ordered_by else ""
+    who = f" by {plain(deployment.ordered_by)}" if deployment.ordered_by else ""
     took = format_duration(((deployment.finished_at or now) - deployment.created_at).total_seconds())
     return "  ".join(
         [
             deployment.short_id,
-            _plain(past.repository),
-            _plain(deployment.environment),
+            plain(past.repository),
+            plain(deployment.environment),
             deployment.sha[:7],
             f"{deployment.state.value} ({deployment.percentage} %)",
             f"{deployment.cause.value}{who}",
@@ -93,7 +84,7 @@ def render_deployment(past: PastDeployment, now: datetime) -> list[str]:
     return [
         render_line(past, now),
         f"  run {deployment.run_id}, of #{deployment.number}; risk {risk}{before}",
-        *([f"  {_plain(deployment.detail)}"] if deployment.detail else []),
+        *([f"  {plain(deployment.detail)}"] if deployment.detail else []),
         *(line for step in past.steps for line in _render_step(step)),
     ]
 
@@ -131,27 +122,11 @@ def _render_step(step: Step) -> Iterator[str]:
 
 
 def _render_signal(signal: Signal) -> str:
-    problem = f"  {_plain(signal.problem)}" if signal.problem else ""
+    problem = f"  {plain(signal.problem)}" if signal.problem else ""
     figures = f"{_format_figure(signal.before)} before, {_format_figure(signal.now)} now"
     course = draw_course(signal.history, signal.before)
-    return f"{_plain(signal.name)}  {signal.health.value}  {figures}  {course}{problem}"
+    return f"{plain(signal.name)}  {signal.health.value}  {figures}  {course}{problem}"
 
 
 def _format_figure(value: float | None) -> str:
     return "nothing" if value is None else f"{value:.4g}"
-
-
-def _plain(text: str) -> str:
-    return " ".join(strip_invisible(redact_outgoing(text)).split())
-
-
-def _print_lines(lines: Sequence[str]) -> None:
-    with output() as console:
-        for line in lines:
-            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
-
-
-def _print_json(content: JsonValue) -> None:
-    told = json.dumps(PROCESS_REDACTOR.redact_values(content), indent=2)  # ASCII only, so it cannot control a terminal
-    with output() as console:
-        console.file.write(told + "\n")

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from bot.doctor.diagnosis import Diagnosis, PartState, fail
 from bot.doctor.doctor import diagnose
-from bot.doctor.sandbox import judge_levels
+from bot.doctor.machine import judge_levels
 from bot.settings import load
 from domain.errors import ForgeError
 from domain.text.escaping import strip_invisible

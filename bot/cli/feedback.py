@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from bot.cli import lookup
-from bot.cli.output import output
-from bot.cli.run import operator_name, run
+from bot.cli.output import print_lines
+from bot.cli.process import operator_name, run
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
@@ -21,8 +21,12 @@ from messages import production as texts
 LONGEST_NAME = 60
 LONGEST_SECRET = 200
 
-commands = typer.Typer(no_args_is_help=True, add_completion=False, help="What monitoring reports of production.")
-tokens = typer.Typer(no_args_is_help=True, add_completion=False, help="Make, list and revoke its tokens.")
+commands = typer.Typer(
+    no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="What monitoring reports of production."
+)
+tokens = typer.Typer(
+    no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Make, list and revoke its tokens."
+)
 commands.add_typer(tokens, name="token")
 
 _Repository = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The repository.")]
@@ -76,11 +80,11 @@ async def create(
             database, repository, name, operator_name(), now, environment, signing_secret
         )
     if signing_secret is not None:
-        _print(
+        print_lines(
             f"Token {made.id} ({made.name}) for {repository.full_name}. Let Sentry send to /feedback/sentry/{made.id}"
         )
         return
-    _print(
+    print_lines(
         f"Token {made.id} ({made.name}) for {repository.full_name}. It is shown only now: Forge keeps its digest.",
         token,
     )
@@ -102,7 +106,7 @@ async def list_all(settings: Installation, full_name: str | None) -> None:
         found = await feedback_tokens.list_tokens(database, only)
         names = await costs.load_names(database, [each.repository_id for each in found])
     lines = [_describe_token(each, names.get(each.repository_id, f"repository {each.repository_id}")) for each in found]
-    _print(*(lines or ["There are no tokens."]))
+    print_lines(*(lines or ["There are no tokens."]))
 
 
 @tokens.command("revoke")
@@ -118,7 +122,7 @@ async def revoke(settings: Installation, key: str) -> None:
     """
     async with open_database(settings) as database:
         is_new = await feedback_tokens.revoke(database, key, operator_name(), SystemClock().now())
-    _print(f"Token {key} is revoked." if is_new else f"Token {key} was revoked before; nothing to do.")
+    print_lines(f"Token {key} is revoked." if is_new else f"Token {key} was revoked before; nothing to do.")
 
 
 @commands.command("problems")
@@ -142,7 +146,7 @@ async def list_problems(settings: Installation, full_name: str | None, limit: in
     lines = [
         texts.list_problem(each, names.get(each.repository_id, f"repository {each.repository_id}")) for each in found
     ]
-    _print(*(lines or ["Monitoring reported no problem."]))
+    print_lines(*(lines or ["Monitoring reported no problem."]))
 
 
 def _describe_token(token: FeedbackToken, repository: str) -> str:
@@ -151,9 +155,3 @@ def _describe_token(token: FeedbackToken, repository: str) -> str:
     state = "" if token.revoked_at is None else f", revoked {token.revoked_at:%Y-%m-%d}"
     made = f"made {token.created_at:%Y-%m-%d}{f' by {token.created_by}' if token.created_by else ''}"
     return strip_invisible(f"{token.id}  {repository}  {token.name}: {made}, {used}{where}{state}")
-
-
-def _print(*lines: str) -> None:
-    with output() as console:
-        for line in lines:
-            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)

@@ -2,16 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from rich.markup import escape
-from rich.table import Column, Table
-
 from bot.cli.lookup import find_gate
-from bot.cli.output import output
+from bot.cli.output import plain, print_lines, print_table
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.gates import Gate, GateState
-from domain.text.escaping import strip_invisible
-from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
 from memory.gates import history
 from memory.gates.history import GateStatistics
@@ -24,14 +19,18 @@ async def show_all(settings: Installation, state: GateState | None, limit: int) 
     async with open_database(settings) as database:
         found = await history.list_waiting_first(database, limit, state)
         records = await history.load_statistics(database)
-    with output() as console:
-        for line in (line for gate in found for line in _render_brief(gate, settings.github_web_url)):
-            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
-        if not found:
-            console.print("There are no gates." if state is None else f"No gate is {state.value}.")
-        elif state is None:
-            console.print()
-            console.print(_statistics(records))
+    print_lines(*(line for gate in found for line in _render_brief(gate, settings.github_web_url)))
+    if not found:
+        print_lines("There are no gates." if state is None else f"No gate is {state.value}.")
+    elif state is None:
+        print_lines("")
+        names = ("gate", "asked", *(each.value for each in GateState), "median")
+        print_table(names, map(_list_statistics, records), names[1:])
+
+
+def _list_statistics(record: GateStatistics) -> Sequence[str]:
+    answered = "" if record.median_seconds is None else format_duration(record.median_seconds)
+    return (record.name, str(record.total), *(str(record.counts[state]) for state in GateState), answered)
 
 
 async def show_one(settings: Installation, shown_id: str) -> None:
@@ -41,19 +40,17 @@ async def show_one(settings: Installation, shown_id: str) -> None:
     """
     async with open_database(settings) as database:
         gate = await find_gate(database, shown_id)
-    with output() as console:
-        for line in render_gate(gate, settings.github_web_url):
-            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    print_lines(*render_gate(gate, settings.github_web_url))
 
 
 def render_gate(gate: Gate, web_url: str) -> list[str]:
     """The question, its reasons, the possible answers, and the answer given."""
     request = gate.request
     return [
-        f"{gate.short_id}  {_plain(gate.name)}  {gate.state.value}  {_place(gate)}  head {gate.head_sha[:7]}",
-        f"  {_plain(request.prompt)}",
+        f"{gate.short_id}  {plain(gate.name)}  {gate.state.value}  {_place(gate)}  head {gate.head_sha[:7]}",
+        f"  {plain(request.prompt)}",
         *_render_reasons(request.reasons, 2),
-        *([f"  {_plain(option.command)}: {_plain(option.effect)}" for option in request.options]),
+        *([f"  {plain(option.command)}: {plain(option.effect)}" for option in request.options]),
         f"  {_describe_authority(gate)}",
         *_render_answer(gate),
         *(f"  {address}" for address in list_addresses(gate, web_url)),
@@ -72,7 +69,7 @@ def list_addresses(gate: Gate, web_url: str) -> Iterator[str]:
 
 def _render_brief(gate: Gate, web_url: str) -> Iterator[str]:
     state = f"waits until {gate.until:%Y-%m-%d %H:%M} UTC" if gate.is_waiting else _describe_decision(gate)
-    yield f"{gate.short_id}  {_plain(gate.name)}  {_place(gate)}  {state}"
+    yield f"{gate.short_id}  {plain(gate.name)}  {_place(gate)}  {state}"
     if gate.is_waiting:
         yield f"    {_describe_authority(gate)}"
         yield f"    {[*list_addresses(gate, web_url)][-1]}"
@@ -82,14 +79,14 @@ def _describe_decision(gate: Gate) -> str:
     decision = gate.decision
     if decision is None:
         return gate.state.value
-    by = f" by {_plain(decision.deciders)}" if decision.by_login else ""
+    by = f" by {plain(decision.deciders)}" if decision.by_login else ""
     return f"{gate.state.value}{by}, after {format_duration((decision.at - gate.asked_at).total_seconds())}"
 
 
 def _describe_authority(gate: Gate) -> str:
     request = gate.request
-    passed = f"; {_plain(gate.delegate)} was asked to decide" if gate.delegate else ""
-    told = f"; then {_plain(', '.join(request.escalate))} will be told" if request.escalate else ""
+    passed = f"; {plain(gate.delegate)} was asked to decide" if gate.delegate else ""
+    told = f"; then {plain(', '.join(request.escalate))} will be told" if request.escalate else ""
     return f"Who may decide: {name_deciders(request)}{passed}. Until {gate.until:%Y-%m-%d %H:%M} UTC{told}."
 
 
@@ -102,31 +99,16 @@ def _render_answer(gate: Gate) -> Iterator[str]:
     if gate.decision.shown:
         yield f"  about head {gate.head_sha[:7]}, shown as {gate.decision.shown}"
     if gate.decision.words:
-        yield f"  “{_plain(gate.decision.words)}”"
+        yield f"  “{plain(gate.decision.words)}”"
     if gate.decision.waived:
         yield "  Nobody else has the role, so the rule on authors was waived."
 
 
 def _render_reasons(reasons: Sequence[Reason], indent: int) -> Iterator[str]:
     for reason in reasons:
-        yield f"{' ' * indent}- {_plain(reason.text)}"
+        yield f"{' ' * indent}- {plain(reason.text)}"
         yield from _render_reasons(reason.children, indent + 2)
 
 
 def _place(gate: Gate) -> str:
-    return _plain(f"{gate.repository.full_name}#{gate.number}")
-
-
-def _plain(text: str) -> str:
-    return " ".join(strip_invisible(redact_outgoing(text)).split())
-
-
-def _statistics(records: Sequence[GateStatistics]) -> Table:
-    states = [state.value for state in GateState]
-    right = [Column(name, justify="right", no_wrap=True) for name in ("asked", *states, "median")]
-    table = Table(Column("gate", no_wrap=True), *right, box=None)
-    for record in records:
-        answered = "" if record.median_seconds is None else format_duration(record.median_seconds)
-        counts = [str(record.counts[state]) for state in states]
-        table.add_row(escape(strip_invisible(record.name)), str(record.total), *counts, answered)
-    return table
+    return plain(f"{gate.repository.full_name}#{gate.number}")

@@ -1,7 +1,8 @@
 """Finds what people name on the command line: a run, a gate, a repository, a time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from bot.moments import parse_moment
 from domain.errors import ForgeError, UnknownName
@@ -13,6 +14,24 @@ from memory.gates import gates
 from memory.ledger import audit
 from memory.repositories import addresses
 
+T = TypeVar("T")
+
+
+def take_only(found: Sequence[T], kind: str, asked: str, advice: str, name: Callable[[T], str] = str) -> T:
+    """The only one that was found.
+
+    :param asked: its id as somebody typed it.
+    :param name: shows the whole id of one.
+    :raises UnknownName: if there is none.
+    :raises ForgeError: if there is more than one.
+    """
+    if not found:
+        raise UnknownName(f"There is no {kind} {strip_invisible(asked)}.", advice)
+    if len(found) > 1:
+        several = f"More than one {kind} ends with {strip_invisible(asked)}: {', '.join(map(name, found))}."
+        raise ForgeError(several, "Give the whole id.")
+    return found[0]
+
 
 async def find_run(database: Database, text: str) -> str:
     """The id of the run with this id, or with an id that ends so.
@@ -20,13 +39,8 @@ async def find_run(database: Database, text: str) -> str:
     :raises ForgeError: if there is none, or more than one.
     """
     ending = text.removeprefix("…").removeprefix("...")
-    advice = "Give the whole id or its last 6 characters; `forge runs` lists the latest."
     found = await audit.find_runs(database, ending) if len(ending) >= 6 else ()
-    if not found:
-        raise UnknownName(f"There is no run {strip_invisible(text)}.", advice)
-    if len(found) > 1:
-        raise ForgeError(f"Several runs end with {strip_invisible(ending)}: {', '.join(found)}.", "Give the whole id.")
-    return found[0]
+    return take_only(found, "run", text, "Give the whole id or its last 6 characters; `forge runs` lists the latest.")
 
 
 async def find_repositories(database: Database, full_name: str) -> Sequence[int]:
@@ -62,13 +76,7 @@ async def find_gate(database: Database, shown_id: str) -> Gate:
     :raises ForgeError: if there is none, or more than one.
     """
     found = await gates.find_by_short_id(database, shown_id) if len(shown_id) >= 8 else ()
-    if not found:
-        raise UnknownName(f"There is no gate {strip_invisible(shown_id)}.", "`forge gates` lists the latest.")
-    if len(found) > 1:
-        raise ForgeError(
-            f"Several gates end with {shown_id}: {', '.join(each.id for each in found)}.", "Give G- and the whole id."
-        )
-    return found[0]
+    return take_only(found, "gate", shown_id, "`forge gates` lists the latest.", lambda gate: f"G-{gate.id}")
 
 
 def parse_period(since: str | None, until: str | None, now: datetime) -> tuple[datetime | None, datetime | None]:

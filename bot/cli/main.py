@@ -1,77 +1,108 @@
 """The command line for operators and developers. People decide on GitHub, never here.
 
-Each command imports what it needs itself, so that `forge review` and `forge config check`, which people run before
-every commit, start without the server.
+A command's module is imported when it is called, so that the help is there at once, and `forge review` and
+`forge config check`, which people run before every commit, start without the server.
 """
 
 import importlib
 import sys
-from typing import Annotated, Any
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Annotated, Any, NamedTuple
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from bot.cli.commands import inspection, intervention, local, server
-from bot.cli.output import guard_output, output
 from bot.version import VERSION
-from domain.errors import ForgeError, UnknownName
+
+
+class LateCommand(NamedTuple):
+    """Where a command is, and what the list of commands says of it.
+
+    :param module: below ``bot.cli``; it has the command in its ``commands``.
+    :param panel: empty: it is not listed.
+    """
+
+    module: str
+    panel: str
+    meaning: str
+
+
+_SERVE, _INSPECT, _INTERVENE, _WITHOUT = "Serve", "Inspect", "Intervene", "Without GitHub"
+COMMANDS: Mapping[str, LateCommand] = {
+    "serve": LateCommand("server", _SERVE, "Accept webhooks and do the work."),
+    "setup": LateCommand("server", _SERVE, "Set Forge up in a browser."),
+    "worker": LateCommand("server", _SERVE, "Do work only, beside other processes on the same database."),
+    "door": LateCommand("server", _SERVE, "Take webhooks only, and store them for the workers."),
+    "migrate": LateCommand("server", _SERVE, "Migrate the database to this version's schema."),
+    "doctor": LateCommand("server", _SERVE, "Check settings, database, GitHub, models, tools and sandbox."),
+    "runs": LateCommand("inspection", _INSPECT, "List runs, the events of one, or what its agents kept."),
+    "gates": LateCommand("inspection", _INSPECT, "List the latest gates, waiting ones first, or show one."),
+    "costs": LateCommand("inspection", _INSPECT, "Sum up what models cost."),
+    "metrics": LateCommand("inspection", _INSPECT, "Show how well Forge does week by week."),
+    "audit": LateCommand("inspection", _INSPECT, "Show who decided what, and what was stopped and why."),
+    "deployments": LateCommand("inspection", _INSPECT, "List the latest deployments, or show one."),
+    "deliveries": LateCommand("inspection", _INSPECT, "Count deliveries, or list those that failed."),
+    "notices": LateCommand("inspection", _INSPECT, "List whom Forge told what, or try a target."),
+    "memory": LateCommand("memory", _INSPECT, "Show, add, edit, archive, export and import memories."),
+    "feedback": LateCommand("feedback", _INSPECT, "What monitoring reports of production."),
+    "replay": LateCommand("intervention", _INTERVENE, "Repeat what a delivery asked for."),
+    "halt": LateCommand("intervention", _INTERVENE, "Stop everything now."),
+    "resume": LateCommand("intervention", _INTERVENE, "Continue everything that `forge halt` stopped."),
+    "review": LateCommand("local", _WITHOUT, "Review a local repository, or one pull request on GitHub."),
+    "config": LateCommand("local", _WITHOUT, "Check a configuration file before it is pushed."),
+    "demo": LateCommand("local", _WITHOUT, "Show a review from end to end on this machine."),
+    "action": LateCommand("local", "", "Review the pull request of a job of GitHub Actions."),
+}
+"""In the order in which they are listed."""
 
 
 class _Forge(TyperGroup):
-    """The commands; imports some groups only when they are called, and strips pydantic's prefix from typer's errors."""
+    """The commands of the table."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        for name, row in COMMANDS.items():  # what is listed, completed and suggested of each, without its options
+            self.add_command(TyperCommand(name, help=row.meaning, hidden=not row.panel))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, command, rest = super().resolve_command(ctx, args)
-        if name in _LATE:
-            command = typer.main.get_command(importlib.import_module(f"bot.cli.{name}").commands)
-            command.name = name
+        name, _, rest = super().resolve_command(ctx, args)
+        assert name is not None
+        loaded: Any = typer.main.get_command(importlib.import_module(f"bot.cli.{COMMANDS[name].module}").commands)
+        command = getattr(loaded, "commands", {}).get(name, loaded)
+        command.name = name
         return name, command, rest
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for panel, rows in groupby(COMMANDS.items(), lambda row: row[1].panel):
+            if panel:
+                with formatter.section(panel):
+                    formatter.write_dl([(name, row.meaning) for name, row in rows])
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except typer.BadParameter as error:
+        except typer.BadParameter as error:  # as pydantic says it
             error.message = error.message.removeprefix("Value error, ")
             raise
 
 
-_LATE = {
-    "memory": "Show, add, edit, archive, export and import memories.",
-    "feedback": "What monitoring reports of production.",
-}
-"""Groups in modules of their own, which are imported when one is called, and what the help says of each."""
-cli = typer.Typer(cls=_Forge, no_args_is_help=True)
-for _commands in (server.commands, inspection.commands, intervention.commands, local.commands):
-    cli.add_typer(_commands)
-for _name, _help in _LATE.items():
-    cli.add_typer(typer.Typer(), name=_name, help=_help, rich_help_panel=inspection.PANEL)
-errors = Console(stderr=True)
+cli = typer.Typer(cls=_Forge, no_args_is_help=True, rich_markup_mode=None)
 
 
 def main() -> None:
     """Run the command; an error becomes one message and exit code 2, or 1 if something named does not exist."""
     try:
-        with guard_output():
-            cli()
-    except ForgeError as error:
-        from domain.text.escaping import strip_invisible
-
-        errors.print(f"[bold red]forge:[/] {escape(strip_invisible(str(error)))}", highlight=False, soft_wrap=True)
-        sys.exit(1 if isinstance(error, UnknownName) else 2)
+        cli()
     except Exception as error:
-        from bot.logging import print_uncaught
+        from bot.cli.failures import explain_failure  # slow to import: only who fails waits for it
 
-        print_uncaught(type(error), error, error.__traceback__)
-        errors.print("[bold red]forge:[/] Forge made a mistake of its own; please report it with the lines above.")
-        sys.exit(2)
+        sys.exit(explain_failure(error))
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        with output() as console:
-            console.out(f"forge {VERSION}", highlight=False)
+        typer.echo(f"forge {VERSION}")
         raise typer.Exit
 
 

@@ -1,5 +1,7 @@
-"""`forge memory`: shows what Forge remembers, and lets people add, correct and archive it."""
+"""`forge memory`: shows what Forge remembers, and lets people add, correct, archive, export and import it."""
 
+import itertools
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,29 +9,31 @@ from typing import Annotated
 
 import typer
 
-from bot.cli import lookup, memory_files
+from bot.cli import lookup
 from bot.cli import memory_view as shown
-from bot.cli.output import output
-from bot.cli.run import operator_name, run
+from bot.cli.output import output, print_lines
+from bot.cli.process import operator_name, run
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
-from domain.errors import ForgeError, UnknownName
+from domain.errors import ForgeError
 from domain.memories import validation
+from domain.memories.jsonl import MOST_LINES, dump_line, parse_lines
 from domain.memories.memory import Memory, MemoryKind, Origin, create_memory
 from domain.memories.memory_file import PATH
-from domain.text.escaping import strip_invisible
+from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
-from memory.findings import findings
 from memory.learned import catalogue, memory_file
 from memory.reports import costs
 from pipeline.config import loading
-from pipeline.verdicts import suppression
 
 SHORTEST = 6  # characters of an id that must be given
 
 commands = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Show, add, edit, archive, export and import memories."
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Show, add, edit, archive, export and import memories.",
 )
 
 _Repository = Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Only this repository.")]
@@ -92,13 +96,11 @@ async def show_all(settings: Installation, asked: MemoryOptions) -> None:
         )
         names = await costs.load_names(database, [each.memory.repository_id for each in found])
     now = SystemClock().now()
-    with output() as console:
-        for line in (line for each in found for line in shown.render_brief(each, names, now)):
-            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
-        if not found:
-            console.print("No memory matches.")
-        elif len(found) == asked.limit:
-            console.print(f"Only the newest {asked.limit} are shown; --limit or an export shows more.")
+    print_lines(*(line for each in found for line in shown.render_brief(each, names, now)))
+    if not found:
+        print_lines("No memory matches.")
+    elif len(found) == asked.limit:
+        print_lines(f"Only the newest {asked.limit} are shown; --limit or an export shows more.")
 
 
 @commands.command("show")
@@ -116,7 +118,7 @@ async def show_one(settings: Installation, name: str) -> None:
         memory = await _find_memory(database, name)
         story = await catalogue.load_history(database, memory)
         names = await costs.load_names(database, [memory.repository_id])
-    _print(*shown.render_memory(story, names, SystemClock().now()))
+    print_lines(*shown.render_memory(story, names, SystemClock().now()))
 
 
 @commands.command("add")
@@ -150,15 +152,15 @@ async def add(settings: Installation, repository: str, words: MemoryText, kind: 
             tags=words.tag_names or (),
             pinned=True,
         )
-        most = await memory_files.load_capacity(database, where)
+        most = await load_capacity(database, where)
         kept = await catalogue.add(database, _validate(memory), by, most)
     if kept is None:
         what = f"{where.full_name} can have at most {shown.count_memories(most)}, and all of them are pinned."
-        raise ForgeError(f"{what} Nothing was added.", memory_files.MAKE_ROOM)
+        raise ForgeError(f"{what} Nothing was added.", MAKE_ROOM)
     if kept.id == memory.id:
-        _print(f"{memory.short_id} is remembered in {where.full_name}; it does not decay.")
+        print_lines(f"{memory.short_id} is remembered in {where.full_name}; it does not decay.")
     else:
-        _print(f"{kept.short_id} says that already, so nothing was added.")
+        print_lines(f"{kept.short_id} says that already, so nothing was added.")
 
 
 @commands.command("edit")
@@ -186,13 +188,13 @@ async def edit(settings: Installation, name: str, words: MemoryText) -> None:
             raise ForgeError(why, "Change it there, on the default branch.")
         changed = _validate(_apply(memory, words))
         if changed == memory:
-            _print(f"{memory.short_id} says that already, so nothing was changed.")
+            print_lines(f"{memory.short_id} says that already, so nothing was changed.")
             return
         if not await catalogue.edit(database, memory, changed, operator_name(), SystemClock().now()):
             raise ForgeError(
                 f"{memory.short_id} is archived and no longer used.", "Add it again with `forge memory add`."
             )
-    _print(f"{memory.short_id} is changed; `forge memory show {memory.short_id}` shows what it said before.")
+    print_lines(f"{memory.short_id} is changed; `forge memory show {memory.short_id}` shows what it said before.")
 
 
 @commands.command("archive")
@@ -211,9 +213,9 @@ async def archive(settings: Installation, name: str) -> None:
         was_live = await catalogue.archive(database, memory, operator_name(), SystemClock().now())
         story = await catalogue.load_history(database, memory)
     if not was_live:
-        _print(f"{memory.short_id} was archived before, so nothing was changed.")
+        print_lines(f"{memory.short_id} was archived before, so nothing was changed.")
         return
-    _print(f"{memory.short_id} is archived: Forge keeps it but no longer uses it.", *shown.render_remaining(story))
+    print_lines(f"{memory.short_id} is archived: Forge keeps it but no longer uses it.", *shown.render_remaining(story))
 
 
 @commands.command("export")
@@ -224,7 +226,7 @@ def export_command(
     archived: _Archived = False,
 ) -> None:
     """Export memories as JSON Lines, oldest first."""
-    run(lambda settings: memory_files.export_memories(settings, repository, kind, file, archived=archived))
+    run(lambda settings: export_memories(settings, repository, kind, file, archived=archived))
 
 
 @commands.command("import")
@@ -232,33 +234,7 @@ def import_command(
     file: Annotated[Path, typer.Argument(help="JSON Lines as exported; - for standard input.")], repository: _Needed
 ) -> None:
     """Import memories: all lines, or none if one is wrong. Known memories are not stored twice."""
-    run(lambda settings: memory_files.import_memories(settings, file, repository))
-
-
-@commands.command("why")
-def why_command(
-    finding: Annotated[str, typer.Argument(metavar="F-ID", help="As the check names it.")],
-    repository: _Needed,
-    number: Annotated[int, typer.Option(min=1, help="The pull request's number.")],
-) -> None:
-    """Show which memories led to a finding, and which dismissals lower its confidence or mute it."""
-    run(lambda settings: explain(settings, finding, repository, number))
-
-
-async def explain(settings: Installation, finding: str, repository: str, number: int) -> None:
-    """Print which memories and dismissals affect a finding.
-
-    :raises UnknownName: if there is no such finding, or Forge never ran in the repository.
-    """
-    async with open_database(settings) as database:
-        where = await lookup.find_repository(database, repository)
-        found = await findings.find_by_name(database, where.id, number, finding)
-        if found is None:
-            what = f"There is no finding {strip_invisible(finding)} in {strip_invisible(repository)}#{number}."
-            raise UnknownName(what, "The check `Forge / review` of the pull request lists them.")
-        is_learning = (await loading.load_stored(database, where)).memory.enabled
-        known = await suppression.load_evidence(database, where, number, found, is_learning=is_learning)
-    _print(*shown.render_evidence(known))
+    run(lambda settings: import_memories(settings, file, repository))
 
 
 async def _find_ids(database: Database, repository: str | None) -> Sequence[int] | None:
@@ -268,12 +244,7 @@ async def _find_ids(database: Database, repository: str | None) -> Sequence[int]
 async def _find_memory(database: Database, name: str) -> Memory:
     ending = name.upper().removeprefix("M-")
     found = await catalogue.find_by_short_id(database, ending) if len(ending) >= SHORTEST else ()
-    if not found:
-        raise UnknownName(f"There is no memory {strip_invisible(name)}.", "`forge memory list` lists them.")
-    if len(found) > 1:
-        several = f"Several memories end with {ending}: {', '.join(each.id for each in found)}."
-        raise ForgeError(several, "Give M- and the whole id.")
-    return found[0]
+    return lookup.take_only(found, "memory", name, "`forge memory list` lists them.", lambda memory: f"M-{memory.id}")
 
 
 def _apply(memory: Memory, words: MemoryText) -> Memory:
@@ -292,7 +263,76 @@ def _validate(memory: Memory) -> Memory:
     return memory.model_copy(update=plain)
 
 
-def _print(*lines: str) -> None:
-    with output() as console:
-        for line in lines:
-            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
+MAKE_ROOM = "Archive some with `forge memory archive M-ID`."
+
+
+async def export_memories(
+    settings: Installation, repository: str | None, kind: MemoryKind | None, file: Path | None, *, archived: bool
+) -> None:
+    """Write memories as JSON Lines, oldest first.
+
+    :param repository: only its own; None: of all.
+    :param kind: only this one; None: every kind.
+    :param file: None: standard output.
+    :param archived: archived ones, too.
+    :raises ForgeError: if it cannot be written, or Forge never ran in the repository.
+    """
+    async with open_database(settings) as database:
+        ids = None if repository is None else await lookup.find_repositories(database, repository)
+        found = await catalogue.list_memories(database, ids, kind, archived=archived)
+        names = await costs.load_names(database, [each.memory.repository_id for each in found])
+    memories = sorted((each.memory for each in found), key=lambda memory: memory.id)
+    lines = [dump_line(each, names.get(each.repository_id, str(each.repository_id))) for each in memories]
+    if file is None:
+        with output() as console:
+            console.file.writelines(f"{line}\n" for line in lines)
+        return
+    try:
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    except OSError as error:
+        raise ForgeError(f"{file} could not be written: {error.strerror}.", "Name another file.") from None
+    print_lines(f"{shown.count_memories(len(lines))} written to {file}.")
+
+
+async def import_memories(settings: Installation, file: Path, repository: str) -> None:
+    """Store the memories of a JSON Lines file, all of them or none.
+
+    :param file: ``-``: standard input.
+    :raises ForgeError: if the file cannot be read, a line is wrong, or there is no room; then nothing was imported.
+    """
+    now = SystemClock().now()
+    named = "standard input" if str(file) == "-" else file.name
+    found, mistakes = parse_lines(_read_text(file).split("\n"), now)
+    if mistakes:
+        raise ForgeError(
+            shown.describe_mistakes(named, mistakes), "Nothing was imported; correct the file and import it again."
+        )
+    live = [line for line in found if line.archived_at is None]
+    async with open_database(settings) as database:
+        where = await lookup.find_repository(database, repository)
+        new = [line.to_memory(where, named, now) for line in live]
+        most = await load_capacity(database, where)
+        taken = await catalogue.import_memories(database, where, new, named, operator_name(), now, most)
+    if taken.added is None:
+        what = f"{where.full_name} has {shown.count_memories(taken.live)}, and can have at most {most:,}."
+        raise ForgeError(f"{what} Nothing was imported.", f"{MAKE_ROOM[:-1]}, or import fewer.")
+    skipped = shown.describe_skipped(found, live, taken.added)
+    print_lines(f"{shown.count_memories(taken.added)} imported into {where.full_name}{skipped}.")
+
+
+async def load_capacity(database: Database, where: RepositoryRef) -> int:
+    """How many memories the repository can have, by its stored configuration."""
+    return (await loading.load_stored(database, where)).memory.max
+
+
+def _read_text(file: Path) -> str:
+    """The text of a file, up to one line more than is allowed; the rest is not read."""
+    try:
+        if str(file) == "-":
+            return "".join(itertools.islice(sys.stdin, MOST_LINES + 1))
+        with file.open(encoding="utf-8-sig") as opened_file:
+            return "".join(itertools.islice(opened_file, MOST_LINES + 1))
+    except OSError as error:
+        raise ForgeError(f"{file} could not be read: {error.strerror}.", "Name a file of JSON Lines.") from None
+    except UnicodeDecodeError:
+        raise ForgeError(f"{file} is not UTF-8, so nothing was imported.", "Name a file of JSON Lines.") from None

@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
+from bot.cli.output import plain
 from domain.memories.jsonl import ExportedMemory, LineMistake
 from domain.memories.memory import Memory, Use, compute_confidence
-from domain.review.suppression import PriorDismissal, SuppressionReason, short_memory_id
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import redact_outgoing
 from memory.learned.catalogue import CatalogueEntry, MemoryHistory, Recall
-from messages.memory import Evidence
 from messages.memory_history import OUTCOMES, USES, describe_memory_event
 from safety.memory_consolidation import to_pattern
 
@@ -30,7 +28,7 @@ def render_brief(shelved: CatalogueEntry, names: Mapping[int, str], now: datetim
         f"{memory.short_id}  {memory.kind}  {_describe_place(memory, names)}  "
         f"{state}{pinned}  {_describe_uses(shelved)}"
     )
-    text = _plain(memory.content)
+    text = plain(memory.content)
     yield f"    {text if len(text) <= _WIDTH else text[: _WIDTH - 1] + '…'}"
     yield from (f"    {line}" for line in _render_pattern(shelved, now))
 
@@ -39,13 +37,13 @@ def render_memory(story: MemoryHistory, names: Mapping[int, str], now: datetime)
     """Everything about a memory."""
     shelved, memory = story.entry, story.entry.memory
     yield f"{memory.short_id}  {memory.kind}  {_describe_place(memory, names)}  {memory.id}"
-    yield f"  {_plain(memory.content)}"
+    yield f"  {plain(memory.content)}"
     yield from (f"  {line}" for line in _render_pattern(shelved, now))
     if memory.context:
-        yield f"  When it matters: {_plain(memory.context)}"
+        yield f"  When it matters: {plain(memory.context)}"
     if memory.tags:
-        yield f"  Tags: {_plain(', '.join(memory.tags))}"
-    yield f"  Source: {_plain(memory.source)} ({memory.origin}), {_at(memory.created_at)}"
+        yield f"  Tags: {plain(', '.join(memory.tags))}"
+    yield f"  Source: {plain(memory.source)} ({memory.origin}), {_at(memory.created_at)}"
     yield f"  {_describe_confidence(memory, now)}"
     if memory.archived_at is not None:
         yield f"  Archived {_at(memory.archived_at)}: {memory.archived_why or ''}"
@@ -69,42 +67,8 @@ def render_remaining(story: MemoryHistory) -> Iterator[str]:
             yield f"The dismissal of {each.finding} in #{each.number} that taught it still applies; {how}."
 
 
-def render_evidence(evidence: Evidence) -> Iterator[str]:
-    """Which memories and dismissals affect a finding; `/forge why` says the same on GitHub."""
-    finding = evidence.finding
-    yield f"{finding.id}  {_plain(finding.rule)}  {_plain(finding.where)}  confidence {finding.confidence:.2f}"
-    yield f"  {_plain(finding.message)}"
-    for memory in evidence.memories:
-        yield f"  Led to it: {memory.short_id} {_plain(memory.content)}"
-    yield f"  {_describe_status(evidence)}"
-    if evidence.past:
-        yield "  Other findings of its rule that were dismissed here:"
-        yield from (f"    {_describe_dismissal(each)}" for each in evidence.past)
-
-
-def _describe_status(evidence: Evidence) -> str:
-    """Whether the finding is raised, and its confidence here."""
-    held, weight = evidence.held, evidence.weight
-    if evidence.dismissal is not None:
-        return f"Muted by its own dismissal: {_describe_dismissal(evidence.dismissal)}"
-    if weight is None:
-        return "Raised: learning is off here (`memory.enabled`), so only its own dismissal would mute it"
-    sure = f"confidence here {weight.effective:.2f}, of {weight.stated:.2f} as stated"
-    if held is not None:
-        like = (
-            "the same finding was dismissed in other words"
-            if held.why is SuppressionReason.reworded
-            else "similar findings were dismissed"
-        )
-        named = f" ({', '.join(held.memories)})" if held.memories else ""
-        return f"Suppressed, because {like}{named}: {sure}"
-    if evidence.unseconded is not None:
-        return f"Raised, because it blocks and only {_plain(evidence.unseconded.by)} dismissed similar ones: {sure}"
-    return f"Raised{' despite dismissals of similar ones' if evidence.exempt else ''}: {sure}"
-
-
 def _describe_place(memory: Memory, names: Mapping[int, str]) -> str:
-    return _plain(names.get(memory.repository_id, f"repository {memory.repository_id}"))
+    return plain(names.get(memory.repository_id, f"repository {memory.repository_id}"))
 
 
 def _describe_uses(shelved: CatalogueEntry) -> str:
@@ -124,7 +88,7 @@ def _describe_confidence(memory: Memory, now: datetime) -> str:
 
 def _render_history(story: MemoryHistory) -> Iterator[str]:
     """Its uses and people's changes, in order."""
-    used = [(at, f"{USES.get(use, use)} ({_plain(cause)})") for at, use, cause in story.uses]
+    used = [(at, f"{USES.get(use, use)} ({plain(cause)})") for at, use, cause in story.uses]
     done = [(event.time, describe_memory_event(event)) for event in story.events]
     taught = [
         f"  Taught by {each.by}'s dismissal of {each.finding} in #{each.number}"
@@ -144,23 +108,12 @@ def _render_recalls(story: MemoryHistory, shelved: CatalogueEntry) -> Iterator[s
 def _describe_recall(recall: Recall) -> str:
     where = "" if recall.number is None else f" in #{recall.number}"
     came = OUTCOMES.get(recall.outcome, recall.outcome)
-    task = _plain(recall.task)
-    return f"{_at(recall.at)}  run …{recall.run_id[-6:]}{where}, {task}, place {recall.rank}: {_plain(came)}"
-
-
-def _describe_dismissal(past: PriorDismissal) -> str:
-    taught = f"; it taught {short_memory_id(past)}" if past.memory_id else ""
-    words = f": “{_plain(past.reason)}”" if past.reason else ""
-    place = _plain(f"{past.name} in #{past.number}, {past.path}")
-    return f"{place}, by {_plain(past.by)} on {past.at:%Y-%m-%d}{words}{taught}"
+    task = plain(recall.task)
+    return f"{_at(recall.at)}  run …{recall.run_id[-6:]}{where}, {task}, place {recall.rank}: {plain(came)}"
 
 
 def _at(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
-
-
-def _plain(text: str) -> str:
-    return " ".join(strip_invisible(redact_outgoing(text)).split())
 
 
 def describe_mistakes(named: str, mistakes: Sequence[LineMistake]) -> str:

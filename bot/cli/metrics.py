@@ -1,17 +1,17 @@
-"""`forge metrics`: shows how well Forge does week by week, with the trend."""
+"""`forge metrics`: shows how well Forge does week by week, and how often each detector was wrong."""
 
-import json
-from collections.abc import Sequence
-from datetime import datetime
-
-from rich.table import Column, Table
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 from bot.cli import lookup
-from bot.cli.output import output
+from bot.cli.output import plain, print_json, print_lines, print_table
 from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.metrics import WEEK, Series, find_end_of_day, render_trend
+from domain.review.avoidance import MEMORY_DAYS, DetectorRecord
+from domain.review.judgements import Whitelisting
+from memory.findings import detectors, whitelists
 from memory.reports import metrics
 from messages.metrics import UNKNOWN, format_value
 
@@ -25,12 +25,26 @@ async def show(settings: Installation, repository: str | None, weeks: int, *, as
     async with open_database(settings) as database:
         ids = None if repository is None else await lookup.find_repositories(database, repository)
         found = await metrics.load_weekly(database, now, weeks, ids)
-    with output() as console:
-        if as_json:
-            console.file.write(json.dumps(to_json(found, now), indent=2) + "\n")
-            return
-        console.print(_table(found))
-        console.print(f"{weeks} weeks of seven days (UTC), the last ending today; {UNKNOWN}: no data.")
+    if as_json:
+        print_json(to_json(found, now))
+        return
+    print_table(
+        ("metric", "this week", "of", "week before", "trend"),
+        map(_list_metric, found),
+        ("this week", "of", "week before"),
+    )
+    print_lines(f"{weeks} weeks of seven days (UTC), the last ending today; {UNKNOWN}: no data.")
+
+
+def _list_metric(series: Series) -> Sequence[str]:
+    unit = f", {series.metric.unit}" if series.metric.unit not in ("", "s") else ""
+    return (
+        f"{series.metric.title}{unit}",
+        format_value(series, series.now),
+        str(series.counts[-1] or ""),
+        format_value(series, series.values[-2] if len(series.values) > 1 else None),
+        render_trend(series.values),
+    )
 
 
 def to_json(found: Sequence[Series], now: datetime) -> list[dict[str, object]]:
@@ -48,18 +62,56 @@ def to_json(found: Sequence[Series], now: datetime) -> list[dict[str, object]]:
     ]
 
 
-def _table(found: Sequence[Series]) -> Table:
-    right = [Column(name, justify="right", no_wrap=True) for name in ("this week", "of", "week before")]
-    table = Table(Column("metric", no_wrap=True), *right, Column("trend", no_wrap=True), box=None)
-    for each in found:
-        before = each.values[-2] if len(each.values) > 1 else None
-        unit = f", {each.metric.unit}" if each.metric.unit not in ("", "s") else ""
-        of = str(each.counts[-1]) if each.counts[-1] else ""
-        table.add_row(
-            f"{each.metric.title}{unit}",
-            format_value(each, each.now),
-            of,
-            format_value(each, before),
-            render_trend(each.values),
-        )
-    return table
+async def show_detectors(settings: Installation, repository: str | None, *, as_json: bool) -> None:
+    """Print what the detectors found, how much of it was wrong, and the whitelists that hold.
+
+    :param repository: the only one that counts; whitelists are shown of one only.
+    :raises UnknownName: if Forge never ran in the repository.
+    """
+    now = SystemClock().now()
+    since = now - timedelta(days=MEMORY_DAYS)
+    listed: list[Whitelisting] = []
+    async with open_database(settings) as database:
+        ids: Sequence[int] = ()
+        if repository is not None:
+            ids = await lookup.find_repositories(database, repository)
+        records = await detectors.load_records(database, ids[0] if ids else None, since)
+        for each in ids:
+            listed += [one for one in await whitelists.list_all(database, each) if one.find_lapse(now) is None]
+    if as_json:
+        print_json(detectors_to_json(records, listed))
+        return
+    names = ("detector", "found", "dismissed", "confirmed", "wrong")
+    print_table(names, [_list_detector(*each) for each in sorted(records.items())], names[1:4])
+    print_lines(
+        f"{MEMORY_DAYS} days. A detector is wrong too often where more than a tenth is dismissed (of 20).",
+        *map(_describe, listed),
+    )
+
+
+def _list_detector(rule: str, record: DetectorRecord) -> Sequence[str]:
+    numbers = (record.found, record.dismissed, record.confirmed)
+    return (rule, *map(str, numbers), "too often" if record.is_unreliable else "")
+
+
+def detectors_to_json(records: Mapping[str, DetectorRecord], listed: Sequence[Whitelisting]) -> dict[str, object]:
+    """The same for programs."""
+    return {
+        "detectors": [
+            {
+                "rule": rule,
+                "found": record.found,
+                "dismissed": record.dismissed,
+                "confirmed": record.confirmed,
+                "unreliable": record.is_unreliable,
+            }
+            for rule, record in sorted(records.items())
+        ],
+        "whitelists": [each.model_dump(mode="json") for each in listed],
+    }
+
+
+def _describe(listed: Whitelisting) -> str:
+    where = listed.path or "the whole repository"
+    text = f"{listed.rule} may pass in {where} until {listed.until:%Y-%m-%d}, by {listed.by_login}: {listed.words}"
+    return plain(text)

@@ -1,19 +1,28 @@
-"""`forge notices`: lists what was told to whom, and which targets fail."""
+"""`forge notices`: lists what was told to whom and which targets fail, tries a target, and prints its secret."""
 
-import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import datetime
 
 from bot.cli import lookup
-from bot.cli.output import output
+from bot.cli.output import plain, print_json, print_lines
+from bot.clock import SystemClock
 from bot.current_database import open_database
-from bot.settings import Installation
+from bot.notify_targets import load_notice_access
+from bot.outbound.client import OutboundClient
+from bot.settings import Installation, Settings
+from domain.errors import ForgeError, UnknownName
+from domain.ids import new_id
+from domain.notices import NoticeAccess, NoticeFormat, make_key, parse_key, show_secret
 from domain.text.escaping import strip_invisible
-from domain.text.redaction import redact_outgoing
+from memory.db.engine import Database
 from memory.deliveries.notices import notices, targets
 from memory.deliveries.notices.notices import FAILED, STATES, StoredNotice
 from memory.deliveries.notices.targets import TargetState
-from messages.notices import describe_target, sum_up
+from messages.notices import build_test, describe_target, sum_up
+from pipeline.maintenance.notices.addressing import NoticeAddress
+from pipeline.maintenance.notices.delivery import NoticeSender, OutgoingNotice
+from safety.notices import SendOutcome
 
 
 async def show_all(settings: Installation, repository: str | None, limit: int, *, failed: bool, as_json: bool) -> None:
@@ -26,15 +35,13 @@ async def show_all(settings: Installation, repository: str | None, limit: int, *
         only = None if repository is None else (await lookup.find_repository(database, repository)).id
         found = await notices.list_latest(database, limit, [FAILED] if failed else STATES, only)
         failing = await targets.list_failing(database)
-    with output() as console:
-        for line in _to_lines(found, failing, as_json=as_json):
-            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
-
-
-def _to_lines(found: Sequence[StoredNotice], failing: Sequence[TargetState], *, as_json: bool) -> Iterator[str]:
     if as_json:
-        yield json.dumps({"notices": [_to_json(each) for each in found], "failing": list(map(_state_json, failing))})
-        return
+        print_json({"notices": [_to_json(each) for each in found], "failing": [_state_json(each) for each in failing]})
+    else:
+        print_lines(*_to_lines(found, failing))
+
+
+def _to_lines(found: Sequence[StoredNotice], failing: Sequence[TargetState]) -> Iterator[str]:
     for each in found:
         yield from _describe(each)
     if not found:
@@ -42,16 +49,16 @@ def _to_lines(found: Sequence[StoredNotice], failing: Sequence[TargetState], *, 
     for each in failing:
         since = "" if each.failing_since is None else f" since {_when(each.failing_since)}"
         how = "wants nothing any more" if each.gone_at else f"fails{since}, next attempt {_when(each.retry_at)}"
-        yield _plain(f"! {describe_target(each.key)} {how}: {each.problem}")
+        yield plain(f"! {describe_target(each.key)} {how}: {each.problem}")
 
 
 def _describe(stored: StoredNotice) -> Iterator[str]:
     told = sum_up(stored.notice, stored.more) if stored.more else stored.notice
     tries = "" if stored.attempts < 2 else f", {stored.attempts} attempts"
     parts = (_when(stored.created_at), told.type, f"{stored.state}{tries}", describe_target(stored.target), told.title)
-    yield "  ".join(map(_plain, parts))
+    yield "  ".join(map(plain, parts))
     if stored.problem:
-        yield f"    {_plain(stored.problem)}"
+        yield f"    {plain(stored.problem)}"
 
 
 def _to_json(stored: StoredNotice) -> dict[str, object]:
@@ -63,7 +70,7 @@ def _to_json(stored: StoredNotice) -> dict[str, object]:
         "created_at": stored.created_at.isoformat(),
         "ended_at": None if stored.ended_at is None else stored.ended_at.isoformat(),
         "attempts": stored.attempts,
-        "problem": redact_outgoing(stored.problem),
+        "problem": stored.problem,
         "notice": told.model_dump(mode="json", exclude={"cause"}),
     }
 
@@ -75,7 +82,7 @@ def _state_json(state: TargetState) -> dict[str, object]:
         "since": None if state.failing_since is None else state.failing_since.isoformat(),
         "is_gone": state.gone_at is not None,
         "retry_at": state.retry_at.isoformat(),
-        "problem": redact_outgoing(state.problem),
+        "problem": state.problem,
     }
 
 
@@ -83,5 +90,59 @@ def _when(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
-def _plain(text: str) -> str:
-    return " ".join(strip_invisible(redact_outgoing(text)).split())
+async def try_target(settings: Settings, named: str, repository: str | None) -> None:
+    """Send a test to a target and print what became of it; one that takes it gets notices again.
+
+    :param named: the name of the operator's, or an address.
+    :param repository: whose configuration names that.
+    :raises ForgeError: it did not take it.
+    """
+    access, clock = _load_access(settings), SystemClock()
+    async with open_database(settings) as database:
+        key = await _find_key(database, access, named, repository)
+        address = _find_address(access, key)
+        test = OutgoingNotice(new_id(), build_test(clock.now(), describe_target(key)), clock.now())
+        with closing(OutboundClient(settings.outbound_allow)) as outbound:
+            verdict = await NoticeSender(outbound, clock).send(address, test)
+        if verdict.outcome is not SendOutcome.sent:
+            advice = "Correct its address, or what answers there, and try again."
+            raise ForgeError(f"{describe_target(key)} did not take the test: {verdict.why.rstrip('.')}.", advice)
+        await targets.record_success(database, key, clock.now())
+    print_lines(f"{describe_target(key)} took the test {test.id}.")
+
+
+async def print_secret(settings: Settings, named: str, repository: str | None) -> None:
+    """Print with what Forge signs what it sends to a target; its receiver needs it.
+
+    :raises ForgeError: there is no such target, or nothing is signed for it.
+    """
+    access = _load_access(settings)
+    async with open_database(settings) as database:
+        key = await _find_key(database, access, named, repository)
+    address = _find_address(access, key)
+    if address.format is not NoticeFormat.json:
+        raise ForgeError(f"{key} is a chat, which checks no signature.", "Its address is its secret.")
+    print(show_secret(address.secret))  # noqa: T201 - as it is: the output of every other command is redacted
+
+
+def _load_access(settings: Settings) -> NoticeAccess:
+    return load_notice_access(settings.notify_targets, settings.private_key_pem())
+
+
+async def _find_key(database: Database, access: NoticeAccess, named: str, repository: str | None) -> str:
+    if "://" not in named:
+        if named not in access.targets:
+            known = ", ".join(sorted(access.targets)) or "none"
+            raise UnknownName(f"FORGE_NOTIFY_TARGETS defines no target {strip_invisible(named)}; it defines {known}.")
+        return named
+    if repository is None:
+        raise UnknownName("Whose address that is must be said, too: --repository OWNER/NAME.")
+    return make_key(await lookup.find_repository(database, repository), named)
+
+
+def _find_address(access: NoticeAccess, key: str) -> NoticeAddress:
+    number, name = parse_key(key)
+    if number:
+        return NoticeAddress(name, NoticeFormat.json, access.make_secret(key))
+    target = access.targets[name]
+    return NoticeAddress(target.url, target.format, target.secret or access.make_secret(name))

@@ -1,21 +1,73 @@
-"""Prints a command's result on standard output, which may be closed or full."""
+"""Prints a command's result on standard output, which may be closed or full: as lines, as a table, as JSON."""
 
+import json
 import os
 import signal
 import sys
-import traceback
-from collections.abc import Generator
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Column, Table
 
 from domain.errors import ForgeError
+from domain.text.escaping import strip_invisible
+from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
 
 _BROKEN_PIPE = 128 + signal.SIGPIPE
 _WIDE = 400
 """Columns where no terminal is: a row of a table stays one line, and nothing is cut."""
-_OF_THE_LIBRARY = frozenset({"get_help", "echo"})
-"""The functions with which click and typer print."""
+
+
+def plain(text: str) -> str:
+    """Text of others on one line, without control sequences and secrets."""
+    return " ".join(strip_invisible(redact_outgoing(text)).split())
+
+
+def print_lines(*lines: str) -> None:
+    """Print lines as they are.
+
+    :raises ForgeError: if they could not be written.
+    """
+    with output() as console:
+        for line in lines:
+            console.print(line, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def print_json(content: object) -> None:
+    """Print what programs read, without secrets; ASCII only, so it cannot control a terminal.
+
+    :raises ForgeError: if it could not be written.
+    """
+    told = json.dumps(PROCESS_REDACTOR.redact_values(content), indent=2)  # pyright: ignore[reportArgumentType]
+    with output() as console:
+        console.file.write(told + "\n")
+
+
+def print_table(names: Sequence[str], rows: Iterable[Sequence[str]], numbers: Collection[str] = ()) -> None:
+    """Print a table, without columns in which nothing stands.
+
+    :param numbers: the columns that stand at the right.
+    :raises ForgeError: if it could not be written.
+    """
+    told = [[escape(redact_outgoing(strip_invisible(cell))) for cell in row] for row in rows]
+    filled = [
+        place for place, name in enumerate(names) if not told or name in numbers or any(row[place] for row in told)
+    ]
+    columns = [
+        Column(
+            names[place],
+            justify="right" if names[place] in numbers else "left",
+            no_wrap=place == 0 or names[place] in numbers,
+        )
+        for place in filled
+    ]
+    table = Table(*columns, box=None)
+    for row in told:
+        table.add_row(*(row[place] for place in filled))
+    with output() as console:
+        console.print(table)
 
 
 @contextmanager
@@ -34,25 +86,11 @@ def output() -> Generator[Console]:
         _give_up_output()
         raise SystemExit(_BROKEN_PIPE) from None
     except OSError as error:
-        raise _output_error(error) from None
+        raise describe_unwritten(error) from None
 
 
-@contextmanager
-def guard_output() -> Generator[None]:
-    """Guards what click and typer print themselves: help and completion.
-
-    :raises ForgeError: if it could not be written.
-    """
-    try:
-        yield
-    except OSError as error:
-        calling = {frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)}
-        if not calling & _OF_THE_LIBRARY:
-            raise
-        raise _output_error(error) from None
-
-
-def _output_error(error: OSError) -> ForgeError:
+def describe_unwritten(error: OSError) -> ForgeError:
+    """The error for output that could not be written; what is left of it is given up."""
     _give_up_output()
     return ForgeError(f"Standard output could not be written: {error.strerror}.")
 

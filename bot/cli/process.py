@@ -1,8 +1,19 @@
-"""What every serving process does at its start: limits, and signals that end it."""
+"""Starts commands with the settings of the environment, and what every serving process does at its start."""
 
 import asyncio
+import getpass
+import os
 import resource
 import signal
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import structlog
+
+from bot import interrupts
+from bot.logging import configure
+from bot.settings import AnySettings, DoorSettings, Installation, Settings, load, load_door, load_installation
+from bot.version import VERSION
 
 _OPEN_FILES = 65_536
 """How many files the process may have open, if its hard limit allows. Pausing an agent takes one for each process."""
@@ -23,3 +34,57 @@ def stop_signal() -> asyncio.Event:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
     return stopped
+
+
+def run(work: Callable[[Installation], Coroutine[Any, Any, None]]) -> None:
+    """Run a command that needs only the database.
+
+    :raises ConfigurationError: if a setting is wrong.
+    """
+    _run(load_installation, work)
+
+
+def run_app(work: Callable[[Settings], Coroutine[Any, Any, None]]) -> None:
+    """Run a command that needs all settings of the App.
+
+    :raises ConfigurationError: if a setting is wrong.
+    """
+    _run(load, work)
+
+
+def run_door(work: Callable[[DoorSettings], Coroutine[Any, Any, None]]) -> None:
+    """Run a command that needs the settings of a process that only takes webhooks.
+
+    :raises ConfigurationError: if a setting is wrong.
+    """
+    _run(load_door, work)
+
+
+def _run(read: Callable[[], AnySettings], work: Callable[[AnySettings], Coroutine[Any, Any, None]]) -> None:
+    settings = read()
+    configure(settings.log_format)
+    interrupts.raise_again()
+    asyncio.run(work(settings))
+
+
+def operator_name() -> str:
+    """The account on this machine that runs the command; empty if it has no name, as in some containers."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+log = structlog.get_logger(__name__)
+
+
+def announce_start(load: Callable[[], Installation] = load_installation) -> None:
+    """Log that the process starts, once it has the settings it needs.
+
+    :raises ConfigurationError: if a setting is wrong.
+    """
+    settings = load()
+    if isinstance(settings, Settings):
+        _ = settings.github  # raises for a wrong key or address
+    configure(settings.log_format)
+    log.info("starting", version=VERSION, pid=os.getpid())

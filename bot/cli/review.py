@@ -1,8 +1,11 @@
-"""Reviews a local repository with the same linters and security checks as a pull request."""
+"""Reviews a local repository as a pull request is, by linters and security checks, and corrects what is simple."""
 
+import asyncio
 import json
 import sys
+import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,7 +15,6 @@ from agents.review.layers import CheckedChange, ModelPart, apply_path_filters
 from agents.review.transient_commits import add_unreviewed
 from agents.toolbox import Toolbox
 from bot.cli import sarif
-from bot.cli.fix import correct
 from bot.cli.output import output
 from bot.cli.review_output import print_review, to_terminal
 from bot.settings import load_environment, load_tool_folders
@@ -20,11 +22,12 @@ from bot.version import VERSION
 from domain.errors import ForgeError
 from domain.ids import make_finding_id
 from domain.review.changes import Change
-from domain.review.findings import Layer
+from domain.review.findings import Finding, Layer
 from domain.review.review import Decision, LayerReport, Review
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from pipeline.config import parsing
+from safety import autofix
 from safety.containment import find_origin
 from safety.risk import PullRequestAuthor
 from workspace.local_repository import HEAD, LocalRepository, open_local
@@ -152,3 +155,49 @@ def find_exit_code(review: Review, *, unread_ok: bool = False) -> int:
     """The exit code for a review; where linters read all of the source, nothing was left unread."""
     unread = 4 if review.unread.paths and not unread_ok else 0
     return _EXIT_CODES.get(review.decision, unread)
+
+
+async def correct(code: LocalRepository, findings: Sequence[Finding]) -> list[Finding]:
+    """Write the corrected files, and return the findings that were corrected.
+
+    Leaves alone a file behind a symbolic link, and one that differs from what was reviewed, because somebody wrote to
+    it or git stores it differently.
+
+    :raises ForgeError: if there is no working tree, or a file cannot be written.
+    """
+    if code.top is None:
+        raise ForgeError("There is no working tree, so nothing can be corrected.", "Leave out --fix.")
+    wanted = autofix.select_fixable(findings)
+    reviewed = await code.read(code.head, sorted({finding.path for finding in wanted}))
+    files = {path: content for path, content in reviewed.items() if _is_unchanged(code.top, path, content)}
+    contents, done = autofix.apply_fixes(files, wanted)
+    for path, content in contents.items():
+        await asyncio.to_thread(_write, code.top / path, content)
+    return done
+
+
+def _is_unchanged(top: Path, path: str, content: bytes) -> bool:
+    file = top / path
+    try:
+        return file.resolve() == top.resolve() / path and file.read_bytes() == content
+    except OSError:
+        return False
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Replace the file atomically, and keep its mode."""
+    try:
+        mode = file.stat().st_mode
+        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".forge-", delete=False) as new:
+            try:
+                new.write(content)
+                new.flush()
+                Path(new.name).chmod(mode & 0o7777)
+                Path(new.name).replace(file)
+            except BaseException:
+                Path(new.name).unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise ForgeError(
+            f"{file} could not be written: {error.strerror}.", "The files after it were not corrected."
+        ) from None

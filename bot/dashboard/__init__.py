@@ -11,11 +11,11 @@ How to add a page of a repository, ``/dashboard/OWNER/REPO/PATH``:
 3. Write the template in ``templates/``: ``{% extends "repository.html" %}``, blocks ``main`` and perhaps ``facts``.
    ``parts.html`` has macros for times, states, tables that page on. All values are escaped and lose invisible
    characters; never write ``|safe``. There is no script, and no ``style=``: the headers forbid both.
-4. Add ``RepositoryPage("path", show_something, least="read", tab="Name")`` to ``PAGES`` of that module, and the module
-   to ``pages.py``. ``least`` is the role it takes, asked of GitHub for every request; without it, people get the same
-   404 as for a repository that does not exist. Write the row in the table of ``docs/dashboard.md``.
+4. Add ``RepositoryPage("path", module.show_something, least="read", tab="Name")`` to ``pages.py``. ``least`` is the
+   role it takes, asked of GitHub for every request; without it, people get the same 404 as for a repository that does
+   not exist. Write the row in the table of ``docs/dashboard.md``.
 
-A form is a ``RepositoryAction("path", act, least="write")`` in ``ACTIONS``: it is called only for a POST from our own
+A form is a ``RepositoryAction("path", module.act, least="write")`` there: it is called only for a POST from our own
 pages (``{{ csrf }}`` in the form) by somebody who has the role; ``visit.form`` has its fields. What a command could do
 as well asks ``visit.refuse(command)`` first, and ends with ``SeeOther``, so that loading again repeats nothing.
 """

@@ -3,15 +3,14 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.dashboard.runs import read_key
-from bot.dashboard.visit import Download, NotHere, Page, RepositoryAction, RepositoryPage, Shown, Visit
+from bot.dashboard.visit import Download, NotHere, Page, Shown, Visit
 from bot.moments import parse_moment
 from domain.errors import ForgeError
 from domain.events import Event
 from memory.db.engine import Database
 from memory.ledger import audit
 from memory.ledger.audit import EventFilter
-from memory.reports.run_pages import PageKey
+from memory.reports.pages import PageKey
 from messages.audit import SAFETY_EVENTS, AuditEntry, EventDescription, describe_event
 from messages.audit_export import ExportForm, export_entry, export_head
 
@@ -24,6 +23,7 @@ _LONGEST = 100  # characters of a field
 _FIELDS = ("since", "until", "kind", "account", "run")
 _TYPES = {ExportForm.jsonl: "application/x-ndjson", ExportForm.csv: "text/csv"}
 FAMILIES = sorted({kind.value.partition(".")[0] for kind in SAFETY_EVENTS} | {"checkpoint"})
+NO_PAGES: Mapping[str, str] = {"newer": "", "older": ""}
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,12 @@ async def show_audit(visit: Visit) -> Shown:
         wanted = await _build_filter(visit, asked)
     except ForgeError as error:
         return _show(visit, asked, (), mistake=str(error))
-    entries, newer, older = await _load(visit.database, wanted, read_key(visit))
+    entries, newer, older = await _load(visit.database, wanted, visit.key)
     return _show(
         visit,
         asked,
         entries,
-        newer=visit.address("audit", after=newer, **asked) if newer else "",
-        older=visit.address("audit", before=older, **asked) if older else "",
+        around=visit.link_pages(newer, older, "audit", **asked),
     )
 
 
@@ -130,16 +129,14 @@ def _show(
     asked: Mapping[str, str],
     entries: Sequence[AuditEntry],
     mistake: str = "",
-    newer: str = "",
-    older: str = "",
+    around: Mapping[str, str] = NO_PAGES,
 ) -> Page:
     shown = {
         "asked": asked,
         "families": FAMILIES,
         "events": [_list(visit, entry) for entry in entries],
         "mistake": mistake,
-        "newer": newer,
-        "older": older,
+        **around,
         "exports": [(form.value, visit.address("audit", "export", form.value, **asked)) for form in ExportForm],
     }
     return Page("audit.html", "Audit", shown)
@@ -149,10 +146,3 @@ def _list(visit: Visit, entry: AuditEntry) -> ListedEvent:
     run = visit.address("runs", entry.run) if entry.run else ""
     place = "" if entry.number is None else visit.on_github("issues", entry.number)  # GitHub leads on to a pull request
     return ListedEvent(entry.event, describe_event(entry.event), entry.number, run, place)
-
-
-PAGES = (
-    RepositoryPage("audit", show_audit, least=LEAST, tab="Audit"),
-    RepositoryPage("audit/export/{form}", export_audit, least=LEAST),
-)
-ACTIONS: tuple[RepositoryAction, ...] = ()

@@ -11,7 +11,7 @@ from domain.errors import CodeHostError, Forbidden, NotFound, RateLimited, Unaut
 from domain.runs.run import RepositoryRef
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
-from memory.reports import repository_overview
+from memory.reports import pages
 from pipeline.context import Services
 from safety.authorization import refuse_role
 
@@ -63,7 +63,7 @@ async def find_readable(
     readable = None if candidate is None else await ask_for_role(services, session, candidate)
     if readable is not None:
         return readable
-    known = await repository_overview.find_repository(services.database, owner, name)
+    known = await pages.find_repository(services.database, owner, name)
     if known is None or known == candidate:
         return None
     try:

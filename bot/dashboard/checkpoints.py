@@ -1,21 +1,25 @@
 """The pages of what agents kept of their work: all of a run, one checkpoint with its diff, two compared."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from bot.dashboard.runs import load_run
-from bot.dashboard.visit import NotHere, Page, RepositoryAction, RepositoryPage, Shown, Visit
-from bot.pages.work_pages import load_checkpoint_page
-from domain.runs.work_checkpoint import BrokenCheckpoint, WorkCheckpoint
+from bot.dashboard.visit import NotHere, Page, Shown, Visit
+from domain.runs.patches import NO_CHANGES
+from domain.runs.work_checkpoint import BrokenCheckpoint, Link, WorkCheckpoint, load_states
 from memory.runs import work_checkpoints
 from messages.checkpoints import describe_cause, describe_exceeded
-from messages.work_page import PageRoom
+from messages.work_diff import DiffRoom, ShownDiff, fit_diff, name_change
 from safety.checkpoint_limits import find_exceeded
 
 LEAST = "write"
 """What an agent drafted may hold what was never proposed, so readers of a public repository do not see it."""
 MOST = 500
 """Checkpoints on one page, the newest ones."""
+NAMED = 20
+"""Files of one checkpoint that are named."""
 _BROKEN = (
     "What this checkpoint holds is not as it was written, so it is not shown and cannot be restored. Write /forge run "
     "on GitHub to begin anew."
@@ -44,12 +48,45 @@ async def show_checkpoint(visit: Visit) -> Shown:
     checkpoint = _find(made, visit.parts["checkpoint"])
     chain = [each for each in made if each.key == checkpoint.key]
     since = _find(chain, visit.query["since"]) if visit.query.get("since") else None
-    around = {"run": run, "checkpoint": checkpoint, "chain": chain, "since": since}
+    links = await work_checkpoints.load_chain(visit.database, checkpoint.key)
+    title = checkpoint.short_id + ("" if since is None else f" compared with {since.short_id}")
+    shown = {
+        "run": run,
+        "checkpoint": checkpoint,
+        "chain": chain,
+        "since": since,
+        "cause": _describe_causes(chain)[checkpoint.id],
+        "work": await asyncio.to_thread(_compare, links, since, checkpoint),
+        "broken": _BROKEN,
+    }
+    return Page("checkpoint.html", f"Checkpoint {title}", shown)
+
+
+@dataclass(frozen=True)
+class ComparedWork:
+    """What differs between two moments of a piece of work.
+
+    :param changed: names of the files that changed since the checkpoint before.
+    :param files: that differ.
+    """
+
+    changed: Sequence[str]
+    files: int
+    diff: ShownDiff
+
+
+def _compare(links: Sequence[Link], since: WorkCheckpoint | None, shown: WorkCheckpoint) -> ComparedWork | None:
+    """None: what they hold is not as it was written."""
     try:
-        page = await load_checkpoint_page(visit.database, checkpoint, since, PageRoom())
+        states = load_states(links)
     except BrokenCheckpoint:
-        return Page("checkpoint.html", checkpoint.short_id, {**around, "page": None, "broken": _BROKEN})
-    return Page("checkpoint.html", page.title, {**around, "page": page, "broken": ""})
+        return None
+    before = next((link.checkpoint.id for link in links if link.checkpoint.number == shown.number - 1), "")
+    changed = states[shown.id].since(states.get(before, NO_CHANGES)).files
+    files = states[shown.id].since(NO_CHANGES if since is None else states[since.id]).files
+    more = [f"and {len(changed) - NAMED:,} more"] if len(changed) > NAMED else []
+    diff = fit_diff(sorted(files, key=lambda file: file.path), DiffRoom())
+    return ComparedWork([*map(name_change, changed[:NAMED]), *more], len(files), diff)
 
 
 def _find(made: Sequence[WorkCheckpoint], shown: str) -> WorkCheckpoint:
@@ -74,10 +111,3 @@ def _group(made: Sequence[WorkCheckpoint]) -> Sequence[tuple[str, str, Sequence[
 def _describe_causes(made: Sequence[WorkCheckpoint]) -> Mapping[str, str]:
     known = {each.id: each for each in made}
     return {each.id: describe_cause(each, known.get(each.restores or "")) for each in made}
-
-
-PAGES = (
-    RepositoryPage("runs/{run}/checkpoints", list_checkpoints, least=LEAST),
-    RepositoryPage("runs/{run}/checkpoints/{checkpoint}", show_checkpoint, least=LEAST),
-)
-ACTIONS: tuple[RepositoryAction, ...] = ()

@@ -1,4 +1,4 @@
-"""The page of the configuration as it applies, and what other pages read of it."""
+"""The page of the configuration as it applies, which leads to GitHub's editor for another one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,14 +6,12 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from bot.dashboard.authority import GitHubSilent
-from bot.dashboard.runs import parse_number
-from bot.dashboard.visit import Page, RepositoryAction, RepositoryPage, Shown, Visit
+from bot.dashboard.visit import Page, Shown, Visit
 from domain.config.configuration import Configuration
 from domain.config.mistakes import Mistake
 from domain.config.origins import ConfiguredValue, ValueOrigin, trace_origins
 from domain.config.presets import Values
 from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized
-from memory.deliveries import pushes
 from memory.repositories import configurations
 from pipeline.config import loading
 from pipeline.config.loading import ORGANISATION
@@ -86,7 +84,7 @@ async def show_configuration(visit: Visit) -> Shown:
         "origins": ORIGINS,
         "file": visit.on_github("blob", "HEAD") + f"/{PATH}",
         "path": PATH,
-        "proposed": await _find_proposed(visit),
+        "editor": await _locate_editor(visit, present) if visit.may(EDITOR) else "",
     }
     return Page("configuration.html", "Configuration", shown)
 
@@ -132,12 +130,18 @@ def _explain_hidden(value: ConfiguredValue, hidden: Sequence[ValueOrigin]) -> st
     return _OF_OPERATOR if value.origin is ValueOrigin.ceiling else _OF_ORGANISATION
 
 
-async def _find_proposed(visit: Visit) -> tuple[int, str] | None:
-    """Number and address of the pull request that a form made for the visitor; a link may name one of somebody else."""
-    number = parse_number(visit.query.get("proposed", ""))
-    if number is None or not await pushes.is_for(visit.database, visit.repository, number, visit.session.account_id):
-        return None
-    return number, visit.on_github("pull", number)
+async def _locate_editor(visit: Visit, present: PresentFile) -> str:
+    """Where GitHub's editor changes the file, or makes it; saving there opens a pull request.
+
+    :raises GitHubSilent: GitHub did not answer.
+    """
+    try:
+        branch = (await visit.services.host.default_branch(visit.repository)).name
+    except CodeHostError as error:
+        raise GitHubSilent.explain(error) from None
+    if present.content is None:
+        return f"{visit.on_github('new', branch)}?filename={PATH}"
+    return visit.on_github("edit", branch, *PATH.split("/"))
 
 
 ORIGINS = {
@@ -148,5 +152,3 @@ ORIGINS = {
     "held": "held, though the files say otherwise",
     "ceiling": "operator's ceiling",
 }
-PAGES = (RepositoryPage("configuration", show_configuration, tab="Configuration"),)
-ACTIONS: tuple[RepositoryAction, ...] = ()

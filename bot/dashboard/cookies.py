@@ -1,4 +1,4 @@
-"""Makes and reads the cookies: of a sign-in that is under way, of a session, and of a browser that had one before."""
+"""Makes and reads the cookies of a sign-in and a session, and reads the forms that come from our own pages."""
 
 import base64
 import binascii
@@ -6,11 +6,13 @@ import hashlib
 import hmac
 import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from aiohttp import web
 
+from bot.pages.forms import FormRefused, read_fields
 from safety.sessions import KNOWN_LASTS, LONGEST, SIGN_IN_LASTS, is_sign_in_over
 
 _SESSION = "forge-session"
@@ -129,3 +131,30 @@ def digest(secret: str) -> str:
 def make_form_token(session_id: str) -> str:
     """What each form of a session carries, so that no other site can send it."""
     return hmac.new(session_id.encode(), b"form", hashlib.sha256).hexdigest()
+
+
+MAX_FORM = 256 * 1024  # bytes
+FIELD = "csrf"
+_ANEW = "Open the page anew, and send it."
+
+
+async def read_form(request: web.Request, session_id: str, origin: str | None) -> Mapping[str, str]:
+    """The fields of a form of this session, without the token.
+
+    :param origin: of our own pages.
+    :raises FormRefused: it comes from elsewhere, or is too large or malformed.
+    """
+    fields = await read_own_fields(request, origin)
+    if not hmac.compare_digest(fields.pop(FIELD, "").encode(), make_form_token(session_id).encode()):
+        raise FormRefused(403, "This form belongs to another session.", _ANEW)
+    return fields
+
+
+async def read_own_fields(request: web.Request, origin: str | None) -> dict[str, str]:
+    """The fields of a form from one of our own pages, whichever session that was of; nothing may be done for it.
+
+    :raises FormRefused: it comes from elsewhere, or is too large or malformed.
+    """
+    if origin is None or request.headers.get("Origin") != origin:
+        raise FormRefused(403, "This form was not sent from a page of this dashboard.", _ANEW)
+    return await read_fields(request, MAX_FORM)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from bot.dashboard.runs import parse_number, read_key
-from bot.dashboard.visit import NotHere, Page, RepositoryAction, RepositoryPage, Shown, Visit
+from bot.dashboard.runs import parse_number
+from bot.dashboard.visit import NotHere, Page, Shown, Visit
 from domain.ids import shorten_id
 from memory.reports import finding_pages
 from memory.reports.finding_pages import FindingFilter, FindingOutcome, ListedFinding
@@ -34,15 +34,14 @@ async def list_findings(visit: Visit) -> Shown:
     """The findings of a repository, newest first."""
     outcome, number = visit.query.get("outcome", ""), visit.query.get("number", "").strip().removeprefix("#")
     wanted = FindingFilter(FindingOutcome(outcome) if outcome in set(FindingOutcome) else None, parse_number(number))
-    page = await finding_pages.list_findings(visit.database, visit.repository.id, wanted, read_key(visit), LISTED)
+    page = await finding_pages.list_findings(visit.database, visit.repository.id, wanted, visit.key, LISTED)
     kept = {"outcome": wanted.outcome, "number": wanted.number}
     shown = {
         "listed": [show_outcome(visit, each) for each in page.items],
         "outcomes": list(FindingOutcome),
         "wanted": wanted,
         "mistake": f"{number} is not the number of a pull request." if number and not wanted.number else "",
-        "newer": visit.address("findings", after=page.newer, **kept) if page.newer else "",
-        "older": visit.address("findings", before=page.older, **kept) if page.older else "",
+        **visit.link_pages(page.newer, page.older, "findings", **kept),
     }
     return Page("findings.html", "Findings", shown)
 
@@ -84,10 +83,3 @@ def show_outcome(visit: Visit, listed: ListedFinding) -> FindingShown:
         memories,
         tuple(shorten_id("M", each) for each in listed.finding.memories),
     )
-
-
-PAGES = (
-    RepositoryPage("findings", list_findings, tab="Findings"),
-    RepositoryPage("findings/{number}/{finding}", show_finding),
-)
-ACTIONS: tuple[RepositoryAction, ...] = ()

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.dashboard.visit import NotHere, Page, RepositoryAction, RepositoryPage, Shown, Visit
+from bot.dashboard.visit import NotHere, Page, Shown, Visit
 from domain.gates import Gate
 from domain.ids import shorten_id
 from domain.review.review import Conclusion, Review
 from domain.runs.plan import RatedPlan
 from domain.runs.run import Run, RunState
 from memory.gates import gates
-from memory.reports import run_pages
-from memory.reports.run_pages import KeyedPage, ListedRun, Muting, PageKey, RunFilter, TimelineEntry
+from memory.reports import pages
+from memory.reports.pages import KeyedPage, ListedRun, Muting, PageKey, RunFilter, TimelineEntry
 from memory.reservations import reservations
 from memory.runs import checkpoints, outbox, waits, work_checkpoints
 from memory.runs.traces import list_trace
@@ -34,7 +34,6 @@ RECENT = 60
 """Events that the page of a run shows; the page of its timeline has all."""
 EVENTS = 300
 """Events on one page of a timeline."""
-_LONGEST_KEY = 40
 _MOST_DIGITS = 12  # of the number of an issue or pull request
 
 
@@ -42,15 +41,14 @@ async def list_runs(visit: Visit) -> Shown:
     """The runs of a repository, newest first."""
     state, number = visit.query.get("state", ""), visit.query.get("number", "").strip().removeprefix("#")
     wanted = RunFilter(RunState(state) if state in set(RunState) else None, parse_number(number))
-    page = await run_pages.list_runs(visit.database, visit.repository.id, wanted, read_key(visit), LISTED)
+    page = await pages.list_runs(visit.database, visit.repository.id, wanted, visit.key, LISTED)
     kept = {"state": wanted.state, "number": wanted.number}
     shown = {
         "runs": describe_runs(page.items),
         "states": [(each, name_state(each)) for each in RunState],
         "wanted": wanted,
         "mistake": f"{number} is not the number of an issue or pull request." if number and not wanted.number else "",
-        "newer": visit.address("runs", after=page.newer, **kept) if page.newer else "",
-        "older": visit.address("runs", before=page.older, **kept) if page.older else "",
+        **visit.link_pages(page.newer, page.older, "runs", **kept),
     }
     return Page("runs.html", "Runs", shown)
 
@@ -115,7 +113,7 @@ async def show_run(visit: Visit) -> Shown:
     proposed = await outbox.find_proposal(database, run.id) if run.is_of_issue else None
     until = await waits.get_until(database, run.id)
     review, plan = await checkpoints.load_review(database, run), await checkpoints.load_plan(database, run)
-    latest = await run_pages.load_timeline(database, await list_trace(database, run.id), PageKey(), RECENT)
+    latest = await pages.load_timeline(database, await list_trace(database, run.id), PageKey(), RECENT)
     waiting = [each for each in known if each.is_waiting]
     shown = {
         "found": found,
@@ -140,12 +138,11 @@ async def show_timeline(visit: Visit) -> Shown:
     """Everything that happened in a run, paged."""
     found = await load_run(visit)
     traces = await list_trace(visit.database, found.run.id)
-    page = await run_pages.load_timeline(visit.database, traces, read_key(visit), EVENTS)
+    page = await pages.load_timeline(visit.database, traces, visit.key, EVENTS)
     shown = {
         "found": found,
         "timeline": _describe(page),
-        "newer": visit.address("runs", found.run.id, "timeline", after=page.newer) if page.newer else "",
-        "older": visit.address("runs", found.run.id, "timeline", before=page.older) if page.older else "",
+        **visit.link_pages(page.newer, page.older, "runs", found.run.id, "timeline"),
     }
     return Page("timeline.html", f"Timeline of #{found.run.number}", shown)
 
@@ -155,7 +152,7 @@ async def load_run(visit: Visit) -> ListedRun:
 
     :raises NotHere: there is none in this repository.
     """
-    found = await run_pages.find_run(visit.database, visit.repository.id, visit.parts["run"])
+    found = await pages.find_run(visit.database, visit.repository.id, visit.parts["run"])
     if found is None:
         raise NotHere
     return found
@@ -186,7 +183,7 @@ async def _show_verdict(
 ) -> Mapping[str, object]:
     """What the run came to, with the tree of its reasons."""
     muted = [] if review is None else [each.fingerprint for each in review.dismissed]
-    mutings = await run_pages.load_mutings(visit.database, visit.repository.id, found.run.number, muted)
+    mutings = await pages.load_mutings(visit.database, visit.repository.id, found.run.number, muted)
     findings: Sequence[ShownFinding] = () if review is None else _list_findings(review, mutings)
     ended = found.finished_at
     return {
@@ -221,21 +218,7 @@ def _describe(page: KeyedPage[TimelineEntry]) -> Sequence[TimelineRow]:
     return [describe_row(each.event, each.turn) for each in reversed(page.items)]
 
 
-def read_key(visit: Visit) -> PageKey:
-    """Where the page begins that an address asks for."""
-    before, after = visit.query.get("before", ""), visit.query.get("after", "")
-    return PageKey(before[:_LONGEST_KEY], after[:_LONGEST_KEY])
-
-
 def parse_number(text: str) -> int | None:
     """The number of an issue or pull request; None if the text is none."""
     is_number = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
     return int(text) if is_number and int(text) > 0 else None
-
-
-PAGES = (
-    RepositoryPage("runs", list_runs, tab="Runs"),
-    RepositoryPage("runs/{run}", show_run),
-    RepositoryPage("runs/{run}/timeline", show_timeline),
-)
-ACTIONS: tuple[RepositoryAction, ...] = ()

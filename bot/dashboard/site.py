@@ -8,11 +8,10 @@ from urllib.parse import unquote
 import structlog
 from aiohttp import web
 
-from bot.dashboard import gates, repositories
+from bot.dashboard import overview
 from bot.dashboard.addresses import find_own_origin, is_own_host
 from bot.dashboard.authority import GitHubSilent, ReadableRepository, find_readable
-from bot.dashboard.cookies import Cookies, digest, make_form_token
-from bot.dashboard.forms import NOT_TYPED, read_form, read_own_fields
+from bot.dashboard.cookies import FIELD, Cookies, digest, make_form_token, read_form, read_own_fields
 from bot.dashboard.pages import ACTIONS, PAGES
 from bot.dashboard.rendering import HEADERS, render, show_style, style_address
 from bot.dashboard.sign_in import SignInPages, make_cookies
@@ -172,7 +171,7 @@ class Dashboard:
     async def _give_back(self, request: web.Request) -> web.Response | None:
         """What somebody typed whose session is over, for them to copy; None if they typed nothing."""
         fields = await read_own_fields(request, find_own_origin(self._settings, request))
-        typed = {name: text for name, text in fields.items() if text and name not in NOT_TYPED}
+        typed = {name: text for name, text in fields.items() if text and name != FIELD}
         if not typed:
             return None
         page = Page("signed-out.html", "You are signed out", {"typed": typed, "target": request.path}, status=403)
@@ -230,14 +229,14 @@ class Dashboard:
         if not isinstance(signed_in, SignedInRequest):
             return signed_in
         after = request.query.get("after", "")
-        page = await repositories.show_list(self._services, signed_in.session, after)
+        page = await overview.show_list(self._services, signed_in.session, after)
         return self._render(page, signed_in)
 
     async def _list_gates(self, request: web.Request) -> web.StreamResponse:
         signed_in = await self._require_session(request)
         if not isinstance(signed_in, SignedInRequest):
             return signed_in
-        page = await gates.show_everywhere(self._services, signed_in.session, self._settings.github_web_url)
+        page = await overview.show_everywhere(self._services, signed_in.session, self._settings.github_web_url)
         return self._render(page, signed_in)
 
     async def _sign_out(self, request: web.Request) -> web.StreamResponse:

@@ -10,10 +10,12 @@ from domain.runs.run import RepositoryRef
 from domain.slash.commands import SlashCommand
 from memory.db.engine import Database
 from memory.process.sessions import DashboardSession
+from memory.reports.pages import PageKey
 from pipeline.context import Services
 from safety.authorization import AuthorizationFacts, CommandRefusal, authorise, refuse_role
 
 ROOT = "/dashboard"
+_LONGEST_KEY = 40
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,18 @@ class Visit:
         :param query: left out where a value is None or empty.
         """
         return build_address(self.repository.owner, self.repository.name, *parts, **query)
+
+    @property
+    def key(self) -> PageKey:
+        """Where the page of a list begins that the address asks for."""
+        return PageKey(self.query.get("before", "")[:_LONGEST_KEY], self.query.get("after", "")[:_LONGEST_KEY])
+
+    def link_pages(self, newer: str, older: str, *parts: str, **kept: object) -> Mapping[str, str]:
+        """The addresses of the pages around one of a list, by the keys at which they begin; empty where none is."""
+        return {
+            "newer": self.address(*parts, after=newer, **kept) if newer else "",
+            "older": self.address(*parts, before=older, **kept) if older else "",
+        }
 
     def on_github(self, *parts: str | int) -> str:
         """The address of something in this repository on GitHub."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from agents.llm.models import Models, ModelTier
 from bot.doctor.diagnosis import Diagnosis, fail
 from bot.doctor.doctor import diagnose
+from bot.doctor.machine import check_sandbox
 from bot.doctor.models import check_model
-from bot.doctor.sandbox import check_sandbox
 from bot.settings import Installation, list_named, load_installation
 
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}

@@ -51,6 +51,7 @@ class HeldConventions(BaseModel):
 
     :param left_out: files of conventions that were not shown, and why.
     :param problem: why it held the change, or a part of it, against none.
+    :param says_nothing: whether no sentence there is about the changed code.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -58,6 +59,7 @@ class HeldConventions(BaseModel):
     files: tuple[ShownFile, ...] = ()
     left_out: tuple[SkippedFile, ...] = ()
     problem: str = ""
+    says_nothing: bool = False
 
 
 NOTHING_HELD = HeldConventions()

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from domain.text.service_tokens import SERVICE_TOKENS
 
@@ -53,24 +53,34 @@ def _is_literal(value: str) -> bool:
     return not re.match(r"[${<%*\[&]|.*[}>%]$|(?:pass|passwd|password|pwd)$", value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CredentialShape:
     """A credential recognisable by its shape. A new kind needs one row in :data:`SHAPES`.
 
+    Its expressions are compiled when a text has one of its hints: all of them take longer than most commands.
+
     :param kind: its name for people.
     :param hints: lower-case texts, one of which is in every match: a cheap test before the expression.
-    :param expression: its group ``secret`` is the credential; without one, all of it is.
+    :param pattern: its group ``secret`` is the credential; without one, all of it is.
     :param is_secret: a final check of the match.
     :param rule: last part of the rule's id in reviews; empty: only masked.
-    :param exact: the beginning of reported matches; masking may match more.
+    :param exact_pattern: the beginning of reported matches, as masking may match more; empty: any.
     """
 
     kind: str
     hints: tuple[str, ...]
-    expression: re.Pattern[str]
+    pattern: str
     is_secret: Callable[[str], bool] = field(default=_always)
     rule: str = ""
-    exact: re.Pattern[str] | None = None
+    exact_pattern: str = ""
+
+    @cached_property
+    def expression(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+    @cached_property
+    def exact(self) -> re.Pattern[str]:
+        return re.compile(self.exact_pattern)
 
     def extract(self, match: re.Match[str]) -> str:
         """Returns the credential in a match; empty if it is none."""
@@ -87,8 +97,7 @@ def _shape(
     rule: str = "",
     exact: str = "",
 ) -> CredentialShape:
-    exactly = re.compile(exact) if exact else None
-    return CredentialShape(kind, tuple(hints.split()), re.compile(expression), is_secret, rule, exactly)
+    return CredentialShape(kind, tuple(hints.split()), expression, is_secret, rule, exact)
 
 
 SHAPES: tuple[CredentialShape, ...] = (

@@ -197,6 +197,19 @@ async def find(database: Database, run: Run, question: str) -> dict[str, Any] | 
         return None if row is None else row.value
 
 
+async def find_shared(database: Database, repository_id: int, question: str) -> dict[str, Any] | None:
+    """The newest answer to a question that was asked in any run of a repository, as long as answers are kept."""
+    newest = (
+        select(AnswerRow.value)
+        .join(RunRow, RunRow.id == AnswerRow.run_id)
+        .where(RunRow.repository_id == repository_id, AnswerRow.question == question)
+        .order_by(AnswerRow.time.desc())
+        .limit(1)
+    )
+    async with database.transaction() as session:
+        return await session.scalar(newest)
+
+
 _TURN_FACTS = case((AnswerRow.turn.is_not(None), AnswerRow.turn), else_=AnswerRow.value)
 SELECT_TURNS = select(AnswerRow.question, AnswerRow.time, _TURN_FACTS.label("turn")).where(
     AnswerRow.run_id == bindparam("run")

@@ -10,7 +10,7 @@ from domain.commands import Sender
 from domain.github.pushes import Push, Pusher
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.deliveries import AssentRow, BranchPushRow, PushRow
+from memory.db.tables.deliveries import AssentRow, BranchPushRow
 
 _BATCH = 500  # in one statement
 
@@ -76,24 +76,6 @@ async def note_merge(
             for account in sorted(authors):
                 push = Push(sha, before, account, Pusher.person, at)
                 await session.execute(insert_new(database.dialect, row, build_row(repository.id, push)))
-
-
-async def note_proposal(
-    database: Database, repository: RepositoryRef, number: int, head_sha: str, by_id: int, now: datetime
-) -> None:
-    """Record for whom Forge made a pull request on a page."""
-    values = {"repository_id": repository.id, "number": number, "head_sha": head_sha, "by_id": by_id, "at": now}
-    async with database.transaction() as session:
-        await session.execute(insert_new(database.dialect, PushRow, values))
-
-
-async def is_for(database: Database, repository: RepositoryRef, number: int, account_id: int) -> bool:
-    """Whether Forge made a pull request for an account on a page."""
-    query = select(PushRow.number).where(
-        PushRow.repository_id == repository.id, PushRow.number == number, PushRow.by_id == account_id
-    )
-    async with database.transaction() as session:
-        return await session.scalar(query.limit(1)) is not None
 
 
 async def note_assent(

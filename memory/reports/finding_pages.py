@@ -17,7 +17,7 @@ from memory.db.engine import Database
 from memory.db.tables.findings import DismissalRow, FindingRow, JudgementRow
 from memory.db.tables.runs import CheckpointRow, RunRow
 from memory.findings.findings import IS_DISMISSED, is_gone, match_reviewed
-from memory.reports.run_pages import KeyedPage, Muting, PageKey, load_page
+from memory.reports.pages import KeyedPage, Muting, PageKey, load_page
 
 LOOKED = 5_000
 """How many findings are looked at for one page of those with an outcome."""

@@ -20,9 +20,8 @@ from memory.db.engine import Database, upsert
 from memory.db.functions import UtcDay
 from memory.db.tables.reports import MetricDayRow
 from memory.db.tables.runs import RunRow
-from memory.reports.observations import count_if
-from memory.reports.periods import ReportPeriod, ReportScope
-from memory.reports.settled_facts import FINAL, load_settled
+from memory.reports.metric_facts import FINAL, load_settled
+from memory.reports.metric_queries import ReportPeriod, ReportScope, count_if
 
 ALL = 0
 """Instead of the id of a repository: all of them."""

@@ -36,10 +36,20 @@ from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.db.tables.runs import OutboxRow, RunRow
 from memory.findings.dismissals import IS_ABOUT
-from memory.reports import avoidance_facts, metric_days, recoveries, retention
-from memory.reports.observations import AllObserved, Observed, count_if, list_each, load_observations, sum_by_day
-from memory.reports.periods import FIRST_ID, SINCE, ReportPeriod, ReportScope
-from memory.reports.settled_facts import FINAL
+from memory.reports import metric_days, metric_facts, retention
+from memory.reports.metric_facts import FINAL
+from memory.reports.metric_queries import (
+    FIRST_ID,
+    SINCE,
+    AllObserved,
+    Observed,
+    ReportPeriod,
+    ReportScope,
+    count_if,
+    list_each,
+    load_observations,
+    sum_by_day,
+)
 
 _ANSWERED = [GateState.approved.value, GateState.rejected.value]
 _KNOWN = ["helped", "ignored"]  # outcomes of a recall
@@ -80,7 +90,7 @@ async def _observe_moving(database: Database, period: ReportPeriod) -> Sequence[
 
 async def load_moving(session: AsyncSession, period: ReportPeriod) -> Sequence[Observation]:
     """What happened in a period and may become other than it is, in the caller's transaction."""
-    troubles = await recoveries.load_troubles(session, period.since, period.repository_ids)
+    troubles = await metric_facts.load_troubles(session, period.since, period.repository_ids)
     return [*observe(Facts(troubles=troubles)), *await load_observations(session, _build_moving(period.scope), period)]
 
 
@@ -91,11 +101,11 @@ def _build_moving(scope: ReportScope) -> AllObserved:
         *_sum_recalls(scope),
         *_find_dismissals(scope),
         _list_answers(scope),
-        avoidance_facts.sum_false_alarms(scope),
-        avoidance_facts.sum_judged(scope),
-        avoidance_facts.sum_whitelisted(scope),
-        avoidance_facts.sum_destructive(scope),
-        avoidance_facts.sum_alternatives(scope),
+        metric_facts.sum_false_alarms(scope),
+        metric_facts.sum_judged(scope),
+        metric_facts.sum_whitelisted(scope),
+        metric_facts.sum_destructive(scope),
+        metric_facts.sum_alternatives(scope),
     )
 
 

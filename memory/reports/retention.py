@@ -26,6 +26,8 @@ from memory.db.tables.findings import JudgementRow, WhitelistRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, BudgetRow, SpendRow
+from memory.db.tables.notices import NoticeRow, NoticeTargetRow
+from memory.db.tables.production import FeedbackTokenRow, ProblemRow
 from memory.db.tables.repositories import ConfigurationRow, PurgeRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow, RecoveryRow, RunRow, WorkCheckpointRow
 from memory.reservations.reservations import RESERVED
@@ -306,3 +308,43 @@ async def _empty_gates(database: Database, group: _Group, now: datetime) -> int:
         if len(batch) < BATCH:
             return count
         await asyncio.sleep(0)
+
+
+NOTICE_RETENTION = timedelta(days=30)
+"""How long it is kept. A target that wants nothing any more is tried again after it."""
+
+
+async def remove_notices(database: Database, now: datetime) -> dict[str, int]:
+    """Remove old notices and targets; how many of each."""
+    until = now - NOTICE_RETENTION
+    waited_for = select(NoticeRow.target).where(NoticeRow.ended_at.is_(None))
+    idle = select(NoticeTargetRow.target).where(
+        NoticeTargetRow.lease_until < until, NoticeTargetRow.target.not_in(waited_for)
+    )
+    told = select(NoticeRow.id).where(NoticeRow.ended_at < until)
+    removed = {
+        "notices": await delete_in_batches(database, NoticeRow, NoticeRow.id, told),
+        "notice targets": await delete_in_batches(database, NoticeTargetRow, NoticeTargetRow.target, idle),
+    }
+    return {name: count for name, count in removed.items() if count}
+
+
+async def remove_problems(database: Database, days: Mapping[int, int], now: datetime) -> dict[str, int]:
+    """Remove what is old; how much of each kind. May be repeated and interrupted.
+
+    :param days: the retention time of repositories that have another than the usual one.
+    """
+    problem, token = ProblemRow, FeedbackTokenRow
+    old = select(problem.id).where(_is_before(problem.last_seen, problem.repository_id, days, now))
+    revoked = select(token.id).where(_is_before(token.revoked_at, token.repository_id, days, now))
+    counts = {
+        problem.__tablename__: await delete_in_batches(database, problem, problem.id, old),
+        token.__tablename__: await delete_in_batches(database, token, token.id, revoked),
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def _is_before(moment: Any, repository: Any, days: Mapping[int, int], now: datetime) -> ColumnElement[bool]:
+    usual = and_(repository.not_in([*days]), moment < now - timedelta(days=USUAL_DAYS))
+    own = [and_(repository == number, moment < now - timedelta(days=count)) for number, count in days.items()]
+    return or_(usual, *own)

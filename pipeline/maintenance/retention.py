@@ -10,7 +10,7 @@ from dbos import DBOS
 
 from domain.errors import CodeAccessError
 from memory.process import sessions
-from memory.reports import lost_repositories, metric_days, old_notices, old_problems, retention
+from memory.reports import lost_repositories, metric_days, retention
 from memory.reports.retention import CODE_RETENTION
 from memory.repositories import purges
 from pipeline.context import Services
@@ -66,8 +66,8 @@ async def remove_old(services: Services, now: datetime) -> dict[str, int]:
     """Remove data whose time is over; how much of each kind."""
     terms = await retention.load_terms(services.database)
     removed = await retention.remove(services.database, terms, now)
-    removed |= await old_problems.remove(services.database, terms, now)
-    removed |= await old_notices.remove(services.database, now)
+    removed |= await retention.remove_problems(services.database, terms, now)
+    removed |= await retention.remove_notices(services.database, now)
     ended = await sessions.remove_old(services.database, now)
     longest = timedelta(days=max(retention.USUAL_DAYS, *terms.values(), 0))
     sums = await metric_days.remove_old(services.database, now - longest)

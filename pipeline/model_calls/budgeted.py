@@ -81,13 +81,17 @@ class BudgetedCalls:
         return await self._ask_or_wait(question.key, name, ModelAnswer, call, can_spare=can_spare)
 
     async def ask_outside_run(
-        self, name: str, question: Question, schema: type[BaseModel], model: LanguageModel
+        self, name: str, question: Question, schema: type[BaseModel], model: LanguageModel, *, is_shared: bool = False
     ) -> ModelAnswer:
-        """What a model answers to a question beside the run: paid by the phase, without context, asking nobody."""
+        """What a model answers to a question beside the run: paid by the phase, without context, asking nobody.
+
+        :param is_shared: an answer of an earlier run of the repository counts, and nothing is paid for it again.
+        """
         budget = build_side_budget(self.context.services, self.context.run, self.configuration, self.phase)
 
         async def call(_told: PromptContext, keep: _Keep[ModelAnswer]) -> ModelAnswer:
-            return await ask(question, schema, model, budget, keep=keep)
+            known = await self._find_shared(name) if is_shared else None
+            return known or await ask(question, schema, model, budget, keep=keep)
 
         key = f"ask: {question.key}"
         answer = await self.context.journal.step_as(
@@ -187,6 +191,12 @@ class BudgetedCalls:
         if told.lessons:
             await self._record_named(answer.model_dump_json())
         return _redact(answer)
+
+    async def _find_shared(self, name: str) -> ModelAnswer | None:
+        """What a model answered in an earlier run of the repository; that run paid for it."""
+        stored = await model_answers.find_shared(self.context.database, self.context.run.repository.id, name)
+        known = None if stored is None else ModelAnswer.model_validate(stored)
+        return None if known is None or known.value is None else known.model_copy(update={"calls": ()})
 
     async def _record_named(self, answer: str) -> None:
         if self._memory is not None:

@@ -60,24 +60,14 @@ async def answer_once(services: Services, key: str, write: Write, *, find: Find)
     :param key: names the answer, such as the id of the delivery.
     :raises Halted: if the operator told Forge to stop; nothing is claimed then.
     """
-    await write_for_person_once(services, key, "answer", "comment", write, find=find)
-
-
-async def write_for_person_once(services: Services, key: str, step: str, kind: str, write: Write, *, find: Find) -> int:
-    """Make a write that a person asked for, once; the id of the object on GitHub. No fencing token bounds it.
-
-    :param key: names what the person asked for, such as the id of the delivery or of the form.
-    :raises Halted: if the operator told Forge to stop; nothing is claimed then.
-    """
     await halts.require_none(services.database)
-    claim = await outbox.claim_answer(services.database, key, step, services.clock.now(), kind)
+    claim = await outbox.claim_answer(services.database, key, "answer", services.clock.now())
     if claim.remote_id is not None:
-        return claim.remote_id
+        return
     remote_id = await _find_effect(services, claim, find)
     if remote_id is None:
         remote_id = await _make_write(services, claim, write)
     await outbox.mark_done(services.database, claim.id, remote_id, services.clock.now())
-    return remote_id
 
 
 async def post_progress_once(

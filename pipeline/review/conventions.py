@@ -1,8 +1,16 @@
-"""Loads the conventions of the repository that a head is held against."""
+"""Loads the conventions of the repository, and holds a head against those that are about its files."""
 
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from agents.llm.ask import ModelAnswer, Question
 from agents.prompts.conventions.choice import NOTHING_WRITTEN, WrittenConventions
 from agents.prompts.conventions.reading import read_conventions
 from agents.review.effort import EFFORTS
+from agents.review.model.convention_rules import MOST_ASKED
+from agents.review.model.layer import CodeRules, ConventionReport, build_rules_question, keep_rules
 from domain.config.review import ReviewSettings
 from domain.errors import CodeAccessError
 from domain.review.changes import Change
@@ -10,8 +18,32 @@ from domain.runs.run import Run
 from domain.text.redaction import redact_outgoing
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
+from pipeline.review.model_answers import PreparedQuestions
 from pipeline.verdicts.settings import RunSettings
 from workspace.objects import Objects
+
+Ask = Callable[[Question, type[BaseModel]], Awaitable[ModelAnswer]]
+"""Asks a model a question beside the review, which goes on without an answer."""
+
+
+@dataclass(frozen=True)
+class ConventionAnswers:
+    """What a model answered about conventions.
+
+    :param about_rules: which lines code can be held against, an answer for each file.
+    :param about_change: whether the change breaks one; None where it was not asked.
+    """
+
+    about_rules: tuple[ModelAnswer, ...] = ()
+    about_change: ModelAnswer | None = None
+
+    @property
+    def all_answers(self) -> tuple[ModelAnswer, ...]:
+        """All that was asked, in order."""
+        return self.about_rules if self.about_change is None else (*self.about_rules, self.about_change)
+
+
+NOT_ASKED = ConventionAnswers()
 
 
 async def load_conventions(services: Services, run: Run, settings: RunSettings, change: Change) -> WrittenConventions:
@@ -43,6 +75,26 @@ async def read_at(code: Objects, commit: str | None, change: Change, review: Rev
         return await read_conventions(code, commit, [file.path for file in change.files], review, redact_outgoing)
     except CodeAccessError as error:
         return _explain(error)
+
+
+async def hold_against_conventions(
+    prepared: PreparedQuestions, ask_for_rules: Ask, ask: Ask
+) -> tuple[PreparedQuestions, ConventionAnswers]:
+    """Ask whether the change keeps the conventions that are about its files.
+
+    :param ask_for_rules: asks what has the same answer for every change.
+    :returns: the questions, of which the one about conventions shows only those; and the answers.
+    """
+    plan = prepared.plan
+    if plan.conventions is None:
+        return prepared, NOT_ASKED
+    asked = plan.conventions.conventions[:MOST_ASKED]
+    rules = {file.path: await ask_for_rules(build_rules_question(file), CodeRules) for file in asked}
+    left = keep_rules(plan.conventions, rules)
+    about_change = None if left is None else await ask(left, ConventionReport)
+    held = plan.held.model_copy(update={"says_nothing": left is None})
+    narrowed = plan.model_copy(update={"conventions": left, "held": held})
+    return prepared.model_copy(update={"plan": narrowed}), ConventionAnswers(tuple(rules.values()), about_change)
 
 
 def _explain(error: CodeAccessError) -> WrittenConventions:

@@ -1,6 +1,6 @@
 """Loads what a pull request is to do: its title and description, and what the issue asks that it closes."""
 
-from agents.review.model import Intent
+from agents.review.model.layer import Intent
 from domain.errors import CodeHostError, RateLimited
 from domain.github.pull_requests import PullRequest
 from domain.ports import CodeHost

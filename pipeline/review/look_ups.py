@@ -12,6 +12,7 @@ from agents.loop.turns import Assignment, CompletedTurn, Turn
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange
 from agents.review.looking_up import ReadableCode, ask_looking_up
+from agents.review.model.convention_rules import count_calls
 from agents.review.model.look_ups import LookedUpReport, ReviewAnswer, allot, list_offered
 from agents.review.model.proof import MOST_PROVED
 from agents.review.model.questions import ReviewQuestion
@@ -38,7 +39,7 @@ def choose_limits(
     if usual is None or not prepared.looks_up_because:
         return None
     proofs = MOST_PROVED if configuration.review.proof_seconds else 0
-    due = len(plan.questions) - len(answers) + 2 + (plan.conventions is not None) + proofs
+    due = len(plan.questions) - len(answers) + 2 + count_calls(plan.conventions) + proofs
     most = min(configuration.breakers.iteration.review, configuration.guards.max_iterations)
     return allot(usual, most, sum(len(each.calls) for each in answers), due)
 

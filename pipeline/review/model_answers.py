@@ -9,7 +9,7 @@ from agents.llm.context import PromptContext
 from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.effort import ReadingEffort
 from agents.review.layers import CheckedChange
-from agents.review.model import (
+from agents.review.model.layer import (
     QuestionPlan,
     build_second_look,
     extract_broken,

@@ -1,6 +1,7 @@
 """Layer 3 of a run: a model reads the new code; each call is journaled and paid once."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from pydantic import BaseModel
 
@@ -8,9 +9,7 @@ from agents.llm.ask import ModelAnswer, Question, choose_after
 from agents.llm.models import LanguageModel, Unusable
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, ModelPart, skip_model
-from agents.review.model import (
-    ConventionQuestion,
-    ConventionReport,
+from agents.review.model.layer import (
     Report,
     ReviewQuestion,
     Verdicts,
@@ -24,6 +23,7 @@ from domain.runs.run import Phase
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.memories import RecallTopic
+from pipeline.review.conventions import ConventionAnswers, hold_against_conventions
 from pipeline.review.look_ups import RunLookUps, choose_limits
 from pipeline.review.model_answers import PreparedQuestions, weigh_claims
 from pipeline.review.model_part import add_proofs, build_model_part, remove_place
@@ -76,9 +76,10 @@ class ModelLayer:
         look_ups = RunLookUps(self._settings, checked, calls)
         for question in prepared.plan.questions:
             answers.append(await self._read(look_ups, prepared, question, model, answers))
-        on_conventions = await self._ask_about_conventions(calls, prepared.plan.conventions, model, answers)
+        prepared, on_conventions = await self._hold_against_conventions(calls, prepared, model, answers)
+        told = on_conventions.about_change
         assess = self._questions.assess
-        assessed = await self._journal.step("weigh answers", assess, checked, prepared, answers, on_conventions)
+        assessed = await self._journal.step("weigh answers", assess, checked, prepared, answers, told)
         kept, unchecked = assessed.candidates, list[Finding]()
         if assessed.second is not None:
             going_on, can_spare = choose_after(model, answers), self._can_spare(answers)
@@ -117,19 +118,21 @@ class ModelLayer:
             return answer
         return answer.replace_by(await self._ask(look_ups.calls, question, Report, going_on, can_spare=can_spare))
 
-    async def _ask_about_conventions(
+    async def _hold_against_conventions(
         self,
         calls: BudgetedCalls,
-        question: ConventionQuestion | None,
+        prepared: PreparedQuestions,
         model: LanguageModel,
         answers: Sequence[ModelAnswer],
-    ) -> ModelAnswer | None:
+    ) -> tuple[PreparedQuestions, ConventionAnswers]:
         """Whether the change keeps the conventions of the repository. It stops no review, so nobody is asked for it."""
-        if question is None:
-            return None
         going_on = choose_after(model, answers)
-        name = _compute_digest(question, ConventionReport, going_on)
-        return await calls.ask_outside_run(name, question, ConventionReport, going_on)
+
+        async def ask(question: Question, schema: type[BaseModel], *, is_shared: bool = False) -> ModelAnswer:
+            name = _compute_digest(question, schema, going_on)
+            return await calls.ask_outside_run(name, question, schema, going_on, is_shared=is_shared)
+
+        return await hold_against_conventions(prepared, partial(ask, is_shared=True), ask)
 
     def _can_spare(self, answers: Sequence[ModelAnswer]) -> bool:
         """Whether the review goes on without further answers if the money runs out: it has the most important ones.

@@ -8,7 +8,7 @@ from operator import add
 from agents.llm.ask import ModelAnswer
 from agents.llm.models import LanguageModel
 from agents.review.layers import ModelPart
-from agents.review.model import QuestionPlan, ReviewQuestion, judge_issue, summarise_change
+from agents.review.model.layer import QuestionPlan, ReviewQuestion, judge_issue, summarise_change
 from agents.review.model.look_ups import ReviewAnswer
 from agents.review.model.rules import CONVENTION
 from domain.review.changes import SkippedFile
@@ -18,6 +18,7 @@ from domain.review.findings import Finding, Layer
 from domain.review.look_ups import LookUps
 from domain.review.review import LayerReport, ToolRun
 from domain.text.redaction import redact_outgoing
+from pipeline.review.conventions import NOT_ASKED, ConventionAnswers
 from pipeline.review.model_answers import PreparedQuestions
 
 _LOST = "the model was asked about it and gave no answer that can be used"
@@ -37,7 +38,7 @@ def build_model_part(
     gone: Sequence[str],
     model: LanguageModel,
     unchecked: Sequence[Finding] = (),
-    on_conventions: ModelAnswer | None = None,
+    on_conventions: ConventionAnswers = NOT_ASKED,
     effort: Effort = Effort.standard,
 ) -> ModelPart:
     """The contribution of layer 3 (pure).
@@ -46,7 +47,7 @@ def build_model_part(
     :param gone: names of earlier findings that the model calls gone.
     :param unchecked: remarks that no second look could check; the files of claimed defects count as unread, so that it
         is made up for.
-    :param on_conventions: the answer about the conventions of the repository; that there is none is no failure.
+    :param on_conventions: the answers about the conventions of the repository; that there is none is no failure.
     """
     remarks = Counter(each.path for each in unchecked if each.rule != CONVENTION)
     doubtful = [
@@ -56,7 +57,7 @@ def build_model_part(
     read = _list_read_paths(prepared, answers)
     told = "" if effort is Effort.standard else f"Read with effort {effort.value}."
     notices = dict.fromkeys(filter(None, (told, model.notice, *(answer.notice for answer in answers))))
-    asked = [*answers, *([] if on_conventions is None else [on_conventions.model_copy(update={"problem": None})])]
+    asked = [*answers, *(each.model_copy(update={"problem": None}) for each in on_conventions.all_answers)]
     report = LayerReport(
         layer=Layer.model,
         tools=_describe_models(prepared, asked, model),
@@ -72,7 +73,7 @@ def build_model_part(
         not_read=tuple(each.model_copy(update={"by_model": True}) for each in not_read),
         read=tuple(path for path in read if path not in remarks),
         gone=tuple(gone),
-        conventions=_describe_conventions(prepared.plan, on_conventions),
+        conventions=_describe_conventions(prepared.plan, on_conventions.about_change),
         issue=judge_issue(answers, prepared.plan.issue, redact_outgoing),
         summary=summarise_change(answers[: len(prepared.plan.questions)], redact_outgoing) or prepared.summary,
     )

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from agents.llm.ask import ModelAnswer
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange, apply_path_filters
-from agents.review.model import (
+from agents.review.model.layer import (
     EarlierFinding,
     Intent,
     build_questions,

@@ -10,8 +10,7 @@ from agents.llm.models import LanguageModel, Models, Unusable
 from agents.review.effort import EFFORTS, ReadingEffort
 from agents.review.layers import CheckedChange, ModelPart, skip_model
 from agents.review.looking_up import DirectSteps, ReadableCode, ask_looking_up
-from agents.review.model import (
-    ConventionReport,
+from agents.review.model.layer import (
     Intent,
     Report,
     ReviewQuestion,
@@ -28,7 +27,7 @@ from domain.review.findings import Finding
 from domain.text.redaction import redact_outgoing
 from messages import proofs as texts
 from pipeline.model_calls.single_budget import SingleBudget
-from pipeline.review.conventions import read_at
+from pipeline.review.conventions import hold_against_conventions, read_at
 from pipeline.review.look_ups import choose_limits
 from pipeline.review.model_answers import (
     PreparedQuestions,
@@ -83,12 +82,12 @@ class SingleReading:
         for question in prepared.plan.questions:
             asking = self._read(checked, prepared, question, choose_after(model, answers), budget, answers, code)
             answers.append(await asking)
-        on_conventions, asked = None, prepared.plan.conventions
-        if asked is not None:
-            on_conventions = await ask(asked, ConventionReport, choose_after(model, answers), budget)
+        beside = partial(ask, model=choose_after(model, answers), budget=budget)
+        prepared, on_conventions = await hold_against_conventions(prepared, beside, beside)
         evidence = await load_evidence(code, checked.head_sha, answers, self.configuration.review)
+        told = on_conventions.about_change
         assessed = await asyncio.to_thread(
-            assess_answers, checked, prepared, answers, change, versions, (), self._effort, on_conventions, evidence
+            assess_answers, checked, prepared, answers, change, versions, (), self._effort, told, evidence
         )
         assessed = await drop_unfit_suggestions(assessed, versions, self.toolbox, self.origin)
         kept, unchecked = assessed.candidates, list[Finding]()

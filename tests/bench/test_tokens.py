@@ -15,7 +15,7 @@ from agents.llm import messages
 from agents.llm.ask import Question, ask
 from agents.llm.scripted import ScriptedModel
 from agents.llm.tokens import estimate
-from agents.review.model import (
+from agents.review.model.layer import (
     Intent,
     QuestionPlan,
     Report,

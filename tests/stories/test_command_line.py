@@ -98,6 +98,17 @@ def test_a_command_that_is_imported_late_is_suggested_too(capsys: pytest.Capture
     assert "Did you mean 'memory'?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [("bot.cli.main", {"pydantic", "sqlalchemy", "structlog"}), ("agents.worker_jobs", {"pydantic_ai", "sqlalchemy"})],
+)
+def test_what_starts_often_waits_for_no_library_that_it_does_not_need(module: str, heavy: set[str]) -> None:
+    """The help is there at once, and so are the workers for which a review waits."""
+    code = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert not heavy & {*done.stdout.split()}
+
+
 def test_a_mistake_of_forge_is_not_a_verdict(repository: Path) -> None:
     broken = "from bot.cli import main, review; review.run = None; main.main()"
     done = subprocess.run(
@@ -342,7 +353,7 @@ def test_a_file_is_no_folder(repository: Path, reviewed: Reviewed) -> None:
         reviewed(repository / "app.py")
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["review", "--help"], ["gates", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["review", "--help"], ["gates", "--help"]])
 def test_help_that_cannot_be_written_is_told_in_one_sentence(arguments: list[str], tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([*FORGE, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)

@@ -1,12 +1,11 @@
-"""What the dashboard shows of the level and the configuration, and the form that proposes another one."""
+"""What the dashboard shows of the level and the configuration, and where another one is written."""
 
-import re
 from pathlib import Path
 
 from agents.llm.scripted import ScriptedModel
 from tests.databases import create_database, drop_database
 from tests.stories.driver import Story, open_story
-from tests.world.dashboard import SeenPage, fill_repository, signed_in
+from tests.world.dashboard import fill_repository, signed_in
 
 SHOP = "/dashboard/octo-org/shop"
 FILE = ".github/forge.yml"
@@ -92,97 +91,16 @@ async def test_mistakes_of_the_file_are_shown(story: Story) -> None:
     assert "the preset conservative applies" in shown.text
 
 
-KEPT = "# What we agreed on\nreview:\n  max_comments: 7  # few\n  drafts: true\n\npaths:\n  protected:\n    - 'db/**'  # dora's\n"
-
-
-def read_hidden(page: SeenPage) -> dict[str, str]:
-    """The version of the file, and the id of the form."""
-    return dict(re.findall(r'<input type="hidden" name="(base|form)" value="([^"]*)">', page.html))
-
-
-async def test_a_form_makes_the_pull_request(story: Story) -> None:
-    """Once, with comments and order as they were, and the name of who asked."""
-    repository, _ = story.repository({"README.md": "# Shop\n", FILE: KEPT})
-    story.github.grant(repository, story.github.user("alice"), "maintain")
-    story.github.grant(repository, story.github.user("dora"), "admin")
-    async with signed_in(story, "alice") as alice:
-        shown = await alice.open(f"{SHOP}/configuration/change")
-        fields = {**read_hidden(shown), "value:review.max_comments": "9", "value:review.drafts": "true"}
-        fields |= {"value:budgets.day": "abc", "value:paths.protected": "db/**\r\nweb/**"}
-        wrong = await alice.send(f"{SHOP}/configuration/change", do="propose", **fields)
-        fields["value:budgets.day"] = "20"
-        checked = await alice.send(f"{SHOP}/configuration/change", do="check", **fields)
-        sent = await alice.send(f"{SHOP}/configuration/change", do="propose", **fields)
-        again = await alice.send(f"{SHOP}/configuration/change", do="propose", **fields)
-    async with signed_in(story, "dora") as dora:
-        led = await dora.open(sent.address)
-    assert "The change is proposed" in sent.text
-    assert "The change is proposed" not in led.text  # a link may name any pull request, and praise it as Forge's
-    assert "budgets.day is the text abc . Allowed: a number from 0 to 100,000." in wrong.text
-    assert 'value="abc"' in wrong.html
-    assert 'value="9"' in wrong.html
-    assert "There is no mistake in it. Nothing was sent yet." in checked.text
-    assert "review.max_comments 7 9" in checked.text
-    assert sent.address == again.address == f"{SHOP}/configuration?proposed=1"
-    [pull] = repository.pulls()
-    await story.settle()
-    await story.github.user("alice").comment(pull, "/forge approve protected_paths")
-    await story.settle()
-    assert "author" in story.answers(pull)[-1].body
-    story.pass_over(pull)
-    assert "`alice` asked for this on the dashboard." in (pull.body or "")
-    content = repository.git.read(pull.head_sha, FILE)
-    assert content is not None
-    assert content.decode() == KEPT.replace("7  # few", "9  # few").replace("dora's\n", "dora's\n    - web/**\n") + (
-        "budgets:\n  day: 20\n"
-    )
-
-
-async def test_line_ends_of_a_file_stay_as_they_are(story: Story) -> None:
-    """Browsers send others than the file may have; changing all of them would hide what was changed."""
-    was = "review:\r\n  max_comments: 7\r\n"
-    repository, _ = story.repository({"README.md": "# Shop\n", FILE: was})
-    story.github.grant(repository, story.github.user("alice"), "maintain")
-    async with signed_in(story, "alice") as alice:
-        fields = read_hidden(await alice.open(f"{SHOP}/configuration/text"))
-        same = await alice.send(f"{SHOP}/configuration/text", do="propose", text=was, **fields)
-        await alice.send(f"{SHOP}/configuration/text", do="propose", text=was.replace("7", "9"), **fields)
-    assert "This changes nothing." in same.text
-    [pull] = repository.pulls()
-    assert repository.git.read(pull.head_sha, FILE) == was.replace("7", "9").encode()
-    await story.settle()
-    story.pass_over(pull)
-
-
-async def test_a_change_meanwhile_and_a_lost_role_are_seen(story: Story) -> None:
-    repository, bob = story.repository({"README.md": "# Shop\n", FILE: KEPT})
-    alice_user = story.github.user("alice")
-    story.github.grant(repository, alice_user, "write")
-    async with signed_in(story, "alice") as alice, signed_in(story, "stranger") as stranger:
-        fields = read_hidden(await alice.open(f"{SHOP}/configuration/text"))
-        text = "review: {max_comments: 3}\n"
-        await bob.push(repository, "main", {FILE: "review:\n  max_comments: 1\n"})
-        late = await alice.send(f"{SHOP}/configuration/text", do="propose", text=text, **fields)
-        broken = await alice.send(
-            f"{SHOP}/configuration/text", do="propose", text="review: [<img>\n", **read_hidden(late)
-        )
-        assert (await stranger.open(f"{SHOP}/configuration/text")).status == 404
-        story.github.grant(repository, alice_user, "read")
-        lost = await alice.send(f"{SHOP}/configuration/text", do="propose", text=text, **read_hidden(late))
-        typed = {"value:review.max_comments": "9", "value:paths.protected": "db/**\nweb/**"}
-        fields = await alice.send(f"{SHOP}/configuration/change", do="propose", **typed, **read_hidden(late))
-        story.github.grant(repository, alice_user, "write")
-        again = await alice.send(f"{SHOP}/configuration/text", do="check", text=text, **read_hidden(lost))
-    assert "was changed on the default branch since this form was opened" in late.text
-    assert "max_comments: 3" in late.text
-    assert "There is a mistake in what you entered. Nothing was sent." in broken.text
-    assert "review: [&lt;img&gt;" in broken.html
-    for kept in (lost, fields):
-        assert kept.status == 403
-        assert "This takes the role write; you have read now. Ask somebody who has it." in kept.text
-    assert "review: {max_comments: 3}" in lost.text
-    assert 'value="9"' in fields.html
-    assert "db/** web/**" in fields.text
-    assert "Holds now" not in fields.text
-    assert "There is no mistake in it. Nothing was sent yet." in again.text
-    assert not repository.pulls()
+async def test_who_may_push_is_led_to_the_editor_of_github(story: Story) -> None:
+    repository, _ = story.repository({"README.md": "# Shop\n", FILE: "review:\n  drafts: true\n"})
+    empty = story.github.create_repository("octo-org/empty", files={"README.md": "# Empty\n"})
+    story.github.install(empty)
+    for each in (repository, empty):
+        story.github.grant(each, story.github.user("alice"), "write")
+    async with signed_in(story, "alice") as alice, signed_in(story, "rita") as rita:
+        change = await alice.open(f"{SHOP}/configuration")
+        write = await alice.open("/dashboard/octo-org/empty/configuration")
+        reader = await rita.open(f"{SHOP}/configuration")
+    assert '/octo-org/shop/edit/main/.github/forge.yml"' in change.html
+    assert '/octo-org/empty/new/main?filename=.github/forge.yml"' in write.html
+    assert "Change it on GitHub" not in reader.text

@@ -7,9 +7,9 @@ import pytest
 from agents.llm.scripted import ScriptedModel
 from domain.money import FixedPrice, format_usd
 from domain.runs.work_checkpoint import WorkKey
-from memory.db.tables.runs import RunRow
+from memory.db.tables.runs import RunRow, WorkCheckpointRow
 from memory.learned import catalogue
-from memory.reports import run_pages
+from memory.reports import pages
 from tests.stories.driver import Story
 from tests.world.checkpoints import add_chain
 from tests.world.dashboard import HOSTILE, fill_repository, signed_in
@@ -59,7 +59,7 @@ async def test_it_says_what_a_run_cost_and_found_and_did(story_with_model: Story
         shown = await alice.open(f"{SHOP}/runs/{run.id}")
         nothing = await alice.open(f"{SHOP}/runs?number={HOSTILE[:1]}&state=failed")
         costs = await alice.open(f"{SHOP}/costs")
-    found = await run_pages.find_run(story_with_model.forge.services.database, busy.repository.id, run.id)
+    found = await pages.find_run(story_with_model.forge.services.database, busy.repository.id, run.id)
     assert found is not None
     assert found.cost > 0
     assert f"Cost {format_usd(found.cost)} · 3 calls of models" in shown.text
@@ -116,6 +116,12 @@ async def test_it_compares_what_an_agent_kept(story_with_model: Story, model: Sc
         one = await alice.open(f"{kept}/{second.short_id}")
         two = await alice.open(f"{kept}/{last.short_id}?since={first.short_id}")
         absent = await alice.open(f"{kept}/C-000000")
+        same = await alice.open(f"{kept}/{last.short_id}?since={last.short_id}")
+        async with database.transaction() as session:
+            row = await session.get(WorkCheckpointRow, second.id)
+            assert row is not None
+            row.content = b"x"
+        broken = await alice.open(f"{kept}/{last.short_id}")
     async with signed_in(story_with_model, "rita") as rita:
         assert (await rita.open(kept)).status == 404
         assert (await rita.open(f"{kept}/{second.short_id}")).status == 404
@@ -124,6 +130,9 @@ async def test_it_compares_what_an_agent_kept(story_with_model: Story, model: Sc
     assert "+def test(): ..." in one.text
     assert f"Checkpoint {last.short_id} compared with {first.short_id}" in two.text
     assert "-A = 1 +oops" in two.text
+    assert f"Nothing differs from {last.short_id}" in same.text
+    assert "is not as it was written" in broken.text
+    assert "oops" not in broken.text
     assert absent.status == 404
 
 

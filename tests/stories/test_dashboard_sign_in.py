@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bot.dashboard import repositories
+from bot.dashboard import overview
 from memory.process import sessions
 from safety.sessions import MOST_SIGN_INS
 from tests.stories.driver import Story
@@ -51,7 +51,7 @@ async def test_a_person_signs_in_and_sees_the_repositories_they_may_read(story: 
 
 
 async def test_each_repository_of_a_long_list_is_on_one_page(story: Story) -> None:
-    names = [f"octo-org/part-{number:02}" for number in range(repositories.LISTED + 2)]
+    names = [f"octo-org/part-{number:02}" for number in range(overview.LISTED + 2)]
     for name in names:
         repository = story.github.create_repository(name, files=FILES)
         story.github.install(repository)
@@ -61,7 +61,7 @@ async def test_each_repository_of_a_long_list_is_on_one_page(story: Story) -> No
         [more] = re.findall(r'rel="next" href="([^"]+)"', first.html)
         second = await alice.open(more)
     listed = [re.findall(r'<th scope="row"><a href="[^"]+">([^<]+)</a>', page.html) for page in (first, second)]
-    assert listed == [names[: repositories.LISTED], names[repositories.LISTED :]]
+    assert listed == [names[: overview.LISTED], names[overview.LISTED :]]
     assert 'rel="next"' not in second.html
 
 
@@ -154,7 +154,7 @@ async def test_a_session_ends_after_an_hour_without_a_page_and_after_eight_in_an
             assert (await alice.open(SHOP)).status == 200
         story.clock.move(minutes=50)
         assert (await alice.open(SHOP)).address.startswith("/dashboard/sign-in")
-        fields = {"content": "Typed for an <hour>.", "tags": "", "base": "0"}
+        fields = {"content": "Typed for an <hour>.", "tags": ""}
         late = await alice.send(f"{SHOP}/memories/new", **fields)
         forged = await alice.request(
             "POST", f"{SHOP}/memories/new", data=fields, headers={"Origin": "https://evil.example"}

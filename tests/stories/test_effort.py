@@ -63,7 +63,7 @@ async def test_deep_effort_on_request_takes_the_strong_model_and_says_what_it_co
     fast, strong = ScriptedModel(FixedPrice(Decimal(1), Decimal(5)), name="fast"), ScriptedModel(name="strong")
     models = Models.pair(strong.language_model, fast.language_model)
     find_division(strong)
-    strong.when("(conventions of the repository)", {"findings": []})
+    strong.when("(conventions of the repository)", {"rules": []})
     async with open_story(create_database("sqlite", tmp_path), tmp_path, models=models) as story:
         repository, alice, pull, head = await _open(story, files={"billing/pay.py": PAY})
         assert story.check(repository, head).conclusion == "success"
@@ -86,7 +86,7 @@ async def test_deep_effort_on_request_takes_the_strong_model_and_says_what_it_co
 
         await alice.push(repository, "feature", {"billing/more.py": FILLER})  # the next review is as configured
         await story.settle()
-        assert (len(fast.calls), len(strong.calls)) == (4, 3)
+        assert (len(fast.calls), len(strong.calls)) == (3, 3)  # which conventions are rules is known
 
 
 async def test_deep_effort_without_a_strong_model_takes_the_fast_one_and_says_so(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
-from bot.cli import halt
-from bot.doctor import storage
+from bot.cli import intervention
+from bot.doctor import machine
 from bot.server import serve
 from memory.process import halts
 from simulator import Simulator
@@ -36,7 +36,7 @@ async def _open_pull_request(story: Story) -> tuple[Repository, PullRequest, str
 
 async def test_nothing_is_written_or_asked_until_it_is_resumed(story_with_model: Story, model: ScriptedModel) -> None:
     find_division(model)
-    await halt.halt(story_with_model.forge.settings, "prices look wrong")
+    await intervention.halt(story_with_model.forge.settings, "prices look wrong")
     before = count_writes(story_with_model)
     repository, pull, head = await _open_pull_request(story_with_model)
     assert (count_writes(story_with_model), model.calls) == (before, [])
@@ -46,7 +46,7 @@ async def test_nothing_is_written_or_asked_until_it_is_resumed(story_with_model:
     await story_with_model.settle()
     assert (count_writes(story_with_model), model.calls) == (before, [])
 
-    await halt.resume(story_with_model.forge.settings)
+    await intervention.resume(story_with_model.forge.settings)
     await story_with_model.settle()
     assert story_with_model.check(repository, head).conclusion == "failure"
     assert len(story_with_model.comments(pull)) == 1
@@ -57,14 +57,14 @@ async def test_a_run_at_work_stops_before_its_next_write(story_with_model: Story
     find_division(model)
 
     async def stop() -> None:
-        await halt.halt(story_with_model.forge.settings, "")
+        await intervention.halt(story_with_model.forge.settings, "")
 
     act_after_write(story_with_model, stop, said="in_progress")
     repository, pull, head = await _open_pull_request(story_with_model)
     assert model.calls == []
     assert story_with_model.check(repository, head).status == "in_progress"
 
-    await halt.resume(story_with_model.forge.settings)
+    await intervention.resume(story_with_model.forge.settings)
     await story_with_model.settle()
     assert story_with_model.check(repository, head).conclusion == "failure"
     assert len(story_with_model.comments(pull)) == 1
@@ -79,7 +79,7 @@ async def test_a_decision_counts_while_forge_is_halted(story: Story) -> None:
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
 
-    await halt.halt(story.forge.settings, "lunch")
+    await intervention.halt(story.forge.settings, "lunch")
     story.clock.move(seconds=5)
     before = count_writes(story)
     await carol.comment(pull, "/forge approve")
@@ -88,7 +88,7 @@ async def test_a_decision_counts_while_forge_is_halted(story: Story) -> None:
     await story.settle()
     assert count_writes(story) == before
 
-    await halt.resume(story.forge.settings)
+    await intervention.resume(story.forge.settings)
     await story.settle()
     assert story.check(repository, head).conclusion == "success"
     assert story.answers(pull) == []
@@ -100,7 +100,7 @@ async def test_a_halt_outlives_the_process(backend: Backend, tmp_path: Path) -> 
     url, clock, none = create_database(backend, tmp_path), MovableClock(), Models.only(ScriptedModel().language_model)
     async with Simulator(tmp_path / "github", webhook_secret=SECRET, now=clock.now) as github:
         async with run_forge(github, clock, url, tmp_path, models=none) as story:
-            await halt.halt(story.forge.settings, "")
+            await intervention.halt(story.forge.settings, "")
             repository, alice = story.repository({"app.py": "print()\n"})
             head = await alice.push(repository, "feature", {"app.py": "print(1)\n"}, base="main")
             await alice.open_pull_request(repository, "feature")
@@ -108,7 +108,7 @@ async def test_a_halt_outlives_the_process(backend: Backend, tmp_path: Path) -> 
         async with run_forge(github, clock, url, tmp_path, models=none) as story:
             await story.settle()
             assert github.check_runs(repository, head) == []
-            await halt.resume(story.forge.settings)
+            await intervention.resume(story.forge.settings)
             await story.settle()
             assert story.check(repository, head).conclusion == "success"
     drop_database(url)
@@ -116,11 +116,11 @@ async def test_a_halt_outlives_the_process(backend: Backend, tmp_path: Path) -> 
 
 async def test_operators_are_told(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
     settings = story.forge.settings
-    await halt.resume(settings)
+    await intervention.resume(settings)
     assert capsys.readouterr().out == "Forge is not halted; nothing to do.\n"
-    await halt.halt(settings, "a\x1b[31m [red]leak[/]\n")
+    await intervention.halt(settings, "a\x1b[31m [red]leak[/]\n")
     assert capsys.readouterr().out.startswith("Halted: Forge calls no model")
-    await halt.halt(settings, "again")
+    await intervention.halt(settings, "again")
     [line] = capsys.readouterr().out.splitlines()
     assert line.startswith("Forge has been halted since 20")
     assert "\x1b" not in line
@@ -133,11 +133,11 @@ async def test_operators_are_told(story: Story, capsys: pytest.CaptureFixture[st
         session.get(f"http://127.0.0.1:{port}/readyz") as answer,
     ):
         assert (answer.status, await answer.text()) == (200, "ready, but halted by the operator\n")
-    found = await storage.check_database(settings)
+    found = await machine.check_database(settings)
     assert "Forge has been halted since" in found.state
     assert found.advice == "`forge resume` lets it continue."
 
-    await halt.resume(settings)
+    await intervention.resume(settings)
     assert capsys.readouterr().out == "Resumed: the work continues within a second.\n"
     assert await halts.get_current(story.forge.services.database) is None
-    assert (await storage.check_database(settings)).advice == ""
+    assert (await machine.check_database(settings)).advice == ""

@@ -47,14 +47,14 @@ async def test_conventions_are_those_of_before_the_change(desk: Desk, capsys: py
     mine = {_PAY: PAY, "AGENTS.md": "Floats are fine.\n"}
     await desk.ann.push(desk.shelf, "topic", mine, "Add totals", base="main")
     pull = await desk.ann.open_pull_request(desk.shelf, "topic", title="Add totals")
-    nothing = report_value({"findings": []})
-    provider = Provider([nothing] * 4)
+    nothing, every_line = report_value({"findings": []}), report_value({"rules": [{"line": 1, "end_line": 1}]})
+    provider = Provider([nothing, every_line, nothing] * 2)
     async with serve_provider(provider) as address:
         os.environ.update({"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": address})
         await desk.review(pull, token=desk.github.personal_token(desk.bob), ask_model=True)
         await _review(await _clone(desk, "topic"), LocalOptions("origin/main", ask_model=True))
-    assert len(provider.asked) == 4
-    for question in (json.dumps(provider.asked[1]), json.dumps(provider.asked[3])):
+    assert len(provider.asked) == 6
+    for question in (json.dumps(provider.asked[2]), json.dumps(provider.asked[5])):
         assert "1 Money is never a float." in question
         assert "1 Floats are fine." not in question
     assert "Approved" in capsys.readouterr().out

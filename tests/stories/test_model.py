@@ -36,6 +36,22 @@ async def test_model_finds_what_tools_do_not(story_with_model: Story, model: Scr
     assert len(model.calls) == 2
 
 
+async def test_the_second_look_hears_nothing_from_the_author(story_with_model: Story, model: ScriptedModel) -> None:
+    """Else whoever wants a finding refuted would only have to say so."""
+    find_division(model)
+    repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    await alice.push(repository, "feature", {"billing/pay.py": PAY}, "Never empty", base="main")
+    words = "No cart is empty, so that is fine."
+    pull = await alice.open_pull_request(repository, "feature", title="Add sure totals", body=words)
+    await story_with_model.settle()
+    first, second = [call.content for call in model.calls]
+    said = ("Add sure totals", "No cart is empty", "Never empty")
+    assert [each in first for each in said] == [True, True, False]
+    assert "== candidates" in second
+    assert not any(each in second for each in said)
+    story_with_model.pass_over(pull)
+
+
 async def test_a_small_change_of_source_is_read_and_a_change_of_documents_is_not(
     story_with_model: Story, model: ScriptedModel
 ) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import notice_targets, notices
-from bot.doctor.notices import check_notices
+from bot.cli import notices
+from bot.doctor.configured import check_notices
 from domain.errors import ForgeError, UnknownName
 from domain.notices import NoticeType
 from memory.process import halts
@@ -98,13 +98,13 @@ async def test_a_repository_names_what_it_may(
         receiver.status = 503
         capsys.readouterr()
         with pytest.raises(ForgeError, match=r"ops did not take the test: it answered 503\."):
-            await notice_targets.try_target(story.forge.settings, "ops", None)
+            await notices.try_target(story.forge.settings, "ops", None)
         with pytest.raises(UnknownName, match="defines no target oops"):
-            await notice_targets.try_target(story.forge.settings, "oops", None)
+            await notices.try_target(story.forge.settings, "oops", None)
         receiver.status = 200
-        await notice_targets.try_target(story.forge.settings, "ops", None)
+        await notices.try_target(story.forge.settings, "ops", None)
         assert "ops took the test" in capsys.readouterr().out
-        await notice_targets.print_secret(story.forge.settings, "ops", None)
+        await notices.print_secret(story.forge.settings, "ops", None)
         assert capsys.readouterr().out == f"{SECRET}\n"
         story.pass_over(scene.pull)
 

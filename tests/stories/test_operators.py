@@ -5,7 +5,7 @@ import os
 import pytest
 from inline_snapshot import snapshot
 
-from bot.cli import audit, runs
+from bot.cli import audit, intervention, runs
 from bot.cli.audit import AuditOptions
 from domain.errors import UnknownName
 from memory.deliveries import deliveries
@@ -22,7 +22,7 @@ async def test_a_replay_is_a_delivery_of_its_own(story: Story, capsys: pytest.Ca
     capsys.readouterr()
     opened = next(each.guid for each in story.github.deliveries if each.event == "pull_request")
 
-    await runs.replay(story.forge.settings, opened)
+    await intervention.replay(story.forge.settings, opened)
     again = capsys.readouterr().out.removeprefix("Queued again as ").splitlines()[0].removesuffix(".")
     await story.settle()
     assert first_lines(story.reviews(pull)) == snapshot([])
@@ -64,7 +64,7 @@ async def test_what_failed_is_listed_for_a_replay(story: Story, capsys: pytest.C
     guid = line.split()[0]
     assert "pull_request opened" in line
 
-    await runs.replay(story.forge.settings, guid)
+    await intervention.replay(story.forge.settings, guid)
     await story.settle()
     assert first_lines(story.reviews(pull)) == snapshot([])
     assert len(await story.runs()) == 1
@@ -109,4 +109,4 @@ async def test_events_of_a_run_that_is_not_there(story: Story) -> None:
 
 async def test_a_replay_of_a_delivery_that_is_not_there(story: Story) -> None:
     with pytest.raises(UnknownName, match="There is no delivery NOPE"):
-        await runs.replay(story.forge.settings, "NOPE")
+        await intervention.replay(story.forge.settings, "NOPE")

@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 
 from agents.llm.models import Models
 from agents.llm.scripted import Fails, Says, ScriptedModel, Stalls, Uses
-from bot.cli import halt
+from bot.cli import intervention
 from memory.gates import gates
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
@@ -259,13 +259,13 @@ async def test_halted_while_it_searches(story_with_model: Story, model: Scripted
     model.when("Title: Discounts", Uses([("grep", {"pattern": slow})]), plan())
     await asked.alice.comment(asked.issue, "/forge plan")
     await _wait_until_searched(slow)
-    await halt.halt(story_with_model.forge.settings, "prices look wrong")
+    await intervention.halt(story_with_model.forge.settings, "prices look wrong")
     await story_with_model.settle()
     assert not _is_searched(slow)
     run = await asked.run()
     assert (run.state, run.reason) == ("waiting", "halted")
 
-    await halt.resume(story_with_model.forge.settings)
+    await intervention.resume(story_with_model.forge.settings)
     await story_with_model.settle()
     assert (await asked.run()).state == "completed"
     assert "planned this issue" in asked.status

@@ -18,7 +18,7 @@ from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, Work
 from memory.db.bus import Bus
 from memory.db.engine import Database
 from memory.runs import work_checkpoints
-from messages.work_diff import render_diff
+from messages.work_diff import DiffRoom, fit_diff, render_diff
 from tests.rows import NOON, run_row, settings
 from tests.world.checkpoints import STATES, add_chain, build_change
 
@@ -150,6 +150,30 @@ async def test_a_checkpoint_and_its_diff(url: str, database: Database, capsys: p
 )
 def test_what_a_diff_shows_of_a_file(file: ChangedFile, shown: list[str]) -> None:
     assert render_diff([file]) == shown
+
+
+def test_a_page_has_room_for_a_part_of_a_long_diff_and_says_what_is_left_out() -> None:
+    long = "".join(f"{number}\n" for number in range(5_000)).encode()
+    first, second = ChangedFile(path="a", before=None, after=long), ChangedFile(path="b", before=None, after=b"B\n")
+    shown = fit_diff([first, second], DiffRoom())
+    assert shown.left_out == "1 whole file and 2,003 lines"
+    assert shown.lines[:4] == [
+        ("--- /dev/null", "place"),
+        ("+++ b/a", "place"),
+        ("@@ -0,0 +1,5000 @@", "place"),
+        ("+0", "added"),
+    ]
+    assert fit_diff([first], DiffRoom(compared=100)).left_out == "1 whole file"
+    wide = fit_diff([ChangedFile(path="a", before=None, after=b"x" * 400_000)], DiffRoom(characters=500))
+    assert wide.left_out == "2 lines"
+
+
+def test_a_file_that_differs_too_much_is_not_compared() -> None:
+    """Comparing takes quadratic time where lines repeat."""
+    before = "".join(f"{number * 7919 % 97}\n" for number in range(90_000))
+    after = "".join(f"{number * 7907 % 97}\n" for number in range(90_000))
+    [said] = render_diff([ChangedFile(path="a", before=before.encode(), after=after.encode())])
+    assert "a: too much differs to compare it here" in said
 
 
 async def test_checkpoints_that_are_not_there_or_not_of_one_work(url: str, database: Database) -> None:

@@ -9,7 +9,7 @@ from aiohttp.test_utils import make_mocked_request
 
 from bot.cli import deployments as shown
 from bot.cli.deployments import render_line
-from bot.doctor.deployments import check_commands, check_permissions
+from bot.doctor.configured import check_commands, check_permissions
 from bot.doctor.diagnosis import PartState
 from bot.prometheus import Metrics
 from domain.commands import Sender
@@ -185,7 +185,7 @@ async def test_two_with_one_ending_are_not_mistaken(url: str) -> None:
         other = f"{'0' * 20}{run.id[-6:]}"
         session.add_all([run_row(other), DeploymentRow(**values | {"run_id": other})])
     await database.close()
-    with pytest.raises(ForgeError, match="Several deployments end with"):
+    with pytest.raises(ForgeError, match="More than one deployment ends with"):
         await shown.show_one(settings(url), run.id[-6:], as_json=False)
     await shown.show_one(settings(url), other, as_json=False)
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from bot.cli import detectors as shown
+from bot.cli import metrics as shown
 from bot.clock import SystemClock
-from bot.doctor.detectors import check_detectors
+from bot.doctor.configured import check_detectors
 from bot.doctor.diagnosis import PartState
 from domain.commands import Sender
 from domain.review.avoidance import AvoidanceKind
@@ -89,12 +89,12 @@ async def url(url: str) -> str:
 
 
 async def test_it_is_printed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    await shown.show(settings(url), "octo-org/shop", as_json=False)
+    await shown.show_detectors(settings(url), "octo-org/shop", as_json=False)
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines[1:3] == ["avoidance/failure-hidden 20 3 0 too often", "avoidance/test-skipped 20 2 0"]
     until = f"{NOW + timedelta(days=90):%Y-%m-%d}"
     assert lines[-1] == f"avoidance/failure-hidden may pass in tests/test_a.py until {until}, by bob: it moved"
-    await shown.show(settings(url), None, as_json=True)
+    await shown.show_detectors(settings(url), None, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert [each["unreliable"] for each in told["detectors"]] == [True, False]
     assert told["whitelists"] == []

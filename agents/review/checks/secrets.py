@@ -134,7 +134,7 @@ def _split_windows(text: str) -> Iterator[str]:
 def _matches(shape: CredentialShape, piece: str) -> Iterator[str]:
     for match in shape.expression.finditer(piece):
         value = shape.extract(match)
-        if not value or (shape.exact is not None and not shape.exact.match(value)):
+        if not value or not shape.exact.match(value):
             continue
         if shape.rule == "jwt" and (value.count(".") < 2 or not JwtTokenDetector.is_formally_valid(value)):
             continue

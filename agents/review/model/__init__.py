@@ -1,39 +1,4 @@
-"""Layer 3 of a review: the questions to a model about a change, and the findings from its answers."""
+"""Layer 3 of a review: the questions to a model about a change, and the findings from its answers.
 
-from agents.review.model.answers import Report, extract_findings, judge_issue, read_earlier_verdicts, summarise_change
-from agents.review.model.conventions import ConventionReport, extract_broken
-from agents.review.model.file_selection import ReadingLimits, find_current_line, narrow_change
-from agents.review.model.notebooks import show_cells
-from agents.review.model.questions import (
-    ConventionQuestion,
-    EarlierFinding,
-    Intent,
-    QuestionPlan,
-    ReviewQuestion,
-    build_questions,
-)
-from agents.review.model.second_look import Verdicts, build_second_look, keep_confirmed, keep_sure
-
-__all__ = [
-    "ConventionQuestion",
-    "ConventionReport",
-    "EarlierFinding",
-    "Intent",
-    "QuestionPlan",
-    "ReadingLimits",
-    "Report",
-    "ReviewQuestion",
-    "Verdicts",
-    "build_questions",
-    "build_second_look",
-    "extract_broken",
-    "extract_findings",
-    "find_current_line",
-    "judge_issue",
-    "keep_confirmed",
-    "keep_sure",
-    "narrow_change",
-    "read_earlier_verdicts",
-    "show_cells",
-    "summarise_change",
-]
+It imports nothing itself: the warm workers need one module of it, and not the libraries that ask models.
+"""

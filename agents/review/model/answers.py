@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Protocol, cast
 
-from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema
 
 from agents.llm.ask import ModelAnswer
 from agents.review.model.notebooks import is_notebook
@@ -51,13 +51,22 @@ Confidence = Annotated[float, Field(ge=0, le=1), WithJsonSchema({"type": "number
 Replacement = Annotated[str | None, WithJsonSchema({"type": "string"})]
 
 
+def _require_trigger(schema: dict[str, Any]) -> None:
+    schema["required"] = [*schema["required"], "trigger"]
+
+
 class ReportedFinding(BaseModel):
     """One finding as the model states it.
 
     :param trace: how it goes wrong, step by step. Nobody reads it: a model that writes it first judges better.
+    :param trigger: with which input or state, and what is wrong then; without one the finding is dropped. None in
+        answers to earlier versions.
     """
 
+    model_config = ConfigDict(json_schema_extra=_require_trigger)
+
     trace: str = ""
+    trigger: Annotated[str | None, WithJsonSchema({"type": "string"})] = None
     rule: RuleName
     path: str
     line: int
@@ -124,8 +133,8 @@ def extract_findings(
     """
     if answer.value is None:
         return ()
-    claims = Report.model_validate(answer.value).findings
-    lines = question.lines
+    said = Report.model_validate(answer.value).findings
+    claims = [each for each in said if each.trigger is None or each.trigger.strip()]
     lines = question.lines
     placed = [
         place_claim(each, each.rule, cap_by_rule(each.rule, each.severity), lines, change, versions, redact)

@@ -16,7 +16,7 @@ from agents.review.model.rendering import RenderedFile, clean_name, excerpt, ren
 from agents.review.model.seams import render_whole
 from domain.globs import matches
 from domain.review.changes import Change, FileVersions, SkippedFile
-from domain.review.conventions import NOTHING_HELD, ConventionFile, HeldConventions, ShownFile
+from domain.review.conventions import NOTHING_HELD, ConventionFile, Conventions, HeldConventions, ShownFile
 from domain.review.findings import RawFinding
 from domain.review.outline import Outline
 from domain.text.escaping import strip_invisible
@@ -94,10 +94,12 @@ class ConventionQuestion(Question):
 
     :param lines: path → head lines that a finding may name.
     :param conventions: what it shows; a finding quotes a sentence of it.
+    :param code: the changed files, as it shows them.
     """
 
     lines: dict[str, tuple[int, ...]]
     conventions: tuple[ConventionFile, ...]
+    code: str = ""
 
 
 class QuestionPlan(BaseModel):
@@ -204,15 +206,22 @@ def _build_convention_question(
     if not group or not chosen.files:
         return None, held
     others = {shown.path for more in groups[1:] for shown in more}
+    code = "\n".join(shown.text for shown in group)
     question = ConventionQuestion(
         key=CONVENTIONS_KEY,
         instructions=load_prompt("conventions"),
-        content=frame_data("\n".join([*render_conventions(chosen), *(shown.text for shown in group)])),
+        content=show_conventions(chosen.files, code),
         max_output_tokens=2_000,
         lines=_list_lines(group),
         conventions=chosen.files,
+        code=code,
     )
     return question, held.model_copy(update={"problem": _TOO_MUCH.format(len(others)) if others else ""})
+
+
+def show_conventions(files: Sequence[ConventionFile], code: str) -> str:
+    """What the question about conventions shows of them, and of the change."""
+    return frame_data("\n".join([*render_conventions(Conventions(files=tuple(files))), code]))
 
 
 def _list_lines(group: Sequence[RenderedFile]) -> dict[str, tuple[int, ...]]:

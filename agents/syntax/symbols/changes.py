@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from agents.syntax.symbols.grammars import GRAMMARS
 from agents.syntax.symbols.places import NamePlace, Role
 from agents.syntax.symbols.source import SourceFile
-from agents.syntax.symbols.types import list_bases, read_type
+from agents.syntax.symbols.types import list_bases, read_class, read_type, spell_calls
 
 _COMMENT = re.compile(r"\s*(?:#(?!\[|include|define)|//|/?\*|--|<!--|$)")
 _LITERAL = re.compile(r"""\"(?:[^"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`\n]*`""")
@@ -200,6 +200,7 @@ def _list_words(file: ChangedSource, definition: ChangedDefinition) -> Iterator[
         yield (place.name,)
         return
     yield (place.owner,) if definition.is_constructor else (place.name, place.owner)
+    yield from ((words,) for words in spell_calls(file.language, place.owner, place.name))
     if is_telling(place.name):
         yield (place.name,)
     for base in _find_bases(file.after or file.before, place.owner):
@@ -232,7 +233,10 @@ def _describe_call(source: SourceFile, place: NamePlace) -> list[tuple[str, ...]
         return [*((words, type_) for words in defining for type_ in types), *classes]
     first = re.split(r"\W+", place.receiver.lstrip("$@\\"))[0]
     is_plain = first in taken or first[:1].isupper() or first in {"self", "this", "super", "parent", "base", "cls"}
-    return [(words,) for words in defining] if is_plain or is_telling(name) else []
+    if is_plain or is_telling(name):
+        return [(words,) for words in defining]
+    called_after = read_class(source.language, place.receiver)
+    return [(words, called_after) for words in defining] if called_after else []
 
 
 def _list_types(source: SourceFile, receiver: str) -> set[str]:

@@ -3,10 +3,11 @@
 import re
 
 from agents.syntax.symbols.imports import Import
+from agents.syntax.symbols.modules import find_family
 from agents.syntax.symbols.names import LINKS, OUTSIDE, Meaning, Module, Names
 from agents.syntax.symbols.places import UNREADABLE, NamePlace, Role
 from agents.syntax.symbols.source import SourceFile
-from agents.syntax.symbols.types import read_maker, read_returned, read_type
+from agents.syntax.symbols.types import read_class, read_maker, read_returned, read_type
 
 _DEEPEST = 5  # receivers that are followed one after the other
 SELF = frozenset({"self", "this", "cls", "Self", "static", "@self", "$this", "self.class", "this.constructor"})
@@ -59,7 +60,16 @@ class Resolver:
 
     def _resolve_member(self, source: SourceFile, place: NamePlace) -> Meaning:
         holder = self._find_receiver(source, place, place.receiver)
-        return self._names.find_in(source, holder, [place.name], place.receiver)
+        found = self._names.find_in(source, holder, [place.name], place.receiver)
+        return self._find_by_name(source, place) if holder is None and found is None else found
+
+    def _find_by_name(self, source: SourceFile, place: NamePlace) -> Meaning:
+        """The member of the one class that an unknown object is called after and that has such a member."""
+        family, name = find_family(source.language), read_class(source.language, place.receiver)
+        classes = [each for each in self._names.list_named(name, family) if each.is_class] if name else []
+        members = [self._names.find_members(each, place.name) for each in classes]
+        found = {self._names.identify(each): each for each in members if isinstance(each, NamePlace)}
+        return next(iter(found.values())) if len(found) == 1 else None
 
     def _find_receiver(self, source: SourceFile, place: NamePlace, receiver: str, depth: int = 0) -> Meaning | Module:
         """What stands before a dot: a class, also for one of its objects, or a module."""

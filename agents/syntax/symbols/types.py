@@ -98,6 +98,28 @@ def read_maker(name: str, declaration: str) -> tuple[str, str]:
     return ("", "") if parts is None else (parts[1] or "", parts[2])
 
 
+_UNDECLARED = frozenset({"python", "javascript", "typescript", "tsx", "php", "ruby"})
+"""Languages that need not say of what type an object is, so that its name has to."""
+
+
+def read_class(language: str, receiver: str) -> str:
+    """The class that an object is called after, as ``this.user_store`` after ``UserStore``; empty if that is not plain.
+
+    One word is not plain: `file` and `user` are called so whatever they are.
+    """
+    last = "" if "(" in receiver else re.split(r"\W+", receiver)[-1]
+    words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", last)
+    is_object = language in _UNDECLARED and len(words) > 1 and last.lstrip("_")[:1].islower()
+    return "".join(word[:1].upper() + word[1:] for word in words) if is_object else ""
+
+
+def spell_calls(language: str, owner: str, name: str) -> list[str]:
+    """How a method is called on an object that is called after its class."""
+    link, plain = "->" if language == "php" else ".", owner[:1].lower() + owner[1:]
+    objects = dict.fromkeys((plain, re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", plain).lower()))
+    return [f"{each}{link}{name}" for each in objects if read_class(language, each) == owner]
+
+
 def _tidy(language: str, spelled: str) -> str:
     if language == "go":
         package, dot, name = spelled.rpartition(".")

@@ -6,13 +6,11 @@ from typing import TypeVar
 from agents.llm.models import find_key_variable
 from agents.toolbox import Toolbox
 from bot.cli.output import output
+from bot.cli.pull_request.access import find_pull_request, is_locked, open_host
 from bot.cli.pull_request.address import PullRequestAddress
-from bot.cli.pull_request.advice import is_locked
 from bot.cli.pull_request.command import PostingOptions, build_reading, describe_posted, post
-from bot.cli.pull_request.connection import open_host
 from bot.cli.pull_request.examination import Examined, open_examination, review_pull_request
 from bot.cli.pull_request.job import ActionsJob, annotate, build_command, ignore_commands
-from bot.cli.pull_request.lookup import find_pull_request
 from bot.cli.review import print_result
 from bot.github.person import PersonalHost
 from bot.settings import load_tool_folders

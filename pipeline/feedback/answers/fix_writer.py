@@ -8,11 +8,14 @@ from pydantic import BaseModel, JsonValue
 from agents.answers import fixer
 from agents.answers.fixer import WrittenFix
 from agents.llm.models import LanguageModel, ModelTier, Unusable
+from agents.prompts.conventions.choice import choose
+from agents.prompts.conventions.reading import read_conventions
 from agents.testing.reproduction.endings import EndingKind
 from agents.testing.reproduction.run import try_with
 from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.gates import digest
+from domain.review.conventions import Conventions
 from domain.review.findings import Finding
 from domain.review.line_edits import LineEdit
 from domain.review.proof import Reproduction
@@ -117,13 +120,22 @@ class FixWriter:
         if not lines:
             return _report_unfit(["The file is no text that Forge can read."])
         may_hold = bool(self.configuration.review.never_send)  # a test may print what no model may see
-        question = fixer.build_question(finding, lines, mistakes, redact_outgoing, shows_output=not may_hold)
+        written = await run_outside_journal(self._load_conventions, finding.path)
+        question = fixer.build_question(
+            finding, lines, mistakes, redact_outgoing, shows_output=not may_hold, conventions=written
+        )
         calls = BudgetedCalls(self.context, Phase.implementation, self.configuration)
         name = digest("fix", question.model_dump_json(), model.name)
         answer = await calls.ask_outside_run(name, question, WrittenFix, model)
         if answer.value is None:
             return _report_no_model(answer.problem or "")
         return WrittenFix.model_validate(answer.value).clean()
+
+    async def _load_conventions(self, path: str) -> Conventions:
+        """Those of the default branch, never of the pull request."""
+        mirror, review = await self.context.fetch_mirror(), self.configuration.review
+        at = await mirror.fetch_default() or self.context.run.base_sha
+        return choose(await read_conventions(mirror, at, [path], review, redact_outgoing), [path])
 
     async def _try(self, finding: Finding, edits: Sequence[LineEdit], attempt: int) -> FixTrial:
         """Run the test that shows the finding with the change, if there is one."""

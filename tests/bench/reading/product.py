@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from agents.llm.ask import ModelAnswer, Question
 from agents.llm.messages import build_parameters
 from agents.review.checks.inputs import list_checked_files
-from agents.review.model import (
+from agents.review.model.layer import (
     Intent,
     QuestionPlan,
     Report,

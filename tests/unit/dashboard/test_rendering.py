@@ -10,6 +10,7 @@ import pytest
 from bot.dashboard.charts import draw_trend
 from bot.dashboard.pages import PAGES
 from bot.dashboard.rendering import clean, load_style, render, show_figure, style_address
+from bot.dashboard.runs import parse_number
 from bot.dashboard.visit import Page
 from bot.pages.templates import mark_code
 from messages.ages import describe_age
@@ -33,7 +34,7 @@ def test_credentials_in_words_of_others_are_masked_on_every_page() -> None:
         for each in re.findall(
             r"\{\{ ([^}]*\.(?:message|why|words|prompt|content|context)\b[^}]*) \}\}", file.read_text()
         )
-        if "|masked" not in each and "fields.words(" not in each
+        if "|masked" not in each and "parts.words(" not in each
     }
     assert shown == set()
 
@@ -101,3 +102,14 @@ def test_each_page_is_in_the_documents_with_its_role() -> None:
 )
 def test_ages(seconds: float, told: str) -> None:
     assert describe_age(datetime.fromtimestamp(NOON.timestamp() - seconds, UTC), NOON) == told
+
+
+@pytest.mark.parametrize(("text", "number"), [("7", 7), ("007", 7), ("999999999999", 999_999_999_999)])
+def test_numbers(text: str, number: int) -> None:
+    assert parse_number(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "+1", "1_0", "1.5", "٣", "9" * 13, "0" * 19 + "1" * 5_000])
+def test_what_is_none(text: str) -> None:
+    """The last one is more digits than Python reads, and than a column holds."""
+    assert parse_number(text) is None

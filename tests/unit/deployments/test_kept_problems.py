@@ -10,7 +10,7 @@ from domain.deployments.problems import MOST_ISSUES, MOST_OPEN
 from memory.db.engine import Database
 from memory.deployments import feedback_tokens, problems
 from memory.deployments.problems import RecordedReport, TooManyProblems
-from memory.reports import old_problems, retention
+from memory.reports import retention
 from tests.rows import NOON
 from tests.unit.memories.records import SHOP
 
@@ -104,15 +104,15 @@ async def test_what_is_old_is_removed(database: Database) -> None:
     await feedback_tokens.revoke(database, made.id, "operator", NOON)
     kept, _ = await feedback_tokens.create(database, SHOP, "new", "operator", NOON)
     age = timedelta(days=retention.USUAL_DAYS)
-    await old_problems.remove(database, {}, NOON + age - timedelta(days=1))
+    await retention.remove_problems(database, {}, NOON + age - timedelta(days=1))
     assert len(await feedback_tokens.list_tokens(database)) == 2
-    removed = await old_problems.remove(database, {}, NOON + age + timedelta(days=1))
+    removed = await retention.remove_problems(database, {}, NOON + age + timedelta(days=1))
     assert (removed["problems"], removed["feedback_tokens"]) == (1, 1)
     assert [each.id for each in await feedback_tokens.list_tokens(database)] == [kept.id]
 
 
 async def test_a_repository_may_keep_it_for_another_time(database: Database) -> None:
     await _record(database, _error())
-    assert await old_problems.remove(database, {SHOP.id: 7}, NOON + timedelta(days=6)) == {}
-    assert await old_problems.remove(database, {SHOP.id + 1: 7}, NOON + timedelta(days=8)) == {}
-    assert await old_problems.remove(database, {SHOP.id: 7}, NOON + timedelta(days=8)) == {"problems": 1}
+    assert await retention.remove_problems(database, {SHOP.id: 7}, NOON + timedelta(days=6)) == {}
+    assert await retention.remove_problems(database, {SHOP.id + 1: 7}, NOON + timedelta(days=8)) == {}
+    assert await retention.remove_problems(database, {SHOP.id: 7}, NOON + timedelta(days=8)) == {"problems": 1}

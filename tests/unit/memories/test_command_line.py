@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 
 from bot.cli import memory as remembered
-from bot.cli import memory_files
 from bot.cli.memory import MemoryOptions, MemoryText
 from domain.errors import ForgeError, UnknownName
 from domain.events import EventType
 from domain.memories.memory import Archived, Memory, MemoryKind, Use
-from domain.review.findings import Category, Finding, Layer, Severity
 from memory.db.engine import Database
-from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.findings import DismissalRow
 from memory.db.tables.learned import RecallRow
 from memory.learned import memories
 from memory.ledger import ledger
@@ -157,17 +155,14 @@ async def test_what_is_not_there(url: str) -> None:
     for name in ("M-NOPE99", "M-001", "%"):
         with pytest.raises(UnknownName, match="There is no memory"):
             await remembered.show_one(settings(url), name)
-    with pytest.raises(ForgeError, match="Several memories end with"):
+    with pytest.raises(ForgeError, match="More than one memory ends with"):
         await _with_same_ending(url)
     for call in (
         remembered.show_all(settings(url), MemoryOptions(repository="a/b")),
         remembered.add(settings(url), "a/b", MemoryText("x"), MemoryKind.semantic),
-        remembered.explain(settings(url), "F-ABCDEF", "a/b", 1),
     ):
         with pytest.raises(UnknownName, match="Forge never ran in a/b"):
             await call
-    with pytest.raises(UnknownName, match="There is no finding F-ABCDEF in octo-org/shop#1"):
-        await remembered.explain(settings(url), "F-ABCDEF", "octo-org/shop", 1)
     with pytest.raises(ForgeError, match="There is nothing to change"):
         await remembered.edit(settings(url), "M-00M000", MemoryText())
 
@@ -181,8 +176,8 @@ async def _with_same_ending(url: str) -> None:
 
 async def test_an_export_comes_back_as_it_was(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "all.jsonl"
-    await memory_files.export_memories(settings(url), None, None, file, archived=True)
-    await memory_files.export_memories(settings(url), None, None, None, archived=True)
+    await remembered.export_memories(settings(url), None, None, file, archived=True)
+    await remembered.export_memories(settings(url), None, None, None, archived=True)
     printed = capsys.readouterr().out
     assert printed == f"3 memories written to {file}.\n" + file.read_text()
     assert file.read_text().isascii()
@@ -190,8 +185,8 @@ async def test_an_export_comes_back_as_it_was(url: str, tmp_path: Path, capsys: 
 
     text = file.read_text().replace("\\u001b[31m", "")
     file.write_text(text)
-    await memory_files.import_memories(settings(url), file, "octo-org/bank")
-    await memory_files.import_memories(settings(url), file, "octo-org/bank")
+    await remembered.import_memories(settings(url), file, "octo-org/bank")
+    await remembered.import_memories(settings(url), file, "octo-org/bank")
     assert capsys.readouterr().out.splitlines() == [
         "2 memories imported into octo-org/bank; 1 archived and left out.",
         "0 memories imported into octo-org/bank; 2 known already, 1 archived and left out.",
@@ -232,7 +227,7 @@ async def test_an_import_with_a_mistake_imports_nothing(lines: list[str], said: 
     file = tmp_path / "x.jsonl"
     file.write_text("\n".join(lines))
     with pytest.raises(ForgeError) as refused:
-        await memory_files.import_memories(settings(url), file, "octo-org/bank")
+        await remembered.import_memories(settings(url), file, "octo-org/bank")
     assert str(refused.value).startswith(said)
     assert "Nothing was imported" in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -245,9 +240,9 @@ async def test_files_that_cannot_be_read_or_written(url: str, tmp_path: Path) ->
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     for file, said in ((tmp_path / "nope", "could not be read: No such file"), (tmp_path / "binary", "is not UTF-8")):
         with pytest.raises(ForgeError, match=said):
-            await memory_files.import_memories(settings(url), file, "octo-org/shop")
+            await remembered.import_memories(settings(url), file, "octo-org/shop")
     with pytest.raises(ForgeError, match="could not be written: Is a directory"):
-        await memory_files.export_memories(settings(url), None, None, tmp_path, archived=False)
+        await remembered.export_memories(settings(url), None, None, tmp_path, archived=False)
 
 
 @pytest.mark.deep
@@ -255,8 +250,8 @@ async def test_no_more_than_may_count(url: str, tmp_path: Path, capsys: pytest.C
     file = tmp_path / "many.jsonl"
     file.write_text("\n".join(json.dumps({"content": f"Number {number}."}) for number in range(9_999)))
     with pytest.raises(ForgeError, match=r"has 2 memories, and can have at most 10,000\. Nothing was"):
-        await memory_files.import_memories(settings(url), file, "octo-org/shop")
-    await memory_files.import_memories(settings(url), file, "octo-org/bank")
+        await remembered.import_memories(settings(url), file, "octo-org/shop")
+    await remembered.import_memories(settings(url), file, "octo-org/bank")
     assert capsys.readouterr().out == "9,999 memories imported into octo-org/bank.\n"
 
 
@@ -268,7 +263,7 @@ async def test_no_more_than_the_repository_wants(url: str, tmp_path: Path, capsy
         database, ConfigurationScope(f"repository {SHOP}", 1, False), "sha", {"memory": {"max": 2}}
     )
     with pytest.raises(ForgeError, match=r"has 2 memories, and can have at most 2\. Nothing was imported"):
-        await memory_files.import_memories(settings(url), file, "octo-org/shop")
+        await remembered.import_memories(settings(url), file, "octo-org/shop")
     await remembered.add(settings(url), "octo-org/shop", MemoryText("Ask twice."), MemoryKind.semantic)
     assert "does not decay" in capsys.readouterr().out
     assert {each.content for each in await memories.list_live(database, SHOP)} == {"Ask first.", "Ask twice."}
@@ -286,58 +281,17 @@ async def test_what_the_file_of_the_repository_says_is_changed_there(url: str) -
         await remembered.edit(settings(url), "M-00M009", MemoryText("Other."))
 
 
-async def test_what_is_behind_a_finding(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_an_archived_memory_leaves_the_dismissal_that_taught_it(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     database = Database(url)
     async with database.transaction() as session:
-        session.add_all([_finding("F-AAAAAA", "1" * 64), _finding("F-BBBBBB", "2" * 64, memories=(SECOND,))])
         session.add(_dismissal("F-AAAAAA", "1" * 64, memory_id=FIRST))
-        session.add(_dismissal("F-OLDOLD", "3" * 64, undone_at=NOON))
-    await remembered.explain(settings(url), "f-bbbbbb", "octo-org/shop", 1)
-    assert capsys.readouterr().out.splitlines() == [
-        "F-BBBBBB  ruff/F401  app.py:1  confidence 0.90",
-        "  unused import",
-        "  Led to it: M-00M001 Ask first.",
-        "  Raised: confidence here 0.70, of 0.90 as stated",
-        "  Other findings of its rule that were dismissed here:",
-        "    F-AAAAAA in #1, app.py, by carol on 2026-05-01: “on purpose”; it taught M-00M000",
-    ]
-    await remembered.explain(settings(url), "F-AAAAAA", "octo-org/shop", 1)
-    assert "  Muted by its own dismissal: F-AAAAAA in #1, app.py, by carol" in capsys.readouterr().out
     await remembered.archive(settings(url), "M-00M000")
     assert capsys.readouterr().out.splitlines()[1] == (
         "The dismissal of F-AAAAAA in #1 that taught it still applies; `/forge undismiss F-AAAAAA` there undoes it."
     )
-    async with database.transaction() as session:
-        session.add_all(_dismissal(f"F-MORE0{number}", str(number) * 64) for number in range(4, 8))
-    await remembered.explain(settings(url), "F-BBBBBB", "octo-org/shop", 1)
-    assert "  Suppressed, because similar findings were dismissed: confidence here 0.00" in capsys.readouterr().out
-    await configurations.keep(
-        database, ConfigurationScope(f"repository {SHOP}", 1, False), "sha", {"memory": {"enabled": False}}
-    )
-    await remembered.explain(settings(url), "F-BBBBBB", "octo-org/shop", 1)
-    assert "  Raised: learning is off here" in capsys.readouterr().out
     await database.close()
-
-
-def _finding(name: str, fingerprint: str, memories: tuple[str, ...] = ()) -> FindingRow:
-    finding = Finding(
-        id=name,
-        rule="ruff/F401",
-        category=Category.style,
-        severity=Severity.warning,
-        confidence=0.9,
-        path="app.py",
-        line=1,
-        message="unused import",
-        layer=Layer.static,
-        fingerprint=fingerprint,
-        trail="",
-        memories=memories,
-    )
-    content = finding.model_dump(mode="json")
-    runs = {"first_run": RUN, "last_run": RUN, "posted_by": RUN, "comment_id": None}
-    where = {"id": name, "repository_id": SHOP, "number": 1, "created_at": NOON}
-    return FindingRow(name=name, fingerprint=fingerprint, trail="", content=content, **runs, **where)
 
 
 def _dismissal(name: str, fingerprint: str, memory_id: str = "", **more: Any) -> DismissalRow:

@@ -6,7 +6,7 @@ from domain.commands import Repeat
 from domain.runs.run import RepositoryRef, Trigger
 from memory.budgets import model_answers
 from memory.db.engine import Database
-from memory.reports import lost_repositories, run_pages
+from memory.reports import lost_repositories, pages
 from memory.runs import runs
 from memory.runs.runs import Candidate
 
@@ -36,7 +36,7 @@ async def test_what_it_is_called_is_kept_until_the_repository_is_lost(database: 
         assert (await runs.admit(database, wanted, fence, NOON)).run is not None
 
     async def load_titles() -> list[str]:
-        page = await run_pages.list_runs(database, WHERE.id, run_pages.RunFilter(), run_pages.PageKey(), 10)
+        page = await pages.list_runs(database, WHERE.id, pages.RunFilter(), pages.PageKey(), 10)
         return [each.title for each in page.items]
 
     [one, other, last] = await load_titles()

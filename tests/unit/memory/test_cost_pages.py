@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from bot.dashboard.costs import BudgetShown
+from bot.dashboard.figures import BudgetShown
 from domain.money import MICRO
 from memory.db.engine import Database
-from memory.reports import cost_pages
+from memory.reports import costs
 from memory.reports.costs import Cost
 from tests.rows import NOON, run_row, spend_row
 
@@ -36,7 +36,7 @@ def show(costs: list[Cost]) -> list[tuple[str, int, int, int]]:
 
 async def test_the_sums_are_of_this_repository_and_period(database: Database) -> None:
     """From the first day that was chosen on, that day included; each list in the order that people look for."""
-    spent = await cost_pages.load_costs(database, 10, NOON - timedelta(days=1))
+    spent = await costs.load_costs(database, 10, NOON - timedelta(days=1))
     assert show([*spent.days]) == [("2026-05-01", 6, 4, 2), ("2026-04-30", 1, 0, 1)]
     assert show([*spent.phases]) == [("implementation", 4, 4, 1), ("review", 3, 0, 2)]
     assert show([*spent.models]) == [("anthropic:claude-haiku-4-5", 5, 4, 2), (OPUS, 2, 0, 1)]
@@ -46,9 +46,9 @@ async def test_the_sums_are_of_this_repository_and_period(database: Database) ->
 
 async def test_runs_at_work_have_what_they_spent_in_all(database: Database) -> None:
     """The newest first; not those that are over, nor those of other repositories."""
-    at_work = await cost_pages.list_working(database, 10, 20)
+    at_work = await costs.list_working(database, 10, 20)
     assert [(each.run.id, each.spent.amount // MICRO) for each in at_work] == [(DEAR, 6), (CHEAP, 1)]
-    assert [each.run.id for each in await cost_pages.list_working(database, 10, 1)] == [DEAR]
+    assert [each.run.id for each in await costs.list_working(database, 10, 1)] == [DEAR]
 
 
 def test_what_is_reserved_is_not_left() -> None:

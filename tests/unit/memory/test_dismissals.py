@@ -11,7 +11,7 @@ from memory.db.engine import Database
 from memory.db.tables.findings import FindingRow
 from memory.findings import dismissals, findings
 from memory.learned import memories
-from memory.reports import run_pages
+from memory.reports import pages
 from tests.rows import NOON, run_row
 from tests.unit.memories.records import build_rated
 from tests.unit.memory.dismissed_findings import CAROL, SHOP, build_finding
@@ -39,7 +39,7 @@ async def test_what_mutes_a_finding_is_the_first_dismissal_there_or_else_elsewhe
     """A later one of the same code elsewhere changes nothing, so it is not what people are told."""
     for number, words, at in ((2, "elsewhere", 0), (3, "again elsewhere", 1), (1, "here", 2), (4, "late", 3)):
         await dismissals.add(database, SHOP, number, [build_finding()], CAROL, words, NOON + timedelta(hours=at))
-    told = {number: await run_pages.load_mutings(database, SHOP.id, number, ["A"]) for number in (1, 4, 5)}
+    told = {number: await pages.load_mutings(database, SHOP.id, number, ["A"]) for number in (1, 4, 5)}
     assert [each["A"].reason for each in told.values()] == ["here", "late", "elsewhere"]
     assert told[5]["A"].at == NOON
 

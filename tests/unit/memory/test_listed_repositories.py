@@ -5,10 +5,9 @@ from domain.memories.memory import Archived
 from memory.db.engine import Database
 from memory.learned import memories
 from memory.ledger import ledger
-from memory.reports import gate_pages, memory_pages
-from memory.reports.level_history import list_level_changes
+from memory.reports import memory_pages, pages
 from memory.reports.memory_pages import MemoryFilter
-from memory.reports.run_pages import PageKey
+from memory.reports.pages import PageKey, list_level_changes
 from tests.rows import NOON, gate_row, run_row
 from tests.unit.memories.records import SHOP, SIBLING, build_memory, keep
 
@@ -24,10 +23,10 @@ async def test_gates(database: Database) -> None:
         session.add(gate_row(VOID, WAITING, "budget", state="void"))
         session.add(gate_row(ELSEWHERE, WAITING, "plan", repository_id=11, **UNDECIDED))
         session.add(gate_row("9" * 26, WAITING, "destructive", repository_id=11))
-    waiting = await gate_pages.list_waiting(database, [10], 100)
-    both = await gate_pages.list_waiting(database, {10, 11}, 100)
-    closed = await gate_pages.list_closed(database, 10, PageKey(), 1)
-    rest = await gate_pages.list_closed(database, 10, PageKey(before=closed.older), 5)
+    waiting = await pages.list_waiting(database, [10], 100)
+    both = await pages.list_waiting(database, {10, 11}, 100)
+    closed = await pages.list_closed(database, 10, PageKey(), 1)
+    rest = await pages.list_closed(database, 10, PageKey(before=closed.older), 5)
     assert [each.id for each in waiting] == [WAITING]
     assert {each.id for each in both} == {WAITING, ELSEWHERE}
     assert [each.id for each in (*closed.items, *rest.items)] == [VOID, DECIDED]

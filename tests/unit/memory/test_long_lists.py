@@ -13,7 +13,7 @@ from memory.ledger import audit
 from memory.ledger.audit import EventFilter
 from memory.reports import finding_pages
 from memory.reports.finding_pages import FindingFilter, FindingOutcome
-from memory.reports.run_pages import PageKey
+from memory.reports.pages import PageKey
 from tests.rows import run_row
 
 START = datetime(2026, 5, 1, tzinfo=UTC)

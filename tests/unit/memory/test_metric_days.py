@@ -16,9 +16,9 @@ from memory.db.tables.ledger import IS_AUDITED, EventRow
 from memory.db.tables.reports import MetricDayRow
 from memory.db.tables.runs import RunRow
 from memory.reports import metric_days
+from memory.reports.metric_facts import load_settled
+from memory.reports.metric_queries import ReportPeriod
 from memory.reports.metrics import load_moving, load_weekly
-from memory.reports.periods import ReportPeriod
-from memory.reports.settled_facts import load_settled
 from messages.audit import SAFETY_EVENTS
 from tests.rows import run_row, spend_row
 

@@ -10,7 +10,7 @@ from domain.runs.recovery import AgentMake, RecoveryOutcome, Strategy
 from memory.db.engine import Database
 from memory.db.tables.runs import RecoveryRow
 from memory.reports import retention
-from memory.reports.recoveries import CountedAttempt, load_troubles, sum_up
+from memory.reports.metric_facts import CountedAttempt, load_troubles, sum_up
 from memory.runs import checkpoints, recoveries
 from tests.rows import NOON, active_run, run_row
 from tests.unit.domain.recoveries import build_attempt

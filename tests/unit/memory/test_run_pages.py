@@ -9,8 +9,8 @@ from domain.money import MICRO
 from domain.runs.run import RunState
 from memory.db.engine import Database
 from memory.ledger import ledger
-from memory.reports import repository_overview, run_pages
-from memory.reports.run_pages import PageKey, RunFilter
+from memory.reports import pages
+from memory.reports.pages import PageKey, RunFilter
 from tests.rows import NOON, run_row, spend_row
 
 ALL = [f"{number:026}" for number in range(7)]
@@ -26,26 +26,26 @@ async def _runs(database: Database) -> None:  # pyright: ignore[reportUnusedFunc
 
 
 async def _walk(database: Database, wanted: RunFilter, limit: int) -> list[list[str]]:
-    pages, key = list[list[str]](), PageKey()
+    walked, key = list[list[str]](), PageKey()
     while True:
-        page = await run_pages.list_runs(database, 10, wanted, key, limit)
-        pages.append([each.run.id for each in page.items])
+        page = await pages.list_runs(database, 10, wanted, key, limit)
+        walked.append([each.run.id for each in page.items])
         if not page.older:
-            return pages
+            return walked
         key = PageKey(before=page.older)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 50])
 async def test_each_run_is_on_one_page(limit: int, database: Database) -> None:
-    pages = await _walk(database, RunFilter(), limit)
-    assert [run for page in pages for run in page] == [*reversed(ALL)]
-    assert all(len(page) == limit for page in pages[:-1])
+    walked = await _walk(database, RunFilter(), limit)
+    assert [run for page in walked for run in page] == [*reversed(ALL)]
+    assert all(len(page) == limit for page in walked[:-1])
 
 
 async def test_one_goes_back_the_same_way(database: Database) -> None:
-    first = await run_pages.list_runs(database, 10, RunFilter(), PageKey(), 3)
-    second = await run_pages.list_runs(database, 10, RunFilter(), PageKey(before=first.older), 3)
-    back = await run_pages.list_runs(database, 10, RunFilter(), PageKey(after=second.newer), 3)
+    first = await pages.list_runs(database, 10, RunFilter(), PageKey(), 3)
+    second = await pages.list_runs(database, 10, RunFilter(), PageKey(before=first.older), 3)
+    back = await pages.list_runs(database, 10, RunFilter(), PageKey(after=second.newer), 3)
     assert not first.newer
     assert [each.run.id for each in back.items] == [each.run.id for each in first.items]
     assert (back.newer, back.older) == ("", first.older)
@@ -62,11 +62,11 @@ async def test_a_run_is_found_in_its_own_repository(database: Database) -> None:
         session.add(spend_row("s1", run_id=ALL[0], amount=2 * MICRO))
         session.add(spend_row("s2", run_id=ALL[0], amount=MICRO))
         session.add(spend_row("s3", run_id=ALL[1], amount=MICRO))
-    found = await run_pages.find_run(database, 10, ALL[0])
+    found = await pages.find_run(database, 10, ALL[0])
     assert found is not None
     assert (found.run.id, found.cost) == (ALL[0], 3 * MICRO)
-    assert await run_pages.find_run(database, 11, ALL[0]) is None
-    assert await run_pages.find_run(database, 10, "nothing") is None
+    assert await pages.find_run(database, 11, ALL[0]) is None
+    assert await pages.find_run(database, 10, "nothing") is None
 
 
 async def test_a_timeline_is_paged_and_leaves_out_reservations(database: Database) -> None:
@@ -74,19 +74,19 @@ async def test_a_timeline_is_paged_and_leaves_out_reservations(database: Databas
     for number, kind in enumerate(kinds):
         async with database.transaction() as session:
             ledger.record(session, ALL[0], kind, NOON + timedelta(seconds=number))
-    page = await run_pages.load_timeline(database, [ALL[0]], PageKey(), 2)
-    rest = await run_pages.load_timeline(database, [ALL[0]], PageKey(before=page.older), 2)
+    page = await pages.load_timeline(database, [ALL[0]], PageKey(), 2)
+    rest = await pages.load_timeline(database, [ALL[0]], PageKey(before=page.older), 2)
     shown = [each.event.type for each in (*page.items, *rest.items)]
     assert shown == [EventType.run_completed, EventType.budget_settled, EventType.run_started]
     assert not rest.older
 
 
 async def test_a_repository_is_found_by_its_name(database: Database) -> None:
-    found = await repository_overview.find_repository(database, "octo-org", "shop")
+    found = await pages.find_repository(database, "octo-org", "shop")
     assert found is not None
     assert found.id == 10
-    assert await repository_overview.find_repository(database, "octo-org", "nothing") is None
-    overview = (await repository_overview.load_overviews(database, [10, 12]))[10]
+    assert await pages.find_repository(database, "octo-org", "nothing") is None
+    overview = (await pages.load_overviews(database, [10, 12]))[10]
     assert (overview.level, overview.waiting) == (1, 0)
     assert overview.latest is not None
     assert overview.latest.run.id == ALL[-1]

@@ -8,7 +8,8 @@ from pydantic import JsonValue
 from agents.llm.ask import ModelAnswer, Question, ask
 from agents.llm.scripted import ScriptedModel
 from agents.prompts import load_prompt
-from agents.review.model import (
+from agents.review.effort import EFFORTS
+from agents.review.model.layer import (
     EarlierFinding,
     Report,
     Verdicts,
@@ -21,6 +22,7 @@ from agents.review.model import (
 from agents.review.model.related import RelatedCode
 from agents.review.model.rules import RULES
 from domain.review.avoidance import CERTAIN
+from domain.review.effort import Effort
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.purses import OpenPurse
 from tests.unit.checks.building import change_of
@@ -153,6 +155,29 @@ def test_a_model_cannot_find_anything_critical():
 def test_doubtful_claims_are_dropped():
     assert parse_findings(claim(confidence=0.39)) == ()
     assert len(parse_findings(claim(confidence=0.4))) == 1
+
+
+@pytest.mark.parametrize(
+    ("trigger", "kept"), [("share(1, 0): ZeroDivisionError for every caller", 1), ("", 0), (" \n", 0)]
+)
+def test_a_claim_that_names_no_input_is_dropped(trigger: str, kept: int):
+    assert len(parse_findings(claim(trigger=trigger))) == kept
+
+
+def test_the_input_has_to_be_named_and_may_lack_in_answers_to_earlier_versions():
+    assert "trigger" in Report.model_json_schema()["$defs"]["ReportedFinding"]["required"]
+    assert "trigger" not in claim()
+    assert len(parse_findings(claim())) == 1
+
+
+@pytest.mark.parametrize(("effort", "said"), [(Effort.low, 2), (Effort.standard, 2), (Effort.deep, 3)])
+def test_only_a_deep_review_says_what_does_no_harm(effort: Effort, said: int):
+    found = parse_findings(
+        claim(), claim(rule="model/performance", severity="warning"), claim(rule="model/missing-test", confidence=0.9)
+    )
+    assert len(found) == 3
+    again, others = EFFORTS[effort].split(found)
+    assert len(again) + len(others) == said
 
 
 def test_claims_outside_the_closed_list_are_dropped_and_the_others_stay():

@@ -1,5 +1,7 @@
 """Which conventions of a repository a model is shown, and which of its remarks about them are kept."""
 
+from collections.abc import Sequence
+
 import pytest
 from pydantic import JsonValue
 
@@ -8,13 +10,18 @@ from agents.llm.tokens import estimate
 from agents.prompts import load_prompt
 from agents.prompts.conventions.choice import WrittenConventions, choose, render_conventions
 from agents.prompts.conventions.texts import ConventionText, find_home, parse
-from agents.review.model import (
+from agents.review.model.convention_rules import CodeRule
+from agents.review.model.layer import (
+    CodeRules,
+    ConventionQuestion,
     ConventionReport,
     Verdicts,
     build_questions,
+    build_rules_question,
     build_second_look,
     extract_broken,
     keep_confirmed,
+    keep_rules,
 )
 from agents.review.model.rules import CONVENTION
 from domain.review.findings import Category, Layer, RawFinding, Severity
@@ -237,6 +244,70 @@ def test_a_line_of_which_something_is_said_gets_no_remark(
 def test_at_most_three() -> None:
     places = range(10, 50, 8)
     assert len(find_broken(*(report(line=n, end_line=n, quote=f"value_{n} = {n}") for n in places))) == 3
+
+
+# --- which of their lines are rules -------------------------------------------------------------------------
+
+
+def narrow(*rules: JsonValue, paths: Sequence[str] = ("AGENTS.md", "shop/AGENTS.md")) -> ConventionQuestion | None:
+    """The question about the change when a model calls these lines rules in some files, and none in others."""
+    question = build_questions(CHANGE, VERSIONS, redact=str, written=WRITTEN).conventions
+    assert question is not None
+    named = {each.path: list(rules) if each.path in paths else [] for each in question.conventions}
+    said = {path: CodeRules.model_validate({"rules": each}).model_dump(mode="json") for path, each in named.items()}
+    return keep_rules(question, {path: ModelAnswer(key="k", value=value) for path, value in said.items()})
+
+
+def rule(line: int, end_line: int | None = None, *files: str) -> JsonValue:
+    return {"line": line, "end_line": end_line or line, "files": list(files)}
+
+
+def test_only_rules_are_shown_below_their_heading() -> None:
+    question = narrow(rule(3, 4), paths=["shop/AGENTS.md"])
+    assert question is not None
+    shown = question.content.partition("== shop/till.py")[0].splitlines()[1:]
+    assert shown[1:] == ["1 # Shop", "3 - Use `log`, never print, so that", "4   nothing gets lost."]
+    assert "3+    print(amount)" in question.content
+    assert [each.path for each in question.conventions] == ["shop/AGENTS.md"]
+
+
+@pytest.mark.parametrize(
+    ("files", "is_asked"),
+    [
+        ((), True),
+        (("**/*.py",), True),
+        (("web/**",), True),
+        (("**/*.go", "docs/**"), False),
+        (("[",), True),  # no pattern at all: all code
+    ],
+)
+def test_a_rule_about_other_files_is_not_asked_about(files: tuple[str, ...], is_asked: bool) -> None:
+    assert (narrow(rule(1, 1, *files)) is not None) is is_asked
+
+
+def test_a_rule_about_all_code_is_about_no_text() -> None:
+    assert not CodeRule(line=1, end_line=1).is_about("README.md")
+    assert CodeRule(line=1, end_line=1, files=["**/*.md"]).is_about("README.md")
+
+
+def test_without_rules_nothing_is_asked_and_without_an_answer_all_is() -> None:
+    assert narrow() is None
+    assert narrow(rule(400)) is None
+    question = build_questions(CHANGE, VERSIONS, redact=str, written=WRITTEN).conventions
+    assert question is not None
+    lost = {each.path: ModelAnswer(key="k", problem="away") for each in question.conventions}
+    assert keep_rules(question, lost) == question
+    assert keep_rules(question, {}) == question
+
+
+def test_the_same_version_of_a_file_is_the_same_question_whatever_changed() -> None:
+    questions = [
+        build_rules_question(file)
+        for paths in (["shop/till.py"], ["shop/till.py", "web/app.py"])
+        for file in choose(WRITTEN, paths).files
+    ]
+    assert questions[:2] == questions[2:]
+    assert "shop/till.py" not in questions[0].content
 
 
 def test_the_question_about_defects_holds_no_convention() -> None:

@@ -5,7 +5,7 @@ from inline_snapshot import snapshot
 
 from agents.llm.ask import ModelAnswer
 from agents.llm.scripted import ScriptedModel
-from agents.review.model import QuestionPlan, ReadingLimits, build_questions
+from agents.review.model.layer import QuestionPlan, ReadingLimits, build_questions
 from agents.review.model.moved_code import find_moves
 from domain.text.redaction import redact_outgoing
 from pipeline.review.model_answers import PreparedQuestions

@@ -6,7 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from agents.llm.ask import ModelAnswer
-from agents.review.model import Report, build_questions, extract_findings, show_cells
+from agents.review.model.layer import Report, build_questions, extract_findings, show_cells
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
 from tests.unit.checks.building import change_of

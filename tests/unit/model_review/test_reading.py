@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from agents.llm.tokens import estimate
-from agents.review.model import (
+from agents.review.model.layer import (
     EarlierFinding,
     Intent,
     QuestionPlan,

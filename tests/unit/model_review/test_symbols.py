@@ -507,3 +507,44 @@ def test_what_a_call_gives_back_has_the_type_that_it_declares() -> None:
     }
     found = tell([describe("till.py", base, base.replace("cart):", "cart, rate):"))], files)
     assert found == {"pay.py: calls Till.add_up, which changed", "later.py: calls Till.add_up, which changed"}
+
+
+def test_an_object_that_is_called_after_its_class_is_one() -> None:
+    """As services are that a container gives; what has the words of a class and is not one of ours stays unknown."""
+    body = "    {\n        $sum = 1;\n        return $sum;\n    }\n"
+    base = f"<?php\nclass TillModel\n{{\n    public function settle($cart)\n{body}}}\n"
+    other = base.replace("TillModel", "CartModel")
+    call = "return $this->tillModel->settle($cart);"
+    pay = f"<?php\nclass Pay\n{{\n    public function pay($cart)\n    {{\n        {call}\n    }}\n}}\n"
+    files = {
+        "cart.php": other,
+        "pay.php": pay,
+        "other.php": pay.replace("tillModel", "cartModel"),
+        "unknown.php": pay.replace("tillModel", "modelOfTill"),
+    }
+    change = describe("till.php", base, base.replace("$cart)", "$cart, $rate)"))
+    assert tell([change], files) == {"pay.php: calls TillModel.settle, which changed"}
+    caller = describe("pay.php", pay.replace("($cart);", "();"), pay)
+    assert tell([caller], {"till.php": base, "cart.php": other}) == {
+        "till.php: defines TillModel.settle, which line 6 calls"
+    }
+
+
+@pytest.mark.parametrize(
+    ("receiver", "is_found"),
+    [
+        ("self.till_store", True),
+        ("self._till_store", True),
+        ("till_store", True),
+        ("till", False),  # one word says nothing
+        ("till_store()", False),
+        ("store_of_tills", False),
+    ],
+)
+def test_the_name_of_an_object_has_to_be_that_of_its_class(receiver: str, is_found: bool) -> None:
+    other = "class Till:\n    def add(self):\n        return 2\n"
+    base = f"class TillStore:\n    def add(self, cart):\n        return 1\n\n{other}"
+    change = describe("store.py", base, base.replace("cart):", "cart, rate):"))
+    caller = f"class Pay:\n    def pay(self, cart):\n        return {receiver}.add(cart)\n"
+    found = tell([change], {"pay.py": caller})
+    assert found == ({"pay.py: calls TillStore.add, which changed"} if is_found else set())

@@ -2,8 +2,8 @@
 
 import pytest
 
+from bot.cli.pull_request.access import find_token
 from bot.cli.pull_request.address import PullRequestAddress, parse_address
-from bot.cli.pull_request.token import find_token
 from domain.errors import ConfigurationError
 
 

@@ -14,6 +14,7 @@ from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.review.proof import Proof
 from tests.toolchain import toolchain
+from tests.unit.testing.earlier.conftest import MODULES
 from tests.unit.testing.two_commits import mirror_change
 from tests.world.summing_shop import BROKEN, FILES
 
@@ -23,7 +24,7 @@ Prove = Callable[..., Awaitable[Proof]]
 @pytest.fixture
 async def prove(tmp_path: Path) -> AsyncGenerator[Prove]:
     """Runs a test on both sides of a change."""
-    async with Toolbox.start(workers=1, reads=[toolchain()]) as toolbox:
+    async with Toolbox.start(workers=1, reads=[toolchain(), *([Path(MODULES)] if MODULES else [])]) as toolbox:
 
         async def run(
             text: str,
@@ -33,6 +34,7 @@ async def prove(tmp_path: Path) -> AsyncGenerator[Prove]:
             about: str = "shop.py",
             promise: str = "",
             seconds: float = 90,
+            **commands: str,
         ) -> Proof:
             changed = {"shop.py": BROKEN} if after is None else after
             async with mirror_change(tmp_path, before, changed) as (mirror, change):
@@ -41,6 +43,7 @@ async def prove(tmp_path: Path) -> AsyncGenerator[Prove]:
                 place = await find_place(reader, *commits, about, "0a1b2c3d", lambda path: True)
                 assert place is not None
                 test = WrittenTest(place.path, dedent(text), place.command, about, promise)
-                return await run_reproduction(Tester(mirror, toolbox, Commands()), change, test, seconds)
+                tester = Tester(mirror, toolbox, Commands.model_validate(commands))
+                return await run_reproduction(tester, change, test, seconds)
 
         yield run

@@ -1,5 +1,7 @@
 """What a reproduction shows of a claim: each ending, in the real sandbox."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 
@@ -7,6 +9,7 @@ import pytest
 
 from domain.review.proof import ProofOutcome
 from messages import proofs as texts
+from tests.unit.testing.earlier.conftest import MODULES, has_program
 from tests.unit.testing.reproduction.conftest import Prove
 from tests.world.summing_shop import BROKEN, CODE
 
@@ -187,3 +190,88 @@ async def test_with_node(prove: Prove, text: str, outcome: ProofOutcome) -> None
     broken = NODE["shop.js"].replace("prices.reduce", "prices.slice(1).reduce")
     proof = await prove(text, before=NODE, after={"shop.js": broken}, about="shop.js")
     assert proof.outcome is outcome
+
+
+@dataclass(frozen=True)
+class Packaged:
+    """A repository whose tests a package of Node runs, and what one more test is called there.
+
+    :param example: the path of its test.
+    :param own: the path of a reproduction.
+    """
+
+    files: Mapping[str, str]
+    about: str
+    example: str
+    own: str
+    command: str
+
+
+def _package(runner: str, kind: str) -> str:
+    return f'{{"name": "shop", "type": "{kind}", "scripts": {{"test": "{runner}"}}}}\n'
+
+
+PACKAGED = {
+    "jest": Packaged(
+        {
+            "package.json": _package("jest", "commonjs"),
+            "src/shop.js": NODE["shop.js"],
+            "src/shop.test.js": "const shop = require('./shop');\n\n"
+            "test('total', () => {\n  expect(shop.total([1, 2])).toBe(3);\n});\n",
+        },
+        "src/shop.js",
+        "src/shop.test.js",
+        "src/forge_0a1b2c3d.test.js",
+        "npx jest src/forge_0a1b2c3d.test.js",
+    ),
+    "vitest": Packaged(
+        {
+            "package.json": _package("vitest", "module"),
+            "src/shop.ts": "export const total = (prices: number[]): number => "
+            "prices.reduce((sum, price) => sum + price, 0);\n",
+            "src/shop.spec.ts": "import { expect, test } from 'vitest';\nimport * as shop from './shop';\n\n"
+            "test('total', () => {\n  expect(shop.total([1, 2])).toBe(3);\n});\n",
+        },
+        "src/shop.ts",
+        "src/shop.spec.ts",
+        "src/forge_0a1b2c3d.spec.ts",
+        "npx vitest run src/forge_0a1b2c3d.spec.ts",
+    ),
+    "mocha": Packaged(
+        {
+            "package.json": _package("mocha", "commonjs"),
+            "shop.js": NODE["shop.js"],
+            "test/shop.js": "const assert = require('assert');\nconst shop = require('../shop');\n\n"
+            "it('totals', () => {\n  assert.equal(shop.total([1, 2]), 3);\n});\n",
+        },
+        "shop.js",
+        "test/shop.js",
+        "test/test_forge_0a1b2c3d.js",
+        "npx mocha test/test_forge_0a1b2c3d.js",
+    ),
+}
+_ENDS = {
+    ("", ""): ProofOutcome.shown,
+    ("[1, 2]", "[0, 3]"): ProofOutcome.refuted,
+    ("/shop'", "/shopp'"): ProofOutcome.open,  # cannot be loaded
+    ("shop.total", "shop.sumUp"): ProofOutcome.open,  # its own fault
+    ("[1, 2]", "[Math.random(), 2]"): ProofOutcome.open,  # fails without the change, too
+}
+
+
+@pytest.mark.parametrize(("change", "outcome"), _ENDS.items(), ids=str)
+@pytest.mark.parametrize("runner", PACKAGED)
+async def test_with_packages_of_node(prove: Prove, runner: str, change: tuple[str, str], outcome: ProofOutcome) -> None:
+    if not has_program(runner):
+        pytest.skip(f"no {runner} here")
+    given = PACKAGED[runner]
+    broken = given.files[given.about].replace("prices.reduce", "prices.slice(1).reduce")
+    text = given.files[given.example].replace(*change)
+    where = {"before": given.files, "after": {given.about: broken}, "about": given.about}
+    proof = await prove(text, **where, setup=f"ln -s {MODULES} node_modules", seconds=240)
+    assert proof.outcome is outcome, proof
+    if outcome is ProofOutcome.shown:
+        assert proof.reproduction is not None
+        assert (proof.reproduction.path, proof.reproduction.command) == (given.own, given.command)
+        assert "3" in proof.reproduction.output
+        assert proof.reproduction.before == "passes"
