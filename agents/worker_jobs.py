@@ -65,7 +65,7 @@ def assess_impact(request: Any) -> JsonValue:
     path, language, base, head = (request[key] for key in ("path", "language", "base", "head"))
     if is_document(path):
         return pages.find_impact(path, base, head).value
-    return find_impact(path, language, base, head, request.get("own", ())).value
+    return find_impact(language, base, head).value
 
 
 def compare_lock(request: Any) -> JsonValue:

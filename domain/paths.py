@@ -32,7 +32,7 @@ _LOCKS = frozenset(_LOCK_NAMES.split())
 _DOCUMENT_SUFFIXES = "md markdown rst adoc asciidoc po pot"
 _DOCUMENT_FILES = """
     license licence copying notice authors contributors maintainers changelog readme
-    .gitignore .gitkeep .keep .mailmap .editorconfig
+    .gitkeep .keep .mailmap .editorconfig
 """
 _DATA_SUFFIXES = """
     csv tsv geojson jsonl ndjson parquet golden map sqlite
@@ -65,11 +65,9 @@ _PROSE, _VALUES = frozenset(_PROSE_SUFFIXES.split()), frozenset(_VALUE_SUFFIXES.
 _FOR_TRANSLATIONS, _LANGUAGE_NAMES = frozenset(_TRANSLATION_FOLDERS.split()), frozenset(_LANGUAGE_CODES.split())
 _READ_BY_PEOPLE = re.compile(
     r"^(readme|license|licence|copying|notices?|authors|contributors|maintainers|changelog|changes|history|news|thanks|"
-    r"credits|acknowledge?ments|third[-_]?party|todo|robots|humans|security)([-_.].*)?$"
+    r"credits|acknowledge?ments|third[-_]?party|todo|humans|security)([-_.].*)?$"
 )
 _TERMS = re.compile(r"^(licen[cs]es?|copying|notices?|unlicense|security)([-_.].*)?$")
-_DOCUMENT_FOLDERS = frozenset({"doc", "docs", "documentation", "licenses"})
-_DECIDES = re.compile(r"req|deps|constraint|conanfile|cmakelists|packages|runtime|options")
 _INSTRUCTS = re.compile(
     r"(^|/)(claude|agents?|gemini|qwen|skill|copilot[^/]*|forge-memory)(\.local)?\.\w+$"
     r"|\.(instructions|prompt|chatmode|agent)\.\w+$"
@@ -127,14 +125,13 @@ def is_document(path: str) -> bool:
     """Whether people read this file and nothing runs or obeys it.
 
     A list of dependencies is none, whatever it is called, and so is what tells agents what to do. Plain text is one
-    where its name says what it tells, or where documentation lies: elsewhere it may decide what is built.
+    where its name says what it tells: elsewhere it may decide what is built or run.
     """
     name = PurePosixPath(path.lower())
     if is_manifest(path) or _INSTRUCTS.search(str(name)):
         return False
     if name.suffix == ".txt":
-        in_documents = not _DOCUMENT_FOLDERS.isdisjoint(name.parts[:-1]) and not _DECIDES.search(name.stem)
-        return in_documents or _READ_BY_PEOPLE.search(name.stem) is not None
+        return _READ_BY_PEOPLE.search(name.stem) is not None
     return name.suffix[1:] in _DOCUMENTS or name.name in _DOCUMENT_NAMES
 
 

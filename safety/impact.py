@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
+from domain.globs import matches
 from domain.paths import is_data, is_document, is_lock, tells_terms
 from domain.review.changes import TouchedFile
 from domain.review.impact import Impact
@@ -9,14 +10,23 @@ from safety.protected_files import decides_about_runs
 
 
 def assess_impact(
-    touched: Sequence[TouchedFile], parsed: Mapping[str, Impact], explained: Collection[str] = ()
+    touched: Sequence[TouchedFile],
+    parsed: Mapping[str, Impact],
+    explained: Collection[str] = (),
+    instructions: Sequence[str] = (),
 ) -> dict[str, Impact]:
     """Path of each file → its impact, which is ``behaviour`` unless something else is certain.
 
     :param parsed: what the syntax trees of files say, by path at head.
     :param explained: lock files of which the code host's comparison explains every difference.
+    :param instructions: globs of the files that tell Forge's own agents how code is written here.
     """
-    return {each.path: _assess_file(each, parsed, explained) for each in touched}
+    return {
+        each.path: Impact.behaviour
+        if matches(each.path, instructions) or matches(each.old_path or each.path, instructions)
+        else _assess_file(each, parsed, explained)
+        for each in touched
+    }
 
 
 def _assess_file(file: TouchedFile, parsed: Mapping[str, Impact], explained: Collection[str]) -> Impact:

@@ -115,8 +115,6 @@ RISKY = 18
 """Points beside those for the behaviour, from which a person is asked where no model could read."""
 _HARMLESS = {
     Impact.layout: "Only comments and layout",
-    Impact.moved: "Only moves functions within their file",
-    Impact.tests: "Only adds tests",
     Impact.document: "Only text for people",
     Impact.data: "Only data",
     Impact.lock: "Only updates that the code host compared",
@@ -206,8 +204,10 @@ def _score_impacts(impacts: Mapping[str, Impact], moved: Collection[str]) -> Ite
 def _describe_behaviour(paths: Sequence[str], moved: Collection[str]) -> str:
     renamed = [path for path in paths if path in moved]
     documents = [path for path in paths if is_document(path) and path not in moved]
-    programs = [path for path in paths if path not in {*documents, *moved}]
+    tests = [path for path in paths if is_test(path) and path not in {*documents, *moved}]
+    programs = [path for path in paths if path not in {*documents, *moved, *tests}]
     told = [f"May change what the program does: {_list_paths(programs)}"] if programs else []
+    told += [f"Changes tests, which run with what CI may do: {_list_paths(tests)}"] if tests else []
     told += [f"More than text for people, such as a command to run: {_list_paths(documents)}"] if documents else []
     noun = "file" if len(renamed) == 1 else "files"
     told += [f"Only moved, with the same content: {len(renamed):,} {noun} ({_list_paths(renamed)})"] if renamed else []

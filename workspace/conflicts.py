@@ -53,9 +53,9 @@ async def merge(mirror: Mirror, branch: str, base: str) -> Merge:
     :param branch, base: commits that the mirror has.
     :raises CodeAccessError: they have no common history, or contents that changed could not be fetched.
     """
-    common = await mirror.merge_base(base, branch)
-    for side in (branch, base):
-        await fetch_changed(mirror, common, side)
+    for common in await mirror.merge_bases(base, branch):
+        for side in (branch, base):
+            await fetch_changed(mirror, common, side)
     settings = {"merge.renames": "true", "merge.conflictStyle": "diff3"}
     options = ("merge-tree", "--write-tree", "--no-messages", "-z")
     done = await mirror.git.run(*options, branch, base, expect=(0, 1), settings=settings)

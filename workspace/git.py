@@ -63,7 +63,7 @@ class TooLarge(CodeAccessError):
 
 
 class Unrelated(CodeAccessError):
-    """Head and base have no common ancestor; a retry would not help."""
+    """Head and base have no common ancestor, or several; a retry would not help."""
 
     recovery = Recovery.stop
 

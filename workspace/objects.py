@@ -96,17 +96,34 @@ class Objects:
         """Fetch missing blobs, if possible. Here it is not."""
 
     async def merge_base(self, base: str, head: str) -> str:
-        """The best common ancestor. If there is none, GitHub shows no diff either.
+        """The best common ancestor.
 
-        :raises Unrelated: there is none.
+        Where two branches were merged into each other there are several. GitHub then compares with one of them, which
+        whoever dates the commits can choose, and a merge may undo what that difference does not show.
+
+        :raises Unrelated: there is none, or there are several.
         """
-        found = await self.git.run("merge-base", "--end-of-options", base, head, expect=(0, 1))
+        found = await self.merge_bases(base, head)
+        if len(found) > 1:
+            raise Unrelated(
+                f"{head[:10]} and its base {base[:10]} were merged into each other and have {len(found)} best common "
+                "ancestors, so no single difference shows what merging would change.",
+                "Take the base into the branch, with `/forge update` or `git merge`: then there is one.",
+            )
+        return found[0]
+
+    async def merge_bases(self, base: str, head: str) -> tuple[str, ...]:
+        """All best common ancestors.
+
+        :raises Unrelated: there is none; GitHub shows no diff then either.
+        """
+        found = await self.git.run("merge-base", "--all", "--end-of-options", base, head, expect=(0, 1))
         if found.code == 1:
             raise Unrelated(
                 f"{head[:10]} and its base {base[:10]} have no common ancestor, so there is nothing to compare.",
                 "Rebase the branch onto its base.",
             )
-        return found.stdout.decode().strip()
+        return tuple(found.stdout.decode().split())
 
     async def change(self, merge_base: str, head: str, limits: DiffLimits = DEFAULT) -> Change:
         """What differs between two commits or trees.

@@ -1,7 +1,6 @@
 """The reviewer: runs layers 1 and 2 on a change, and builds the review from all layers."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from agents.review.checks.avoidance import AvoidanceCheck
@@ -25,8 +24,6 @@ from safety.risk import PullRequestAuthor, assess, lacks_tests, reassess
 from safety.unread_files import is_all_read, list_unread, touch_by_name
 from workspace.objects import Code
 
-_MOST_MODULES = 100
-_GO_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 """Files of the merge base that configure how the code is checked."""
 
@@ -71,8 +68,8 @@ async def check(
         origin=origin,
         avoided=avoided,
     )
-    parsed = await find_impacts(change, versions, toolbox, origin, await _list_own_modules(change, code))
-    impacts = assess_impact(change.touched, parsed, locks.list_explained(compared))
+    parsed = await find_impacts(change, versions, toolbox, origin)
+    impacts = assess_impact(change.touched, parsed, locks.list_explained(compared), configuration.review.instructions)
     fit = await drop_unfit(checked.findings, versions, toolbox, origin)
     findings = await asyncio.to_thread(lambda: tuple(place_on_diff(finding, change) for finding in fit))
     touched = tuple(_apply_path_filter(each, configuration) for each in change.touched)
@@ -97,19 +94,6 @@ async def check(
         takes_claims=avoided.takes_claims,
         locks=await asyncio.to_thread(locks.list_changes),
     )
-
-
-async def _list_own_modules(change: Change, code: Code) -> Sequence[str]:
-    """The Python packages and modules that the merge base holds itself, and its Go module; asked for tests alone."""
-    if not any(is_test(each.path) for each in change.files):
-        return ()
-    names = (await code.packages(change.merge_base))[:_MOST_MODULES]
-    places = {
-        f"{folder}{name}{end}": name for name in names for folder in ("", "src/") for end in (".py", "/__init__.py")
-    }
-    found = await code.read(change.merge_base, [*places, "go.mod"])
-    module = _GO_MODULE.search(found.pop("go.mod", b"").decode(errors="replace"))
-    return [*dict.fromkeys(places[path] for path in found), *([module[1]] if module else [])]
 
 
 def _list_behaviour(touched: Sequence[TouchedFile], impacts: Mapping[str, Impact]) -> tuple[str, ...]:

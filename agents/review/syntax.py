@@ -10,7 +10,7 @@ from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.syntax.languages import DATA, find_language
 from agents.toolbox import Toolbox
 from domain.paths import is_document
-from domain.review.changes import Change, ChangeStatus, FileVersions
+from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
 from domain.review.impact import Impact
 from domain.review.outline import Outline
@@ -26,16 +26,14 @@ async def find_impacts(
     versions: Mapping[str, FileVersions],
     toolbox: Toolbox,
     origin: CodeOrigin,
-    own: Sequence[str] = (),
 ) -> dict[str, Impact]:
     """Path at head → the impact, of every source and every document that could be compared; of no other.
 
     :param versions: path at head → both versions of the changed files.
-    :param own: the names of the repository's own Python packages and modules, and of its Go module.
     """
     checked = list_checked_files(change, versions)
     files = [file for file in checked if _is_text_for_people(file) or _is_comparable(file)]
-    answers = await _ask(files, "impact", lambda file: {**_build_request(file), "own": [*own]}, toolbox, origin)
+    answers = await _ask(files, "impact", _build_request, toolbox, origin)
     return {path: Impact(str(answer)) for path, answer in answers.items()}
 
 
@@ -74,7 +72,7 @@ def _is_text_for_people(file: CheckedFile) -> bool:
 def _is_comparable(file: CheckedFile) -> bool:
     """Whether it kept its name and mode, and Forge parses its language."""
     change = file.change
-    is_alike = change.old_mode == change.new_mode or change.status is ChangeStatus.added
+    is_alike = change.old_mode == change.new_mode
     is_here = change.old_path in (None, change.path)
     return is_alike and is_here and _is_parsable(file) and file.is_as_python_reads_it
 

@@ -22,10 +22,12 @@ _HARMLESS_NAMES = """
 _HARMLESS = re.compile(rf"</?(?:{'|'.join(_HARMLESS_NAMES.split())})(?:\s+align=\"?\w+\"?)?\s*/?>", re.IGNORECASE)
 """The tags that a page may get, as they are written: none of them has an attribute that leads elsewhere."""
 _PROSE = re.compile(
+    r"""(?!.*(?:\w\((?!e?s\))|(?:^|\s)--?\w|\w\.[a-z]{2,}/|\bwww\.|\]\())"""
     r"""(?:[^\W_]|(?<=\w)_(?=\w)|[ \t\n.,;?'"()/&%+*#§°…€£–—“”‘’«»„·•×←-⯿、。，：；（）🌀-🫿-]|\[(?!\[)|\](?!\])"""
     r"""|!(?!!)|:(?=[\s)*"'”]|$)|(?<=\d):(?=\d))*"""
 )
-"""Words with their punctuation: no sign of commands, templates, directives, options or addresses."""
+"""Words with their punctuation: no sign of calls, commands, templates, directives, options, addresses or links that
+another parser may see (GitHub makes a link of ``www.``)."""
 _NAME = re.compile(r"-{0,2}[.@&]?\w[\w-]*(?:[./:]{1,2}[\w-]+)*(?:\(\)|=|/)?")
 """What a text may name in a code span: one word, such as ``--flag``, ``a.b()`` or ``a/b.md``; never a command."""
 _SPAN = re.compile(r"(`+)([^`\n]+)\1(?!`)")
@@ -116,7 +118,7 @@ def _list_markup(markup: str) -> Iterator[str]:
 
 def _is_near(target: str) -> bool:
     """Whether a link leads to a place of the same document, or to another file beside it."""
-    return re.fullmatch(r"(?!/)[\w./ %-]*(#[\w.%-]*)?", target) is not None or _PROSE.fullmatch(target) is not None
+    return re.fullmatch(r"(?!/)[\w./ %-]*(#[\w.%-]*)?", target) is not None
 
 
 def _list_lines(text: str) -> Iterator[str]:
@@ -136,7 +138,8 @@ def _reads_as_command(text: str) -> bool:
 def _list_in_messages(lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         message = _MESSAGE.fullmatch(line.strip())
-        if line.strip() and (message is None or _PROSE.fullmatch(message[1] or "") is None):
+        text = "" if message is None else message[1] or ""
+        if line.strip() and (message is None or "%" in text or _PROSE.fullmatch(text) is None):
             yield line.strip()
 
 

@@ -6,9 +6,7 @@ from enum import StrEnum
 class Impact(StrEnum):
     """Why a change of a file cannot change what the program does; ``behaviour`` where it can."""
 
-    layout = "layout"  # comments, spaces and line breaks: the same syntax tree
-    moved = "moved"  # the same functions in another order
-    tests = "tests"  # tests were added, and none changed
+    layout = "layout"  # comments and spaces: the same program
     document = "document"  # people read it, nothing runs it
     data = "data"  # programs only show or store it
     lock = "lock"  # a lock file whose update the code host compared

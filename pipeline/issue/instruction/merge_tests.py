@@ -62,7 +62,7 @@ class MergeTests:
     async def _load_texts_before(self) -> dict[str, str]:
         """The files in which conflicts were resolved, as they were at the merge base."""
         mirror = await self._open()
-        before = await mirror.merge_base(self.base, self.context.run.head_sha)
+        before, *_ = await mirror.merge_bases(self.base, self.context.run.head_sha)
         found = await mirror.read(before, self.resolved)
         return {path: found.get(path, b"").decode(errors="replace") for path in self.resolved}
 

@@ -136,6 +136,25 @@ async def test_histories_without_a_common_ancestor_cannot_be_compared(author: Au
         await mirror.merge_base(base, head)
 
 
+async def test_branches_that_were_merged_into_each_other_have_no_single_difference(author: Author, mirror: Mirror):
+    """Git would name the newer of both ancestors, and whoever commits chooses the dates."""
+    author.commit({"app.py": "leak\n"})
+    author.git("checkout", "-q", "-b", "note")
+    note = author.commit({"docs/one.md": "A note.\n"}, "refs/heads/note")
+    author.git("checkout", "-q", "main")
+    fix = author.commit({"app.py": "fixed\n"})
+    author.git("merge", "-q", "--no-edit", note)
+    base = author.publish("refs/heads/main")
+    author.git("checkout", "-q", "note")
+    author.git("merge", "-q", "--no-edit", "-s", "ours", fix)
+    head = author.publish(PULL)
+    await mirror.fetch(head, base, 7)
+
+    with pytest.raises(Unrelated, match="2 best common ancestors"):
+        await mirror.merge_base(base, head)
+    assert set(await mirror.merge_bases(base, head)) == {fix, note}
+
+
 # --- credentials -------------------------------------------------------------------------------------------
 
 
