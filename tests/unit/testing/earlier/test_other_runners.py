@@ -385,6 +385,10 @@ IN_SOURCES: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
     "holds": ([("        assert_eq!(add(2, 2), 4);\n", "")], []),
     "lost": ([_BAD, ("        assert_eq!(add(2, 2), 4);\n", "        let _ = add(2, 2);\n")], ["lost"]),
     "expected to fail": ([_BAD, ("    #[test]\n", "    #[test]\n    #[should_panic]\n")], ["lost"]),
+    "lost, and the end of its module is indented": (
+        [_BAD, ("        assert_eq!(add(2, 2), 4);\n    }\n}", "    }\n    }")],
+        ["lost"],
+    ),
     "changed": ([_BAD, (", 4)", ", 0)")], ["changed"]),
     "open": ([_BAD, (", 4)", ", 5)")], ["open"]),
 }
@@ -399,6 +403,67 @@ async def test_a_test_within_a_source_of_rust_ends(earlier: Earlier, end: str) -
         assert old in text
         text = text.replace(old, new)
     found = await earlier(_CARGO, {"src/lib.rs": text})
+    assert [each.outcome.value for each in found.tests] == outcomes, found
+    assert bool(found.holding) == (not outcomes), found
+
+
+_MODULE = _CARGO["src/lib.rs"].partition("#[cfg(test)]\n")[2]
+_MOVED: Files = {"src/lib.rs": _CARGO["src/lib.rs"].replace(_MODULE, "mod tests;\n")}
+_AT_THE_TOP = """#![allow(dead_code)]
+//! Sums.
+#[cfg(test)]
+use std::collections::HashMap;
+
+pub const fn add(a: i32, b: i32) -> i32 {
+    a + b
+}
+
+#[cfg(test)]
+static SUMS: &[(i32, &str)] = &[(4, "}"), (5, "// {")];
+
+#[test]
+fn adds() {
+    let sums: HashMap<_, _> = SUMS.iter().copied().collect();
+    assert!(sums.contains_key(&add(2, 2)));
+}
+"""
+OF_RUST: dict[str, tuple[Files, dict[str, str], list[str]]] = {
+    "moved to a file of its own": (
+        _CARGO,
+        {**_MOVED, "src/tests.rs": "use super::*;\n\n#[test]\nfn adds() {\n    assert_eq!(add(2, 2), 4);\n}\n"},
+        [],
+    ),
+    "moved to a file of its own, demanding less": (
+        _CARGO,
+        {
+            "src/lib.rs": _MOVED["src/lib.rs"].replace(*_BAD),
+            "src/tests.rs": "use super::*;\n\n#[test]\nfn adds() {\n    let _ = add(2, 2);\n}\n",
+        },
+        ["lost"],
+    ),
+    "beside the program, ignored": (
+        {**_CARGO, "src/lib.rs": _AT_THE_TOP},
+        {"src/lib.rs": _AT_THE_TOP.replace(*_BAD).replace("#[test]\n", "#[test]\n#[ignore]\n")},
+        ["lost"],
+    ),
+    "beside the program, and a test no more": (
+        {**_CARGO, "src/lib.rs": _AT_THE_TOP},
+        {"src/lib.rs": _AT_THE_TOP.replace(*_BAD).replace("#[test]\n", "")},
+        ["lost"],
+    ),
+    "beside the program, by the values it shares": (
+        {**_CARGO, "src/lib.rs": _AT_THE_TOP},
+        {"src/lib.rs": _AT_THE_TOP.replace(*_BAD).replace("(4,", "(0,")},
+        ["changed"],
+    ),
+}
+
+
+@pytest.mark.parametrize("end", OF_RUST)
+@pytest.mark.skipif(not has_program("cargo"), reason="no cargo here")
+async def test_where_a_test_of_rust_stands_makes_no_difference(earlier: Earlier, end: str) -> None:
+    before, after, outcomes = OF_RUST[end]
+    found = await earlier(before, after)
     assert [each.outcome.value for each in found.tests] == outcomes, found
     assert bool(found.holding) == (not outcomes), found
 
