@@ -257,7 +257,8 @@ class Collector:
             version = find_version(case, after.get(case.path or "", ()))
             if version is not None:
                 cases[version].append(case)
-        shared = await self._list_shared()
+        helpers = [each for path, each in rest.items() if not before.get(path) and (each.removed or each.added)]
+        shared = (*helpers, *await self._list_shared())  # some helpers are named as tests are
         known_places = [
             await self._add_place(
                 replace(each, rest=rest.get(each.path), shared=shared, now=_find_unread(each, placed, now)),
@@ -272,21 +273,27 @@ class Collector:
         return await self._find_unreached(known_places)
 
     async def _find_unreached(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
-        """The evidence with which tests fail elsewhere now, where no run of all tests comes: nobody sees that."""
-        moved = [
-            (each.id, each.after.path, {*map(_name_alone, each.now)})
+        """The evidence with which tests fail where no run of all tests comes any more: nobody sees that.
+
+        A test that is where it was, and all that tests share is as it was, is reached as before.
+        """
+        failing = [
+            (each.id, path, {*map(_name_alone, each.now)})
             for each in evidence
-            if each.after is not None and each.after.path != each.path and any(case.outcome.is_bad for case in each.now)
+            if (path := _find_file(each))
+            and any(case.outcome.is_bad for case in each.now)
+            and (each.shared or path != each.path)
         ]
-        if not moved:
+        if not failing:
             return [*evidence]
-        await self._tester.tell("Running all tests, as some that fail are elsewhere now")
-        ran = await self._runner.run_all(self._sides.new, sorted({path for _, path, _ in moved}), self._sides.now)
-        if ran.not_run or not ran.cases:
+        await self._tester.tell("Running all tests, as some that fail may be left out now")
+        ran = await self._runner.run_all(self._sides.new, sorted({path for _, path, _ in failing}), self._sides.now)
+        is_broken = any(case.outcome is CaseOutcome.error for case in ran.cases.values())  # what follows may be missing
+        if ran.not_run or not ran.cases or is_broken:
             return [*evidence]
         paths = {*ran.loading, *(case.path for case in ran.cases.values())}
         names = {*map(_name_alone, ran.cases.values())}
-        unreached = {name for name, path, cases in moved if path not in paths and not cases & names}
+        unreached = {name for name, path, cases in failing if path not in paths and not cases & names}
         return [replace(each, is_unreached=each.id in unreached) for each in evidence]
 
     async def _add_place(

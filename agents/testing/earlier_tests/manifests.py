@@ -11,8 +11,8 @@ from agents.testing.earlier_tests.sides import is_of_tests
 _SECTIONS = re.compile(
     r"^\[(?:tool\.pytest[\w.]*|tool:pytest|pytest|tool\.coverage[\w.]*)\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE
 )
-_KEYS = ("jest", "mocha", "ava", "vitest", "c8", "nyc")
-_SCRIPTS = re.compile(r"(pre|post)?test|unit|mocha|jest|vitest")
+_KEYS = ("jest", "mocha", "ava", "vitest", "c8", "nyc", "tape")
+_SCRIPTS = re.compile(r"(pre|post)?test|unit|mocha|jest|vitest|tape")
 _RUST_SWITCH = re.compile(r"^(?:autotests|test|doctest|harness)\s*=\s*false[^\n]*\n?", re.MULTILINE)
 
 

@@ -31,6 +31,7 @@ from domain.runs.testing import CaseOutcome, TestCase
 OUTPUT = 2_000
 """Characters of what a test printed that are kept."""
 _WORD = re.compile(r"\w{5,}")
+_TELLING = 5  # characters of a line that an output may quote by chance
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,9 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     shared = [each for each in shared if not is_script(each.path)]
     less = [each for each in shared if each.is_less]
     told = less or [each for each in shared if each.removed or each.added]
-    chosen = next((each for each in told if _names_file(found.output, each.path)), told[0] if told else None)
+    named = [each for each in told if _names_file(found.output, each.path)]
+    named += [each for each in told if any(len(line) > _TELLING and line in found.output for line in each.removed)]
+    chosen = next(iter([*named, *told]), None)
     difference = Difference() if chosen is None else Difference(chosen.removed[:6], chosen.added[:6], bool(less))
     return _lose_if(found, bool(less) or found.is_blind or _expects_its_failure(found)), difference
 

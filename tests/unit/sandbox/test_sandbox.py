@@ -103,7 +103,6 @@ async def test_a_server_of_its_own_is_found_by_name_and_nothing_else_is(sandbox:
     assert text(done) == "heard\n127.0.0.1 localhost\n::1 localhost", done.stderr.data
 
 
-
 async def test_statuses_are_the_programs(sandbox: Sandbox) -> None:
     for level in sandbox.levels:
         if level.works:

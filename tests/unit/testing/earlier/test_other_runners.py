@@ -468,6 +468,22 @@ async def test_where_a_test_of_rust_stands_makes_no_difference(earlier: Earlier,
     assert bool(found.holding) == (not outcomes), found
 
 
+async def test_a_helper_of_go_that_is_named_as_tests_are_is_shown(earlier: Earlier) -> None:
+    files = {
+        **EXAMPLES["go"].files,
+        "checks_test.go": 'package sums\n\nimport "testing"\n\nfunc check(t *testing.T, got, want int) {\n\tif got != want {\n\t\tt.Errorf("got %d", got)\n\t}\n}\n',
+        "sums_test.go": 'package sums\n\nimport "testing"\n\nfunc TestAdds(t *testing.T) {\n\tcheck(t, Add(2, 2), 4)\n}\n',
+    }
+    change = {
+        "sums.go": files["sums.go"].replace("a + b", "a - b"),
+        "checks_test.go": files["checks_test.go"].replace("got != want", "got > want"),
+    }
+    found = await earlier(files, change)
+    assert [(each.id, each.outcome.value, each.demanded, each.now) for each in found.tests] == [
+        ("sums_test.go::TestAdds", "lost", ("if got != want {",), ("if got > want {",))
+    ], found
+
+
 _OLD_MOCHA = """#!/usr/bin/env node
 const test = {fullTitle: 'adds', file: process.cwd() + '/test/sums.js', err: {}};
 try { require(test.file); } catch (error) { test.err = {message: error.message}; }
@@ -489,6 +505,64 @@ async def test_a_mocha_that_only_prints_its_report_is_read(earlier: Earlier) -> 
     change: Changed = {"sums.js": "exports.add = (a, b) => a - b;\n", "test/sums.js": None}
     found = await earlier(files, change, setup=setup)
     assert [(each.id, each.outcome.value) for each in found.tests] == [("test/sums.js::adds", "lost")], found
+
+
+_MOCHA_WITHOUT_FILES = """#!/usr/bin/env node
+const fs = require('fs');
+const settings = fs.existsSync('.mocharc.json') ? JSON.parse(fs.readFileSync('.mocharc.json')) : {};
+const named = process.argv.slice(2).filter((each) => /^test.*js$/.test(each)).concat(settings.spec ?? []);
+const files = named.length ? named : fs.readdirSync('test').map((each) => `test/${each}`);
+const [passes, failures] = [[], []];
+for (const file of new Set(files)) {
+  try { require(`${process.cwd()}/${file}`); passes.push({fullTitle: file.slice(5, -3), err: {}}); }
+  catch (error) { failures.push({fullTitle: file.slice(5, -3), err: {message: error.message, stack: error.stack}}); }
+}
+console.log(JSON.stringify({stats: {}, passes, failures}, null, 2));
+process.exitCode = failures.length;
+"""
+_TAPE = """#!/usr/bin/env node
+const { existsSync, readFileSync, readdirSync } = require('fs');
+const [given, at] = [process.argv.slice(2), process.argv.indexOf('--ignore')];
+const ignored = at < 0 ? [] : readFileSync(process.argv[at + 1], 'utf8').split(/\\n/);
+const all = given.filter((each) => /^test.*js$/.test(each) && existsSync(each));
+const files = all.length ? all : readdirSync('test').map((each) => `test/${each}`);
+console.log('TAP version 13');
+for (const file of files.filter((each) => !ignored.includes(each))) {
+  console.log(`# ${file.slice(5, -3)}`);
+  try { require(`${process.cwd()}/${file}`); console.log('ok 1 should be equal'); }
+  catch (error) { console.log('not ok 1 should be equal\\n  ---\\n' + error.stack); process.exitCode = 1; }
+}
+console.log(`1..${files.length}`);
+"""
+_SPECS: Files = {
+    "sums.js": "exports.add = (a, b) => a + b;\nexports.one = 1;\n",
+    "test/adds.js": "require('assert').equal(require('../sums').add(2, 2), 4);\n",
+    "test/ones.js": "require('assert').equal(require('../sums').one, 1);\n",
+}
+_IGNORES = {".ignored": "test/adds.js\n", "package.json": '{"scripts": {"test": "tape --ignore .ignored"}}'}
+LEAVING_OUT: dict[str, tuple[str, str, dict[str, str]]] = {
+    "old mocha, by a list in new settings": (
+        "mocha",
+        _MOCHA_WITHOUT_FILES,
+        {".mocharc.json": '{"spec": ["test/ones.js"]}'},
+    ),
+    "tape, by a new file that its script names": ("tape", _TAPE, _IGNORES),
+}
+
+
+@pytest.mark.parametrize("is_broken", [True, False], ids=["and it fails", "and it holds"])
+@pytest.mark.parametrize("way", LEAVING_OUT)
+async def test_a_test_that_no_run_of_all_tests_reaches_any_more(earlier: Earlier, way: str, *, is_broken: bool) -> None:
+    """Their reports do not say which file a test is in, so that each file runs by itself."""
+    name, program, change = LEAVING_OUT[way]
+    files = {**_SPECS, "package.json": f'{{"scripts": {{"test": "{name}"}}}}', f"old/{name}": program}
+    setup = (
+        f"sh -c 'mkdir -p node_modules/.bin && cp old/{name} node_modules/.bin/ && chmod +x node_modules/.bin/{name}'"
+    )
+    sums = _SPECS["sums.js"].replace("a + b", "a - b" if is_broken else "b + a")
+    found = await earlier(files, {"sums.js": sums, **change}, setup=setup)
+    told = [("test/adds.js::adds", "lost")] if is_broken else []
+    assert ([(each.id, each.outcome.value) for each in found.tests], found.holding) == (told, 2 - len(told)), found
 
 
 _OLD_VITEST = """#!/usr/bin/env node
