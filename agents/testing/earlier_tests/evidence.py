@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agents.testing.earlier_tests.choice import Entry
@@ -264,6 +264,7 @@ class Collector:
                 replace(each, rest=rest.get(each.path), shared=shared, now=_find_unread(each, placed, now)),
                 placed[each.id],
                 cases,
+                now.hushed,
                 gone,
             )
             if each.id in placed
@@ -301,11 +302,14 @@ class Collector:
         found: TestEvidence,
         after: Version | None,
         cases: Mapping[Version, Sequence[TestCase]],
+        hushed: Collection[str],
         gone: GoneNames,
     ) -> TestEvidence:
         now = tuple(cases.get(after, ())) if after is not None else found.now
         own = [case for case in now if case.id == found.id]
-        placed = replace(found, after=after, now=tuple(own) or now)
+        now = tuple(own) or now
+        bad = [case.id for case in now if case.outcome.is_bad]
+        placed = replace(found, after=after, now=now, is_hushed=bool(bad) and all(each in hushed for each in bad))
         is_there = any(case.outcome is not CaseOutcome.skipped for case in now)
         if found.before is not None and not placed.gone and not is_there:
             return replace(placed, gone=await gone.find_in(found.before, after))
@@ -321,10 +325,9 @@ class Collector:
         await self._tester.tell("Running what stands in the place of earlier tests on the code of before")
         once, twice = await self._runner.repeat(tree, sorted({*asked.values()}), sides.now, 2)
         passed = list_passed(once) & list_passed(twice)
-        return [
-            replace(each, is_blind=all(case.id in passed for case in each.now)) if each.id in asked else each
-            for each in evidence
-        ]
+        blind = {each.id for each in evidence if each.id in asked and all(case.id in passed for case in each.now)}
+        telling = {_find_row(asked_id) for asked_id in asked.keys() - blind} - {None}
+        return [replace(each, is_blind=each.id in blind and _find_row(each.id) not in telling) for each in evidence]
 
     async def _list_shared(self) -> Sequence[SharedChange]:
         """How the change touches what tests share."""
@@ -416,6 +419,13 @@ def _find_last_line(output: str) -> str:
 def _is_whole(name: str, missing: Iterable[str]) -> bool:
     """Whether a file cannot be loaded at all for want of this: it is the only thing that is missing."""
     return len(list(missing)) == 1 and bool(name)
+
+
+def _find_row(name: str) -> tuple[str, str] | None:
+    """The file and the row of a table by which a test goes; where several share a row, that is one demand."""
+    path, _, test = name.partition("::")
+    row = re.search(r"\[(.+)\]$|/(.+)$", test, re.DOTALL)
+    return None if row is None else (path, row[1] or row[2])
 
 
 def _name_alone(case: TestCase) -> str:

@@ -27,6 +27,7 @@ class Ran:
     :param loading: path → what it printed, of the files that could not be loaded.
     :param not_run: why some did not run, one sentence each.
     :param has_begun: False: nothing could be run at all.
+    :param hushed: ids of tests that are bad although their command ended with zero.
     :param mixing: the frameworks whose report did not say which of several files a test is in.
     """
 
@@ -34,6 +35,7 @@ class Ran:
     loading: Mapping[str, str] = field(default_factory=dict[str, str])
     not_run: tuple[str, ...] = ()
     has_begun: bool = True
+    hushed: frozenset[str] = frozenset()
     mixing: frozenset[Framework] = frozenset()
 
 
@@ -82,7 +84,9 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
     unproven = _NO_REPORT.format(result.line[:100]) if result.is_successful and not result.cases else ""
     is_mixing = len(files) > 1 and any(case.path is None for case in tests)
     mixing = frozenset({result.framework} & _BY_FILE if is_mixing else ())
-    return Ran(cases, loading, (unproven,) if unproven and not result.has_no_tests else (), mixing=mixing)
+    hushed = frozenset(name for name, case in cases.items() if case.outcome.is_bad and result.is_successful)
+    not_run = (unproven,) if unproven and not result.has_no_tests else ()
+    return Ran(cases, loading, not_run, hushed=hushed, mixing=mixing)
 
 
 def _place(case: TestCase, files: Sequence[str]) -> TestCase:
@@ -277,4 +281,6 @@ def _join(parts: Sequence[Ran]) -> Ran:
     loading = {path: output for part in parts for path, output in part.loading.items()}
     reasons = dict.fromkeys(why for part in parts for why in part.not_run)
     mixing = frozenset(each for part in parts for each in part.mixing)
-    return Ran(cases, loading, tuple(reasons), has_begun=any(part.has_begun for part in parts), mixing=mixing)
+    hushed = frozenset(name for part in parts for name in part.hushed)
+    has_begun = any(part.has_begun for part in parts)
+    return Ran(cases, loading, tuple(reasons), has_begun=has_begun, hushed=hushed, mixing=mixing)

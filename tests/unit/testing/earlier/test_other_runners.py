@@ -484,6 +484,30 @@ async def test_a_helper_of_go_that_is_named_as_tests_are_is_shown(earlier: Earli
     ], found
 
 
+_EXITS_WELL = """package sums
+
+import (
+\t"os"
+\t"testing"
+)
+
+func TestMain(m *testing.M) {
+\tm.Run()
+\tos.Exit(0)
+}
+"""
+
+
+@pytest.mark.parametrize("end", ["os.Exit(0)", "os.Exit(m.Run())"])
+async def test_a_new_file_of_go_that_ends_the_run_of_all_others(earlier: Earlier, end: str) -> None:
+    example = EXAMPLES["go"]
+    text = _EXITS_WELL if end == "os.Exit(0)" else _EXITS_WELL.replace("\tm.Run()\n\tos.Exit(0)", f"\t{end}")
+    sums = {"sums.go": example.files["sums.go"].replace("a + b", "a - b")}
+    found = await earlier(example.files, {**sums, "main_test.go": text})
+    outcome = "lost" if end == "os.Exit(0)" else "open"  # everybody sees that it fails
+    assert [(each.id, each.outcome.value) for each in found.tests] == [("sums_test.go::TestAdds", outcome)], found
+
+
 _OLD_MOCHA = """#!/usr/bin/env node
 const test = {fullTitle: 'adds', file: process.cwd() + '/test/sums.js', err: {}};
 try { require(test.file); } catch (error) { test.err = {message: error.message}; }
