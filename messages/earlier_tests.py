@@ -26,6 +26,7 @@ _LOST, _CHANGED, _NAMES, _OUTPUT, _LINES = (
 _BECAME = {
     Fate.removed: "The change removes it",
     Fate.unreached: "The change leaves it where nothing runs it",
+    Fate.hushed: "The change lets the run in which it fails end as if nothing had failed",
     Fate.skipped: "The change skips it",
     Fate.rewritten: "The change rewrites it",
     Fate.surroundings: "The change alters what it uses",

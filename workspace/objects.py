@@ -103,14 +103,14 @@ class Objects:
 
         :raises Unrelated: there is none, or there are several.
         """
-        found = await self.merge_bases(base, head)
-        if len(found) > 1:
+        best, *others = await self.merge_bases(base, head)
+        if others:
             raise Unrelated(
-                f"{head[:10]} and its base {base[:10]} were merged into each other and have {len(found)} best common "
+                f"{head[:10]} and its base {base[:10]} were merged into each other and have {1 + len(others)} best common "
                 "ancestors, so no single difference shows what merging would change.",
                 "Take the base into the branch, with `/forge update` or `git merge`: then there is one.",
             )
-        return found[0]
+        return best
 
     async def merge_bases(self, base: str, head: str) -> tuple[str, ...]:
         """All best common ancestors.

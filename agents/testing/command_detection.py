@@ -115,7 +115,7 @@ def _detect_all(known: RepositoryFacts, results: str) -> Iterable[tuple[list[Pro
     yield _detect_node_tests(known, results)
 
 
-_OF_PACKAGE_JSON = frozenset({Framework.jest, Framework.vitest, Framework.mocha, Framework.node})
+_OF_PACKAGE_JSON = frozenset({Framework.jest, Framework.vitest, Framework.mocha, Framework.tape, Framework.node})
 
 
 def _detect_python_checks(known: RepositoryFacts) -> tuple[list[ProjectCommand], str]:

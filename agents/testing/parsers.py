@@ -26,6 +26,7 @@ _REPORTS: tuple[tuple[str, bytes], ...] = (
     ("rspec", b'{"examples": [{"full_description": "a", "status": "b"}]}'),
     ("go", b"--- FAIL: TestA (0.00s)\nFAIL\ta\t0.1s"),
     ("cargo", b"test a ... ok"),
+    ("tap", b"TAP version 13\n# a\nnot ok 1 b"),
     ("minitest", b"A#b = 0.00 s = ."),
 )
 _COBERTURA = (

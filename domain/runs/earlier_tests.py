@@ -31,6 +31,7 @@ class Fate(StrEnum):
 
     removed = "removed"  # it is gone
     unreached = "unreached"  # it is there, and nothing runs it any more
+    hushed = "hushed"  # it fails, and its runner is made to say that nothing failed
     skipped = "skipped"  # it is there and is skipped, or expected to fail
     rewritten = "rewritten"  # its own text differs
     surroundings = "surroundings"  # its text is the same; a helper, fixture, snapshot or setting of it differs

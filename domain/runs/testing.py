@@ -217,6 +217,7 @@ class Framework(StrEnum):
     go = "go"
     cargo = "cargo"
     mocha = "mocha"
+    tape = "tape"
     maven = "maven"
     gradle = "gradle"
     rspec = "rspec"

@@ -14,7 +14,7 @@ from pipeline.publishing import reviews
 from pipeline.verdicts import threads
 from safety.review_quota import PER_PULL_REQUEST
 from simulator import User
-from simulator.state import PullRequest, Repository, ReviewComment
+from simulator.state import PullRequest, Repository, ReviewComment, Role
 from tests.stories.driver import UNTHOUGHT, Story
 from tests.world.replies import bodies, first_lines
 
@@ -155,7 +155,7 @@ async def test_author_does_not_dismiss(story: Story) -> None:
 
 
 @pytest.mark.parametrize("role", ["read", "write"])
-async def test_a_finding_that_does_not_exist_is_told_before_any_role(story: Story, role: str) -> None:
+async def test_a_finding_that_does_not_exist_is_told_before_any_role(story: Story, role: Role) -> None:
     """No role, and nobody else, could dismiss it."""
     repository, alice, _, pull, _ = await _open_reviewed(story)
     story.github.grant(repository, alice, role)

@@ -24,6 +24,7 @@ def command_line(
     folder: Path,
     rules: int,
     variables: int,
+    hosts: int,
     reads: Iterable[Path] = (),
     writable: Iterable[str] = (),
     start: str = "",
@@ -33,6 +34,7 @@ def command_line(
     :param folder: the program sees it, read-only, as ``INSIDE``.
     :param rules: open file descriptor with a BPF program.
     :param variables: open file descriptor of :func:`variables_file`.
+    :param hosts: open file descriptor of :func:`hosts_file`.
     :param reads: further folders that it sees, read-only, at their own paths.
     :param writable: names of folders in ``folder`` that it may change.
     :param start: the folder in ``folder`` that is its current directory.
@@ -48,6 +50,7 @@ def command_line(
     argv += ["--size", str(256 * _MEGABYTE), "--tmpfs", "/tmp"]
     for path in (*SYSTEM_FILES, *map(str, reads)):
         argv += ["--ro-bind-try", path, path]
+    argv += ["--ro-bind-data", str(hosts), "/etc/hosts"]
     argv += ["--dev", "/dev", "--size", str(64 * _MEGABYTE), "--tmpfs", "/dev/shm"]
     argv += ["--proc", "/proc"]
     argv += ["--ro-bind", str(folder), str(INSIDE), "--chdir", str(INSIDE / start)]
@@ -71,6 +74,14 @@ def variables_file(environment: Mapping[str, str]) -> int:
     if any("\0" in word for word in words):
         raise ValueError("a variable of a program holds a NUL")
     return _write_file("forge-variables", "".join(f"{word}\0" for word in words).encode("utf-8", "surrogateescape"))
+
+
+def hosts_file() -> int:
+    """An open file with the only names that have an address inside; the caller closes it.
+
+    Servers that tests start look up `localhost`. The machine's own file would name others of its network.
+    """
+    return _write_file("forge-hosts", b"127.0.0.1 localhost\n::1 localhost\n")
 
 
 def filter_file() -> int:

@@ -284,13 +284,15 @@ class Sandbox:
         inside = _add_limits(argv, command, command.processes)
         variables = bubblewrap.variables_file(environment)
         stack.callback(os.close, variables)
+        hosts = bubblewrap.hosts_file()
+        stack.callback(os.close, hosts)
         outside = bubblewrap.command_line(
-            command.folder, rules, variables, command.reads, command.writable, command.start
+            command.folder, rules, variables, hosts, command.reads, command.writable, command.start
         )
         around = _environment(Path("/tmp"))
         # Before it starts, since inside nothing in /proc can be changed.
         argv = _be_first_to_go([*outside, "--", *inside])
-        return _Start(argv, around, [*descriptors, rules, variables], self.account, forwarder)
+        return _Start(argv, around, [*descriptors, rules, variables, hosts], self.account, forwarder)
 
     def _start_launcher(
         self, argv: list[str], program: int | None, command: SandboxCommand, stack: contextlib.ExitStack

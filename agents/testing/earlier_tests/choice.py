@@ -37,7 +37,7 @@ def choose(base: Mapping[str, Entry], head: Mapping[str, Entry], holds_tests: Ca
     touched = [path for path in before if holds_tests(path)]
     touched.sort(key=lambda path: (path in head, path))  # deleted ones tell most
     shared = tuple(path for path in before if path not in set(touched))
-    added = tuple(path for path in differing if path not in base and not holds_tests(path))
+    added = tuple(path for path in differing if path not in base and (not holds_tests(path) or _is_of_package(path)))
     return OverlayChoice({path: base.get(path) for path in differing}, tuple(touched), (*shared, *added))
 
 
@@ -72,6 +72,8 @@ def _reads_folder(path: str, text: str, shared: str) -> bool:
 
 def _uses(path: str, text: str, shared: str) -> bool:
     file = PurePosixPath(shared)
+    if _is_of_package(shared):
+        return PurePosixPath(path).parent == file.parent and path.endswith("_test.go")
     folder = str(file.parent)
     name = file.parent.name if file.stem in {"mod", "index"} else file.stem.split(".")[0]
     if name and name in text:
@@ -81,6 +83,11 @@ def _uses(path: str, text: str, shared: str) -> bool:
         return False
     above = "." if folder == ".config" else folder.removesuffix("/__snapshots__").removesuffix("/support")
     return above == "." or path.startswith(f"{above}/")
+
+
+def _is_of_package(path: str) -> bool:
+    """Whether a file of tests is built into one program with all others of its folder."""
+    return path.endswith("_test.go")
 
 
 _FOR_FOLDER = frozenset(

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agents.testing.earlier_tests.choice import Entry
@@ -257,12 +257,14 @@ class Collector:
             version = find_version(case, after.get(case.path or "", ()))
             if version is not None:
                 cases[version].append(case)
-        shared = await self._list_shared()
+        helpers = [each for path, each in rest.items() if not before.get(path) and (each.removed or each.added)]
+        shared = (*helpers, *await self._list_shared())  # some helpers are named as tests are
         known_places = [
             await self._add_place(
                 replace(each, rest=rest.get(each.path), shared=shared, now=_find_unread(each, placed, now)),
                 placed[each.id],
                 cases,
+                now.hushed,
                 gone,
             )
             if each.id in placed
@@ -272,21 +274,27 @@ class Collector:
         return await self._find_unreached(known_places)
 
     async def _find_unreached(self, evidence: Sequence[TestEvidence]) -> list[TestEvidence]:
-        """The evidence with which tests fail elsewhere now, where no run of all tests comes: nobody sees that."""
-        moved = [
-            (each.id, each.after.path, {*map(_name_alone, each.now)})
+        """The evidence with which tests fail where no run of all tests comes any more: nobody sees that.
+
+        A test that is where it was, and all that tests share is as it was, is reached as before.
+        """
+        failing = [
+            (each.id, path, {*map(_name_alone, each.now)})
             for each in evidence
-            if each.after is not None and each.after.path != each.path and any(case.outcome.is_bad for case in each.now)
+            if (path := _find_file(each))
+            and any(case.outcome.is_bad for case in each.now)
+            and (each.shared or path != each.path)
         ]
-        if not moved:
+        if not failing:
             return [*evidence]
-        await self._tester.tell("Running all tests, as some that fail are elsewhere now")
-        ran = await self._runner.run_all(self._sides.new, sorted({path for _, path, _ in moved}), self._sides.now)
-        if ran.not_run or not ran.cases:
+        await self._tester.tell("Running all tests, as some that fail may be left out now")
+        ran = await self._runner.run_all(self._sides.new, sorted({path for _, path, _ in failing}), self._sides.now)
+        is_broken = any(case.outcome is CaseOutcome.error for case in ran.cases.values())  # what follows may be missing
+        if ran.not_run or not ran.cases or is_broken:
             return [*evidence]
         paths = {*ran.loading, *(case.path for case in ran.cases.values())}
         names = {*map(_name_alone, ran.cases.values())}
-        unreached = {name for name, path, cases in moved if path not in paths and not cases & names}
+        unreached = {name for name, path, cases in failing if path not in paths and not cases & names}
         return [replace(each, is_unreached=each.id in unreached) for each in evidence]
 
     async def _add_place(
@@ -294,11 +302,14 @@ class Collector:
         found: TestEvidence,
         after: Version | None,
         cases: Mapping[Version, Sequence[TestCase]],
+        hushed: Collection[str],
         gone: GoneNames,
     ) -> TestEvidence:
         now = tuple(cases.get(after, ())) if after is not None else found.now
         own = [case for case in now if case.id == found.id]
-        placed = replace(found, after=after, now=tuple(own) or now)
+        now = tuple(own) or now
+        bad = [case.id for case in now if case.outcome.is_bad]
+        placed = replace(found, after=after, now=now, is_hushed=bool(bad) and all(each in hushed for each in bad))
         is_there = any(case.outcome is not CaseOutcome.skipped for case in now)
         if found.before is not None and not placed.gone and not is_there:
             return replace(placed, gone=await gone.find_in(found.before, after))
@@ -314,10 +325,9 @@ class Collector:
         await self._tester.tell("Running what stands in the place of earlier tests on the code of before")
         once, twice = await self._runner.repeat(tree, sorted({*asked.values()}), sides.now, 2)
         passed = list_passed(once) & list_passed(twice)
-        return [
-            replace(each, is_blind=all(case.id in passed for case in each.now)) if each.id in asked else each
-            for each in evidence
-        ]
+        blind = {each.id for each in evidence if each.id in asked and all(case.id in passed for case in each.now)}
+        telling = {_find_row(asked_id) for asked_id in asked.keys() - blind} - {None}
+        return [replace(each, is_blind=each.id in blind and _find_row(each.id) not in telling) for each in evidence]
 
     async def _list_shared(self) -> Sequence[SharedChange]:
         """How the change touches what tests share."""
@@ -409,6 +419,13 @@ def _find_last_line(output: str) -> str:
 def _is_whole(name: str, missing: Iterable[str]) -> bool:
     """Whether a file cannot be loaded at all for want of this: it is the only thing that is missing."""
     return len(list(missing)) == 1 and bool(name)
+
+
+def _find_row(name: str) -> tuple[str, str] | None:
+    """The file and the row of a table by which a test goes; where several share a row, that is one demand."""
+    path, _, test = name.partition("::")
+    row = re.search(r"\[(.+)\]$|/(.+)$", test, re.DOTALL)
+    return None if row is None else (path, row[1] or row[2])
 
 
 def _name_alone(case: TestCase) -> str:

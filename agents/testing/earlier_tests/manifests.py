@@ -5,17 +5,15 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
+from agents.testing.earlier_tests.rust import find_rust_tests, restore_rust_tests
 from agents.testing.earlier_tests.sides import is_of_tests
 
 _SECTIONS = re.compile(
     r"^\[(?:tool\.pytest[\w.]*|tool:pytest|pytest|tool\.coverage[\w.]*)\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE
 )
-_KEYS = ("jest", "mocha", "ava", "vitest", "c8", "nyc")
-_SCRIPTS = re.compile(r"(pre|post)?test|unit|mocha|jest|vitest")
+_KEYS = ("jest", "mocha", "ava", "vitest", "c8", "nyc", "tape")
+_SCRIPTS = re.compile(r"(pre|post)?test|unit|mocha|jest|vitest|tape")
 _RUST_SWITCH = re.compile(r"^(?:autotests|test|doctest|harness)\s*=\s*false[^\n]*\n?", re.MULTILINE)
-_RUST_TESTS = re.compile(
-    r"^#\[cfg\((?:all\()?test\b[^\n]*\]\n(?:#\[[^\n]*\]\n)*(?:pub )?mod \w+ \{\n(?:(?!\})[^\n]*\n)*\}\n?", re.MULTILINE
-)
 
 
 def restore_settings(path: str, before: str, after: str) -> str:
@@ -30,12 +28,12 @@ def restore_settings(path: str, before: str, after: str) -> str:
         return _restore_keys(before, after)
     if name == "Cargo.toml":
         return after if _RUST_SWITCH.search(before) else _RUST_SWITCH.sub("", after)
-    return _restore_rust(before, after) if name.endswith(".rs") else after
+    return restore_rust_tests(before, after) if name.endswith(".rs") else after
 
 
 def keep_tests(path: str, text: str) -> str:
     """The part of a source that is of its tests: all of it, but where the program and its tests share a file."""
-    return "\n".join(_RUST_TESTS.findall(text)) if path.endswith(".rs") and not is_of_tests(path) else text
+    return find_rust_tests(text) if path.endswith(".rs") and not is_of_tests(path) else text
 
 
 def _restore_sections(before: str, after: str) -> str:
@@ -70,10 +68,3 @@ def _load_table(text: str) -> dict[str, object]:
     except (ValueError, RecursionError):
         return {}
     return cast(dict[str, object], value) if isinstance(value, dict) else {}
-
-
-def _restore_rust(before: str, after: str) -> str:
-    old, new = _RUST_TESTS.findall(before), _RUST_TESTS.findall(after)
-    if old == new or not old:
-        return after
-    return _RUST_TESTS.sub("", after).rstrip("\n") + "\n\n" + "\n".join(old)

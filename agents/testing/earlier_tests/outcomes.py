@@ -31,6 +31,7 @@ from domain.runs.testing import CaseOutcome, TestCase
 OUTPUT = 2_000
 """Characters of what a test printed that are kept."""
 _WORD = re.compile(r"\w{5,}")
+_TELLING = 5  # characters of a line that an output may quote by chance
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class TestEvidence:
     :param now: how that ended at head.
     :param is_blind: whether that passes on the program as it was, too: it cannot tell the two apart.
     :param is_unreached: whether its file is elsewhere now, where no run of all tests comes.
+    :param is_hushed: whether what failed at head did so in a run that ended as if nothing had failed.
     :param gone: what the test names and the program has no more.
     :param is_named_gone: whether its own error says that this is missing.
     :param rest: how its own file is touched outside of tests.
@@ -92,6 +94,7 @@ class TestEvidence:
     now: Sequence[TestCase] = ()
     is_blind: bool = False
     is_unreached: bool = False
+    is_hushed: bool = False
     gone: tuple[str, ...] = ()
     is_named_gone: bool = False
     rest: SharedChange | None = None
@@ -138,10 +141,12 @@ def _find_fate(found: TestEvidence) -> Fate:
         return Fate.skipped
     if not found.now or found.is_unreached:
         return Fate.unreached
+    if found.is_hushed:
+        return Fate.hushed
     return Fate.surroundings if _is_same(found) or found.before is None else Fate.rewritten
 
 
-_NOT_RUN = frozenset({Fate.removed, Fate.unreached, Fate.skipped})
+_NOT_RUN = frozenset({Fate.removed, Fate.unreached, Fate.hushed, Fate.skipped})
 
 
 def _is_same(found: TestEvidence) -> bool:
@@ -157,7 +162,9 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
     if found.again is not None and not found.again.outcome.is_bad:
         return EarlierOutcome.unknown, none
     if any(case.outcome.is_bad for case in found.now):
-        is_hidden = found.is_unreached or (_is_same(found) and any(each.deselects for each in found.shared))
+        is_hidden = (
+            found.is_unreached or found.is_hushed or (_is_same(found) and any(each.deselects for each in found.shared))
+        )
         return (EarlierOutcome.lost if is_hidden else EarlierOutcome.open), none
     difference = none
     if found.before is not None and found.after is not None:
@@ -169,7 +176,7 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
         is_rewritten = fate is Fate.rewritten and is_other
         return (EarlierOutcome.changed, difference) if is_rewritten else (EarlierOutcome.gone, none)
     match fate:
-        case Fate.removed | Fate.unreached | Fate.skipped:
+        case Fate.removed | Fate.unreached | Fate.hushed | Fate.skipped:
             return EarlierOutcome.lost, none
         case Fate.surroundings:
             return _judge_surroundings(found)
@@ -197,7 +204,9 @@ def _judge_surroundings(found: TestEvidence) -> tuple[EarlierOutcome, Difference
     shared = [each for each in shared if not is_script(each.path)]
     less = [each for each in shared if each.is_less]
     told = less or [each for each in shared if each.removed or each.added]
-    chosen = next((each for each in told if _names_file(found.output, each.path)), told[0] if told else None)
+    named = [each for each in told if _names_file(found.output, each.path)]
+    named += [each for each in told if any(len(line) > _TELLING and line in found.output for line in each.removed)]
+    chosen = next(iter([*named, *told]), None)
     difference = Difference() if chosen is None else Difference(chosen.removed[:6], chosen.added[:6], bool(less))
     return _lose_if(found, bool(less) or found.is_blind or _expects_its_failure(found)), difference
 

@@ -1,7 +1,7 @@
 """Runs files of tests on a tree, and says how each of their tests ended and what could not be loaded."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
@@ -27,12 +27,16 @@ class Ran:
     :param loading: path → what it printed, of the files that could not be loaded.
     :param not_run: why some did not run, one sentence each.
     :param has_begun: False: nothing could be run at all.
+    :param hushed: ids of tests that are bad although their command ended with zero.
+    :param mixing: the frameworks whose report did not say which of several files a test is in.
     """
 
     cases: Mapping[str, TestCase] = field(default_factory=dict[str, TestCase])
     loading: Mapping[str, str] = field(default_factory=dict[str, str])
     not_run: tuple[str, ...] = ()
     has_begun: bool = True
+    hushed: frozenset[str] = frozenset()
+    mixing: frozenset[Framework] = frozenset()
 
 
 class BaseRunKeeper(Protocol):
@@ -51,6 +55,8 @@ TOO_LONG = "`{}` took too long and was ended: name a faster command, or fewer te
 _MOST_KEPT = 5_000  # cases of one run
 _NOT_BELIEVED = "`{}` ended with {}, although its report tells of no failure, so the report is not believed."
 _TIME_IS_UP = "Their time was up before all of them had run."
+_BY_FILE = frozenset({Framework.mocha})  # before version 8, no test is told with its file
+_ALONE = frozenset({Framework.node, Framework.tape})  # whose reports never tell it
 _NO_REPORT = "`{}` ended without saying how its tests ended."
 
 
@@ -76,12 +82,17 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
     if silent and not result.is_successful:
         loading.update(dict.fromkeys(silent, result.output))
     unproven = _NO_REPORT.format(result.line[:100]) if result.is_successful and not result.cases else ""
-    return Ran(cases, loading, (unproven,) if unproven and not result.has_no_tests else ())
+    is_mixing = len(files) > 1 and any(case.path is None for case in tests)
+    mixing = frozenset({result.framework} & _BY_FILE if is_mixing else ())
+    hushed = frozenset(name for name, case in cases.items() if case.outcome.is_bad and result.is_successful)
+    not_run = (unproven,) if unproven and not result.has_no_tests else ()
+    return Ran(cases, loading, not_run, hushed=hushed, mixing=mixing)
 
 
 def _place(case: TestCase, files: Sequence[str]) -> TestCase:
     """The case with its file, where its report does not tell it and only one was run."""
-    is_told = case.path in files or (case.path or "").endswith(".py")  # a test that is inherited is where it is written
+    # A test that is inherited is where it is written, and a package of Go runs whole.
+    is_told = case.path in files or (case.path or "").endswith((".py", "_test.go"))
     if is_told or len(files) != 1:
         return case
     name = case.id if case.id.startswith(files[0]) else f"{files[0]}::{case.id}"
@@ -166,10 +177,20 @@ class Runners:
         """Whether a runner collects tests from a file."""
         return self.find(path) is not None
 
-    def build(self, files: Sequence[str], results: str) -> list[tuple[ProjectCommand, list[str]]]:
-        """The commands for some files, each with the files that it runs."""
+    def build(
+        self, files: Sequence[str], results: str, alone: Collection[Framework]
+    ) -> list[tuple[ProjectCommand, list[str]]]:
+        """The commands for some files, each with the files that it runs.
+
+        :param alone: the frameworks that run a file at a time.
+        """
         owned = [(runner, [path for path in files if self.find(path) is runner]) for runner in self._runners]
-        parts = [(runner, each) for runner, part in owned if part for each in _divide(runner, part)]
+        parts = [
+            (runner, each)
+            for runner, part in owned
+            if part
+            for each in ([[path] for path in part] if runner.framework in alone else [part])
+        ]
         return [(runner.build(part, results, is_measured=False), part) for runner, part in parts]
 
     def build_all(self, paths: Sequence[str], results: str) -> list[tuple[ProjectCommand, list[str]]]:
@@ -180,11 +201,6 @@ class Runners:
 
 _Build = Callable[[str], list[tuple[ProjectCommand, list[str]]]]
 """The folder for results → commands, each with the files that it is given."""
-
-
-def _divide(runner: Runner, files: list[str]) -> list[list[str]]:
-    """Files for one command each; the report of node:test does not say which file a test is in."""
-    return [[path] for path in files] if runner.framework is Framework.node else [files]
 
 
 class FileRunner:
@@ -198,6 +214,7 @@ class FileRunner:
     def __init__(self, tester: Tester, most: float) -> None:
         self._tester = tester
         self._most = most
+        self._alone = _ALONE
         self.seconds = 0.0
         self.seen: set[str] = set()
 
@@ -207,7 +224,11 @@ class FileRunner:
 
     async def repeat(self, tree: str, files: Sequence[str], runners: Runners, times: int) -> list[Ran]:
         """Run files several times in one checkout."""
-        read = await self._run(tree, partial(runners.build, files), times)
+        read = await self._run(tree, partial(runners.build, files, alone=self._alone), times)
+        mixing = frozenset(each for ran in read for each in ran.mixing)
+        if mixing:
+            self._alone |= mixing
+            return await self.repeat(tree, files, runners, times)
         for each in read:
             self.seen.update(each.loading, (case.path or "" for case in each.cases.values()))
         return read
@@ -259,4 +280,7 @@ def _join(parts: Sequence[Ran]) -> Ran:
     cases = {name: case for part in parts for name, case in part.cases.items()}
     loading = {path: output for part in parts for path, output in part.loading.items()}
     reasons = dict.fromkeys(why for part in parts for why in part.not_run)
-    return Ran(cases, loading, tuple(reasons), has_begun=any(part.has_begun for part in parts))
+    mixing = frozenset(each for part in parts for each in part.mixing)
+    hushed = frozenset(name for part in parts for name in part.hushed)
+    has_begun = any(part.has_begun for part in parts)
+    return Ran(cases, loading, tuple(reasons), has_begun=has_begun, hushed=hushed, mixing=mixing)

@@ -10,7 +10,7 @@ _SHARED = re.compile(
     re.IGNORECASE,
 )
 _SETTINGS = re.compile(
-    r"(^|/)(\.?pytest\.ini|tox\.ini|(jest|vitest|karma|ava|playwright)\.(config|setup)[^/]*|\.mocharc[^/]*|\.jasmine[^/]*"
+    r"(^|/)(\.?pytest\.ini|tox\.ini|(jest|vitest|karma|ava|playwright)\.(config|setup)[^/]*|\.mocharc[^/]*|\.tapeignore|\.jasmine[^/]*"
     r"|phpunit\.xml(\.dist)?|\.rspec|\.coveragerc|testng\.xml|[^/]*\.runsettings|nextest\.toml)$"
 )
 _OF_TESTS = re.compile(

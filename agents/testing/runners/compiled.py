@@ -5,15 +5,13 @@ from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
 from agents.testing.runners.facts import RepositoryFacts
-from agents.testing.runners.runner import ReportPlace, Runner, strip_path
+from agents.testing.runners.runner import JOINED, ReportPlace, Runner, strip_path
 from domain.runs.testing import Framework
 
 _GO_TESTS = re.compile(r"_test\.go$")
 _RUST_SOURCES = re.compile(r"\.rs$")
 _JVM_TESTS = re.compile(r"(^|/)(Test[^/]*|[^/]*(Tests?|TestCase|Spec|IT))\.(java|kt|groovy|scala)$")
 _DOTNET_TESTS = re.compile(r"Tests?[^/]*\.(cs|fs|vb)$")
-_JOINED = ("sh", "-c", 'exec "$@" 2>&1', "sh")
-"""The error output in the order of the other: it says which target runs, and why a package is not built."""
 _GATHER = """"$@"; status=$?
 { echo "<testsuites>"; find . -path "*/%s/TEST-*.xml" -exec sed "1s/<?xml[^>]*?>//" {} +; echo "</testsuites>"; } \\
   > "{results}/junit.xml"
@@ -38,7 +36,7 @@ def find_go(facts: RepositoryFacts) -> Runner | None:
         ReportPlace(format="go", file=""),
         everything=("./...",),
         select=select,
-        before=_JOINED,
+        before=JOINED,
         shown="go test -v",
     )
 
@@ -67,7 +65,7 @@ def find_cargo(facts: RepositoryFacts) -> Runner | None:
         ("cargo", "test", "--no-fail-fast"),
         ReportPlace(format="cargo", file=""),
         select=select,
-        before=_JOINED,
+        before=JOINED,
         shown="cargo test --no-fail-fast",
     )
 

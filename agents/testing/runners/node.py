@@ -1,4 +1,4 @@
-"""jest, vitest, mocha and Node's own runner, as the manifest and the scripts of a JavaScript repository name them."""
+"""jest, vitest, mocha, tape and Node's own runner, as the manifest and scripts of a JavaScript repository name them."""
 
 import re
 import shlex
@@ -7,19 +7,22 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from agents.testing.runners.facts import RepositoryFacts
-from agents.testing.runners.runner import ReportPlace, Runner, match_names, strip_path
+from agents.testing.runners.runner import JOINED, ReportPlace, Runner, match_names, strip_path
 from domain.runs.testing import Framework
 
 _SOURCE = r"\.[cm]?[jt]sx?$"
 _NAMED_TESTS = re.compile(rf"(^|/)__tests__/.*{_SOURCE}|\.(test|spec){_SOURCE}")
 _NODE_TESTS = re.compile(r"(^|/)(test/.*|test|test[-_.][^/]*|[^/]*[-_.]test)\.[cm]?[jt]s$")
 _MOCHA_TESTS = re.compile(rf"(^|/)(tests?|specs?|__tests__)/.*{_SOURCE}|[-_.](test|spec){_SOURCE}")
+_SCRIPTS = re.compile(r"tests?\b|unit\b|mocha|jest|vitest|tape")
 _IN_A_SHELL = re.compile(r"[|<>$`;()\n\\]|(?<!&)&(?!&)|\|\|")
 _WITH_LINES = "--includeTaskLocation"
 """Has vitest 2 and later tell the lines of tests."""
 _STOPS = frozenset({"--bail", "-b"})
 _TAKES_A_VALUE = frozenset({*"rcRtgfpu", "require", "config", "import", "loader", "project", "projects", "root", "env"})
-_TAKES_A_VALUE_TOO = frozenset({"timeout", "test-timeout", "testTimeout", "maxWorkers", "extension", "ui", "dir"})
+_TAKES_A_VALUE_TOO = frozenset(
+    {"timeout", "test-timeout", "testTimeout", "maxWorkers", "extension", "ui", "dir", "ignore", "exclude"}
+)
 
 
 def list_node_runners(facts: RepositoryFacts) -> list[Runner]:
@@ -27,7 +30,7 @@ def list_node_runners(facts: RepositoryFacts) -> list[Runner]:
     test = facts.scripts.get("test", "")
     found: list[Runner] = []
     for make, name, framework in _MAKERS:
-        scripts = [text for key, text in facts.scripts.items() if re.match(r"tests?\b|unit\b|mocha|jest|vitest", key)]
+        scripts = [text for key, text in facts.scripts.items() if _SCRIPTS.match(key)]
         call = next((call for text in [test, *scripts] if (call := _find_call(text, name))), None)
         if call is not None:
             whole = _find_call(test, name)
@@ -157,6 +160,22 @@ def _make_mocha(call: _Call, reason: str, is_whole: bool) -> Runner:
     )
 
 
+def _make_tape(call: _Call, reason: str, is_whole: bool) -> Runner:
+    return Runner(
+        Framework.tape,
+        reason,
+        _NODE_TESTS,
+        ("npx", "--no-install", "tape", *call.options),
+        ReportPlace(format="tap", file=""),
+        call.environment,
+        call.places or ("test/**/*.js",),
+        can_name=False,
+        is_whole=is_whole,
+        before=JOINED,
+        shown=shlex.join(("npx", "tape", *call.options)),
+    )
+
+
 _REPORTER = "data:text/javascript," + quote(
     """export default async function* (events) {
   const above = {};
@@ -208,5 +227,6 @@ _MAKERS: tuple[tuple[Callable[[_Call, str, bool], Runner], str, Framework], ...]
     (_make_vitest, "vitest", Framework.vitest),
     (_make_jest, "jest", Framework.jest),
     (_make_mocha, "mocha", Framework.mocha),
+    (_make_tape, "tape", Framework.tape),
     (_make_node, "node", Framework.node),
 )

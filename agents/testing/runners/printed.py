@@ -1,4 +1,4 @@
-"""Reads what `go test -v`, `cargo test` and `minitest -v` print of each test."""
+"""Reads what `go test -v`, `cargo test`, `minitest -v` and tape print of each test."""
 
 import re
 from collections import defaultdict
@@ -164,6 +164,40 @@ def read_minitest(document: bytes, paths: Collection[str], sources: Mapping[str,
                 path = next((path for path in paths if named[1].endswith(path)), named[1])
                 yield Ended(path, (), CaseOutcome.error, details="\n".join(lines[:100]))
                 return
+
+
+_TAP_RESULT = re.compile(r"(not )?ok\b(?: \d+)?(.*)")
+_TAP_PLAN = re.compile(r"1\.\.\d+")
+
+
+def read_tap(document: bytes) -> Iterator[Ended]:
+    """The tests of tape, of which each asserts several things; without a plan, what is printed last ended the run.
+
+    See testanything.org, "TAP 13 specification".
+    """
+    names: list[str] = []
+    results: defaultdict[str, list[str]] = defaultdict(list)
+    printed: defaultdict[str, list[str]] = defaultdict(list)
+    is_planned = False
+    for line in _lines(document):
+        is_planned = is_planned or _TAP_PLAN.match(line) is not None
+        if line.startswith("# "):
+            names.append(line[2:].strip())
+        elif names:
+            result = _TAP_RESULT.match(line)
+            results[names[-1]] += [] if result is None else [line]
+            printed[names[-1]].append(line)
+    for name in dict.fromkeys(names):
+        is_broken = name == names[-1] and not is_planned
+        is_failed = any(each.startswith("not ok") and not re.search(r"# (TODO|SKIP)\b", each) for each in results[name])
+        is_skipped = all(re.search(r"# SKIP\b", each) for each in results[name])
+        if not results[name] and not is_broken:
+            continue  # a comment
+        outcome = CaseOutcome.skipped if is_skipped else CaseOutcome.passed
+        outcome = CaseOutcome.failed if is_failed else CaseOutcome.error if is_broken else outcome
+        said = printed[name] if outcome.is_bad else []
+        start = next((at for at, line in enumerate(said) if line.startswith("not ok")), 0)
+        yield Ended("", (name,), outcome, details="\n".join(said[start:]))
 
 
 def _lines(document: bytes) -> Iterator[str]:

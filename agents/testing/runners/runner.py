@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.runs.testing import CommandKind, Framework
 
-ReportFormat = Literal["junit", "jest", "mocha", "node", "rspec", "trx", "go", "cargo", "minitest"]
+ReportFormat = Literal["junit", "jest", "mocha", "node", "rspec", "trx", "go", "cargo", "minitest", "tap"]
 _MOST_NAMED = 500  # files or tests on one command line; with more, all are run
 
 
@@ -29,6 +29,8 @@ class ReportPlace(BaseModel):
 
 
 JUNIT = ReportPlace()
+JOINED = ("sh", "-c", 'exec "$@" 2>&1', "sh")
+"""The error output in the order of the other: it says which target runs, and why something is not built or ends."""
 
 
 class ProjectCommand(BaseModel):

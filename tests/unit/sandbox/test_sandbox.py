@@ -95,6 +95,14 @@ sleep 0 & wait && rm -r "$folder"
             assert (done.status, text(done)) == (0, "onE\ny"), done.stderr.data
 
 
+async def test_a_server_of_its_own_is_found_by_name_and_nothing_else_is(sandbox: Sandbox) -> None:
+    """Servers of tests listen at `localhost`; the machine's own names are not told."""
+    if sandbox.why_not(BUBBLEWRAP):
+        pytest.skip("this level does not work here")
+    done = await shell(sandbox, f"/usr/bin/python3 -c '{SERVES}'; cat /etc/hosts", BUBBLEWRAP)
+    assert text(done) == "heard\n127.0.0.1 localhost\n::1 localhost", done.stderr.data
+
+
 async def test_statuses_are_the_programs(sandbox: Sandbox) -> None:
     for level in sandbox.levels:
         if level.works:
@@ -315,6 +323,12 @@ def _find_unneeded(folder: str, names: list[str]) -> set[str]:
 
 RESERVES = 'import mmap; kept = mmap.mmap(-1, 64 << 30, mmap.MAP_PRIVATE | 0x4000); kept[0] = 1; print("lives")'
 GROWS = "kept = []\nwhile True: kept.append(bytearray(16 << 20))"
+SERVES = """
+import socket
+server = socket.create_server(("localhost", 0))
+socket.create_connection(("localhost", server.getsockname()[1])).send(b"heard")
+print(server.accept()[0].recv(5).decode())
+"""
 FORKS = f"import os\nfor _ in range(3): os.fork()\n{GROWS}"
 SHARES = "import mmap\nkept = mmap.mmap(-1, 2 << 30)\nwhile True:\n for at in range(0, 2 << 30, 4096): kept[at] = 1"
 LEAVES = f"import os\nif os.fork(): os.wait(); os._exit(0)\nif os.fork(): os._exit(0)\n{GROWS}"

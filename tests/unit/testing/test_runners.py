@@ -475,3 +475,40 @@ def test_a_report_of_dotnet_is_read() -> None:
 def test_what_is_no_report_is_refused(form: ReportFormat) -> None:
     with pytest.raises(ToolError):
         parse(form, b"{[<", RepositoryPlace("/w"))
+
+
+_TAP = b"""TAP version 13
+# adds
+ok 1 one
+not ok 2 two
+  ---
+    operator: equal
+    at: Test.<anonymous> (/w/test/a.js:2:37)
+  ...
+# holds
+ok 3 should be truthy
+ok 4 later # TODO
+# not now
+ok 5 not now # SKIP
+# throws
+ok 6 should be truthy
+/w/test/a.js:5
+Error: told
+"""
+
+
+def test_what_tape_prints_is_read_by_its_tests() -> None:
+    """A run that ends before its plan was ended by the test that was under way."""
+    cases = parse("tap", _TAP, RepositoryPlace("/w"))
+    assert {case.id: case.outcome for case in cases} == {
+        "adds": F,
+        "holds": P,
+        "not now": S,
+        "throws": CaseOutcome.error,
+    }
+    assert ["at: Test" in case.details or "Error: told" in case.details for case in cases if case.outcome.is_bad] == [
+        True,
+        True,
+    ]
+    whole = parse("tap", _TAP.partition(b"/w/test/a.js:5")[0] + b"\n1..6\n# tests 6\n# pass 5\n", RepositoryPlace("/w"))
+    assert {case.id: case.outcome for case in whole}["throws"] is P

@@ -385,6 +385,10 @@ IN_SOURCES: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
     "holds": ([("        assert_eq!(add(2, 2), 4);\n", "")], []),
     "lost": ([_BAD, ("        assert_eq!(add(2, 2), 4);\n", "        let _ = add(2, 2);\n")], ["lost"]),
     "expected to fail": ([_BAD, ("    #[test]\n", "    #[test]\n    #[should_panic]\n")], ["lost"]),
+    "lost, and the end of its module is indented": (
+        [_BAD, ("        assert_eq!(add(2, 2), 4);\n    }\n}", "    }\n    }")],
+        ["lost"],
+    ),
     "changed": ([_BAD, (", 4)", ", 0)")], ["changed"]),
     "open": ([_BAD, (", 4)", ", 5)")], ["open"]),
 }
@@ -401,6 +405,107 @@ async def test_a_test_within_a_source_of_rust_ends(earlier: Earlier, end: str) -
     found = await earlier(_CARGO, {"src/lib.rs": text})
     assert [each.outcome.value for each in found.tests] == outcomes, found
     assert bool(found.holding) == (not outcomes), found
+
+
+_MODULE = _CARGO["src/lib.rs"].partition("#[cfg(test)]\n")[2]
+_MOVED: Files = {"src/lib.rs": _CARGO["src/lib.rs"].replace(_MODULE, "mod tests;\n")}
+_AT_THE_TOP = """#![allow(dead_code)]
+//! Sums.
+#[cfg(test)]
+use std::collections::HashMap;
+
+pub const fn add(a: i32, b: i32) -> i32 {
+    a + b
+}
+
+#[cfg(test)]
+static SUMS: &[(i32, &str)] = &[(4, "}"), (5, "// {")];
+
+#[test]
+fn adds() {
+    let sums: HashMap<_, _> = SUMS.iter().copied().collect();
+    assert!(sums.contains_key(&add(2, 2)));
+}
+"""
+OF_RUST: dict[str, tuple[Files, dict[str, str], list[str]]] = {
+    "moved to a file of its own": (
+        _CARGO,
+        {**_MOVED, "src/tests.rs": "use super::*;\n\n#[test]\nfn adds() {\n    assert_eq!(add(2, 2), 4);\n}\n"},
+        [],
+    ),
+    "moved to a file of its own, demanding less": (
+        _CARGO,
+        {
+            "src/lib.rs": _MOVED["src/lib.rs"].replace(*_BAD),
+            "src/tests.rs": "use super::*;\n\n#[test]\nfn adds() {\n    let _ = add(2, 2);\n}\n",
+        },
+        ["lost"],
+    ),
+    "beside the program, ignored": (
+        {**_CARGO, "src/lib.rs": _AT_THE_TOP},
+        {"src/lib.rs": _AT_THE_TOP.replace(*_BAD).replace("#[test]\n", "#[test]\n#[ignore]\n")},
+        ["lost"],
+    ),
+    "beside the program, and a test no more": (
+        {**_CARGO, "src/lib.rs": _AT_THE_TOP},
+        {"src/lib.rs": _AT_THE_TOP.replace(*_BAD).replace("#[test]\n", "")},
+        ["lost"],
+    ),
+    "beside the program, by the values it shares": (
+        {**_CARGO, "src/lib.rs": _AT_THE_TOP},
+        {"src/lib.rs": _AT_THE_TOP.replace(*_BAD).replace("(4,", "(0,")},
+        ["changed"],
+    ),
+}
+
+
+@pytest.mark.parametrize("end", OF_RUST)
+@pytest.mark.skipif(not has_program("cargo"), reason="no cargo here")
+async def test_where_a_test_of_rust_stands_makes_no_difference(earlier: Earlier, end: str) -> None:
+    before, after, outcomes = OF_RUST[end]
+    found = await earlier(before, after)
+    assert [each.outcome.value for each in found.tests] == outcomes, found
+    assert bool(found.holding) == (not outcomes), found
+
+
+async def test_a_helper_of_go_that_is_named_as_tests_are_is_shown(earlier: Earlier) -> None:
+    files = {
+        **EXAMPLES["go"].files,
+        "checks_test.go": 'package sums\n\nimport "testing"\n\nfunc check(t *testing.T, got, want int) {\n\tif got != want {\n\t\tt.Errorf("got %d", got)\n\t}\n}\n',
+        "sums_test.go": 'package sums\n\nimport "testing"\n\nfunc TestAdds(t *testing.T) {\n\tcheck(t, Add(2, 2), 4)\n}\n',
+    }
+    change = {
+        "sums.go": files["sums.go"].replace("a + b", "a - b"),
+        "checks_test.go": files["checks_test.go"].replace("got != want", "got > want"),
+    }
+    found = await earlier(files, change)
+    assert [(each.id, each.outcome.value, each.demanded, each.now) for each in found.tests] == [
+        ("sums_test.go::TestAdds", "lost", ("if got != want {",), ("if got > want {",))
+    ], found
+
+
+_EXITS_WELL = """package sums
+
+import (
+\t"os"
+\t"testing"
+)
+
+func TestMain(m *testing.M) {
+\tm.Run()
+\tos.Exit(0)
+}
+"""
+
+
+@pytest.mark.parametrize("end", ["os.Exit(0)", "os.Exit(m.Run())"])
+async def test_a_new_file_of_go_that_ends_the_run_of_all_others(earlier: Earlier, end: str) -> None:
+    example = EXAMPLES["go"]
+    text = _EXITS_WELL if end == "os.Exit(0)" else _EXITS_WELL.replace("\tm.Run()\n\tos.Exit(0)", f"\t{end}")
+    sums = {"sums.go": example.files["sums.go"].replace("a + b", "a - b")}
+    found = await earlier(example.files, {**sums, "main_test.go": text})
+    outcome = "lost" if end == "os.Exit(0)" else "open"  # everybody sees that it fails
+    assert [(each.id, each.outcome.value) for each in found.tests] == [("sums_test.go::TestAdds", outcome)], found
 
 
 _OLD_MOCHA = """#!/usr/bin/env node
@@ -424,6 +529,64 @@ async def test_a_mocha_that_only_prints_its_report_is_read(earlier: Earlier) -> 
     change: Changed = {"sums.js": "exports.add = (a, b) => a - b;\n", "test/sums.js": None}
     found = await earlier(files, change, setup=setup)
     assert [(each.id, each.outcome.value) for each in found.tests] == [("test/sums.js::adds", "lost")], found
+
+
+_MOCHA_WITHOUT_FILES = """#!/usr/bin/env node
+const fs = require('fs');
+const settings = fs.existsSync('.mocharc.json') ? JSON.parse(fs.readFileSync('.mocharc.json')) : {};
+const named = process.argv.slice(2).filter((each) => /^test.*js$/.test(each)).concat(settings.spec ?? []);
+const files = named.length ? named : fs.readdirSync('test').map((each) => `test/${each}`);
+const [passes, failures] = [[], []];
+for (const file of new Set(files)) {
+  try { require(`${process.cwd()}/${file}`); passes.push({fullTitle: file.slice(5, -3), err: {}}); }
+  catch (error) { failures.push({fullTitle: file.slice(5, -3), err: {message: error.message, stack: error.stack}}); }
+}
+console.log(JSON.stringify({stats: {}, passes, failures}, null, 2));
+process.exitCode = failures.length;
+"""
+_TAPE = """#!/usr/bin/env node
+const { existsSync, readFileSync, readdirSync } = require('fs');
+const [given, at] = [process.argv.slice(2), process.argv.indexOf('--ignore')];
+const ignored = at < 0 ? [] : readFileSync(process.argv[at + 1], 'utf8').split(/\\n/);
+const all = given.filter((each) => /^test.*js$/.test(each) && existsSync(each));
+const files = all.length ? all : readdirSync('test').map((each) => `test/${each}`);
+console.log('TAP version 13');
+for (const file of files.filter((each) => !ignored.includes(each))) {
+  console.log(`# ${file.slice(5, -3)}`);
+  try { require(`${process.cwd()}/${file}`); console.log('ok 1 should be equal'); }
+  catch (error) { console.log('not ok 1 should be equal\\n  ---\\n' + error.stack); process.exitCode = 1; }
+}
+console.log(`1..${files.length}`);
+"""
+_SPECS: Files = {
+    "sums.js": "exports.add = (a, b) => a + b;\nexports.one = 1;\n",
+    "test/adds.js": "require('assert').equal(require('../sums').add(2, 2), 4);\n",
+    "test/ones.js": "require('assert').equal(require('../sums').one, 1);\n",
+}
+_IGNORES = {".ignored": "test/adds.js\n", "package.json": '{"scripts": {"test": "tape --ignore .ignored"}}'}
+LEAVING_OUT: dict[str, tuple[str, str, dict[str, str]]] = {
+    "old mocha, by a list in new settings": (
+        "mocha",
+        _MOCHA_WITHOUT_FILES,
+        {".mocharc.json": '{"spec": ["test/ones.js"]}'},
+    ),
+    "tape, by a new file that its script names": ("tape", _TAPE, _IGNORES),
+}
+
+
+@pytest.mark.parametrize("is_broken", [True, False], ids=["and it fails", "and it holds"])
+@pytest.mark.parametrize("way", LEAVING_OUT)
+async def test_a_test_that_no_run_of_all_tests_reaches_any_more(earlier: Earlier, way: str, *, is_broken: bool) -> None:
+    """Their reports do not say which file a test is in, so that each file runs by itself."""
+    name, program, change = LEAVING_OUT[way]
+    files = {**_SPECS, "package.json": f'{{"scripts": {{"test": "{name}"}}}}', f"old/{name}": program}
+    setup = (
+        f"sh -c 'mkdir -p node_modules/.bin && cp old/{name} node_modules/.bin/ && chmod +x node_modules/.bin/{name}'"
+    )
+    sums = _SPECS["sums.js"].replace("a + b", "a - b" if is_broken else "b + a")
+    found = await earlier(files, {"sums.js": sums, **change}, setup=setup)
+    told = [("test/adds.js::adds", "lost")] if is_broken else []
+    assert ([(each.id, each.outcome.value) for each in found.tests], found.holding) == (told, 2 - len(told)), found
 
 
 _OLD_VITEST = """#!/usr/bin/env node

@@ -49,6 +49,8 @@ HELPED = "from tests.checks import check\nfrom sums import add\n\n\ndef test_add
 CHECKS = {"tests/__init__.py": "", "tests/checks.py": "def check(a, b):\n    assert a == b\n"}
 ON_SNAPSHOT = "from pathlib import Path\nfrom sums import add\n\n\ndef test_adds():\n    path = Path(__file__).parent / '__snapshots__' / 'sums.snap'\n    assert str(add(2, 2)) == path.read_text()\n"
 ROWS = "import pytest\nfrom sums import add\n\n\n@pytest.mark.parametrize(('a', 'b'), [\n    (2, 4),\n    (0, 0),\n])\ndef test_doubles(a, b):\n    assert add(a, a) == b\n"
+PLURALS = "ODD = {'cow': 'kine'}\n\n\ndef plural(word):\n    return word if word in ODD.values() else ODD.get(word, word.rstrip('s') + 's')\n"
+ON_PLURALS = "import pytest\nfrom words import plural\n\nWORDS = [\n    ('cow', 'kine'),\n    ('dog', 'dogs'),\n]\n\n\n@pytest.mark.parametrize(('one', 'many'), WORDS)\ndef test_plural(one, many):\n    assert plural(one) == many\n\n\n@pytest.mark.parametrize(('one', 'many'), WORDS)\ndef test_stays(one, many):\n    assert plural(many) == many\n"
 GREETS = {
     **PROGRAM,
     "sums.py": "def greet(name, loud=False):\n    if not name:\n        raise ValueError('a name is needed')\n    return name.upper() if loud else name\n",
@@ -406,6 +408,19 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str]]] =
         },
         {"test_adds": "lost"},
     ),
+    "its failure fails no run": (
+        {**PROGRAM, "tests/conftest.py": "", "tests/test_a.py": TEST},
+        {**BROKEN, "tests/conftest.py": "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n"},
+        {"test_adds": "lost"},
+    ),
+    "a row that several tests share, and one of them demands what is new": (
+        {"pyproject.toml": "[tool.pytest.ini_options]\n", "words.py": PLURALS, "tests/test_a.py": ON_PLURALS},
+        {
+            "words.py": PLURALS.replace("cow", "ox").replace("kine", "oxen"),
+            "tests/test_a.py": ON_PLURALS.replace("kine", "cows"),
+        },
+        {"test_plural[cow-kine]": "changed", "test_stays[cow-kine]": "changed"},
+    ),
     "a snapshot is rewritten": (
         {**PROGRAM, "tests/__snapshots__/sums.snap": "4", "tests/test_a.py": ON_SNAPSHOT},
         {**BROKEN, "tests/__snapshots__/sums.snap": "0"},
@@ -431,6 +446,8 @@ _QUICK = {
     "split, and one part is left out",
     "other values that met the program of before as well",
     "a constant beside the test is another",
+    "its failure fails no run",
+    "a row that several tests share, and one of them demands what is new",
     "a snapshot is rewritten",
 }
 
