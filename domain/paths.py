@@ -35,7 +35,7 @@ _DOCUMENT_FILES = """
     .gitkeep .keep .mailmap .editorconfig
 """
 _DATA_SUFFIXES = """
-    csv tsv geojson jsonl ndjson parquet golden map sqlite
+    csv tsv geojson jsonl ndjson parquet sqlite
     png jpg jpeg gif bmp ico webp avif heic tiff psd mp3 mp4 m4a m4v mov avi mkv webm ogg wav flac pdf
     woff woff2 ttf otf eot doc docx xls xlsx ppt pptx
 """

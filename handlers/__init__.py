@@ -98,8 +98,9 @@ _ALL_SUBJECTS = _SUBJECTS_OF_OTHERS.union(*_SUBJECTS.values())
 
 
 def find_pushes(event: str, payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Sequence[Push]]:
-    """The id of the repository, and who brought each commit to a branch; nothing if a webhook tells of none."""
-    return push.read_push(payload, received_at) if event == "push" else (0, ())
+    """The id of the repository, and who brought which commits there; nothing if a webhook tells of none."""
+    readers = {"push": push.read_push, "pull_request": pull_request.read_fork}
+    return readers[event](payload, received_at) if event in readers else (0, ())
 
 
 def translate(event: str, payload: Mapping[str, Any], app_id: int) -> AnyCommand | Ignored:

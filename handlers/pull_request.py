@@ -1,9 +1,12 @@
 """Pull requests: opened, pushed to, labelled, made ready or a draft, retargeted, closed, or out of a merge queue."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import AwareDatetime, ValidationError
 
 from domain.commands import (
     AnyCommand,
@@ -14,8 +17,9 @@ from domain.commands import (
     Repeat,
     ReviewPullRequest,
 )
+from domain.github.pushes import Push, Pusher
 from domain.runs.run import Trigger
-from handlers.payloads import LabelGiven, PullSubject, RepositoryEvent, Sha, View
+from handlers.payloads import AccountView, Id, LabelGiven, PullSubject, RepositoryEvent, Sha, View
 
 _REPEATS = {
     "opened": Repeat.never,
@@ -53,6 +57,28 @@ class _Event(RepositoryEvent):
     pull_request: _PullRequest
     changes: _Changes = _Changes()
     before: Sha | None = None
+
+
+class _Place(View):
+    id: Id
+
+
+class _ForkHead(View):
+    sha: Sha
+    repo: _Place | None = None
+    user: _Place | None = None
+
+
+class _OpenedFork(View):
+    head: _ForkHead
+    created_at: AwareDatetime | None = None
+
+
+class _OpenedEvent(View):
+    action: Literal["opened"]
+    repository: _Place
+    sender: AccountView
+    pull_request: _OpenedFork
 
 
 class _DequeuedEvent(_Event):
@@ -94,6 +120,28 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
         before_sha=event.before or "",
         pushed_at=(event.pull_request.updated_at or _LATEST) if event.action == "synchronize" else None,
     )
+
+
+def read_fork(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Sequence[Push]]:
+    """The id of the repository, and who brought there what a fork proposes; nothing for any other event.
+
+    Nothing tells of pushes to a fork. What is in it counts for its owner and for who opened the pull request, also
+    where somebody else brings the same commits to a branch later.
+
+    :param received_at: counts where GitHub does not say when it was.
+    """
+    try:
+        event = _OpenedEvent.model_validate(payload)
+    except ValidationError:
+        return 0, ()
+    head, by = event.pull_request.head, event.sender
+    if head.repo is not None and head.repo.id == event.repository.id:
+        return 0, ()
+    kind = Pusher.app if by.type == "Bot" else Pusher.person
+    opened = Push(head.sha, "", by.id, kind, event.pull_request.created_at or received_at)
+    is_owned = head.user is not None and head.user.id != by.id
+    owned = [replace(opened, by_id=head.user.id, by=Pusher.person)] if is_owned and head.user else []
+    return event.repository.id, (opened, *owned)
 
 
 def _handle_dequeued(event: _DequeuedEvent) -> AnyCommand | Ignored:

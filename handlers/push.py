@@ -16,7 +16,7 @@ MOST_COMMITS = 2048
 """GitHub lists no more in a push: https://docs.github.com/webhooks/webhook-events-and-payloads#push."""
 
 
-_BRANCH = "refs/heads/"
+_BRANCH, _TAG = "refs/heads/", "refs/tags/"
 
 
 _Seconds = Annotated[int, Field(strict=True, ge=0, le=253402300799)]  # since 1970
@@ -45,6 +45,7 @@ class _PushEvent(View):
     after: Sha
     forced: bool = False
     commits: tuple[_PushedCommit, ...] = ()
+    head_commit: _PushedCommit | None = None
     repository: _Repository
     sender: _Account | None = None
 
@@ -99,9 +100,10 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
 
 
 def read_push(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Sequence[Push]]:
-    """The id of the repository, and who brought each commit; nothing for a tag, a deletion, or an incomplete payload.
+    """The id of the repository, and who brought each commit; nothing for a deletion, or an incomplete payload.
 
-    Each commit, not only the head: somebody else may make a branch of one in the middle.
+    Each commit, not only the head: somebody else may make a branch of one in the middle, or of a tag. A tag that moves
+    overwrites nothing, and may point to an object that names the commit.
 
     :param received_at: counts where GitHub does not say when it was.
     """
@@ -109,16 +111,17 @@ def read_push(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, S
         event = _PushEvent.model_validate(payload)
     except ValidationError:
         return 0, ()
-    if not event.ref.startswith(_BRANCH) or not event.after.strip("0"):
+    is_tag = event.ref.startswith(_TAG)
+    if not (is_tag or event.ref.startswith(_BRANCH)) or not event.after.strip("0"):
         return 0, ()
-    is_new = not event.before.strip("0")
+    is_new = is_tag or not event.before.strip("0")
     at = event.repository.pushed_at
     head = Push(
-        after=event.after,
+        after=event.head_commit.id if is_tag and event.head_commit else event.after,
         before="" if is_new else event.before,
         by_id=0 if event.sender is None else event.sender.id,
         by=event.by,
         at=datetime.fromtimestamp(at, UTC) if isinstance(at, int) else received_at,
     )
-    brought = dict.fromkeys(each.id for each in event.commits if each.distinct and each.id != event.after)
+    brought = dict.fromkeys(each.id for each in event.commits if each.distinct and each.id != head.after)
     return event.repository.id, (head, *(replace(head, after=sha) for sha in brought))

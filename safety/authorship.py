@@ -1,8 +1,10 @@
 """Decides who wrote a pull request, and whom that leaves to decide about it.
 
 What counts is who pushed each commit first: that name GitHub vouches for, while the author of a commit is whatever its
-maker wrote. A merge that git makes just so, such as *Update branch*, is nobody's. Who wrote what a forced push
-overwrote wrote what it brings, too; who makes it adds nothing if the head changes the same as before, byte for byte.
+maker wrote. So whom GitHub links with it counts beside the pusher and never in place of one: somebody else may bring a
+commit into a branch, and to name a person only takes away what that person may decide. A merge that git makes just so,
+such as *Update branch*, is nobody's. Who wrote what a forced push overwrote wrote what it brings, too; who makes it
+adds nothing if the head changes the same as before, byte for byte.
 """
 
 from collections import deque
@@ -199,15 +201,19 @@ class _Attribution:
         if not found:
             return self._attribute_unknown(commit)
         earliest = min(push.at.replace(microsecond=0) for push in found)
-        parts = list[Contribution]()
+        parts, linked = list[Contribution](), commit.accounts
         for push in (push for push in found if push.at.replace(microsecond=0) == earliest):
-            if (push.before, push.after) not in self._earlier.same or push.after not in of_head:
+            if push.by is Pusher.merge:  # GitHub links whoever merged
+                linked = frozenset[int]()
+            if (push.before, push.after) in self._earlier.same and push.after in of_head:
+                linked -= {push.by_id} - {commit.author}  # who made the same again is its committer
+            else:
                 parts.append(self._attribute_to_pusher(commit, push))
             if push.before in self._earlier.gone:
                 parts.append(self._attribute_unknown(commit))
             parts += self._list_overwritten(push)
         doubts = [part.doubt for part in parts if part.doubt is not None]
-        people = frozenset[int]().union(*(part.authors for part in parts))
+        people = linked.union(*(part.authors for part in parts))
         return Contribution(commit.sha, people, min(doubts, default=None, key=list(Doubt).index))
 
     def _attribute_to_pusher(self, commit: Commit, push: Push) -> Contribution:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from domain.paths import instructs_models, is_manifest, is_source
+from domain.paths import instructs_models, is_lock, is_manifest, is_source
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, RawFinding, Severity
 from domain.review.review import (
@@ -190,10 +190,11 @@ def _find_unread(
 
 
 def _count_unread(paths: Sequence[str]) -> str:
-    """How many files nobody read. A list of dependencies, or what agents obey, is in no language of a linter."""
-    listing = sum(map(is_manifest, paths))
-    obeyed = sum(instructs_models(path) and not is_manifest(path) and not is_source(path) for path in paths)
-    source = len(paths) - listing - obeyed
+    """How many files nobody read. Lists of dependencies, and what agents obey, are in no language of a linter."""
+    listing, locking = sum(map(is_manifest, paths)), sum(map(is_lock, paths))
+    others = [path for path in paths if not (is_manifest(path) or is_lock(path) or is_source(path))]
+    obeyed = sum(map(instructs_models, others))
+    source = len(paths) - listing - locking - obeyed
     told = {
         0: "",
         1: "1 file of source was read by no linter of its language and by no model",
@@ -201,10 +202,11 @@ def _count_unread(paths: Sequence[str]) -> str:
     lists = {0: "", 1: "1 list of dependencies was read by no model"}.get(
         listing, f"{listing:,} lists of dependencies were read by no model"
     )
+    locks = {0: "", 1: "1 lock file was read by nothing"}.get(locking, f"{locking:,} lock files were read by nothing")
     orders = {0: "", 1: "1 file that agents obey was read by no model"}.get(
         obeyed, f"{obeyed:,} files that agents obey were read by no model"
     )
-    return "; ".join(filter(None, (told, lists, orders)))
+    return "; ".join(filter(None, (told, lists, locks, orders)))
 
 
 def _find_unthought(

@@ -72,7 +72,7 @@ async def check(
     impacts = assess_impact(change.touched, parsed, locks.list_explained(compared), configuration.review.instructions)
     fit = await drop_unfit(checked.findings, versions, toolbox, origin)
     findings = await asyncio.to_thread(lambda: tuple(place_on_diff(finding, change) for finding in fit))
-    touched = tuple(_apply_path_filter(each, configuration) for each in change.touched)
+    touched = tuple(_apply_path_filter(locks.mark_unread(each), configuration) for each in change.touched)
     has_tests = not lacks_tests(change) or await code.has_tests(change.merge_base)
     sensitive, silencing = configuration.paths.sensitive, checked.silencing
     return CheckedChange(

@@ -15,6 +15,7 @@ class Pusher(StrEnum):
     person = "person"
     app = "app"  # nobody knows who made it do that
     forge = "forge"  # for the person named, or for nobody
+    merge = "merge"  # a merge of a pull request that the person named wrote part of
     unknown = "unknown"  # GitHub did not say
 
 
@@ -39,6 +40,7 @@ class Commit:
     """A commit of a pull request.
 
     :param accounts: the accounts that GitHub links with the addresses of its author and its committer.
+    :param author: that of its author; 0 if GitHub links none.
     :param is_clean_merge: it has two parents, and is what git makes of them without help.
     """
 
@@ -46,6 +48,7 @@ class Commit:
     parents: tuple[str, ...]
     accounts: frozenset[int] = frozenset()
     is_clean_merge: bool = False
+    author: int = 0
 
 
 def find_head_at(pushed: Sequence[Push], head: str, at: datetime) -> str | None:

@@ -74,7 +74,7 @@ async def note_merge(
             shas |= set(await session.scalars(select(row.head_sha).where(*same)))
         for sha in sorted(shas):
             for account in sorted(authors):
-                push = Push(sha, before, account, Pusher.person, at)
+                push = Push(sha, before, account, Pusher.merge, at)
                 await session.execute(insert_new(database.dialect, row, build_row(repository.id, push)))
 
 

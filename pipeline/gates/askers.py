@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from domain.gates import Gate
+from domain.github.issues import IssueComment
 from domain.runs.run import Run
 from memory.gates import gates
 from memory.runs import outbox, runs
@@ -11,16 +12,29 @@ from pipeline.gates.actor import load_authorship
 from safety.authorship import Authorship, Contribution
 
 
-async def list_askers(services: Services, run: Run) -> frozenset[int]:
-    """Whoever asked for the run of an issue, wrote the issue, or said at a gate what to do.
+async def load_heard_comments(services: Services, run: Run) -> list[IssueComment]:
+    """The comments that the run of an issue takes into account: of people, from before it started.
 
-    :raises CodeHostError: if GitHub does not say who wrote the issue.
+    Later ones, such as an answer to a gate, do not change its task.
+
+    :raises CodeHostError: if GitHub does not list them.
+    """
+    started = await runs.get_started_at(services.database, run.id)
+    every = await services.host.issue_comments(run.repository, run.number)
+    return [each for each in every if not each.is_app and (started is None or each.created_at <= started)]
+
+
+async def list_askers(services: Services, run: Run) -> frozenset[int]:
+    """Whoever asked for the run of an issue, wrote the issue or a comment it heard, or said at a gate what to do.
+
+    :raises CodeHostError: if GitHub does not say who wrote the issue and its comments.
     """
     requester = await runs.find_requester(services.database, run.id)
     issue = await services.host.issue(run.repository, run.number)
     decided = [gate.decision for gate in await gates.list_for_run(services.database, run.id)]
     said = [decision.by_id for decision in decided if decision is not None and decision.words.strip()]
-    return frozenset(each for each in (requester, issue.author_id, *said) if each)
+    commented = [comment.author_id for comment in await load_heard_comments(services, run)]
+    return frozenset(each for each in (requester, issue.author_id, *commented, *said) if each)
 
 
 async def load_proposed_authorship(services: Services, gate: Gate) -> Authorship | None:

@@ -13,8 +13,9 @@ from domain.runs.baseline import Baseline
 from domain.runs.plan import RatedPlan
 from memory.budgets import model_answers
 from memory.repositories import permits
-from memory.runs import checkpoints, outbox, runs
+from memory.runs import checkpoints, outbox
 from memory.runs.checkpoints import PastPlan
+from pipeline.gates.askers import load_heard_comments
 from pipeline.issue.conventions import load_conventions
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import load_start_configuration
@@ -88,7 +89,7 @@ async def _build_task(
     context: RunContext, issue: Issue, configuration: Configuration, earlier: PastPlan | None
 ) -> PlanningTask:
     host, run = context.services.host, context.run
-    comments = [each for each in await _load_comments(context) if not each.is_app]
+    comments = await load_heard_comments(context.services, run)
     ranked = sorted(comments, key=lambda each: (each.author_association not in _MEMBER_ASSOCIATIONS, -each.id))
     roles = await _load_roles(context, [(issue.author_login, issue.author_id), *map(_get_author, ranked)])
     texts = [
@@ -107,13 +108,6 @@ async def _build_task(
         earlier=None if earlier is None else earlier.plan.plan,
         replies=tuple(text for each, text in texts if since is not None and each.created_at > since),
     )
-
-
-async def _load_comments(context: RunContext) -> list[IssueComment]:
-    """The comments from before the run started; later ones, such as an answer to a gate, do not change its task."""
-    started = await runs.get_started_at(context.database, context.run.id)
-    every = await context.services.host.issue_comments(context.run.repository, context.run.number)
-    return [each for each in every if started is None or each.created_at <= started]
 
 
 async def _load_roles(context: RunContext, authors: Sequence[tuple[str, int | None]]) -> dict[int | None, str]:

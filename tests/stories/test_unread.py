@@ -335,6 +335,26 @@ async def test_a_person_is_asked_about_unread_source_that_a_required_check_would
     await story.settle()
 
 
+@pytest.mark.parametrize(
+    ("path", "contents"),
+    [
+        ("fixtures/expected.golden", "import os\nos.system('a')\n"),
+        ("deps.lock", "a 2\n"),  # of a package manager that nobody knows
+        ("deno.lock", '{"version": "5"}\n'),  # of one whose files nothing here reads
+        ("package-lock.json", '{"lockfileVersion": 99}\n'),
+    ],
+)
+async def test_a_required_check_never_passes_what_tests_demand_or_what_is_installed_unread(
+    story: Story, path: str, contents: str
+) -> None:
+    repository, alice, _ = await at_level(story, 2)
+    story.github.protect(repository, "main", [CHECK_NAME])
+    pull, head = await open_pull_request(story, repository, alice, {path: contents})
+    assert story.check(repository, head).conclusion == "action_required"
+    assert story.gates(pull) == ["human_review"]
+    story.pass_over(pull)
+
+
 async def test_what_the_configuration_leaves_out_by_its_path_passes_a_required_check(story: Story) -> None:
     """An administrator said that nobody needs to read these files; a required check must not wait for ever."""
     filters = "review: {paths: {exclude: ['docs/**']}}\n"

@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager, suppress
 
 from domain.errors import ToolError
 
+TICKS = os.sysconf("SC_CLK_TCK")
+"""Of processor time in a second, as the kernel counts it."""
 LONGEST_S = 10.0
 """How long it may take until every process has stopped."""
 _PAUSE_S = 0.001
@@ -65,8 +67,13 @@ def measure_work(launcher: int, *, counts_itself: bool) -> tuple[tuple[int, int]
     :param counts_itself: it became the program, or only waits for it.
     """
     processes = [*([launcher] if counts_itself else []), *sorted(_list_below(launcher, _list_parents()))]
-    fields = ((process, _read_fields(f"/proc/{process}/stat")) for process in processes)
-    return tuple((process, int(each[11]) + int(each[12])) for process, each in fields if each)
+    return tuple((process, done) for process in processes if (done := measure_ticks(process)) is not None)
+
+
+def measure_ticks(process: int) -> int | None:
+    """The processor time of a process, of which a second has :data:`TICKS`; None if it is gone or nobody counts."""
+    fields = _read_fields(f"/proc/{process}/stat")
+    return int(fields[11]) + int(fields[12]) if fields else None
 
 
 def list_processes(launcher: int) -> list[int]:

@@ -21,6 +21,7 @@ from pydantic import JsonValue
 from domain.errors import ToolError
 from workspace.sandbox.accounts import find_account
 from workspace.sandbox.sandbox import LANDLOCK, LIMITS
+from workspace.sandbox.suspension import TICKS, measure_ticks
 from workspace.sandbox.worker import ANSWER, BOOT, OUT_OF_TIME, PATIENCE, REQUEST
 from workspace.temporary import temporary_folder
 
@@ -36,7 +37,8 @@ class WorkerLimits:
 
     :param memory: address space in bytes.
     :param message: largest request and answer in bytes.
-    :param start: seconds it may take to become ready.
+    :param start: seconds of processor time that it may take to become ready, and of the clock in which it may do
+        nothing at all meanwhile.
     """
 
     memory: int = 1024 * _MEGABYTE
@@ -241,8 +243,7 @@ class _Worker:
         )
         worker = cls(process)
         try:
-            async with asyncio.timeout(limits.start):
-                answer = await worker._receive(limits.message)
+            answer = await worker._wait_until_ready(limits)
         except BaseException as error:
             await worker.kill()
             if isinstance(error, TimeoutError | EOFError | OSError | ValueError):
@@ -257,6 +258,23 @@ class _Worker:
     @property
     def is_alive(self) -> bool:
         return self._process.returncode is None
+
+    async def _wait_until_ready(self, limits: WorkerLimits) -> dict[str, JsonValue]:
+        """What it says first. A busy machine may keep it waiting; what stands still, or never ends, is given up.
+
+        :raises TimeoutError: it was given up.
+        """
+        done: int | None = 0
+        async with asyncio.timeout(PATIENCE * limits.start):
+            answer = asyncio.create_task(self._receive(limits.message))
+            try:
+                while not (await asyncio.wait([answer], timeout=limits.start))[0]:
+                    before, done = done, measure_ticks(self._process.pid)
+                    if done is not None and (done == before or done >= limits.start * TICKS):
+                        raise TimeoutError
+                return answer.result()
+            finally:
+                answer.cancel()
 
     async def ask(self, message: bytes, seconds: float, limit: int) -> dict[str, JsonValue]:
         assert self._process.stdin is not None

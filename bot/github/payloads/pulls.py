@@ -123,7 +123,8 @@ class CommitShown(BaseModel):
 
     def to_domain(self) -> Commit:
         accounts = frozenset(one.id for one in (self.author, self.committer) if one is not None)
-        return Commit(self.sha, tuple(parent.sha for parent in self.parents), accounts)
+        author = 0 if self.author is None else self.author.id
+        return Commit(self.sha, tuple(parent.sha for parent in self.parents), accounts, author=author)
 
 
 class ActivityShown(BaseModel):

@@ -209,6 +209,8 @@ UPDATES.extend(
             UPDATES[0][2].replace("example/left-1.1.0", "example/download/left/1.1.0/left-1.1.0"),
         ),
         ("requirements.txt", "# Pins.\nleft==1.0.0\n", "# All pins.\nleft==1.1.0  # via app\n"),
+        ("package-lock.json", NPM, UPDATES[0][2].replace(f"{REGISTRY}/left-1.1", f"{REGISTRY}:443/left-1.1")),
+        ("package-lock.json", NPM.replace("sha512-a", "sha1-a"), UPDATES[0][2]),
     ]
 )
 
@@ -504,6 +506,19 @@ NOT_PLAIN = [
         GEMFILE,
         GEMFILE.replace("    left (1.0.0)", "    left (1.1.0)").replace("  left (1.0.0) sha256=aa\n", ""),
     ),
+    # A weaker hash, of a package that was there and of a new one, and another port of the same host.
+    ("package-lock.json", NPM, UPDATES[0][2].replace("sha512-b", "sha1-b")),
+    (
+        "package-lock.json",
+        NPM,
+        npm(
+            left=npm_package(),
+            right=npm_package(value="r"),
+            new={"version": "1.0.0", "resolved": f"{REGISTRY}/new-1.0.0.tgz", "integrity": "sha1-n="},
+        ),
+    ),
+    ("package-lock.json", NPM, UPDATES[0][2].replace(f"{REGISTRY}/left-1.1", f"{REGISTRY}:8443/left-1.1")),
+    ("uv.lock", UV, UPDATES[7][2].replace("https://index.example", "https://index.example:444")),
 ]
 
 

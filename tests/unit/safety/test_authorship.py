@@ -52,6 +52,24 @@ def test_who_wrote_a_change(pushes: list[Push], accepted: tuple[tuple[str, int],
     assert wrote.doubt is None
 
 
+def test_whom_github_links_with_a_commit_wrote_it_whoever_brings_it() -> None:
+    """Mia made it elsewhere, bob pushed it; what a merge made of a pull request is of those who wrote that."""
+    hers = [Commit("a", ("base",), frozenset({MIA}), author=MIA)]
+    assert _writers(_write([_push("a", BOB)], commits=hers)) == {BOB, MIA}
+    by_merge = [_push("a", DAVE, kind=Pusher.merge), _push("a", MIA, at=1)]
+    merged = [Commit("a", ("base",), frozenset({DAVE, MIA}), author=DAVE)]
+    assert _writers(_write(by_merge, commits=merged)) == {BOB, DAVE}
+
+
+def test_who_makes_the_same_again_wrote_only_what_they_are_the_author_of() -> None:
+    pushes, same = [_push("x", BOB), _push("c", MIA, "x", 1)], frozenset({("x", "c")})
+    earlier = EarlierHeads((Commit("x", ("base",)),), same=same)
+    for author, writers in ((DAVE, {BOB, DAVE}), (MIA, {BOB, MIA})):
+        commits = [Commit("c", ("base",), frozenset({author, MIA}), author=author)]
+        wrote = Authorship(BOB, tuple(commits), find_parts(commits, pushes, earlier=earlier))
+        assert _writers(wrote) == writers
+
+
 def test_a_merge_that_git_makes_is_nobodys_and_another_one_is() -> None:
     pushes = [_push("a", BOB), _push("m", MIA, "a", 1)]
     merge = Commit("m", ("a", "main"), is_clean_merge=True)
@@ -118,31 +136,35 @@ def test_what_a_trusted_app_pushed_takes_one_who_is_no_author() -> None:
         (
             [_push("x", MIA), _push("c", CAROL, "x", 1)],
             EarlierHeads((Commit("x", ("base",)),)),
-            ({BOB, MIA, CAROL}, None),
+            ({BOB, MIA, CAROL, DAVE}, None),
         ),
         (
             [_push("x", MIA), _push("c", CAROL, "x", 1)],
             EarlierHeads((Commit("x", ("base",)),), same=frozenset({("x", "c")})),
-            ({BOB, MIA}, None),
+            ({BOB, MIA, DAVE}, None),
         ),
         (  # reset to a commit that the push with the same change brought
             [_push("x", MIA), _push("y", CAROL, "x", 1), _push("c", DAVE, "y", 2)],
             EarlierHeads((Commit("x", ("base",)), Commit("y", ("c",))), same=frozenset({("x", "y")})),
-            ({BOB, MIA, CAROL}, None),
+            ({BOB, MIA, CAROL, DAVE}, None),
         ),
         ([_push("c", CAROL, "x", 1)], EarlierHeads(gone=frozenset({"x"})), ({BOB, CAROL, DAVE}, Doubt.unknown)),
-        ([_push("c", CAROL, "x", 1)], EarlierHeads((Commit("x", ("base",)),)), ({BOB, CAROL}, Doubt.unknown)),
+        ([_push("c", CAROL, "x", 1)], EarlierHeads((Commit("x", ("base",)),)), ({BOB, CAROL, DAVE}, Doubt.unknown)),
         (
             [_push("x", 99, kind=Pusher.app), _push("c", CAROL, "x", 1)],
             EarlierHeads((Commit("x", ("base",)),)),
-            ({BOB, CAROL}, Doubt.app),
+            ({BOB, CAROL, DAVE}, Doubt.app),
         ),
         (  # within one second, each overwrote the other
             [_push("x", MIA, "c"), _push("c", CAROL, "x")],
             EarlierHeads((Commit("x", ("base",)),)),
-            ({BOB, MIA, CAROL}, None),
+            ({BOB, MIA, CAROL, DAVE}, None),
         ),
-        ([_push("a", BOB), _push("c", CAROL, "base", 1)], EarlierHeads(), ({BOB, CAROL}, None)),  # an ordinary one
+        (
+            [_push("a", BOB), _push("c", CAROL, "base", 1)],
+            EarlierHeads(),
+            ({BOB, CAROL, DAVE}, None),
+        ),  # an ordinary one
     ],
 )
 def test_what_a_forced_push_overwrote_keeps_its_writers(

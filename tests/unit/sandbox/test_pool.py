@@ -178,6 +178,20 @@ async def test_a_module_that_cannot_be_imported_is_said_at_the_start() -> None:
             pass
 
 
+async def test_a_worker_that_is_slow_to_start_is_waited_for() -> None:
+    """A busy machine is no fault of it: it does something, and has not had much time for it."""
+    async with WorkerPool("tests.unit.sandbox.slow_jobs", size=1, limits=WorkerLimits(start=1.5)) as pool:
+        assert await pool.call("hello", None, 5) == "hello"
+
+
+@pytest.mark.parametrize("how", ["still", "busy"])
+async def test_a_worker_that_never_starts_is_given_up(how: str) -> None:
+    """It waits for what never comes, or goes round in circles."""
+    with pytest.raises(ToolError, match="did not start"):
+        async with WorkerPool(f"tests.unit.sandbox.{how}_jobs", size=1, limits=WorkerLimits(start=1.0)):
+            pass
+
+
 def test_workers_die_with_their_parent() -> None:
     script = f"""
 import asyncio

@@ -16,6 +16,7 @@ from agents.review.checks.rule_texts import build_message, shorten
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.toolbox import Toolbox
 from domain.github.dependencies import DependencyChange
+from domain.paths import is_lock
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Category, Layer, RawFinding
 from domain.review.locked_packages import MOST_HOSTS, MOST_MOVES, LockChange, PackageMove
@@ -62,6 +63,15 @@ class ComparedLocks:
     report: ToolReport = field(default_factory=ToolReport)
     missing: str | None = None
 
+    def mark_unread(self, file: TouchedFile) -> TouchedFile:
+        """The file; a lock file that could not be read here waits for a reader, as source does: it decides what is run.
+
+        That is any with new content of an unknown package manager, or of a format or version that nothing reads.
+        """
+        found = self.differences.get(file.path)
+        is_read = found is not None and found.is_read
+        return file.model_copy(update={"may_run": True}) if _is_new_lock(file) and not is_read else file
+
     def drop_compared(self, not_looked_at: Sequence[SkippedFile]) -> tuple[SkippedFile, ...]:
         """The files that nothing looked at, without the lock files that were compared here."""
         compared = {path for path, found in self.differences.items() if found.is_read}
@@ -85,6 +95,10 @@ class ComparedLocks:
             for path, found in self.differences.items()
             if found.is_plain and named[True] >= {*found.added} and named[False] >= {*found.removed}
         )
+
+
+def _is_new_lock(file: TouchedFile) -> bool:
+    return is_lock(file.path) and file.has_new_content
 
 
 NO_LOCKS = ComparedLocks()

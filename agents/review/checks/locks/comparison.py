@@ -125,7 +125,10 @@ def _is_plain(entry: LockEntry, versions: _Versions) -> bool:
     ran_scripts = any(each.runs_scripts for each in before)
     is_silent = ran_scripts or not entry.runs_scripts or any(entry.hashes & each.hashes for each in before)
     is_at_home = entry.hosts <= versions.hosts and entry.origins <= versions.origins
-    return entry.kind == REGISTRY and bool(is_known) and is_silent and is_at_home
+    is_as_strong = not entry.hashes or _measure_strength(entry) >= min(
+        (_measure_strength(each) for each in before or versions.base if each.hashes), default=-1
+    )
+    return entry.kind == REGISTRY and bool(is_known) and is_silent and is_at_home and is_as_strong
 
 
 def _find_faults(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:
@@ -202,6 +205,11 @@ def _has_other_hash(entry: LockEntry, same: Sequence[LockEntry]) -> bool:
         if not common and not set(map(_without_scheme, entry.addresses)) <= there:
             return True
     return any(entry.hashes.isdisjoint({pair for pair in known if pair[0] == algorithm}) for algorithm in common)
+
+
+def _measure_strength(entry: LockEntry) -> int:
+    """That of the strongest algorithm of its hashes."""
+    return max((_rank(algorithm) for algorithm, _ in entry.hashes), default=-1)
 
 
 def _rank(algorithm: str) -> int:

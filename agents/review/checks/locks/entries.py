@@ -10,6 +10,7 @@ GIT, REGISTRY, URL, LOCAL, SOURCE = "git", "registry", "url", "local", "source"
 
 _PREFIX = re.compile(r"^(registry|sparse|git|hg|svn|bzr|direct)\+(?=[a-z+]+://)")
 _SECRET_PARAMETER = re.compile(r"token|secret|passw|api_?key|signature", re.IGNORECASE)
+_PORTS = {"https": "443", "http": "80", "ssh": "22", "git": "9418", "ftp": "21"}
 _SCP = re.compile(r"^(?P<user>[\w.-]+)@(?P<host>[\w.-]+):(?!//)")
 
 
@@ -66,9 +67,12 @@ def split_address(address: str) -> SplitResult | None:
 
 
 def find_host(address: str) -> str:
-    """The host of an address in small letters; empty if it has none."""
+    """The host of an address in small letters, with its port where that is no usual one; empty if it has none."""
     parts = split_address(address)
-    return "" if parts is None else (parts.hostname or "")
+    if parts is None:
+        return ""
+    port = parts.netloc.rpartition("@")[2].rpartition("]")[2].partition(":")[2]  # parts.port refuses odd ones
+    return f"{parts.hostname}{'' if port in {'', _PORTS.get(parts.scheme)} else f':{port}'}"
 
 
 def names_archive(address: str, name: str, version: str) -> bool:
