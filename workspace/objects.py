@@ -106,8 +106,8 @@ class Objects:
         best, *others = await self.merge_bases(base, head)
         if others:
             raise Unrelated(
-                f"{head[:10]} and its base {base[:10]} were merged into each other and have {1 + len(others)} best common "
-                "ancestors, so no single difference shows what merging would change.",
+                f"{head[:10]} and its base {base[:10]} were merged into each other and have {1 + len(others)} best "
+                "common ancestors, so no single difference shows what merging would change.",
                 "Take the base into the branch, with `/forge update` or `git merge`: then there is one.",
             )
         return best
