@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from domain.money import format_usd
 from domain.runs.output_lines import pick_telling_line
+from domain.runs.plan import LONGEST_WORDS
 from domain.runs.run import ReasonCode, Run
 from domain.text.escaping import code_block, escape, inline_code, inline_path
 from messages.automation import RUN_TRAILER
@@ -121,12 +122,9 @@ def _name_all(names: Sequence[str]) -> str:
 
 def report_questions(asked: Sequence[str], spent: int) -> str:
     """Where the instruction leaves open what is wanted, or asks for what no change can do."""
-    listed = "\n".join(f"{number}. {escape(question, 400)}" for number, question in enumerate(asked, 1))
-    end = (
-        "Give the instruction again with the answer in it. People decide what is approved, merged or spent, and the "
-        "automation level, by commands of their own."
-    )
-    return _join(["Nothing was changed yet:", listed, end, _footer(spent)])
+    listed = "\n".join(f"{number}. {escape(question, LONGEST_WORDS)}" for number, question in enumerate(asked, 1))
+    how = "Give the instruction again with the answer in it."
+    return _join(["Nothing was changed yet:", listed, how, _footer(spent)])
 
 
 def report_unchanged(summary: str, left: str, spent: int) -> str:

@@ -9,14 +9,14 @@ from domain.errors import CodeHostError
 from domain.memories import validation
 from domain.memories.memory import Memory, MemoryKind, Origin, Scope, create_memory
 from domain.memories.memory_file import PATH
-from domain.slash.commands import Forget, SlashCommand, TextCommand
+from domain.slash.commands import Forget, SlashCommand, Tell
 from domain.slash.verbs import Verb
 from memory.learned import remember
 from memory.learned.memory_file import is_from_file
 from pipeline.verdicts.forgetting import forget_memory
 from pipeline.verdicts.suppression import load_memory_settings
 
-_TEACH = TextCommand(verb=Verb.remember, text="a memory")
+_TEACH = Tell(verb=Verb.remember, text="a memory")
 _SWITCHED_OFF = "Learning is switched off here: `memory: {enabled: false}` in `.github/forge.yml`."
 _FROM_FILE = f"This memory comes from {PATH} in the repository: change it there, on the default branch."
 _ARCHIVED = "This memory is archived and no longer used: add it again."

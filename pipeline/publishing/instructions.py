@@ -66,7 +66,7 @@ class Instruction(BaseModel):
         match self.asked:
             case AddressThreads():
                 return addressing.WORDS
-            case TextCommand() | TakeBaseIn():
+            case TextCommand() | TakeBaseIn() | Mend():
                 return self.asked.text or ""
             case _:
                 return ""

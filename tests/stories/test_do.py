@@ -159,7 +159,7 @@ Nothing was changed yet:
 
 1. Merging takes a command of its own. Which one?
 
-Give the instruction again with the answer in it. People decide what is approved, merged or spent, and the automation level, by commands of their own.
+Give the instruction again with the answer in it.
 
 <sub>Cost: 0.00 USD.</sub>\
 """)
@@ -171,6 +171,25 @@ Give the instruction again with the answer in it. People decide what is approved
     [*_, waits] = [each.body for each in thread.thread.comments if each.user is story_with_model.github.app.bot]
     assert story_with_model.gates(pull) == ["architecture_approval"]
     assert waits.startswith("This waits at `architecture_approval`, until ")
+    story_with_model.pass_over(pull)
+
+
+async def test_an_instruction_goes_on_below_its_line(story_with_model: Story, model: ScriptedModel) -> None:
+    """A question about it is shown to its end."""
+    _, _, carol, pull = await open_pull(story_with_model)
+    question = f"Which of both {'holds ' * 150}(b)?"
+    model.when(ASKED, {"plan": None, "questions": [question]})
+    said = "/forge do two things:\n\n- rename `total`\n- > not this\n\n> nor this\n\nBoth with tests.\n\n/forge cost"
+    await carol.comment(pull, said)
+    await story_with_model.settle()
+    [asked] = [call.content for call in model.calls if ASKED in call.content]
+    assert "> two things:\n> \n> - rename `total`\n" in asked
+    assert "> Both with tests." in asked
+    assert "nor this" not in asked
+    assert "/forge cost" not in asked
+    heard = listen(story_with_model, pull)
+    assert question in heard[-1]
+    assert "approved, merged or spent" not in heard[-1]
     story_with_model.pass_over(pull)
 
 

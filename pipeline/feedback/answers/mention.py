@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from domain.commands import WrittenComment
 from domain.errors import CodeHostError, Halted
 from domain.github.conversation import Reaction
-from domain.slash.commands import LONGEST_TEXT, TextCommand
+from domain.slash.commands import LONGEST_WORDS, TextCommand
 from domain.slash.verbs import Verb
 from domain.text.quotes import REVIEWER
 from messages import instructions as texts
@@ -37,7 +37,7 @@ class RequestInWords(BaseModel):
     def command(self) -> TextCommand:
         """The command that says the same."""
         said = " ".join(self.words.replace(REVIEWER, " ").split()).strip(" ,:;")
-        return TextCommand(verb=Verb.do, text=said[:LONGEST_TEXT] or self.words[:LONGEST_TEXT])
+        return TextCommand(verb=Verb.do, text=said[:LONGEST_WORDS] or self.words[:LONGEST_WORDS])
 
 
 async def admit_words(services: Services, request: RequestInWords) -> QueuedAnswer:

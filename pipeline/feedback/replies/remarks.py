@@ -11,7 +11,7 @@ from agents.review.model.questions import flatten_markdown
 from domain.commands import ReadRemark, ReadReply
 from domain.github.conversation import Remark
 from domain.runs.run import RepositoryRef
-from domain.slash.commands import LONGEST_TEXT, TextCommand
+from domain.slash.commands import LONGEST_WORDS, TextCommand
 from domain.slash.verbs import Verb
 from domain.text.quotes import asks_something, call_reviewer, find_mentions, find_source, split_quotes
 from memory.deliveries.command_counts import claim_notice
@@ -58,7 +58,7 @@ async def _find_target(services: Services, command: ReadRemark | ReadReply, guid
         return RemarkTarget(outcome="too many comments")
     replied_to = await _find_replied_to(services, command)
     said = call_reviewer(_select_words(command), await load_name(services, command.repository))
-    words = flatten_markdown(said, LONGEST_TEXT)
+    words = flatten_markdown(said, LONGEST_WORDS)
     if replied_to is None or not words:
         return RemarkTarget(outcome="not for Forge")
     asked = TextCommand(verb=Verb.ask, text=words)
