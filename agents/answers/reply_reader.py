@@ -33,6 +33,7 @@ class Meaning(StrEnum):
     disagreement = "disagreement"
     question = "question"
     request = "request"
+    answer = "answer"  # to a question of Forge about what it was asked to do
     other = "other"
 
 

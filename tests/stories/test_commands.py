@@ -580,8 +580,10 @@ async def test_what_people_write_in_place_of_a_verb(story: Story) -> None:
         "`/forge mend [ANSWER]`? To have something done in your own words: `/forge do …`.",
         "`/forge merge` is not a command: people merge, on GitHub. `/forge update` takes the base into the branch.",
         "`/forge mend [ANSWER]`? To have something done in your own words: `/forge do …`.",
-        "`/forge paint it in blue` is not a command. `/forge help` lists the commands. To have something done in your "
-        "own words: `/forge do …`.",
+        (
+            "`/forge paint it in blue` is not a command. `/forge help` lists the commands. "
+            "To have something done in your own words: `/forge do …`."
+        ),
     ]
 
 

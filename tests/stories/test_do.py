@@ -159,7 +159,7 @@ Nothing was changed yet:
 
 1. Merging takes a command of its own. Which one?
 
-Give the instruction again with the answer in it.
+To answer, mention Forge in a comment, or quote this.
 
 <sub>Cost: 0.00 USD.</sub>\
 """)
@@ -190,6 +190,47 @@ async def test_an_instruction_goes_on_below_its_line(story_with_model: Story, mo
     heard = listen(story_with_model, pull)
     assert question in heard[-1]
     assert "approved, merged or spent" not in heard[-1]
+    story_with_model.pass_over(pull)
+
+
+async def test_who_answers_its_question_goes_on_with_the_work(story_with_model: Story, model: ScriptedModel) -> None:
+    """By a mention, by a quote and in the thread; a comment like any other answers nothing."""
+    _, alice, carol, pull = await open_pull(story_with_model)
+    name, reader = story_with_model.github.app.slug, story_with_model.github.user("reader")
+    question = "Which discount is meant, of a half or of a third?"
+    model.when(MEANT, {"meaning": "answer", "has_reason": False, "confidence": 0.6})
+    model.when(ASKED, {"plan": None, "questions": [question]})
+    await carol.comment(pull, "/forge do give the cart a discount")
+    await story_with_model.settle()
+    assert "To answer, mention Forge in a comment, or quote this." in hear(story_with_model, pull)
+    asked = len(model.calls)
+    await carol.comment(pull, "A half.")
+    await reader.comment(pull, f"> {question}\n\nA third.")
+    await story_with_model.settle()
+    assert len(model.calls) == asked
+
+    await carol.comment(pull, f"@{name} a half. But not on Mondays.")
+    await story_with_model.settle()
+    await alice.comment(pull, f"> {question}\n\nNow of a third")
+    await story_with_model.settle()
+    *_, second, third = [call.content for call in model.calls if ASKED in call.content]
+    for part in ("> give the cart a discount", f"> {question}", "> a half. But not on Mondays."):
+        assert part in second
+    assert "> Now of a third" in third
+    assert [f"> {question}" in call.content for call in model.calls if MEANT in call.content] == [True, True]
+
+    thread = await alice.comment_on_line(pull, "NOTES.md", 1, "Why not now?")
+    await carol.reply(thread, "/forge do make it so")
+    await story_with_model.settle()
+    model.when(ASKED, plan())
+    script(model)
+    await carol.reply(thread, "Of a half, as said.")
+    await story_with_model.settle()
+    *_, told = [mask(each.body) for each in thread.thread.comments if each.user is story_with_model.github.app.bot]
+    assert told.startswith("SHA is on `feature`. `total` takes a discount.")
+    last = [call.content for call in model.calls if ASKED in call.content][-1]
+    assert "> make it so" in last
+    assert "> Of a half, as said." in last
     story_with_model.pass_over(pull)
 
 

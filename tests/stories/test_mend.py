@@ -161,3 +161,20 @@ Nothing was changed yet:
     assert "`/forge mend` starts another one." in "".join(told)
     assert "/forge do" not in "".join(told)
     story.pass_over(pull)
+
+
+async def test_an_answer_behind_the_command_goes_on(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    repository, alice, pull = await open_pull(story)
+    story.github.report_check(repository, pull.head_sha, "types", "failure", "types-app", OUTPUT)
+    await story.settle()
+    model.when(ASKED, {"plan": None, "questions": ["Is the + 1 wanted?"]})
+    await alice.comment(pull, "/forge mend")
+    await story.settle()
+    assert listen(story, pull)[-1].count("or write `/forge mend ANSWER`") == 1
+    await alice.comment(pull, "/forge mend The + 1 is wanted:\n- today counts")
+    await story.settle()
+    asked = [call.content for call in model.calls if ASKED in call.content][-1]
+    for part in ("== red check types", "> Is the + 1 wanted?", "> The + 1 is wanted:\n> - today counts"):
+        assert part in asked
+    story.pass_over(pull)

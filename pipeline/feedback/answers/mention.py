@@ -13,6 +13,7 @@ from domain.text.quotes import REVIEWER
 from messages import instructions as texts
 from pipeline.context import Services
 from pipeline.feedback.answers.instruction import admit_instruction
+from pipeline.feedback.answers.open_question import OpenQuestion
 from pipeline.feedback.answers.target import QueuedAnswer
 from pipeline.gates.actor import load_actor
 from pipeline.publishing import comments
@@ -25,6 +26,7 @@ class RequestInWords(BaseModel):
 
     :param words: untrusted, with Forge as ``@reviewer``.
     :param key, path, line: see :class:`Instruction`.
+    :param question: which they answer; None for anything else.
     """
 
     comment: WrittenComment
@@ -32,6 +34,14 @@ class RequestInWords(BaseModel):
     key: str
     path: str = ""
     line: int | None = None
+    question: OpenQuestion | None = None
+
+    @property
+    def instruction(self) -> Instruction:
+        """What is to be carried out: what they answer a question about, or else what they say."""
+        if self.question is None:
+            return Instruction.of(self.comment, self.command, self.key, self.path, self.line)
+        return self.question.instruction.answered(self.question.text, self.command.text, self.comment, self.key)
 
     @property
     def command(self) -> TextCommand:
@@ -42,11 +52,10 @@ class RequestInWords(BaseModel):
 
 async def admit_words(services: Services, request: RequestInWords) -> QueuedAnswer:
     """Admit what words ask for, as the command does, if they may ask at this moment; a reaction shows it."""
-    comment, asked = request.comment, request.command
+    comment, instruction = request.comment, request.instruction
     actor = await load_actor(services, comment.repository, comment.number, comment.sender, judges=False)
-    if authorise(asked, actor.facts) is not None:
+    if authorise(instruction.asked, actor.facts) is not None:
         return QueuedAnswer(refused=texts.report_lost_permission())
-    instruction = Instruction.of(comment, asked, request.key, request.path, request.line)
     queued = await admit_instruction(services, instruction, actor, request.key)
     if queued.run_id is not None:
         with contextlib.suppress(Halted, CodeHostError):

@@ -23,12 +23,14 @@ class Understood(BaseModel):
     """Whether words are a question.
 
     :param is_request: whether they ask for something to be done on a pull request.
+    :param is_answer: whether they answer what Forge asked.
     :param told: of other words, what is answered all the same: where they ask for something to be done, or look like
         a question that nobody could read.
     """
 
     is_question: bool = False
     is_request: bool = False
+    is_answer: bool = False
     told: str = ""
 
 
@@ -57,6 +59,8 @@ class RemarkReader:
         if found.value is None:
             return self._give_up(texts.report_unanswered(found.problem or "", was_asked=found.refusal is None))
         meaning = ReplyReading.model_validate(found.value).meaning
+        if meaning is Meaning.answer and self.replied_to.question is not None:
+            return Understood(is_answer=True)
         on_issue = self.context.run.is_of_issue
         told = reply_texts.point_to_commands(on_issue=on_issue) if meaning is Meaning.request else ""
         is_request = meaning is Meaning.request and not on_issue

@@ -17,6 +17,7 @@ from pipeline.feedback.answers.description import DescriptionAnswer
 from pipeline.feedback.answers.fix import FixAnswer
 from pipeline.feedback.answers.fix_all import FixAllAnswer
 from pipeline.feedback.answers.mention import RequestInWords, admit_words
+from pipeline.feedback.answers.open_question import OpenQuestion
 from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
 from pipeline.feedback.answers.remark import RemarkReader
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
@@ -61,8 +62,9 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
     configuration = await context.journal.step("what is configured", _load_configuration, context)
     if request.replied_to is not None:
         understood = await RemarkReader(context, key, words, request.replied_to, configuration).understand()
-        if understood.is_request and request.replied_to.is_mention:
-            return await _hand_over(context, request, key, words)
+        if understood.is_answer or (understood.is_request and request.replied_to.is_mention):
+            question = request.replied_to.question if understood.is_answer else None
+            return await _hand_over(context, request, key, words, question)
         if not understood.is_question:
             return understood.told
     about = await context.journal.step("what it is about", load_subject, services, context.run, request)
@@ -77,10 +79,13 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
     return code_answers.quote_question(asked, answer) if is_below else answer
 
 
-async def _hand_over(context: RunContext, request: AnswerRequest, key: str, words: str) -> str:
-    """Carry out what words ask for, as ``/forge do``; the answer, if nothing is."""
+async def _hand_over(
+    context: RunContext, request: AnswerRequest, key: str, words: str, question: OpenQuestion | None
+) -> str:
+    """Carry out what words ask for, as ``/forge do``, or go on with what they answer; the answer, if nothing is."""
     place = request.replied_to or RepliedTo()
-    asked = RequestInWords(comment=request.comment, words=words, key=key, path=place.path, line=place.line)
+    where = {"path": place.path, "line": place.line}
+    asked = RequestInWords(comment=request.comment, words=words, key=key, question=question, **where)
     queued = await context.journal.step("admit it", admit_words, context.services, asked)
     if queued.run_id is None:
         return queued.refused
