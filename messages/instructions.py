@@ -130,6 +130,11 @@ def report_questions(asked: Sequence[str], how: str, spent: int) -> str:
     return _join(["Nothing was changed yet:", listed, how, _footer(spent)])
 
 
+def tell_command(named: str) -> str:
+    """Which command Forge took words for."""
+    return f"Taken as {inline_code(f'/forge {named}')}."
+
+
 def explain_answering(verb: Verb, *, is_in_thread: bool) -> str:
     """How people answer a question, in one line."""
     how = "reply in this thread" if is_in_thread else "mention Forge in a comment, or quote this"

@@ -178,3 +178,28 @@ async def test_an_answer_behind_the_command_goes_on(story_with_model: Story, mod
     for part in ("== red check types", "> Is the + 1 wanted?", "> The + 1 is wanted:\n> - today counts"):
         assert part in asked
     story.pass_over(pull)
+
+
+async def test_a_mention_runs_the_command_that_says_the_same(story_with_model: Story, model: ScriptedModel) -> None:
+    """Where the model is not sure it is an instruction; who has no role is not heard."""
+    story = story_with_model
+    repository, alice, pull = await open_pull(story)
+    name, reader = story.github.app.slug, story.github.user("reader")
+    story.github.report_check(repository, pull.head_sha, "types", "failure", "types-app", OUTPUT)
+    await story.settle()
+    named: Json = {"meaning": "request", "has_reason": False, "command": "mend"}
+    model.when("== reply", named | {"confidence": 0.9}, named | {"confidence": 0.5})
+    model.when(ASKED, {"plan": None, "questions": ["Is the + 1 wanted?"]})
+    await reader.comment(pull, f"@{name} make the build green")
+    await story.settle()
+    assert not [call for call in model.calls if "== reply" in call.content]
+    await alice.comment(pull, f"@{name} make the build green")
+    await story.settle()
+    await alice.comment(pull, f"@{name} mend what is odd")
+    await story.settle()
+    first, second = [call.content for call in model.calls if ASKED in call.content]
+    assert "== red check types" in first
+    assert "== red check types" not in second
+    assert "> mend what is odd" in second
+    assert [told for told in listen(story, pull) if "Taken as" in told] == ["Taken as `/forge mend`."]
+    story.pass_over(pull)

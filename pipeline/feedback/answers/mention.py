@@ -4,10 +4,11 @@ import contextlib
 
 from pydantic import BaseModel
 
+from agents.answers.reply_reader import NamedCommand
 from domain.commands import WrittenComment
 from domain.errors import CodeHostError, Halted
 from domain.github.conversation import Reaction
-from domain.slash.commands import LONGEST_WORDS, TextCommand
+from domain.slash.commands import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests
 from domain.slash.verbs import Verb
 from domain.text.quotes import REVIEWER
 from messages import instructions as texts
@@ -20,6 +21,13 @@ from pipeline.publishing import comments
 from pipeline.publishing.instructions import Instruction
 from safety.authorization import authorise
 
+_NAMED = {
+    NamedCommand.update: TakeBaseIn(),
+    NamedCommand.mend: Mend(),
+    NamedCommand.tests: WriteTests(),
+    NamedCommand.changelog: WriteChangelog(),
+}
+
 
 class RequestInWords(BaseModel):
     """What somebody asks for in words, with a mention; in journals.
@@ -27,6 +35,7 @@ class RequestInWords(BaseModel):
     :param words: untrusted, with Forge as ``@reviewer``.
     :param key, path, line: see :class:`Instruction`.
     :param question: which they answer; None for anything else.
+    :param named: the command that says the same; None for ``/forge do``.
     """
 
     comment: WrittenComment
@@ -35,12 +44,14 @@ class RequestInWords(BaseModel):
     path: str = ""
     line: int | None = None
     question: OpenQuestion | None = None
+    named: NamedCommand | None = None
 
     @property
     def instruction(self) -> Instruction:
         """What is to be carried out: what they answer a question about, or else what they say."""
         if self.question is None:
-            return Instruction.of(self.comment, self.command, self.key, self.path, self.line)
+            asked = self.command if self.named is None else _NAMED.get(self.named, self.command)
+            return Instruction.of(self.comment, asked, self.key, self.path, self.line)
         return self.question.instruction.answered(self.question.text, self.command.text, self.comment, self.key)
 
     @property

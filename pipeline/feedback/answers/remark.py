@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from agents.answers.reply_reader import KEY, Meaning, ReplyReading, build_meaning_question
+from agents.answers.reply_reader import KEY, Meaning, NamedCommand, ReplyReading, build_meaning_question
 from agents.llm.models import ModelTier, Unusable
 from domain.config.configuration import Configuration
 from domain.gates import digest
@@ -23,6 +23,7 @@ class Understood(BaseModel):
     """Whether words are a question.
 
     :param is_request: whether they ask for something to be done on a pull request.
+    :param command: which one says the same, if one does for sure.
     :param is_answer: whether they answer what Forge asked.
     :param told: of other words, what is answered all the same: where they ask for something to be done, or look like
         a question that nobody could read.
@@ -31,6 +32,7 @@ class Understood(BaseModel):
     is_question: bool = False
     is_request: bool = False
     is_answer: bool = False
+    command: NamedCommand | None = None
     told: str = ""
 
 
@@ -58,13 +60,14 @@ class RemarkReader:
         found = await calls.ask_outside_run(name, question, ReplyReading, model)
         if found.value is None:
             return self._give_up(texts.report_unanswered(found.problem or "", was_asked=found.refusal is None))
-        meaning = ReplyReading.model_validate(found.value).meaning
+        reading = ReplyReading.model_validate(found.value)
+        meaning, command = reading.meaning, reading.command if reading.is_sure else None
         if meaning is Meaning.answer and self.replied_to.question is not None:
             return Understood(is_answer=True)
         on_issue = self.context.run.is_of_issue
         told = reply_texts.point_to_commands(on_issue=on_issue) if meaning is Meaning.request else ""
         is_request = meaning is Meaning.request and not on_issue
-        return Understood(is_question=meaning is Meaning.question, is_request=is_request, told=told)
+        return Understood(is_question=meaning is Meaning.question, is_request=is_request, told=told, command=command)
 
     def _give_up(self, why: str) -> Understood:
         return Understood(told=why if asks_something(self.words) or REVIEWER in self.words else "")

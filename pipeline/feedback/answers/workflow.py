@@ -2,6 +2,7 @@
 
 import structlog
 
+from agents.answers.reply_reader import NamedCommand
 from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
 from domain.github.conversation import CommentKind
@@ -10,6 +11,7 @@ from domain.slash.commands import AskFix, Describe, TextCommand, Walkthrough
 from domain.text.quotes import REVIEWER
 from messages import code_answers
 from messages import fixes as texts
+from messages import instructions as instruction_texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
@@ -17,9 +19,8 @@ from pipeline.feedback.answers.description import DescriptionAnswer
 from pipeline.feedback.answers.fix import FixAnswer
 from pipeline.feedback.answers.fix_all import FixAllAnswer
 from pipeline.feedback.answers.mention import RequestInWords, admit_words
-from pipeline.feedback.answers.open_question import OpenQuestion
 from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
-from pipeline.feedback.answers.remark import RemarkReader
+from pipeline.feedback.answers.remark import RemarkReader, Understood
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
 from pipeline.feedback.answers.subject import load_subject
 from pipeline.feedback.answers.walkthrough import WalkthroughAnswer
@@ -63,8 +64,7 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
     if request.replied_to is not None:
         understood = await RemarkReader(context, key, words, request.replied_to, configuration).understand()
         if understood.is_answer or (understood.is_request and request.replied_to.is_mention):
-            question = request.replied_to.question if understood.is_answer else None
-            return await _hand_over(context, request, key, words, question)
+            return await _hand_over(context, request, key, words, understood)
         if not understood.is_question:
             return understood.told
     about = await context.journal.step("what it is about", load_subject, services, context.run, request)
@@ -79,18 +79,28 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
     return code_answers.quote_question(asked, answer) if is_below else answer
 
 
-async def _hand_over(
-    context: RunContext, request: AnswerRequest, key: str, words: str, question: OpenQuestion | None
-) -> str:
-    """Carry out what words ask for, as ``/forge do``, or go on with what they answer; the answer, if nothing is."""
-    place = request.replied_to or RepliedTo()
-    where = {"path": place.path, "line": place.line}
-    asked = RequestInWords(comment=request.comment, words=words, key=key, question=question, **where)
+async def _hand_over(context: RunContext, request: AnswerRequest, key: str, words: str, understood: Understood) -> str:
+    """Carry out what words ask for, or go on with what they answer; the answer, if there is one already."""
+    place, named = request.replied_to or RepliedTo(), understood.command
+    if named is NamedCommand.describe:
+        described = await DescriptionAnswer(
+            context, request.model_copy(update={"asked": Describe()}), key, applies=False
+        ).find_answer()
+        return f"{instruction_texts.tell_command(named)}\n\n{described}"
+    asked = RequestInWords(
+        comment=request.comment,
+        words=words,
+        key=key if named is None else f"{key}.{named}",
+        path=place.path,
+        line=place.line,
+        question=place.question if understood.is_answer else None,
+        named=named,
+    )
     queued = await context.journal.step("admit it", admit_words, context.services, asked)
     if queued.run_id is None:
         return queued.refused
     await enqueue_instruction(queued.run_id, context.run.repository.id, context.run.number)
-    return ""
+    return "" if named is None else instruction_texts.tell_command(named)
 
 
 async def _load_configuration(context: RunContext) -> Configuration:
