@@ -22,6 +22,8 @@ _LINE = re.compile(r"\S+[ \t]*(?P<verb>\S*)[ \t]*(?P<rest>.*)", re.DOTALL)
 _NEAR_PREFIX = re.compile(r"/forge[\s:,/_\u2013\u2014-]*", re.IGNORECASE)
 _OTHER_SCRIPT = re.compile(r"/forge[^\x00-\x7f]{1,20}", re.IGNORECASE)
 
+_WITHOUT_SLASH = re.compile(r"forge do[ \t]+\S.*", re.IGNORECASE)  # no sentence begins a comment so
+
 _TEXTS = frozenset({"reason", "conditions", "justification", "text"})
 _NAMES = frozenset({"finding"})
 _PATH = re.compile(r"`([^`]+)`|\"([^\"]+)\"|(\S+)")
@@ -33,7 +35,9 @@ def read(body: str, in_thread: bool = False) -> tuple[SlashCommand | SlashMistak
     :param body: Markdown as the author wrote it.
     :param in_thread: whether it is a reply in a review thread, where the finding's id may be left out.
     """
-    return tuple(_parse_lines(find_command_lines(body), in_thread))
+    found = tuple(_parse_lines(find_command_lines(body), in_thread))
+    bare = None if found else _WITHOUT_SLASH.match(body)
+    return found if bare is None else (_mistake(Problem.near_miss, bare[0], Verb.do),)
 
 
 def _parse_lines(lines: Iterator[CommandLine], in_thread: bool) -> Iterator[SlashCommand | SlashMistake]:

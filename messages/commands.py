@@ -566,7 +566,7 @@ def explain_mistake(made: SlashMistake) -> str:
         case Problem.near_miss:
             return (
                 f"{said} is not a command. It has to begin with `/forge` in plain letters and a plain blank, and some "
-                f"character there is another one or too many. Usage: {usage}."
+                f"character there is another one, missing or too many. Usage: {usage}."
             )
         case Problem.no_finding:
             return (

@@ -12,6 +12,7 @@ from domain.runs.run import Phase
 from domain.text.quotes import REVIEWER, asks_something
 from domain.text.redaction import redact_outgoing
 from messages import code_answers as texts
+from messages import instructions as instruction_texts
 from messages import thread_replies as reply_texts
 from pipeline.feedback.answers.request import RepliedTo
 from pipeline.feedback.answers.subject import render_replied_to
@@ -34,6 +35,11 @@ class Understood(BaseModel):
     is_answer: bool = False
     command: NamedCommand | None = None
     told: str = ""
+
+    @property
+    def describes(self) -> bool:
+        """Whether they ask for a title and a description."""
+        return self.command is NamedCommand.describe
 
 
 @dataclass(frozen=True)
@@ -65,8 +71,11 @@ class RemarkReader:
         if meaning is Meaning.answer and self.replied_to.question is not None:
             return Understood(is_answer=True)
         on_issue = self.context.run.is_of_issue
-        told = reply_texts.point_to_commands(on_issue=on_issue) if meaning is Meaning.request else ""
         is_request = meaning is Meaning.request and not on_issue
+        if not (is_request and self.replied_to.is_mention):
+            command = None
+        told = reply_texts.point_to_commands(on_issue=on_issue) if meaning is Meaning.request else ""
+        told = told if command is None else instruction_texts.tell_command(command)
         return Understood(is_question=meaning is Meaning.question, is_request=is_request, told=told, command=command)
 
     def _give_up(self, why: str) -> Understood:

@@ -21,7 +21,7 @@ async def load_subject(services: Services, run: Run, request: AnswerRequest) -> 
 def render_replied_to(replied_to: RepliedTo) -> list[str]:
     """What of Forge's they replied to, and where."""
     place = render_place(replied_to.path, replied_to.line) if replied_to.path else ()
-    asked = [] if replied_to.question is None else render_asked(replied_to.question.text)
+    asked = () if replied_to.question is None else render_asked(replied_to.question.text)
     return [*render_comment(replied_to.text, replied_to.passage), *place, *asked]
 
 

@@ -2,7 +2,6 @@
 
 import structlog
 
-from agents.answers.reply_reader import NamedCommand
 from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
 from domain.github.conversation import CommentKind
@@ -11,7 +10,6 @@ from domain.slash.commands import AskFix, Describe, TextCommand, Walkthrough
 from domain.text.quotes import REVIEWER
 from messages import code_answers
 from messages import fixes as texts
-from messages import instructions as instruction_texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
@@ -82,11 +80,11 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
 async def _hand_over(context: RunContext, request: AnswerRequest, key: str, words: str, understood: Understood) -> str:
     """Carry out what words ask for, or go on with what they answer; the answer, if there is one already."""
     place, named = request.replied_to or RepliedTo(), understood.command
-    if named is NamedCommand.describe:
+    if understood.describes:
         described = await DescriptionAnswer(
             context, request.model_copy(update={"asked": Describe()}), key, applies=False
         ).find_answer()
-        return f"{instruction_texts.tell_command(named)}\n\n{described}"
+        return f"{understood.told}\n\n{described}"
     asked = RequestInWords(
         comment=request.comment,
         words=words,
@@ -100,7 +98,7 @@ async def _hand_over(context: RunContext, request: AnswerRequest, key: str, word
     if queued.run_id is None:
         return queued.refused
     await enqueue_instruction(queued.run_id, context.run.repository.id, context.run.number)
-    return "" if named is None else instruction_texts.tell_command(named)
+    return "" if named is None else understood.told
 
 
 async def _load_configuration(context: RunContext) -> Configuration:

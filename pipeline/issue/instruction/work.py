@@ -21,7 +21,6 @@ from pipeline.issue.plan_approval import approve_plan
 from pipeline.issue.planning_agent import run_planner
 from pipeline.issue.protected_paths import GrantedPaths
 from pipeline.issue.run_end import RunEnd, end_unfinished
-from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
 from pipeline.runs.phases import enter_phase, leave_phase
 from safety.plan_risk import is_small, list_grantable, needs_approval, rate_plan
@@ -48,11 +47,14 @@ class InstructionWork:
     """The work on one instruction.
 
     :param context: of its run, whose head and base are the head on which it began.
+    :param is_of_others: what is wanted is in the words of others, who name no protected files.
+    :param how_to_answer: what it asks, in a line.
     """
 
     context: RunContext
     start: Start
-    asked: Instruction
+    is_of_others: bool = False
+    how_to_answer: str = ""
 
     async def make(self) -> Made | RunEnd | ReasonCode:
         """What was made, how the run ends without it, or why it has to wait.
@@ -63,7 +65,7 @@ class InstructionWork:
         if isinstance(planned, RunEnd):
             return planned
         named = (
-            list_grantable(planned.plan.plan, planned.configuration) if self.asked.is_of_others else ()
+            list_grantable(planned.plan.plan, planned.configuration) if self.is_of_others else ()
         )  # others name no protected files
         if named:
             return RunEnd(RunState.completed, ReasonCode.questions, texts.refuse_protected(named))
@@ -111,8 +113,7 @@ class InstructionWork:
                 await self.context.journal.step("keep the plan", self._save_plan, plan)
                 return None
             case Done(planned):
-                how = texts.explain_answering(self.asked.asked.verb, is_in_thread=self.asked.is_in_thread)
-                text = texts.report_questions(planned.questions, how, await self.context.load_cost())
+                text = texts.report_questions(planned.questions, self.how_to_answer, await self.context.load_cost())
                 asked = "\n".join(planned.questions)
                 return RunEnd(RunState.completed, ReasonCode.questions, text, asked=asked)
             case unfinished:

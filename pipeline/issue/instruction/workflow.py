@@ -39,7 +39,8 @@ class InstructionRun(RunWorkflow):
         if start.brief.obstacle:
             return await self._end(RunEnd(RunState.completed, ReasonCode.unchanged, start.brief.obstacle))
         self._stand_on(start.head)
-        work = InstructionWork(self._context, start, asked)
+        how = texts.explain_answering(asked.asked.verb, is_in_thread=asked.is_in_thread)
+        work = InstructionWork(self._context, start, is_of_others=asked.is_of_others, how_to_answer=how)
         if asked.undoes:
             return await self._end(await self._undo(asked, start, work))
         if start.base:

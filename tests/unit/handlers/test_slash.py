@@ -283,6 +283,14 @@ def test_an_unknown_verb_names_the_nearest(written: str, nearest: Verb | None) -
     assert len(made.written) <= 200
 
 
+def test_a_comment_that_begins_without_the_slash() -> None:
+    [made] = read("forge do rename it\nand more")
+    assert isinstance(made, SlashMistake)
+    assert (made.problem, made.verb) == (Problem.near_miss, Verb.do)
+    for sentence in ("Does\nforge do that?", "forge does that", "forge do", "Let forge do it"):
+        assert read(sentence) == ()
+
+
 def test_no_command_merges() -> None:
     [made] = read("/forge merge this")
     assert isinstance(made, SlashMistake)
