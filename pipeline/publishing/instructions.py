@@ -78,7 +78,7 @@ class Instruction(BaseModel):
         written = WrittenComment(**comment.model_dump(include=set(WrittenComment.model_fields)))
         asked = self.asked.model_copy(update={"text": answer}) if isinstance(self.asked, TakeBaseIn) else self.asked
         said = Exchange(question=question, answer=answer, login=comment.sender.login)
-        changed = {"comment": written, "asked": asked, "key": key, "exchanges": (*self.exchanges, said)}
+        changed = {"comment": written, "asked": asked, "key": key, "attempt": 1, "exchanges": (*self.exchanges, said)}
         return self.model_copy(update=changed)
 
     @property

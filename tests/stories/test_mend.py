@@ -203,3 +203,14 @@ async def test_a_mention_runs_the_command_that_says_the_same(story_with_model: S
     assert "> mend what is odd" in second
     assert [told for told in listen(story, pull) if "Taken as" in told] == ["Taken as `/forge mend`."]
     story.pass_over(pull)
+
+
+async def test_a_mention_has_the_change_described(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    _, alice, pull = await open_pull(story)
+    named: Json = {"meaning": "request", "has_reason": False, "command": "describe", "confidence": 0.9}
+    model.when("== reply", named)
+    await alice.comment(pull, f"@{story.github.app.slug} describe this")
+    await story.settle()
+    assert [told.split("\n\n")[0] for told in listen(story, pull)] == ["Taken as `/forge describe`."]
+    story.pass_over(pull)
