@@ -7,6 +7,7 @@ from pydantic import Field
 
 from domain.commands import ExecuteComment, Ignored, ReadRemark
 from domain.github.conversation import CommentRef
+from domain.slash.commands import LONGEST_WORDS
 from domain.text.escaping import strip_invisible
 from domain.text.quotes import find_mentions, split_quotes
 from handlers import slash
@@ -25,7 +26,6 @@ class Author(AccountView):
 
 
 NO_COMMAND = "no_command"
-LONGEST_WORDS = 4_000  # characters of a comment without a command that are kept
 _MOST_QUOTES, _MOST_MENTIONS = 5, 20  # of a comment that are kept
 
 

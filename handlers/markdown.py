@@ -6,12 +6,14 @@ What GitHub shows as a quote, list, table, heading, code, link, emphasis or HTML
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from domain.text.escaping import strip_invisible
 from domain.text.hidden_characters import fold_alike
+from domain.text.quotes import split_quotes
 
 PREFIX = "/forge"
 MOST_READ = 16_000  # characters of a comment; text after them never commands
@@ -24,6 +26,7 @@ _DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?")
 _TAG = re.compile(r"""<(/?)([a-z][a-z0-9-]*)(?=[\s/>])(?:[^<>"']|"[^"]*"|'[^']*')*>""", re.IGNORECASE)
 _FOOTNOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:")
 _CODE = re.compile(r"(`+)[^`]+\1")
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _BEGINS_TAG = re.compile(r"<!--|</?[a-z]", re.IGNORECASE)
 _IN_TAG = re.compile(r"""(?>[^>"']|"[^"]*"|'[^']*')*""")
 _ENCLOSING = frozenset(
@@ -37,6 +40,17 @@ _ENCLOSING = frozenset(
 """The elements that GitHub allows and that enclose something; it removes all others."""
 
 
+class CommandLine(NamedTuple):
+    """A line that commands, or nearly so.
+
+    :param text: as far as it matters for a command; see :func:`_source`.
+    :param written: the same and all below it, up to the next such line, without quotes and comments that GitHub hides.
+    """
+
+    text: str
+    written: str
+
+
 def is_exact(line: str) -> bool:
     """Whether a line begins with ``/forge`` as it has to, and not with what merely looks like it."""
     return _STARTS.match(line) is not None
@@ -47,11 +61,19 @@ def unify(text: str) -> str:
     return text if text.isascii() else fold_alike(unicodedata.normalize("NFKC", strip_invisible(text)))
 
 
-def find_command_lines(body: str) -> Iterator[str]:
-    """The lines that begin with ``/forge``, or nearly so, where a command may stand, as they were written."""
+def find_command_lines(body: str) -> Iterator[CommandLine]:
+    """The lines that begin with ``/forge``, or nearly so, where a command may stand."""
     if not _names_forge(body):
         return
     raw = re.split(r"\r\n?|\n", body.replace("\0", "\ufffd"))
+    found = list(_find_lines(raw))
+    ends = [*(number for number, _ in found[1:]), len(raw)]
+    for (number, text), end in zip(found, ends, strict=False):
+        yield CommandLine(text, split_quotes(_COMMENT.sub("", "\n".join(raw[number:end])))[1])
+
+
+def _find_lines(raw: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The lines of a comment that may command, with their numbers."""
     env: dict[str, object] = {}  # where the parser keeps link definitions
     blocks: list[Token] = []
     _MARKDOWN.block.parse("\n".join(raw), _MARKDOWN, env, blocks)
@@ -74,10 +96,16 @@ def find_command_lines(body: str) -> Iterator[str]:
                     math.mark_formulas(raw[first : parent.map[1]]), notes[first : parent.map[1]], strict=True
                 )
             ]
-            yield from _find_in_paragraph(tokens, raw[first], open_tags, outside)
+            for index, text in _find_in_paragraph(tokens, raw[first], open_tags, outside):
+                yield _find_number(raw, first + index, parent.map[1], text), text
         else:
             open_tags.follow(block.content, tokens)
         math.read(block.content)
+
+
+def _find_number(raw: Sequence[str], start: int, end: int, text: str) -> int:
+    """Where a line of a paragraph stands: code over several lines, which is parsed as one, may have moved it."""
+    return next((number for number in range(start, end) if raw[number].strip() == text.strip()), start)
 
 
 def _names_forge(text: str) -> bool:
@@ -108,8 +136,8 @@ def _mark_footnotes(raw: Sequence[str]) -> list[bool]:
 
 def _find_in_paragraph(
     tokens: Sequence[Token], first_raw: str, open_tags: "_OpenTags", outside: Sequence[bool]
-) -> Iterator[str]:
-    """The lines of a paragraph that may command.
+) -> Iterator[tuple[int, str]]:
+    """The lines of a paragraph that may command, with their places in it.
 
     :param first_raw: the paragraph's first line as written, because the parser strips more than spaces from its start.
     :param outside: for each line, whether it is outside formulas and footnotes.
@@ -123,9 +151,9 @@ def _find_in_paragraph(
         if not is_plain or line[0].level != 0:
             continue
         if is_exact(text) and (index or _STARTS_RAW.match(first_raw)):
-            yield text.rstrip(" \t")
+            yield index, text.rstrip(" \t")
         elif _NEARLY_STARTS.match(unify(text)) or (is_exact(text) and not first_raw.isascii()):
-            yield text if index else first_raw
+            yield index, text if index else first_raw
 
 
 def _lines(tokens: Sequence[Token]) -> list[list[Token]]:

@@ -10,17 +10,19 @@ from pydantic import ValidationError
 
 from domain.slash.commands import MOST_COMMANDS, SLASH, SlashCommand
 from domain.slash.mistakes import Problem, SlashMistake
-from domain.slash.verbs import FINDING, OPTIONAL_FINDING, VERBS, Verb
+from domain.slash.verbs import FINDING, INSTRUCTING, MEANT, OPTIONAL_FINDING, VERBS, Verb
 from domain.text.escaping import strip_invisible
-from handlers.markdown import find_command_lines, is_exact, unify
+from handlers.markdown import CommandLine, find_command_lines, is_exact, unify
 
 LONGEST_QUOTE = 200  # characters of a wrong line that the answer quotes
-_NEAR = 0.6  # how similar a verb must be to suggest it
+_NEAR = 0.75  # how similar a verb must be to suggest it
 
 _LINE = re.compile(r"\S+[ \t]*(?P<verb>\S*)[ \t]*(?P<rest>.*)", re.DOTALL)
 
 _NEAR_PREFIX = re.compile(r"/forge[\s:,/_\u2013\u2014-]*", re.IGNORECASE)
 _OTHER_SCRIPT = re.compile(r"/forge[^\x00-\x7f]{1,20}", re.IGNORECASE)
+
+_WITHOUT_SLASH = re.compile(r"forge do[ \t]+\S.*", re.IGNORECASE)  # no sentence begins a comment so
 
 _TEXTS = frozenset({"reason", "conditions", "justification", "text"})
 _NAMES = frozenset({"finding"})
@@ -33,19 +35,23 @@ def read(body: str, in_thread: bool = False) -> tuple[SlashCommand | SlashMistak
     :param body: Markdown as the author wrote it.
     :param in_thread: whether it is a reply in a review thread, where the finding's id may be left out.
     """
-    return tuple(_parse_lines(find_command_lines(body), in_thread))
+    found = tuple(_parse_lines(find_command_lines(body), in_thread))
+    bare = None if found else _WITHOUT_SLASH.match(body)
+    return found if bare is None else (_mistake(Problem.near_miss, bare[0], Verb.do),)
 
 
-def _parse_lines(lines: Iterator[str], in_thread: bool) -> Iterator[SlashCommand | SlashMistake]:
-    found = ((line, made) for line in lines if (made := _read_any(line, in_thread)) is not None)
+def _parse_lines(lines: Iterator[CommandLine], in_thread: bool) -> Iterator[SlashCommand | SlashMistake]:
+    found = ((line.text, made) for line in lines if (made := _read_any(line, in_thread)) is not None)
     for _, made in islice(found, MOST_COMMANDS):
         yield made
     for line, _ in islice(found, 1):
         yield _mistake(Problem.too_many, line)
 
 
-def _read_any(line: str, in_thread: bool) -> SlashCommand | SlashMistake | None:
-    return read_line(line, in_thread) if is_exact(line) else _read_near_miss(line, in_thread)
+def _read_any(line: CommandLine, in_thread: bool) -> SlashCommand | SlashMistake | None:
+    if not is_exact(line.text):
+        return _read_near_miss(line.text, in_thread)
+    return read_line(line.text, in_thread, line.written)
 
 
 def _read_near_miss(line: str, in_thread: bool) -> SlashMistake | None:
@@ -60,28 +66,47 @@ def _read_near_miss(line: str, in_thread: bool) -> SlashMistake | None:
     return _mistake(Problem.unknown_verb, seen) if _OTHER_SCRIPT.fullmatch(seen) else None
 
 
-def read_line(line: str, in_thread: bool = False) -> SlashCommand | SlashMistake:
-    """The command of one line, which begins with ``/forge``."""
+def read_line(line: str, in_thread: bool = False, written: str = "") -> SlashCommand | SlashMistake:
+    """The command of one line, which begins with ``/forge``.
+
+    :param written: the same with what stands below it, which belongs to a free text at its end.
+    """
     parts = _LINE.fullmatch(line)
     word = parts["verb"] if parts else ""
     if parts is None or not word:
         return _mistake(Problem.no_verb, line)
     verb = _BY_NAME.get(word.lower()) if word.isascii() else None
-    if verb is None:
-        near = get_close_matches(word.lower()[:40], _BY_NAME, n=1, cutoff=_NEAR)
-        return _mistake(Problem.unknown_verb, line, _BY_NAME[near[0]] if near else None)
-    return _parse_arguments(verb, parts["rest"], in_thread, line)
+    meant = _find_meant(f"{word} {parts['rest']}") if verb in {None, Verb.fix} else None
+    if verb is None or meant is not None:
+        return _diagnose_verb(word, line, meant)
+    whole = _LINE.fullmatch(written)
+    is_same = whole is not None and whole["verb"].lower() == word.lower()
+    return _parse_arguments(verb, parts["rest"], in_thread, line, whole["rest"] if whole and is_same else "")
+
+
+def _diagnose_verb(word: str, line: str, meant: Verb | None) -> SlashMistake:
+    if meant is None and word.lower() == "merge":
+        return _mistake(Problem.merges, line, Verb.update)
+    near = get_close_matches(word.lower()[:40], _BY_NAME, n=1, cutoff=_NEAR)
+    return _mistake(Problem.unknown_verb, line, meant or (_BY_NAME[near[0]] if near else None))
+
+
+def _find_meant(words: str) -> Verb | None:
+    """The verb for what people write in place of one."""
+    said = " ".join(words.lower().split())[:LONGEST_QUOTE]
+    return next((verb for verb, pattern in MEANT if re.match(rf"(?:{pattern})\b", said)), None)
 
 
 _BY_NAME = {verb.value: verb for verb in VERBS}
 
 
-def _parse_arguments(verb: Verb, rest: str, in_thread: bool, line: str) -> SlashCommand | SlashMistake:
-    found = _pattern(verb, in_thread).fullmatch(rest)
+def _parse_arguments(verb: Verb, rest: str, in_thread: bool, line: str, whole: str) -> SlashCommand | SlashMistake:
+    pattern = _pattern(verb, in_thread)
+    found = (pattern.fullmatch(whole) if _TEXTS & {*pattern.groupindex} else None) or pattern.fullmatch(rest)
     if found is None or "<!" in rest:  # GitHub hides an HTML comment from readers
         return _mistake(_diagnose(verb, rest, in_thread), line, verb)
     try:
-        return SLASH.validate_python({"verb": verb, **_values(found.groupdict())})
+        return SLASH.validate_python({"verb": verb, **_values(verb, found.groupdict())})
     except ValidationError as error:
         too_long = any(each["type"] == "string_too_long" for each in error.errors(include_url=False))
         return _mistake(Problem.too_long if too_long else Problem.malformed, line, verb)
@@ -90,14 +115,16 @@ def _parse_arguments(verb: Verb, rest: str, in_thread: bool, line: str) -> Slash
 @cache
 def _pattern(verb: Verb, in_thread: bool) -> re.Pattern[str]:
     finding = OPTIONAL_FINDING if in_thread else FINDING
-    return re.compile(VERBS[verb].arguments.replace("{finding}", finding) + r"[ \t]*")
+    return re.compile(VERBS[verb].arguments.replace("{finding}", finding) + r"[ \t]*", re.DOTALL)
 
 
-def _values(groups: Mapping[str, str | None]) -> dict[str, object]:
-    return {name: _value(name, text) for name, text in groups.items() if text is not None}
+def _values(verb: Verb, groups: Mapping[str, str | None]) -> dict[str, object]:
+    return {name: _value(verb, name, text) for name, text in groups.items() if text is not None}
 
 
-def _value(name: str, text: str) -> object:
+def _value(verb: Verb, name: str, text: str) -> object:
+    if name in _TEXTS and verb in INSTRUCTING:
+        return _keep_lines(strip_invisible(text))
     if name in _TEXTS:
         return " ".join(strip_invisible(text).split())
     if name in _NAMES:
@@ -109,6 +136,11 @@ def _value(name: str, text: str) -> object:
     if name == "paths":
         return tuple(next(filter(None, found.groups())) for found in _PATH.finditer(text))
     return True if name in ("full", "here", "everything", "apply") else text
+
+
+def _keep_lines(text: str) -> str:
+    first, *below = text.strip().split("\n")
+    return "\n".join([" ".join(first.split()), *map(str.rstrip, below)])
 
 
 def _diagnose(verb: Verb, rest: str, in_thread: bool) -> Problem:

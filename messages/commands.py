@@ -10,9 +10,9 @@ from domain.review.effort import EffortCost
 from domain.review.findings import Finding, Severity
 from domain.review.review import Review
 from domain.runs.run import ReasonCode, Run, RunState
-from domain.slash.commands import LONGEST_TEXT, MOST_COMMANDS, SlashCommand
+from domain.slash.commands import LONGEST_TEXT, LONGEST_WORDS, MOST_COMMANDS, SlashCommand
 from domain.slash.mistakes import Problem, SlashMistake
-from domain.slash.verbs import COMMON, VERBS, RequiredRole, Verb, VerbRow
+from domain.slash.verbs import COMMON, INSTRUCTING, VERBS, RequiredRole, Verb, VerbRow
 from domain.text.escaping import code_block, escape, inline_code, inline_path, link
 from messages.memory import describe_learned
 from messages.review import name_outcome, render_reasons
@@ -151,7 +151,8 @@ def render_help(about: Verb | None = None) -> str:
     rest = _render_verbs(verb for verb, row in VERBS.items() if row.works and verb not in COMMON)
     later = ", ".join(inline_code(verb) for verb, row in VERBS.items() if not row.works)
     intro = (
-        "Write a command at the start of a line, one per line. In a reply to a finding you can leave out "
+        "Write a command at the start of a line, one per line; words of your own, such as an instruction or a reason, "
+        "go on below it up to the next command. In a reply to a finding you can leave out "
         "its F-ID. Edited comments, quotes and code are ignored. The author of a change is alone where nobody else has "
         "the role."
     )
@@ -559,20 +560,37 @@ def explain_mistake(made: SlashMistake) -> str:
             return "What should Forge do? `/forge help` lists the commands."
         case Problem.unknown_verb:
             meant = f"Did you mean {usage}?" if made.verb else "`/forge help` lists the commands."
-            return f"{said} is not a command. {meant}"
+            return f"{said} is not a command. {meant}{_point_to_do(made)}"
+        case Problem.merges:
+            return f"{said} is not a command: people merge, on GitHub. `/forge update` takes the base into the branch."
         case Problem.near_miss:
             return (
                 f"{said} is not a command. It has to begin with `/forge` in plain letters and a plain blank, and some "
-                f"character there is another one or too many. Usage: {usage}."
+                f"character there is another one, missing or too many. Usage: {usage}."
             )
         case Problem.no_finding:
-            return f"{said} does not name a finding. Usage: {usage}. `/forge view` lists the findings."
+            return (
+                f"{said} does not name a finding. Usage: {usage}. `/forge view` lists the findings.{_point_to_do(made)}"
+            )
         case Problem.too_long:
-            return f"{said} is too long: a text can have {LONGEST_TEXT:,} characters."
+            return f"{said} is too long: a text can have {_find_longest(made.verb):,} characters."
         case Problem.too_many:
             return f"A comment can have {MOST_COMMANDS} commands. Skipped: {said} and everything after it."
         case Problem.malformed:
             return f"{said} is not valid. Usage: {usage}."
+
+
+def _point_to_do(made: SlashMistake) -> str:
+    return " To have something done in your own words: `/forge do …`." if made.has_words and _may_be_do(made) else ""
+
+
+def _may_be_do(made: SlashMistake) -> bool:
+    """Whether it may be an instruction: what is about a finding is not, but for what is to be fixed."""
+    return made.problem is Problem.unknown_verb or made.verb is Verb.fix
+
+
+def _find_longest(verb: Verb | None) -> int:
+    return LONGEST_WORDS if verb in INSTRUCTING else LONGEST_TEXT
 
 
 def _mention_memories(taught: Mapping[str, Finding]) -> str:

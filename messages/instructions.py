@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from domain.money import format_usd
 from domain.runs.output_lines import pick_telling_line
+from domain.runs.plan import LONGEST_WORDS
 from domain.runs.run import ReasonCode, Run
+from domain.slash.verbs import Verb
 from domain.text.escaping import code_block, escape, inline_code, inline_path
 from messages.automation import RUN_TRAILER
 from messages.commands import describe_state
@@ -119,14 +121,24 @@ def _name_all(names: Sequence[str]) -> str:
     return ", ".join(inline_code(name) for name in names[:_MOST_RED]) + more
 
 
-def report_questions(asked: Sequence[str], spent: int) -> str:
-    """Where the instruction leaves open what is wanted, or asks for what no change can do."""
-    listed = "\n".join(f"{number}. {escape(question, 400)}" for number, question in enumerate(asked, 1))
-    end = (
-        "Give the instruction again with the answer in it. People decide what is approved, merged or spent, and the "
-        "automation level, by commands of their own."
-    )
-    return _join(["Nothing was changed yet:", listed, end, _footer(spent)])
+def report_questions(asked: Sequence[str], how: str, spent: int) -> str:
+    """Where the instruction leaves open what is wanted, or asks for what no change can do.
+
+    :param how: to answer; see :func:`explain_answering`.
+    """
+    listed = "\n".join(f"{number}. {escape(question, LONGEST_WORDS)}" for number, question in enumerate(asked, 1))
+    return _join(["Nothing was changed yet:", listed, how, _footer(spent)])
+
+
+def tell_command(named: str) -> str:
+    """Which command Forge took words for."""
+    return f"Taken as {inline_code(f'/forge {named}')}."
+
+
+def explain_answering(verb: Verb, *, is_in_thread: bool) -> str:
+    """How people answer a question, in one line."""
+    how = "reply in this thread" if is_in_thread else "mention Forge in a comment, or quote this"
+    return f"To answer, {how}{', or write `/forge mend ANSWER`' if verb is Verb.mend else ''}."
 
 
 def report_unchanged(summary: str, left: str, spent: int) -> str:

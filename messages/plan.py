@@ -7,7 +7,7 @@ from domain.errors import ForgeError
 from domain.gates import Gate
 from domain.money import Refusal
 from domain.runs.contracts import HeldContract
-from domain.runs.plan import Plan, RatedPlan, Task, sort_tasks
+from domain.runs.plan import LONGEST_WORDS, Plan, RatedPlan, Task, sort_tasks
 from domain.runs.run import Phase, ReasonCode
 from domain.text.escaping import escape, inline_code
 from messages.review import render_reasons
@@ -116,7 +116,7 @@ def render_questions(asked: Sequence[str], *, plans_only: bool, spent: int) -> s
     :param plans_only: whether only a plan was asked for.
     """
     command = "/forge plan" if plans_only else "/forge run"
-    rows = [f"{number}. {escape(question, 400)}" for number, question in enumerate(asked, 1)]
+    rows = [f"{number}. {escape(question, LONGEST_WORDS)}" for number, question in enumerate(asked, 1)]
     return _join(
         [
             "**Forge has questions before it can plan this issue**",

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from domain.money import format_usd
-from domain.runs.conflicts import BesideEdit, ConflictHunk, UnmergedFile
+from domain.runs.conflicts import LONGEST_WHY, BesideEdit, ConflictHunk, UnmergedFile
 from domain.text.escaping import code_block, cut_words, escape, inline_code, inline_path
 from messages.automation import RUN_TRAILER
 from messages.pushes import WORKFLOWS
@@ -223,7 +223,7 @@ def _render_question(number: int, judged: JudgedHunk, base: str, branch: str) ->
     cut = [*lines[:_LINES], f"… {len(lines) - _LINES} more lines"] if len(lines) > _LINES else lines
     text = "\n".join(cut)
     text = text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]}\n… {len(text) - _CHARACTERS:,} more characters"
-    return f"{number}. {inline_path(hunk.where)}: {escape(judged.question, 500)}\n\n{code_block(text)}"
+    return f"{number}. {inline_path(hunk.where)}: {escape(judged.question, LONGEST_WHY)}\n\n{code_block(text)}"
 
 
 def _list_unmerged(unmerged: Sequence[UnmergedFile]) -> list[str]:

@@ -33,17 +33,30 @@ class Meaning(StrEnum):
     disagreement = "disagreement"
     question = "question"
     request = "request"
+    answer = "answer"  # to a question of Forge about what it was asked to do
     other = "other"
+
+
+class NamedCommand(StrEnum):
+    """The commands that a request in words may stand for; none of them decides, merges, spends or sets a level."""
+
+    update = "update"
+    mend = "mend"
+    tests = "tests"
+    changelog = "changelog"
+    describe = "describe"
 
 
 class ReplyReading(BaseModel):
     """The model's report on a reply.
 
+    :param command: what a request asks for, where that is all of it.
     :param has_reason: whether a disagreement gives a reason.
     """
 
     meaning: Meaning
     has_reason: bool = False
+    command: NamedCommand | None = None
     confidence: Annotated[float, Field(ge=0, le=1), WithJsonSchema({"type": "number"})]
 
     @property

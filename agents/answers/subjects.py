@@ -6,7 +6,7 @@ from agents.review.model.questions import flatten_markdown
 from agents.review.model.rendering import clean_name
 from domain.review.findings import Finding
 
-_PASSAGE, _COMMENT, _BODY = 800, 2_000, 3_000  # characters
+_PASSAGE, _COMMENT, _BODY, _QUESTION = 800, 2_000, 3_000, 5_000  # characters
 
 
 def render_finding(finding: Finding) -> Sequence[str]:
@@ -27,6 +27,11 @@ def render_comment(text: str, passage: str) -> Sequence[str]:
     comment = ["== comment", f"> {flatten_markdown(text, _COMMENT)}"] if text else []
     quoted = ["== quoted from it", f"> {flatten_markdown(passage, _PASSAGE)}"] if passage else []
     return [*comment, *quoted]
+
+
+def render_asked(question: str) -> Sequence[str]:
+    """The question of Forge that they may answer."""
+    return ["== asked by the reviewer", f"> {flatten_markdown(question, _QUESTION)}"]
 
 
 def render_place(path: str, line: int | None) -> Sequence[str]:

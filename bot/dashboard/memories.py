@@ -12,7 +12,7 @@ from domain.memories import validation
 from domain.memories.jsonl import dump_line
 from domain.memories.memory import Memory, MemoryKind, Origin, Scope, compute_confidence, create_memory
 from domain.memories.memory_file import PATH
-from domain.slash.commands import Forget, SlashCommand, TextCommand
+from domain.slash.commands import Forget, SlashCommand, Tell
 from domain.slash.verbs import Verb
 from memory.learned import catalogue, memories, remember
 from memory.learned.catalogue import CatalogueEntry, Recall
@@ -194,7 +194,7 @@ def _list_events(history: catalogue.MemoryHistory) -> Sequence[tuple[object, str
     return sorted([*used, *((event.time, describe_memory_event(event)) for event in history.events)])
 
 
-_TEACH = TextCommand(verb=Verb.remember, text="a memory")
+_TEACH = Tell(verb=Verb.remember, text="a memory")
 _SWITCHED_OFF = "Learning is switched off here: `memory: {enabled: false}` in `.github/forge.yml`."
 _FROM_FILE = f"This memory comes from {PATH} in the repository: change it there, on the default branch."
 _ARCHIVED = "This memory is archived and no longer used: add it again."

@@ -12,7 +12,8 @@ MOST_CHARACTERS = 60_000
 MOST_BESIDE = 20
 """Passages beside conflicts that may change with them."""
 
-Why = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000)]
+LONGEST_WHY = 2_000
+Why = Annotated[str, StringConstraints(strip_whitespace=True, max_length=LONGEST_WHY)]
 Passage = Annotated[str, StringConstraints(max_length=4_000)]
 
 

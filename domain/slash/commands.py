@@ -10,10 +10,12 @@ from domain.runs.run import ExecutionMode
 from domain.slash.verbs import VERBS, Verb
 
 LONGEST_TEXT = 1000  # characters of a reason, a condition or another free text
+LONGEST_WORDS = 4_000  # characters of what is told or asked in a person's own words, which may be a list
 MOST_COMMANDS = 20  # in one comment
 MOST_PATHS = 50  # in one command
 
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
+Words = Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS)]
 
 
 class _SlashCommand(BaseModel):
@@ -151,22 +153,28 @@ class Delegate(_SlashCommand):
     to: Literal["agent"] | None = Field(default=None, exclude_if=lambda to: to is None)
 
 
-class TextCommand(_SlashCommand):
-    verb: Literal[Verb.remember, Verb.missed, Verb.ask, Verb.do]
+class Tell(_SlashCommand):
+    verb: Literal[Verb.remember, Verb.missed]
     text: Text
 
 
+class TextCommand(_SlashCommand):
+    verb: Literal[Verb.ask, Verb.do]
+    text: Words
+
+
 class Mend(_SlashCommand):
-    """What fails on the head of a pull request."""
+    """What fails on the head of a pull request. ``text`` answers what was asked; None: nothing more."""
 
     verb: Literal[Verb.mend] = Verb.mend
+    text: Words | None = Field(default=None, exclude_if=lambda text: text is None)
 
 
 class TakeBaseIn(_SlashCommand):
     """``text`` says what to do about conflicts, such as an answer to what was asked; None: nothing more."""
 
     verb: Literal[Verb.update] = Verb.update
-    text: Text | None = None
+    text: Words | None = None
 
 
 class AddressThreads(_SlashCommand):
@@ -257,6 +265,7 @@ SlashCommand = Annotated[
     | Reject
     | Delegate
     | AskHelp
+    | Tell
     | TextCommand
     | Mend
     | TakeBaseIn

@@ -118,7 +118,7 @@ class VerbRow:
 _ULID_END = "[0-9A-HJKMNP-TV-Z]{6}"
 _ULID = f"(?:[0-9A-HJKMNP-TV-Z]{{20}})?{_ULID_END}"  # or its end, as Forge shows it
 _STANDARD = "|".join(STANDARD_GATES)
-_END = r"(?:[ \t]+|$)"
+_END = r"(?:[ \t]+|(?=\n)|$)"
 _SHA = "[0-9a-f]{7,64}"
 _GATE = rf"(?:(?!{_SHA}{_END})(?P<gate>G-{_ULID_END}|[a-z][a-z0-9_-]{{0,49}}){_END})?"
 _APPROVED = rf"{_GATE}(?:(?P<sha>{_SHA}){_END})?(?:with:[ \t]*(?P<conditions>.+))?"
@@ -215,9 +215,10 @@ VERBS: Mapping[Verb, VerbRow] = {
         arguments=_TEXT,
     ),
     Verb.mend: VerbRow(
-        "mend",
+        "mend [ANSWER]",
         "say why checks of this pull request are red, of any App, and mend what its change broke; looked at again, at "
-        "most twice",
+        "most twice; `ANSWER`: to what was asked",
+        arguments=f"(?:{_TEXT})?",
     ),
     Verb.update: VerbRow(
         "update [ANSWER]",
@@ -324,6 +325,22 @@ VERBS: Mapping[Verb, VerbRow] = {
     Verb.changelog: VerbRow("changelog", "add the entry of this pull request to the repository's changelog"),
     Verb.walkthrough: VerbRow("walkthrough", "explain this pull request part by part, in the order to read it"),
 }
+
+INSTRUCTING = frozenset({Verb.ask, Verb.do, Verb.mend, Verb.update})
+"""The verbs whose words a model reads as they were written, line by line."""
+
+MEANT: tuple[tuple[Verb, str], ...] = (
+    (Verb.rollback, r"undo|revert|roll back|take \w+ back"),
+    (Verb.address, r"(?:resolve|answer) .*\b(?:threads?|comments?|conversations?|feedback)|reply"),
+    (Verb.update, r"resolve|rebase|sync|pull|merge (?:in )?(?:the )?(?:main|master|base|trunk|conflicts?)"),
+    (Verb.update, r"(?:fix|solve) .*\bconflicts?"),
+    (Verb.mend, r"green|(?:make|get|turn) .*\b(?:green|pass)"),
+    (Verb.mend, r"(?:fix|repair|unbreak) .*\b(?:red|build|ci|checks?|pipeline|jobs?|tests?)"),
+    (Verb.tests, r"(?:write|add|create|generate) .*\btests?"),
+    (Verb.describe, r"summari[sz]e|summary|description|title"),
+    (Verb.cancel, r"stop|halt"),
+)
+"""What people write in place of a verb, as the beginning of a line in small letters."""
 
 COMMON = (
     Verb.review,

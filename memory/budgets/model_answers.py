@@ -28,6 +28,9 @@ EFFORT = "how thoroughly it is read"
 """The key of the effort that a person asked for."""
 
 TASK = "what the planner is told"
+QUESTION = "what people are asked"
+"""The key of the question with which an instruction ended."""
+
 INSTRUCTION = "what somebody asks for on a pull request"
 """The key of the planner's task."""
 

@@ -65,13 +65,17 @@ async def find_next(database: Database, run: Run) -> Run | None:
     return open_[0] if open_ and open_[0].id != run.id else None
 
 
+async def list_newest(database: Database, repository_id: int, number: int, most: int) -> Sequence[Run]:
+    """The newest instructions on a pull request, over or not, the newest first."""
+    here = {"repository_id": repository_id, "number": number, "trigger": Trigger.instruction.value}
+    query = select(RunRow).filter_by(**here).order_by(RunRow.id.desc()).limit(most)
+    async with database.transaction() as session:
+        return [row.as_run() for row in await session.scalars(query)]
+
+
 async def find_newest(database: Database, repository_id: int, number: int) -> Run | None:
     """The newest instruction on a pull request, over or not."""
-    here = {"repository_id": repository_id, "number": number, "trigger": Trigger.instruction.value}
-    query = select(RunRow).filter_by(**here).order_by(RunRow.id.desc()).limit(1)
-    async with database.transaction() as session:
-        row = await session.scalar(query)
-        return None if row is None else row.as_run()
+    return next(iter(await list_newest(database, repository_id, number, 1)), None)
 
 
 async def stand_on(database: Database, run_id: str, head_sha: str) -> None:

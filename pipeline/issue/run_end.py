@@ -25,6 +25,7 @@ class RunEnd:
     :param text: of its comment.
     :param detail: why, in one sentence, where the reason alone does not say it.
     :param why: the same where it is no issue that is told of it.
+    :param asked: what people are asked first; empty for nothing.
     """
 
     state: RunState
@@ -32,6 +33,7 @@ class RunEnd:
     text: str
     detail: str = ""
     why: str = ""
+    asked: str = ""
 
 
 async def end_unfinished(context: RunContext, unfinished: Stuck | Stopped) -> RunEnd:

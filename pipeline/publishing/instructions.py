@@ -37,6 +37,17 @@ COMMITTED = "instruction"
 InstructingCommand = TextCommand | TakeBaseIn | AddressThreads | Mend | WriteTests | WriteChangelog | Rollback
 
 
+class Exchange(BaseModel):
+    """A question of Forge and what somebody with the role for the command answered.
+
+    :param question: empty where nothing was asked.
+    """
+
+    question: str
+    answer: str
+    login: str
+
+
 class Instruction(BaseModel):
     """An instruction, as it is kept with its run.
 
@@ -44,6 +55,7 @@ class Instruction(BaseModel):
     :param path: the file on whose diff it stands, and ``line`` its line at the head; empty below the conversation.
     :param undoes: of a roll-back: the id of the run whose commit is taken back.
     :param attempt: counts from 1; more where Forge tries again by itself.
+    :param exchanges: what was asked about it and answered, oldest first.
     """
 
     comment: WrittenComment
@@ -53,12 +65,26 @@ class Instruction(BaseModel):
     line: int | None = None
     undoes: str = ""
     attempt: int = 1
+    exchanges: tuple[Exchange, ...] = ()
 
     @classmethod
     def of(cls, comment: WrittenComment, asked: InstructingCommand, key: str, path: str, line: int | None) -> Self:
         """An instruction in a comment of any kind, of which only what is needed for the answer is kept."""
         written = WrittenComment(**comment.model_dump(include=set(WrittenComment.model_fields)))
         return cls(comment=written, asked=asked, key=key, path=path, line=line)
+
+    def answered(self, question: str, answer: str, comment: WrittenComment, key: str) -> Self:
+        """The same, going on with the answer to a question in a comment of whoever asks for it from now on."""
+        written = WrittenComment(**comment.model_dump(include=set(WrittenComment.model_fields)))
+        asked = self.asked.model_copy(update={"text": answer}) if isinstance(self.asked, TakeBaseIn) else self.asked
+        said = Exchange(question=question, answer=answer, login=comment.sender.login)
+        changed = {"comment": written, "asked": asked, "key": key, "attempt": 1, "exchanges": (*self.exchanges, said)}
+        return self.model_copy(update=changed)
+
+    @property
+    def is_in_thread(self) -> bool:
+        """Whether it was given in a review thread."""
+        return self.comment.comment.kind is CommentKind.review_comment
 
     @property
     def words(self) -> str:
@@ -106,8 +132,8 @@ async def load_instruction(database: Database, run: Run) -> Instruction:
 async def answer_instruction(services: Services, run: Run, text: str) -> None:
     """Answer it where it was given, once; a conversation that takes no answer keeps nothing from ending."""
     asked = await load_instruction(services.database, run)
-    is_below = asked.comment.comment.kind is not CommentKind.review_comment
-    text = quote_question(asked.words, text) if is_below and asked.words else text
+    said = asked.exchanges[-1].answer if asked.exchanges else asked.words
+    text = quote_question(said, text) if said and not asked.is_in_thread else text
     try:
         await comments.answer(services, asked.comment, asked.key, [Answer(name_command(asked.asked), text)])
     except ForgeError as error:

@@ -80,7 +80,7 @@ Nothing was changed yet:
 
 1. Who is meant: the shop, or its customers?
 
-Give the instruction again with the answer in it. People decide what is approved, merged or spent, and the automation level, by commands of their own.
+To answer, reply in this thread.
 
 <sub>Cost: 0.00 USD.</sub>\
 """

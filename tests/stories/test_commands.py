@@ -566,6 +566,27 @@ Refused: `/forge deploy` needs the role maintain; `carol` has write.\
     )
 
 
+async def test_what_people_write_in_place_of_a_verb(story: Story) -> None:
+    _, _, carol, pull, _ = await _open_reviewed(story)
+    story.comments(pull)
+    written = ("undo", "resolve conflicts", "make it green", "merge", "fix the red build", "paint it in blue")
+    await carol.comment(pull, "\n".join(f"/forge {words}" for words in written))
+    await story.settle()
+    [answer] = story.answers(pull)
+    told = [line for line in answer.body.split("\n") if "is not a command" in line]
+    assert [line.split("Did you mean ")[-1] for line in told] == [
+        "`/forge rollback C-ID [PATH …] or ENV`?",
+        "`/forge update [ANSWER]`?",
+        "`/forge mend [ANSWER]`? To have something done in your own words: `/forge do …`.",
+        "`/forge merge` is not a command: people merge, on GitHub. `/forge update` takes the base into the branch.",
+        "`/forge mend [ANSWER]`? To have something done in your own words: `/forge do …`.",
+        (
+            "`/forge paint it in blue` is not a command. `/forge help` lists the commands. "
+            "To have something done in your own words: `/forge do …`."
+        ),
+    ]
+
+
 async def test_merge_queue_gets_the_verdict_of_the_reviewed_head(story: Story) -> None:
     repository, alice = story.repository({"app.py": APP})
     await alice.push(repository, "feature", {"app.py": APP + "\n"}, base="main")

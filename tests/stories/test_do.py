@@ -159,7 +159,7 @@ Nothing was changed yet:
 
 1. Merging takes a command of its own. Which one?
 
-Give the instruction again with the answer in it. People decide what is approved, merged or spent, and the automation level, by commands of their own.
+To answer, mention Forge in a comment, or quote this.
 
 <sub>Cost: 0.00 USD.</sub>\
 """)
@@ -171,6 +171,66 @@ Give the instruction again with the answer in it. People decide what is approved
     [*_, waits] = [each.body for each in thread.thread.comments if each.user is story_with_model.github.app.bot]
     assert story_with_model.gates(pull) == ["architecture_approval"]
     assert waits.startswith("This waits at `architecture_approval`, until ")
+    story_with_model.pass_over(pull)
+
+
+async def test_an_instruction_goes_on_below_its_line(story_with_model: Story, model: ScriptedModel) -> None:
+    """A question about it is shown to its end."""
+    _, _, carol, pull = await open_pull(story_with_model)
+    question = f"Which of both {'holds ' * 150}(b)?"
+    model.when(ASKED, {"plan": None, "questions": [question]})
+    said = "/forge do two things:\n\n- rename `total`\n- > not this\n\n> nor this\n\nBoth with tests.\n\n/forge cost"
+    await carol.comment(pull, said)
+    await story_with_model.settle()
+    [asked] = [call.content for call in model.calls if ASKED in call.content]
+    assert "> two things:\n> \n> - rename `total`\n" in asked
+    assert "> Both with tests." in asked
+    assert "nor this" not in asked
+    assert "/forge cost" not in asked
+    heard = listen(story_with_model, pull)
+    assert question in heard[-1]
+    assert "approved, merged or spent" not in heard[-1]
+    story_with_model.pass_over(pull)
+
+
+async def test_who_answers_its_question_goes_on_with_the_work(story_with_model: Story, model: ScriptedModel) -> None:
+    """By a mention, by a quote and in the thread; a comment like any other answers nothing."""
+    _, alice, carol, pull = await open_pull(story_with_model)
+    name, reader = story_with_model.github.app.slug, story_with_model.github.user("reader")
+    question = "Which discount is meant, of a half or of a third?"
+    model.when(MEANT, {"meaning": "answer", "has_reason": False, "confidence": 0.6})
+    model.when(ASKED, {"plan": None, "questions": [question]})
+    await carol.comment(pull, "/forge do give the cart a discount")
+    await story_with_model.settle()
+    assert "To answer, mention Forge in a comment, or quote this." in hear(story_with_model, pull)
+    asked = len(model.calls)
+    await carol.comment(pull, "A half.")
+    await reader.comment(pull, f"> {question}\n\nA third.")
+    await story_with_model.settle()
+    assert len(model.calls) == asked
+
+    await carol.comment(pull, f"@{name} a half. But not on Mondays.")
+    await story_with_model.settle()
+    await alice.comment(pull, f"> {question}\n\nNow of a third")
+    await story_with_model.settle()
+    *_, second, third = [call.content for call in model.calls if ASKED in call.content]
+    for part in ("> give the cart a discount", f"> {question}", "> a half. But not on Mondays."):
+        assert part in second
+    assert "> Now of a third" in third
+    assert [f"> {question}" in call.content for call in model.calls if MEANT in call.content] == [True, True]
+
+    thread = await alice.comment_on_line(pull, "NOTES.md", 1, "Why not now?")
+    await carol.reply(thread, "/forge do make it so")
+    await story_with_model.settle()
+    model.when(ASKED, plan())
+    script(model)
+    await carol.reply(thread, "Of a half, as said.")
+    await story_with_model.settle()
+    *_, told = [mask(each.body) for each in thread.thread.comments if each.user is story_with_model.github.app.bot]
+    assert told.startswith("SHA is on `feature`. `total` takes a discount.")
+    last = [call.content for call in model.calls if ASKED in call.content][-1]
+    assert "> make it so" in last
+    assert "> Of a half, as said." in last
     story_with_model.pass_over(pull)
 
 

@@ -161,3 +161,56 @@ Nothing was changed yet:
     assert "`/forge mend` starts another one." in "".join(told)
     assert "/forge do" not in "".join(told)
     story.pass_over(pull)
+
+
+async def test_an_answer_behind_the_command_goes_on(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    repository, alice, pull = await open_pull(story)
+    story.github.report_check(repository, pull.head_sha, "types", "failure", "types-app", OUTPUT)
+    await story.settle()
+    model.when(ASKED, {"plan": None, "questions": ["Is the + 1 wanted?"]})
+    await alice.comment(pull, "/forge mend")
+    await story.settle()
+    assert listen(story, pull)[-1].count("or write `/forge mend ANSWER`") == 1
+    await alice.comment(pull, "/forge mend The + 1 is wanted:\n- today counts")
+    await story.settle()
+    asked = [call.content for call in model.calls if ASKED in call.content][-1]
+    for part in ("== red check types", "> Is the + 1 wanted?", "> The + 1 is wanted:\n> - today counts"):
+        assert part in asked
+    story.pass_over(pull)
+
+
+async def test_a_mention_runs_the_command_that_says_the_same(story_with_model: Story, model: ScriptedModel) -> None:
+    """Where the model is not sure it is an instruction; who has no role is not heard."""
+    story = story_with_model
+    repository, alice, pull = await open_pull(story)
+    name, reader = story.github.app.slug, story.github.user("reader")
+    story.github.report_check(repository, pull.head_sha, "types", "failure", "types-app", OUTPUT)
+    await story.settle()
+    named: Json = {"meaning": "request", "has_reason": False, "command": "mend"}
+    model.when("== reply", named | {"confidence": 0.9}, named | {"confidence": 0.5})
+    model.when(ASKED, {"plan": None, "questions": ["Is the + 1 wanted?"]})
+    await reader.comment(pull, f"@{name} make the build green")
+    await story.settle()
+    assert not [call for call in model.calls if "== reply" in call.content]
+    await alice.comment(pull, f"@{name} make the build green")
+    await story.settle()
+    await alice.comment(pull, f"@{name} mend what is odd")
+    await story.settle()
+    first, second = [call.content for call in model.calls if ASKED in call.content]
+    assert "== red check types" in first
+    assert "== red check types" not in second
+    assert "> mend what is odd" in second
+    assert [told for told in listen(story, pull) if "Taken as" in told] == ["Taken as `/forge mend`."]
+    story.pass_over(pull)
+
+
+async def test_a_mention_has_the_change_described(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    _, alice, pull = await open_pull(story)
+    named: Json = {"meaning": "request", "has_reason": False, "command": "describe", "confidence": 0.9}
+    model.when("== reply", named)
+    await alice.comment(pull, f"@{story.github.app.slug} describe this")
+    await story.settle()
+    assert [told.split("\n\n")[0] for told in listen(story, pull)] == ["Taken as `/forge describe`."]
+    story.pass_over(pull)

@@ -10,11 +10,13 @@ from domain.slash.commands import (
     WriteChangelog,
     WriteTests,
 )
+from domain.slash.verbs import Verb
 from messages import commands as texts
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.instruction import admit_instruction
+from pipeline.feedback.answers.open_question import find_open_question
 from pipeline.feedback.answers.request import AnswerRequest, make_key
 from pipeline.feedback.answers.target import QueuedAnswer, find_run
 from pipeline.publishing.instructions import Instruction
@@ -59,6 +61,12 @@ async def _admit(context: CommandContext, asked: Work) -> QueuedAnswer:
     comment = context.comment
     key = make_key(context.guid, comment.asked.index(asked))
     instruction = Instruction.of(comment, asked, key, comment.path, comment.line)
+    if isinstance(asked, Mend) and asked.text:
+        where = (context.database, context.repository, context.number)
+        found = await find_open_question(*where, verb=Verb.mend)
+        instruction = (instruction if found is None else found.instruction).answered(
+            "" if found is None else found.text, asked.text, comment, key
+        )
     return await admit_instruction(context.services, instruction, context.actor, key)
 
 

@@ -1,6 +1,6 @@
 """Executes the commands about the automation level."""
 
-from domain.slash.commands import Level, TextCommand
+from domain.slash.commands import Level, Tell
 from pipeline.automation import level
 from pipeline.deliveries.commands.context import CommandContext
 
@@ -10,7 +10,7 @@ async def answer_level(context: CommandContext, asked: Level) -> str:
     return await context.step_with_permission(asked.verb, asked, _answer_level, context, asked)
 
 
-async def report_miss(context: CommandContext, asked: TextCommand) -> str:
+async def report_miss(context: CommandContext, asked: Tell) -> str:
     """``/forge missed``: record a critical bug that Forge did not see."""
     return await context.step_with_permission(asked.verb, asked, _record_miss, context, asked)
 
@@ -21,6 +21,6 @@ async def _answer_level(context: CommandContext, asked: Level) -> str:
     return await level.set_level(context.services, context.repository, asked.level, context.sender, context.guid)
 
 
-async def _record_miss(context: CommandContext, asked: TextCommand) -> str:
+async def _record_miss(context: CommandContext, asked: Tell) -> str:
     where = (context.repository, context.number)
     return await level.record_miss(context.services, *where, context.sender, asked.text, context.guid)

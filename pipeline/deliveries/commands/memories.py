@@ -3,7 +3,7 @@
 import re
 
 from domain.memories.memory import LONGEST, Archived, Memory, MemoryKind, Origin, Scope, create_memory
-from domain.slash.commands import Forget, TextCommand
+from domain.slash.commands import Forget, Tell
 from domain.text.redaction import holds_secret
 from memory.learned import memories, remember
 from memory.repositories import addresses
@@ -24,7 +24,7 @@ _MAX_TAGS = 20
 _SHOWN = 3  # proposals in a status
 
 
-async def remember_text(context: CommandContext, asked: TextCommand) -> str:
+async def remember_text(context: CommandContext, asked: Tell) -> str:
     """``/forge remember``: keep a text as a memory."""
     return await context.step_with_permission(asked.verb, asked, _remember, context, asked.text)
 

@@ -4,20 +4,29 @@ import contextlib
 
 from pydantic import BaseModel
 
+from agents.answers.reply_reader import NamedCommand
 from domain.commands import WrittenComment
 from domain.errors import CodeHostError, Halted
 from domain.github.conversation import Reaction
-from domain.slash.commands import LONGEST_TEXT, TextCommand
+from domain.slash.commands import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests
 from domain.slash.verbs import Verb
 from domain.text.quotes import REVIEWER
 from messages import instructions as texts
 from pipeline.context import Services
 from pipeline.feedback.answers.instruction import admit_instruction
+from pipeline.feedback.answers.open_question import OpenQuestion
 from pipeline.feedback.answers.target import QueuedAnswer
 from pipeline.gates.actor import load_actor
 from pipeline.publishing import comments
 from pipeline.publishing.instructions import Instruction
 from safety.authorization import authorise
+
+_NAMED = {
+    NamedCommand.update: TakeBaseIn(),
+    NamedCommand.mend: Mend(),
+    NamedCommand.tests: WriteTests(),
+    NamedCommand.changelog: WriteChangelog(),
+}
 
 
 class RequestInWords(BaseModel):
@@ -25,6 +34,8 @@ class RequestInWords(BaseModel):
 
     :param words: untrusted, with Forge as ``@reviewer``.
     :param key, path, line: see :class:`Instruction`.
+    :param question: which they answer; None for anything else.
+    :param named: the command that says the same; None for ``/forge do``.
     """
 
     comment: WrittenComment
@@ -32,21 +43,30 @@ class RequestInWords(BaseModel):
     key: str
     path: str = ""
     line: int | None = None
+    question: OpenQuestion | None = None
+    named: NamedCommand | None = None
+
+    @property
+    def instruction(self) -> Instruction:
+        """What is to be carried out: what they answer a question about, or else what they say."""
+        if self.question is None:
+            asked = self.command if self.named is None else _NAMED.get(self.named, self.command)
+            return Instruction.of(self.comment, asked, self.key, self.path, self.line)
+        return self.question.instruction.answered(self.question.text, self.command.text, self.comment, self.key)
 
     @property
     def command(self) -> TextCommand:
         """The command that says the same."""
         said = " ".join(self.words.replace(REVIEWER, " ").split()).strip(" ,:;")
-        return TextCommand(verb=Verb.do, text=said[:LONGEST_TEXT] or self.words[:LONGEST_TEXT])
+        return TextCommand(verb=Verb.do, text=said[:LONGEST_WORDS] or self.words[:LONGEST_WORDS])
 
 
 async def admit_words(services: Services, request: RequestInWords) -> QueuedAnswer:
     """Admit what words ask for, as the command does, if they may ask at this moment; a reaction shows it."""
-    comment, asked = request.comment, request.command
+    comment, instruction = request.comment, request.instruction
     actor = await load_actor(services, comment.repository, comment.number, comment.sender, judges=False)
-    if authorise(asked, actor.facts) is not None:
+    if authorise(instruction.asked, actor.facts) is not None:
         return QueuedAnswer(refused=texts.report_lost_permission())
-    instruction = Instruction.of(comment, asked, request.key, request.path, request.line)
     queued = await admit_instruction(services, instruction, actor, request.key)
     if queued.run_id is not None:
         with contextlib.suppress(Halted, CodeHostError):

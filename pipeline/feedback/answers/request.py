@@ -10,6 +10,7 @@ from messages.commands import Answer, name_command
 from pipeline.context import Services
 from pipeline.durable.queues import enqueue
 from pipeline.durable.workflows import ANSWER
+from pipeline.feedback.answers.open_question import OpenQuestion
 from pipeline.gates.actor import CommandActor, load_actor
 from pipeline.publishing import comments
 from safety.authorization import authorise
@@ -22,6 +23,7 @@ class RepliedTo(BaseModel):
     :param passage: what they quoted of it.
     :param path: the file at which they stand, and ``line`` its line; empty outside of review threads.
     :param is_mention: they mention Forge.
+    :param question: which they may answer.
     """
 
     text: str = ""
@@ -29,6 +31,7 @@ class RepliedTo(BaseModel):
     path: str = ""
     line: int | None = None
     is_mention: bool = False
+    question: OpenQuestion | None = None
 
 
 class AnswerRequest(BaseModel):

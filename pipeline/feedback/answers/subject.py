@@ -1,6 +1,6 @@
 """Loads what a question is about, beside its words: a finding, a comment of Forge, a line of code, an issue."""
 
-from agents.answers.subjects import render_comment, render_finding, render_issue, render_place
+from agents.answers.subjects import render_asked, render_comment, render_finding, render_issue, render_place
 from domain.errors import NotFound
 from domain.runs.run import Run
 from memory.findings import findings
@@ -21,7 +21,8 @@ async def load_subject(services: Services, run: Run, request: AnswerRequest) -> 
 def render_replied_to(replied_to: RepliedTo) -> list[str]:
     """What of Forge's they replied to, and where."""
     place = render_place(replied_to.path, replied_to.line) if replied_to.path else ()
-    return [*render_comment(replied_to.text, replied_to.passage), *place]
+    asked = () if replied_to.question is None else render_asked(replied_to.question.text)
+    return [*render_comment(replied_to.text, replied_to.passage), *place, *asked]
 
 
 async def _load_issue(services: Services, run: Run) -> list[str]:

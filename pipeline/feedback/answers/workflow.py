@@ -18,7 +18,7 @@ from pipeline.feedback.answers.fix import FixAnswer
 from pipeline.feedback.answers.fix_all import FixAllAnswer
 from pipeline.feedback.answers.mention import RequestInWords, admit_words
 from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
-from pipeline.feedback.answers.remark import RemarkReader
+from pipeline.feedback.answers.remark import RemarkReader, Understood
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
 from pipeline.feedback.answers.subject import load_subject
 from pipeline.feedback.answers.walkthrough import WalkthroughAnswer
@@ -61,8 +61,8 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
     configuration = await context.journal.step("what is configured", _load_configuration, context)
     if request.replied_to is not None:
         understood = await RemarkReader(context, key, words, request.replied_to, configuration).understand()
-        if understood.is_request and request.replied_to.is_mention:
-            return await _hand_over(context, request, key, words)
+        if understood.is_answer or (understood.is_request and request.replied_to.is_mention):
+            return await _hand_over(context, request, key, words, understood)
         if not understood.is_question:
             return understood.told
     about = await context.journal.step("what it is about", load_subject, services, context.run, request)
@@ -77,15 +77,28 @@ async def _answer_question(context: RunContext, request: AnswerRequest, guid: st
     return code_answers.quote_question(asked, answer) if is_below else answer
 
 
-async def _hand_over(context: RunContext, request: AnswerRequest, key: str, words: str) -> str:
-    """Carry out what words ask for, as ``/forge do``; the answer, if nothing is."""
-    place = request.replied_to or RepliedTo()
-    asked = RequestInWords(comment=request.comment, words=words, key=key, path=place.path, line=place.line)
+async def _hand_over(context: RunContext, request: AnswerRequest, key: str, words: str, understood: Understood) -> str:
+    """Carry out what words ask for, or go on with what they answer; the answer, if there is one already."""
+    place, named = request.replied_to or RepliedTo(), understood.command
+    if understood.describes:
+        described = await DescriptionAnswer(
+            context, request.model_copy(update={"asked": Describe()}), key, applies=False
+        ).find_answer()
+        return f"{understood.told}\n\n{described}"
+    asked = RequestInWords(
+        comment=request.comment,
+        words=words,
+        key=key if named is None else f"{key}.{named}",
+        path=place.path,
+        line=place.line,
+        question=place.question if understood.is_answer else None,
+        named=named,
+    )
     queued = await context.journal.step("admit it", admit_words, context.services, asked)
     if queued.run_id is None:
         return queued.refused
     await enqueue_instruction(queued.run_id, context.run.repository.id, context.run.number)
-    return ""
+    return "" if named is None else understood.told
 
 
 async def _load_configuration(context: RunContext) -> Configuration:

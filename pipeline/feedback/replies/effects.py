@@ -64,7 +64,7 @@ async def apply_reply(
         case Meaning.disagreement:
             hint = None if may_dismiss else reply_texts.confirm_hint(finding, refused)
             return await _handle_disagreement(services, command, guid, finding, reading, hint)
-        case Meaning.other:
+        case Meaning.answer | Meaning.other:
             return ReplyOutcome()
 
 

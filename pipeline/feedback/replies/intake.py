@@ -15,6 +15,7 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue
 from pipeline.durable.workflows import READ_REPLY
+from pipeline.feedback.answers.open_question import find_open_question
 from pipeline.feedback.replies.remarks import handle_remark, is_mentioned
 from safety.authorization import refuse_role
 
@@ -54,7 +55,9 @@ async def _find_target(services: Services, command: ReadReply, guid: str) -> Rep
     if command.comment.thread is None and not await is_mentioned(services, command):
         return ReplyTarget(outcome=await _record_gap(services, command, past[0].run, guid))
     carried = await findings.load_by_comment(services.database, command.repository.id, command.number)
-    if command.comment.thread not in carried:
+    thread = command.comment.thread
+    asks = await find_open_question(services.database, command.repository, command.number, thread=thread)
+    if thread not in carried or asks is not None:
         return ReplyTarget(is_remark=True)
     role = await services.host.permission(command.repository, command.sender.login, command.sender.id)
     if command.sender.id != command.opened_by and refuse_role(role, "triage") is not None:

@@ -11,13 +11,14 @@ from agents.review.model.questions import flatten_markdown
 from domain.commands import ReadRemark, ReadReply
 from domain.github.conversation import Remark
 from domain.runs.run import RepositoryRef
-from domain.slash.commands import LONGEST_TEXT, TextCommand
+from domain.slash.commands import LONGEST_WORDS, TextCommand
 from domain.slash.verbs import Verb
 from domain.text.quotes import asks_something, call_reviewer, find_mentions, find_source, split_quotes
 from memory.deliveries.command_counts import claim_notice
 from messages import instructions as instruction_texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
+from pipeline.feedback.answers.open_question import OpenQuestion, find_open_question
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
 from pipeline.feedback.answers.target import find_run
 from pipeline.gates.actor import load_actor
@@ -58,9 +59,10 @@ async def _find_target(services: Services, command: ReadRemark | ReadReply, guid
         return RemarkTarget(outcome="too many comments")
     replied_to = await _find_replied_to(services, command)
     said = call_reviewer(_select_words(command), await load_name(services, command.repository))
-    words = flatten_markdown(said, LONGEST_TEXT)
+    words = flatten_markdown(said, LONGEST_WORDS)
     if replied_to is None or not words:
         return RemarkTarget(outcome="not for Forge")
+    replied_to = replied_to.model_copy(update={"question": await _find_question(services, command, replied_to)})
     asked = TextCommand(verb=Verb.ask, text=words)
     number = command.number if command.is_pull_request else None
     actor = await load_actor(services, command.repository, number, command.sender, judges=False)
@@ -100,6 +102,21 @@ async def _find_in_thread(services: Services, command: ReadReply) -> RepliedTo |
         return None
     text = earlier[-1].body if earlier else ""
     return RepliedTo(text=text, path=command.path, line=command.line, is_mention=is_mention)
+
+
+async def _find_question(
+    services: Services, command: ReadRemark | ReadReply, replied_to: RepliedTo
+) -> OpenQuestion | None:
+    """The question that the words may answer: of their thread, or the newest, which they quote or mention Forge for."""
+    if not command.is_pull_request:
+        return None
+    where = (services.database, command.repository, command.number)
+    if isinstance(command, ReadReply):
+        return await find_open_question(*where, thread=command.comment.thread or command.comment.id)
+    found = await find_open_question(*where)
+    if found is None or replied_to.is_mention or find_source([found.text], [replied_to.text]):
+        return found
+    return found if find_source(command.quoted, [found.text]) else None
 
 
 async def _list_earlier(services: Services, command: ReadReply) -> Sequence[Remark]:

@@ -1,5 +1,7 @@
 """Decides whether an instruction may begin now, and finds out where: on which head, with what the planner is told."""
 
+from collections.abc import Iterator
+
 from pydantic import BaseModel
 
 from agents.coding.planner import AuthoredText, InstructionPlace, PlanningTask
@@ -115,6 +117,7 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
         number=run.number,
         title=live.title,
         issue=AuthoredText(login=asked.login, role="write", text=brief.words or asked.words),
+        comments=tuple(_list_exchanges(asked)),
         default_branch=live.default_branch,
         entries=list_top_level(await Snapshot.of(mirror, live.head_sha), never),
         conventions=await load_conventions(context, configuration, (), default),
@@ -130,6 +133,14 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
     return Start(
         pull_request=live, configuration=configuration, task=task, conventions_at=default, brief=brief, base=base
     )
+
+
+def _list_exchanges(asked: Instruction) -> Iterator[AuthoredText]:
+    """What Forge asked about it, and the answers of those who may ask for it."""
+    for each in asked.exchanges:
+        if each.question:
+            yield AuthoredText(login="reviewer", role="none", text=each.question)
+        yield AuthoredText(login=each.login, role="write", text=each.answer)
 
 
 async def _list_said(services: Services, asked: Instruction) -> tuple[AuthoredText, ...]:

@@ -158,7 +158,8 @@ class BaseUpdate:
         spent, branch = await self.context.load_cost(), self.start.pull_request.head_ref
         source = name_source(self.context, self.start)
         text = texts.report_open(judged, merged.merge.unmerged, self._base_ref, source, branch, patch, spent)
-        return RunEnd(RunState.completed, ReasonCode.questions, text)
+        questions = "\n".join(each.question for each in judged if each.question)
+        return RunEnd(RunState.completed, ReasonCode.questions, text, asked=questions)
 
     def _build_proposal(
         self, merged: MergedBase, tip: str, judged: Sequence[JudgedHunk], tested: TestedDraft, beside: str = ""

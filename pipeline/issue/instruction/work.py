@@ -48,11 +48,13 @@ class InstructionWork:
 
     :param context: of its run, whose head and base are the head on which it began.
     :param is_of_others: what is wanted is in the words of others, who name no protected files.
+    :param how_to_answer: what it asks, in a line.
     """
 
     context: RunContext
     start: Start
     is_of_others: bool = False
+    how_to_answer: str = ""
 
     async def make(self) -> Made | RunEnd | ReasonCode:
         """What was made, how the run ends without it, or why it has to wait.
@@ -62,7 +64,9 @@ class InstructionWork:
         planned = await self._plan()
         if isinstance(planned, RunEnd):
             return planned
-        named = list_grantable(planned.plan.plan, planned.configuration) if self.is_of_others else ()
+        named = (
+            list_grantable(planned.plan.plan, planned.configuration) if self.is_of_others else ()
+        )  # others name no protected files
         if named:
             return RunEnd(RunState.completed, ReasonCode.questions, texts.refuse_protected(named))
         needs = needs_approval(planned.plan.level) or not is_small(planned.plan.plan)
@@ -109,8 +113,9 @@ class InstructionWork:
                 await self.context.journal.step("keep the plan", self._save_plan, plan)
                 return None
             case Done(planned):
-                text = texts.report_questions(planned.questions, await self.context.load_cost())
-                return RunEnd(RunState.completed, ReasonCode.questions, text)
+                text = texts.report_questions(planned.questions, self.how_to_answer, await self.context.load_cost())
+                asked = "\n".join(planned.questions)
+                return RunEnd(RunState.completed, ReasonCode.questions, text, asked=asked)
             case unfinished:
                 return await end_unfinished(self.context, unfinished)
 

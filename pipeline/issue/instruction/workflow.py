@@ -5,6 +5,7 @@ from dataclasses import replace
 from domain.errors import ForgeError
 from domain.gates import Gate
 from domain.runs.run import ReasonCode, RunState
+from memory.budgets import model_answers
 from memory.gates import gates
 from memory.runs import instructions
 from messages import instructions as texts
@@ -38,7 +39,8 @@ class InstructionRun(RunWorkflow):
         if start.brief.obstacle:
             return await self._end(RunEnd(RunState.completed, ReasonCode.unchanged, start.brief.obstacle))
         self._stand_on(start.head)
-        work = InstructionWork(self._context, start, is_of_others=asked.is_of_others)
+        how = texts.explain_answering(asked.asked.verb, is_in_thread=asked.is_in_thread)
+        work = InstructionWork(self._context, start, is_of_others=asked.is_of_others, how_to_answer=how)
         if asked.undoes:
             return await self._end(await self._undo(asked, start, work))
         if start.base:
@@ -136,6 +138,8 @@ class InstructionRun(RunWorkflow):
 
     async def _end(self, ended: RunEnd) -> str:
         """End the run, and answer once."""
+        if ended.asked:
+            await self._journal.step("keep the question", self._keep_question, ended.asked)
         await self._journal.step("answer", answer_instruction, self._services, self._run, ended.text)
         await self._journal.step("finish", self._finish, ended)
         self._is_over = True
@@ -148,6 +152,10 @@ class InstructionRun(RunWorkflow):
         await self._move(RunState.running)
         await show_gates(self._services, self._run)  # an answer may have started this execution
         return await instructions.find_earlier(self._services.database, self._run) is None
+
+    async def _keep_question(self, asked: str) -> None:
+        database, now = self._services.database, self._context.now()
+        await model_answers.keep(database, self._run, model_answers.QUESTION, {"asked": asked}, now)
 
     async def _finish(self, ended: RunEnd) -> None:
         services, run = self._services, self._run

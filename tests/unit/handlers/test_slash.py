@@ -36,6 +36,7 @@ from domain.slash.commands import (
     RunIssue,
     SlashCommand,
     TakeBaseIn,
+    Tell,
     TextCommand,
     Walkthrough,
     Whitelist,
@@ -101,8 +102,8 @@ GOOD: list[tuple[str, SlashCommand]] = [
     ("review", AskReview()),
     ("review FULL", AskReview(full=True)),
     ("dismiss F-AEGTUI not a bug: `x` is set", Dismiss(finding="F-AEGTUI", reason="not a bug: `x` is set")),
-    ("remember tests need *two* databases", TextCommand(verb=Verb.remember, text="tests need *two* databases")),
-    ("missed a race in app.py", TextCommand(verb=Verb.missed, text="a race in app.py")),
+    ("remember tests need *two* databases", Tell(verb=Verb.remember, text="tests need *two* databases")),
+    ("missed a race in app.py", Tell(verb=Verb.missed, text="a race in app.py")),
     ("ask Who calls `total`?", TextCommand(verb=Verb.ask, text="Who calls `total`?")),
     ("forget M-4ZK9QX", Forget(memory="M-4ZK9QX")),
     ("continue 5usd", Continue(usd=Decimal(5))),
@@ -262,6 +263,16 @@ def test_in_a_thread_half_a_name_is_not_a_reason(written: str) -> None:
         ("unpuase", Verb.unpause),
         ("approve.", Verb.approve),
         ("make-coffee", None),
+        ("undo", Verb.rollback),
+        ("revert that", Verb.rollback),
+        ("resolve conflicts", Verb.update),
+        ("merge main", Verb.update),
+        ("fix the merge conflict", Verb.update),
+        ("resolve the open threads", Verb.address),
+        ("make it green", Verb.mend),
+        ("fix the red build", Verb.mend),
+        ("write some tests", Verb.tests),
+        ("frobnicate it", None),
         ("x" * 5000, None),
     ],
 )
@@ -270,6 +281,56 @@ def test_an_unknown_verb_names_the_nearest(written: str, nearest: Verb | None) -
     assert isinstance(made, SlashMistake)
     assert (made.problem, made.verb) == (Problem.unknown_verb, nearest)
     assert len(made.written) <= 200
+
+
+def test_a_comment_that_begins_without_the_slash() -> None:
+    [made] = read("forge do rename it\nand more")
+    assert isinstance(made, SlashMistake)
+    assert (made.problem, made.verb) == (Problem.near_miss, Verb.do)
+    for sentence in ("Does\nforge do that?", "forge does that", "forge do", "Let forge do it"):
+        assert read(sentence) == ()
+
+
+def test_no_command_merges() -> None:
+    [made] = read("/forge merge this")
+    assert isinstance(made, SlashMistake)
+    assert made.problem is Problem.merges
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("/forge do two things:\n- rename it\n- test it", "two things:\n- rename it\n- test it"),
+        ("/forge do\n1. rename it\n\nAnd test it.", "1. rename it\n\nAnd test it."),
+        (
+            "/forge do it\r\n\r\n```\r\nif a:\r\n    b()\r\n/forge x\r\n```",
+            "it\n\n```\nif a:\n    b()\n/forge x\n```",
+        ),
+        ("Hi.\n/forge do this\n> delete all\n\nnow", "this\n\nnow"),
+        ("/forge do this<br>\nnow <!-- or\nnever --> here", "this<br>\nnow  here"),
+        ("/forge do as in [this](https://example.org)", "as in [this](https://example.org)"),
+        ("/forge do use `a\nb` here\nand there", "use `a\nb` here\nand there"),
+    ],
+)
+def test_words_go_on_below_their_line(body: str, words: str) -> None:
+    assert read(body) == (TextCommand(verb=Verb.do, text=words),)
+    assert read(f"{body}\n\n/forge status") == (
+        TextCommand(verb=Verb.do, text=words),
+        PlainCommand(verb=Verb.status),
+    )
+
+
+def test_a_reason_goes_on_below_and_nothing_else_does() -> None:
+    assert read("/forge dismiss F-AEGTUI wrong:\nit is bounded\n\nabove.") == (
+        Dismiss(finding="F-AEGTUI", reason="wrong: it is bounded above."),
+    )
+    assert read("/forge dismiss F-AEGTUI\nit is bounded") == (Dismiss(finding="F-AEGTUI", reason="it is bounded"),)
+    assert read("/forge approve\nplan") == (Approve(),)
+    assert read("/forge approve plan\nThanks!") == (Approve(gate="plan"),)
+    assert read("/forge approve with: no dots\n- nor dashes") == (Approve(conditions="no dots - nor dashes"),)
+    assert read("/forge tests a.py\nThanks!") == (WriteTests(path="a.py"),)
+    assert read("/forge mend\nthe + 1 is wanted") == (Mend(text="the + 1 is wanted"),)
+    assert read("/forge status\nThanks!") == (PlainCommand(verb=Verb.status),)
 
 
 @pytest.mark.parametrize("written", ["/forge", "/forge  ", "/FORGE"])
@@ -300,7 +361,7 @@ def test_a_comment_has_an_end() -> None:
 
 
 def test_a_text_has_an_end() -> None:
-    assert read("/forge missed " + "x" * LONGEST_TEXT) == (TextCommand(verb=Verb.missed, text="x" * LONGEST_TEXT),)
+    assert read("/forge missed " + "x" * LONGEST_TEXT) == (Tell(verb=Verb.missed, text="x" * LONGEST_TEXT),)
     [made] = read("/forge missed " + "x" * (LONGEST_TEXT + 1))
     assert isinstance(made, SlashMistake)
     assert made.problem is Problem.too_long
