@@ -128,7 +128,7 @@ async def test_what_is_not_of_the_change_is_left_alone(story_with_model: Story, 
     assert listen(story, pull) == snapshot(
         [
             "Refused: `/forge mend` needs the role write; `reader` has read.",
-            'Nothing was done: no check is red here because of this change. Left alone, as the base fails there, too: `nightly`.',
+            "Nothing was done: no check is red here because of this change. Left alone, as the base fails there, too: `nightly`.",
         ]
     )
     assert len(model.calls) == before

@@ -64,7 +64,7 @@ class InstructionWork:
             return planned
         named = list_grantable(planned.plan.plan, planned.configuration) if self.is_of_others else ()
         if named:
-            return RunEnd(RunState.completed, ReasonCode.questions, texts.refuse_protected(named))
+            return RunEnd(RunState.completed, ReasonCode.unchanged, texts.refuse_protected(named))
         needs = needs_approval(planned.plan.level) or not is_small(planned.plan.plan)
         granted = await approve_plan(self.context, planned, is_asked=needs)
         if isinstance(granted, RunEnd):
