@@ -42,20 +42,20 @@ async def test_help_is_answered_once(story: Story) -> None:
     assert bodies([answer]) == snapshot(
         [
             """\
-Write a command at the start of a line, one per line. Edited comments, quotes and code are not read. `/forge help VERB` says more about one.
+Write a command at the start of a line, one per line. Edited comments, quotes and code are not read. `/forge help VERB` says more about one. They take the role write where no other is named.
 
-| command | what it does |
-| --- | --- |
-| `/forge do INSTRUCTION` | make the change you describe, as a commit on this pull request's branch; in a review thread it is about that thread's lines, such as `/forge do let days_left return 0 when the parcel is late, with a test` |
-| `/forge update [ANSWER]` | merge the base branch into this pull request, and resolve the conflicts that are clear; about the others it asks, and `ANSWER` says what to do, such as `/forge update keep both lines, ours first` |
-| `/forge mend` | find out why the build or another check is red here, and mend what this pull request broke; if it is still red once the checks ran again, Forge tries once more |
-| `/forge tests [PATH]` | write tests for what this pull request, or one file of it, leaves untested, as a commit on its branch, such as `/forge tests shop/cart.py` |
-| `/forge address` | do what people ask for in the open review threads; each thread is answered with its commit or with why not |
-| `/forge fix F-ID or all` | propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings, such as `/forge fix F-AB2CDE` |
-| `/forge review [full or EFFORT]` | review this head; `full`: from scratch; the same with an effort of its own: `low`, `standard`, `deep`, such as `/forge review deep` (role: triage; on a fork: write) |
-| `/forge rollback C-ID [PATH …] or ENV` | take back what Forge committed, all of it or only these files; or bring an environment back to what ran there before, such as `/forge rollback C-ID` (role: write; production: maintain) |
-| `/forge ask QUESTION` | answer a question from the code of this pull request; on an issue, from that of the default branch, such as `/forge ask who calls arrival() without a date?` |
-| `/forge describe [apply]` | propose a title and a description for this pull request; `apply`: set what was proposed (role: write, or the author) |
+| command | what it does | for example |
+| --- | --- | --- |
+| `/forge do INSTRUCTION` | make the change you describe, as a commit on this pull request's branch; in a review thread it is about that thread's lines | `/forge do let days_left return 0 when the parcel is late, with a test` |
+| `/forge update [ANSWER]` | merge the base branch into this pull request, and resolve the conflicts that are clear; about the others it asks, and `ANSWER` says what to do | `/forge update keep both lines, ours first` |
+| `/forge mend` | find out why the build or another check is red here, and mend what this pull request broke; if it is still red once the checks ran again, Forge tries once more |  |
+| `/forge tests [PATH]` | write tests for what this pull request, or one file of it, leaves untested, as a commit on its branch | `/forge tests shop/cart.py` |
+| `/forge address` | do what people ask for in the open review threads; each thread is answered with its commit or with why not |  |
+| `/forge fix F-ID or all` | propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings | `/forge fix F-AB2CDE` |
+| `/forge review [full or EFFORT]` | review this head; `full`: from scratch; the same with an effort of its own: `low`, `standard`, `deep` (role: triage; on a fork: write) | `/forge review deep` |
+| `/forge rollback C-ID [PATH …] or ENV` | take back what Forge committed, all of it or only these files; or bring an environment back to what ran there before (role: write; production: maintain) | `/forge rollback C-ID` |
+| `/forge ask QUESTION` | answer a question from the code of this pull request; on an issue, from that of the default branch | `/forge ask who calls arrival() without a date?` |
+| `/forge describe [apply]` | propose a title and a description for this pull request; `apply`: set what was proposed (role: write, or the author) |  |
 
 <details><summary>All other commands</summary>
 
