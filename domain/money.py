@@ -168,11 +168,15 @@ class Totals(BaseModel):
 
 
 class LimitUse(BaseModel):
-    """The use of a limit, in micro-USD."""
+    """The use of a limit, in micro-USD.
+
+    :param scope: None where only its name counts.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     name: str
+    scope: LimitScope | None = None
     used: int
     limit: int
 
@@ -188,7 +192,7 @@ SCOPES = {
 def list_limit_uses(totals: Totals, limits: Limits, phase: Phase) -> list[LimitUse]:
     """The use of each limit, from the narrowest to the broadest."""
     return [
-        LimitUse(name=SCOPES[scope].format(phase=phase.value), used=totals.total(scope), limit=limit)
+        LimitUse(name=SCOPES[scope].format(phase=phase.value), scope=scope, used=totals.total(scope), limit=limit)
         for scope in LimitScope
         if (limit := limits.limit(scope, phase)) is not None
     ]

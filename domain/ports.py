@@ -311,6 +311,10 @@ class FailingChecks(Protocol):
         """The check runs of other Apps, and the commit statuses, whose newest result is a failure."""
         ...
 
+    async def green_checks(self, repository: RepositoryRef, head_sha: str) -> Collection[str]:
+        """The names of the check runs of other Apps, and commit statuses, whose newest result is a success."""
+        ...
+
     async def awaits_checks(self, repository: RepositoryRef, head_sha: str) -> bool:
         """Whether a check run of another App, or a commit status, has not ended yet."""
         ...

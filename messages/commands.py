@@ -1,6 +1,6 @@
 """Every text with which Forge answers a ``/forge`` command, in one place: what happened, why, what to do next."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -12,7 +12,17 @@ from domain.review.review import Review
 from domain.runs.run import ReasonCode, Run, RunState
 from domain.slash.commands import LONGEST_TEXT, LONGEST_WORDS, MOST_COMMANDS, SlashCommand
 from domain.slash.mistakes import Problem, SlashMistake
-from domain.slash.verbs import COMMON, INSTRUCTING, VERBS, RequiredRole, Verb, VerbRow
+from domain.slash.verbs import (
+    FIRST,
+    FIRST_ON_ISSUE,
+    INSTRUCTING,
+    SUBJECTS,
+    VERBS,
+    HelpSubject,
+    RequiredRole,
+    Verb,
+    VerbRow,
+)
 from domain.text.escaping import code_block, escape, inline_code, inline_path, link
 from messages.memory import describe_learned
 from messages.review import name_outcome, render_reasons
@@ -23,6 +33,7 @@ MOST_LINES = 30  # rows of a table in an answer
 _MOST_CHOICES = 5  # findings that are named instead of one that does not exist
 _NOTHING: Mapping[str, Finding] = MappingProxyType({})
 _NO_REVIEWS: Mapping[str, Review] = MappingProxyType({})
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 _STATES = {
     RunState.pending: "waiting for a free worker",
@@ -39,7 +50,7 @@ _REASONS = {
     ReasonCode.paused: "Forge is paused here",
     ReasonCode.rate_limited: "GitHub asked Forge to wait",
     ReasonCode.commit_gone: "the commit is gone",
-    ReasonCode.excluded: "the configuration excludes it",
+    ReasonCode.excluded: "left out here",
     ReasonCode.access_lost: "Forge lost access",
     ReasonCode.gate: "for a person",
     ReasonCode.watching: "watching what was deployed",
@@ -54,7 +65,7 @@ _REASONS = {
     ReasonCode.stuck: "it got stuck",
     ReasonCode.planned: "only a plan was requested",
     ReasonCode.answered: "only a question was asked",
-    ReasonCode.questions: "the issue leaves questions open",
+    ReasonCode.questions: "it leaves questions open",
     ReasonCode.in_review: "its pull request is being reviewed and tested",
     ReasonCode.contract: "another run is changing the same contract",
     ReasonCode.turn: "an earlier instruction here is not done yet",
@@ -140,30 +151,62 @@ def name_command(asked: SlashCommand | SlashMistake) -> str:
     return " ".join(["/forge", asked.verb, *(name for name in named if isinstance(name, str))])
 
 
-def render_help(about: Verb | None = None) -> str:
-    """Answers ``help``.
+_INTRO = (
+    "Write a command at the start of a line, one per line; words of your own go on below it up to the next command. "
+    "Edited comments, quotes and code are not read. "
+    "`/forge help VERB` says more about one. They take the role write where no other is named."
+)
+_NAMES = (
+    "`F-…` is a finding, `C-…` a commit of Forge, `M-…` something it learned, and `GATE` a question that it asks "
+    "people: each stands in the comment about it. In a reply to a finding its name can be left out, and where only one "
+    "question waits, that of the question."
+)
 
-    :param about: the one verb that was asked about; None: all.
+
+def render_help(is_pull_request: bool, silent: Collection[HelpSubject] = ()) -> str:
+    """Answers ``help``: first what people come for, and the rest folded, by subject.
+
+    :param silent: subjects about which there is nothing here; their commands are only named.
     """
-    if about is not None:
-        return "\n".join(_render_verbs([about]))
-    often = _render_verbs(COMMON)
-    rest = _render_verbs(verb for verb, row in VERBS.items() if row.works and verb not in COMMON)
-    later = ", ".join(inline_code(verb) for verb, row in VERBS.items() if not row.works)
-    intro = (
-        "Write a command at the start of a line, one per line; words of your own, such as an instruction or a reason, "
-        "go on below it up to the next command. In a reply to a finding you can leave out "
-        "its F-ID. Edited comments, quotes and code are ignored. The author of a change is alone where nobody else has "
-        "the role."
-    )
-    folded = ["<details><summary>All other commands</summary>", "", *rest, "", "</details>"]
-    unknown = ["", f"<sub>Not available yet: {later}</sub>"] if later else []
-    return "\n".join([intro, "", *often, "", *folded, *unknown])
+    first = FIRST if is_pull_request else FIRST_ON_ISSUE
+    head = ["| command | what it does | for example |", "| --- | --- | --- |"]
+    parts = [
+        _INTRO,
+        "\n".join([*head, *(_render_first(VERBS[verb]) for verb in first)]),
+        "<details><summary>All other commands</summary>",
+    ]
+    for subject, verbs in SUBJECTS.items():
+        left = [verb for verb in verbs if VERBS[verb].works and verb not in first]
+        parts += _render_subject(subject, left, is_named=subject in silent) if left else []
+    return "\n\n".join([*parts, _NAMES, "</details>"])
 
 
-def _render_verbs(verbs: Iterable[Verb]) -> list[str]:
-    head = ["| command | minimum role | meaning |", "| --- | --- | --- |"]
-    return [*head, *(render_verb(VERBS[verb]) for verb in verbs)]
+def _render_first(row: VerbRow) -> str:
+    who = "" if row.role == RequiredRole() else f" (role: {describe_role(row.role)})"
+    example = inline_code(f"/forge {row.example}") if " " in row.example else ""
+    return f"| {inline_code('/forge ' + row.usage)} | {row.meaning}{who} | {example} |"
+
+
+def _render_subject(subject: HelpSubject, verbs: Sequence[Verb], *, is_named: bool) -> list[str]:
+    if is_named:
+        return [f"**{subject}** (none here now): {', '.join(inline_code(verb) for verb in verbs)}"]
+    rows = [
+        "| command | minimum role | meaning |",
+        "| --- | --- | --- |",
+        *(render_verb(VERBS[verb]) for verb in verbs),
+    ]
+    return [f"**{subject}**", "\n".join(rows)]
+
+
+def explain_verb(verb: Verb) -> str:
+    """Answers ``help`` about one verb: what it does, an example, and what happens then."""
+    row = VERBS[verb]
+    parts = [
+        f"{inline_code('/forge ' + row.usage)} (role: {describe_role(row.role)}): {row.meaning}.",
+        f"Example: {inline_code('/forge ' + (row.example or verb))}",
+        f"Then: {row.then}" if row.then else "",
+    ]
+    return "\n\n".join(filter(None, parts))
 
 
 def render_status(
@@ -217,20 +260,27 @@ def render_cost(spending: Sequence[Spending], budgets: Sequence[LimitUse]) -> st
     return "\n\n".join(parts)
 
 
-def render_history(runs: Sequence[PastRun], reviews: Mapping[str, Review] = _NO_REVIEWS) -> str:
+def render_history(
+    runs: Sequence[PastRun], reviews: Mapping[str, Review] = _NO_REVIEWS, named: Mapping[str, str] = _NO_NAMES
+) -> str:
     """Answers ``history``; the newest run comes first.
 
     :param reviews: what runs came to, by their ids.
+    :param named: what instructions ask for, in a few words, by the ids of their runs.
     """
     if not runs:
         return "Nothing has run here yet."
     rows = [
-        f"| {_when(past.began)} | {inline_code(past.run.head_sha[:7])} | {past.run.trigger.value.replace('_', ' ')} | "
+        f"| {_when(past.began)} | {inline_code(past.run.head_sha[:7])} | {_name_begin(past.run, named)} | "
         f"{describe_outcome(past.run, reviews.get(past.run.id))} | {_seconds(past)} |"
         for past in runs[:MOST_LINES]
     ]
     table = "\n".join(["| began | head | trigger | end | took |", "| --- | --- | --- | --- | --- |", *rows])
     return table + _more(len(runs), "run")
+
+
+def _name_begin(run: Run, named: Mapping[str, str]) -> str:
+    return inline_code(named[run.id]) if run.id in named else run.trigger.value.replace("_", " ")
 
 
 def render_verdict(review: Review | None, dismissed: Mapping[str, Dismissal]) -> str:
@@ -615,7 +665,7 @@ def describe_role(needed: RequiredRole) -> str:
         "here": needed.here,
     }
     least = "the gate's role" if needed.is_gates else needed.least
-    least += ", not the author unless alone" if needed.not_author else ""
+    least += ", not the author where others have it" if needed.not_author else ""
     least += ", or the author" if needed.or_author else ""
     return "; ".join([least, *(f"{case}: {role}" for case, role in cases.items() if role)])
 

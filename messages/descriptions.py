@@ -43,18 +43,25 @@ def _render_line(line: str) -> str:
     return f"{mark}{shown}" if shown else ""
 
 
-def render_proposal(title: str, body: str, head_sha: str, note: str = "") -> str:
+def render_proposal(title: str, drafted: str, body: str, head_sha: str, note: str = "", *, has_own: bool) -> str:
     """What is proposed, and how to take it.
 
-    :param body: as GitHub would show its source.
+    :param drafted: the part of the description that is Forge's, in which nothing acts.
+    :param body: all of it, whose source is shown.
+    :param has_own: people wrote a part of it.
     :param note: why it is proposed, where somebody asked to set what was proposed.
     """
-    parts = [
-        note,
-        f"Title: {inline_code(title, LONGEST_TITLE)}",
-        code_block(body, "markdown"),
+    source = code_block(body, "markdown")
+    parts = [note, f"Title: {inline_code(title, LONGEST_TITLE)}"]
+    if len(drafted) + len(body) <= LONGEST_BODY:
+        quoted = "\n".join(f"> {line}".rstrip() for line in drafted.strip().split("\n"))
+        source = f"<details><summary>The source of the whole description</summary>\n\n{source}\n\n</details>"
+        parts.append(quoted)
+    stays = " What people wrote in the description stays." if has_own else ""
+    parts += [
+        source,
         "`/forge describe apply` sets both, as long as nobody changes them before.",
-        f"<sub>A model wrote it from {inline_code(head_sha[:7])}. What people wrote in it stays.</sub>",
+        f"<sub>A model wrote it from {inline_code(head_sha[:7])}.{stays}</sub>",
     ]
     return "\n\n".join(part for part in parts if part)
 

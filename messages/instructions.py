@@ -1,17 +1,22 @@
 """Every text that answers an instruction on a pull request: what was done, where it is, or why it was not."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from domain.money import format_usd
 from domain.runs.output_lines import pick_telling_line
 from domain.runs.plan import LONGEST_WORDS
 from domain.runs.run import ReasonCode, Run
 from domain.slash.verbs import Verb
-from domain.text.escaping import code_block, escape, inline_code, inline_path
+from domain.text.escaping import code_block, cut_words, escape, inline_code, inline_path
 from messages.automation import RUN_TRAILER
 from messages.commands import describe_state
+from messages.history import AgentTurn, describe_use
 
 _LONGEST, _MOST_PATHS, _MOST_RED = 600, 5, 5
+_NAMED, _MOST_OPEN = 60, 5  # characters of an instruction's words where it is only named; instructions in a status
+_REVERTS, _REAPPLIES = 'Revert "', 'Reapply "'  # with the quotation mark that the subject ends with, as of git 2.43
 LONGEST_PATCH = 40_000  # bytes; GitHub takes 65,536 characters for the whole comment
 
 _ENDED = {
@@ -98,17 +103,42 @@ def _tell_line(said: str) -> str:
     return f": {inline_code(pick_telling_line(said)[:300])}" if said.strip() else ", which says nothing"
 
 
-def render_left(before: Sequence[str], again: Sequence[str]) -> str:
-    """What fails without the change, too, and which workflows run their failed jobs once more; empty for neither."""
+def render_left(before: Sequence[str], again: Sequence[str], *, is_chance: bool = False) -> str:
+    """What fails without the change, too, and which workflows run their failed jobs once more; empty for neither.
+
+    :param is_chance: nothing else was found.
+    """
     left = f"Left alone, as the base fails there, too: {_name_all(before)}." if before else ""
-    runs = f"The failed jobs of {_name_all(again)} run once more, in case it was chance." if again else ""
-    return " ".join(filter(None, [left, runs]))
+    runs = f"The failed jobs of {_name_all(again)} run once more{', in case it was chance' if is_chance else ''}."
+    return " ".join(filter(None, [left, runs if again else ""]))
 
 
-def report_nothing_to_mend(head: str, before: Sequence[str]) -> str:
+def report_nothing_to_mend(before: Sequence[str]) -> str:
     """Where no check of another App is red because of the change."""
-    told = f"Nothing was done: no check of another App is red on {head[:7]} because of this change."
-    return " ".join(filter(None, [told, render_left(before, ())]))
+    own = "no check is red here" + (" because of this change" if before else "")
+    return " ".join(filter(None, [f"Nothing was done: {own}.", render_left(before, ())]))
+
+
+def render_awaited(names: Sequence[str]) -> str:
+    """Below an answer whose commit is to turn these checks green; empty for none."""
+    run = "runs" if len(names) == 1 else "run"
+    return f"{_name_all(names)} {run} now; this comment is edited when all checks ended." if names else ""
+
+
+def render_outcome(names: Sequence[str], red: Sequence[str], passing: Collection[str]) -> str:
+    """The same once all checks ended.
+
+    :param names: of the checks that were red before; empty where none was to turn green.
+    :param red: what fails because of the change now; ``passing`` what passes.
+    """
+    green = [name for name in names if name in passing and name not in red]
+    absent = [name for name in names if name not in passing and name not in red]
+    parts = [
+        f"{_name_all(green)} {'passes' if len(green) == 1 else 'pass'} now." if green else "",
+        f"Red now: {_name_all(red)}." if red else "" if names else "No check is red now.",
+        f"{_name_all(absent)} did not run again." if absent else "",
+    ]
+    return " ".join(filter(None, parts))
 
 
 def report_still_red(names: Sequence[str]) -> str:
@@ -180,13 +210,49 @@ def report_stopped(reason: ReasonCode, *, is_pushed: bool) -> str:
     return f"Its commit was pushed; then {why}." if is_pushed else f"Nothing was done: {why}."
 
 
-def render_open(waiting: Sequence[Run]) -> str:
-    """The line of `/forge status` on instructions that are not done; empty if there are none."""
-    if not waiting:
-        return ""
-    first, *rest = waiting
-    behind = f" {len(rest)} more wait{'' if len(rest) > 1 else 's'} behind it." if rest else ""
-    return f"An instruction: {describe_state(first)} (run {inline_code(first.id)}).{behind}"
+def name_instruction(command: str, words: str) -> str:
+    """An instruction in a few words, as plain text."""
+    return f"{command} {cut_words(' '.join(words.split()), _NAMED)}".rstrip()
+
+
+@dataclass(frozen=True)
+class OpenInstruction:
+    """An instruction that is not done.
+
+    :param named: its command and first words; ``login`` asks.
+    :param began: when its work began, or it was asked for.
+    :param newest: what the agent did last; None before its first turn.
+    :param done: of the threads of its `address`, how many are done, and of how many; None for any other.
+    """
+
+    run: Run
+    named: str
+    login: str
+    began: datetime
+    newest: AgentTurn | None = None
+    done: tuple[int, int] | None = None
+
+
+def render_open(waiting: Sequence[OpenInstruction], now: datetime) -> str:
+    """What `/forge status` says of instructions that are not done, in their order; empty if there are none."""
+    shown = [_render_open(each, now) for each in waiting[:_MOST_OPEN]]
+    more = [f"{len(waiting) - _MOST_OPEN} more wait behind them."] if len(waiting) > _MOST_OPEN else []
+    return "\n".join(f"- {each}" for each in (*shown, *more))
+
+
+def _render_open(asked: OpenInstruction, now: datetime) -> str:
+    state = f"{describe_state(asked.run)}, since {_count_time(asked.began, now)}"
+    if asked.done is not None:
+        state += f"; {asked.done[0]} of {asked.done[1]} threads done"
+    if asked.newest is not None:
+        did = "; ".join(describe_use(*use) for use in asked.newest.used[:1]) or "the model answered"
+        state += f"; last step {_count_time(asked.newest.at, now)} ago: {escape(did, 120)}"
+    return f"{inline_code(asked.named)} of {inline_code(asked.login)}: {state}."
+
+
+def _count_time(at: datetime, now: datetime) -> str:
+    seconds = max(0, int((now - at).total_seconds()))
+    return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
 
 
 def refuse_sending() -> str:
@@ -263,12 +329,24 @@ def describe_coverage(before: int, now: int, total: int) -> str:
     return f"Of the {total:,} lines that this pull request adds, tests ran {before:,} before, and run {now:,} now."
 
 
-def describe_proof(coverage: str, left_out: Sequence[str]) -> str:
+def describe_proof(proven: Sequence[str], unloaded: Collection[str], coverage: str, left_out: Sequence[str]) -> str:
     """What the new tests were shown to do.
 
+    :param proven: their files.
+    :param unloaded: those of them that cannot be loaded without the change, so that each test of them fails there.
     :param left_out: names of what is not handed in.
     """
-    said = "Each file of them passes with the change and fails without it."
+    said = f"{'Each' if len(proven) > 1 else 'The'} file passes with the change and fails without it."
+    if unloaded:
+        which = (
+            ", ".join(map(inline_path, unloaded))
+            if len(unloaded) < len(proven)
+            else "It"
+            if len(proven) == 1
+            else "All"
+        )
+        fails = "fails" if len(unloaded) == 1 else "fail"
+        said += f" {which} {fails} there at the import already, which shows less: not that each test sees the change."
     return " ".join(filter(None, [said, coverage, _name_left_out(left_out)]))
 
 
@@ -357,9 +435,12 @@ def refuse_protected(paths: Sequence[str]) -> str:
     )
 
 
-def explain_undo(commit: str) -> str:
-    """What a roll-back does, as the summary of its change."""
-    return f"It takes {commit} back."
+def explain_undo(commit: str, title: str) -> str:
+    """What a roll-back does, as the summary of its change.
+
+    :param title: of its own commit, which names the one that it takes back.
+    """
+    return f"{title}, which was {commit}."
 
 
 def report_no_undo(commit: str) -> str:
@@ -380,9 +461,14 @@ def refuse_uncommitted() -> str:
     return "Nothing was done: that instruction put no commit on the branch. Close its pull request, if it has one."
 
 
-def render_undo_message(commit: str, run_id: str, trailer: str) -> tuple[str, str]:
-    """The title of a roll-back, and the message of its commit."""
-    title = f"Take {commit[:10]} back"
+def render_undo_message(commit: str, subject: str, run_id: str, trailer: str) -> tuple[str, str]:
+    """The title of a roll-back, and the message of its commit, as ``git revert`` writes them.
+
+    :param subject: of the commit that is taken back.
+    """
+    again = subject.removeprefix(_REVERTS)
+    is_again = again != subject and not again.startswith(_REVERTS)
+    title = f"{_REAPPLIES}{again}" if is_again else f'{_REVERTS}{subject}"'
     return title, f"{title}\n\nThis reverts commit {commit}.\n\n{RUN_TRAILER}: {run_id}\n{trailer}\n"
 
 
@@ -391,4 +477,5 @@ def _join(parts: Sequence[str]) -> str:
 
 
 def _footer(spent: int, more: str = "") -> str:
-    return f"<sub>{' '.join(filter(None, [f'Cost: {format_usd(spent)}.', more]))}</sub>"
+    told = " ".join(filter(None, [f"Cost: {format_usd(spent)}." if spent else "", more]))
+    return f"<sub>{told}</sub>" if told else ""

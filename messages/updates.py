@@ -56,7 +56,7 @@ def render_beside(edits: Sequence[BesideEdit], places: Mapping[str, str]) -> str
     :param places: path → its lines in the result.
     """
     rows = [
-        f"- Also changed beside the conflict: {inline_path(f'{path}:{lines}')}. "
+        f"- Also changed beside the conflict: {inline_path(f'{path}:{lines}')}. Changed because: "
         + " ".join(escape(each.reason, 600) for each in edits if each.path == path)
         for path, lines in places.items()
     ]
@@ -209,7 +209,7 @@ def _tell_kept(judged: JudgedHunk) -> str:
         case Kept.both:
             return "the lines of both"
         case Kept.mixed:
-            return f"written from both, not word for word as on {' or '.join(judged.lost)}"
+            return f"**merged from both**, with lines of {' and '.join(judged.lost)} written anew: check this one"
         case side:
             kept = Side.branch if side is Kept.branch else Side.base
             more = f"nothing else of {_OTHER[kept]}" if judged.lost else f"which has all of {_OTHER[kept]}"
@@ -259,4 +259,4 @@ def _join(parts: Sequence[str]) -> str:
 
 
 def _footer(spent: int) -> str:
-    return f"<sub>Cost: {format_usd(spent)}.</sub>"
+    return f"<sub>Cost: {format_usd(spent)}.</sub>" if spent else ""

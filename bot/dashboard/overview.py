@@ -83,7 +83,7 @@ async def show_repository(visit: Visit) -> Shown:
     waiting = await gates.list_waiting(visit.database, visit.repository.id, WAITING)
     shown = {
         "overview": found,
-        "runs": describe_runs(recent.items),
+        "runs": await describe_runs(visit.database, recent.items),
         "has_more": bool(recent.older),
         "waiting": [show_gate(visit, gate) for gate in waiting],
         "is_paused_by": await permits.find_pauser(visit.database, visit.repository),

@@ -9,6 +9,7 @@ from domain.ids import shorten_id
 from domain.review.review import Conclusion, Review
 from domain.runs.plan import RatedPlan
 from domain.runs.run import Run, RunState
+from memory.db.engine import Database
 from memory.gates import gates
 from memory.reports import pages
 from memory.reports.pages import KeyedPage, ListedRun, Muting, PageKey, RunFilter, TimelineEntry
@@ -27,6 +28,7 @@ from messages.run_page import (
     explain_wait,
     name_trigger,
 )
+from pipeline.publishing.instructions import load_instructions
 
 LISTED = 50
 """Runs on one page."""
@@ -44,7 +46,7 @@ async def list_runs(visit: Visit) -> Shown:
     page = await pages.list_runs(visit.database, visit.repository.id, wanted, visit.key, LISTED)
     kept = {"state": wanted.state, "number": wanted.number}
     shown = {
-        "runs": describe_runs(page.items),
+        "runs": await describe_runs(visit.database, page.items),
         "states": [(each, name_state(each)) for each in RunState],
         "wanted": wanted,
         "mistake": f"{number} is not the number of an issue or pull request." if number and not wanted.number else "",
@@ -64,9 +66,16 @@ class OutcomeShown:
     colour: str
 
 
-def describe_runs(listed: Sequence[ListedRun]) -> Sequence[tuple[ListedRun, str, OutcomeShown]]:
+async def describe_runs(
+    database: Database, listed: Sequence[ListedRun]
+) -> Sequence[tuple[ListedRun, str, OutcomeShown]]:
     """Runs with what each does, and what it came to."""
-    return [(each, name_trigger(each.run.trigger), show_outcome(each.run, each.review)) for each in listed]
+    asked = await load_instructions(database, [each.run.id for each in listed])
+    named = {run_id: each.short_name for run_id, each in asked.items()}
+    return [
+        (each, named.get(each.run.id) or name_trigger(each.run.trigger), show_outcome(each.run, each.review))
+        for each in listed
+    ]
 
 
 def show_outcome(run: Run, review: Review | None) -> OutcomeShown:

@@ -58,12 +58,27 @@ async def run(
         took = time.monotonic() - started
         if stopped is not None:
             await _stay(stage, fresh, running.services.toolbox.sandbox, stopped())
-    told = "[green]The demo ran to its end[/]" if good else "[red]The demo did not go as expected[/]"
-    console.print(f"{told} in {took:.0f} s. Nothing was kept.", soft_wrap=True)
+    console.print(_tell_end(good, took, None if stopped is None else time.monotonic() - started, model), soft_wrap=True)
     if stopped is None:
         more = "With --stay, a pull request and the dashboard stay open for a browser; --verbose shows every comment."
         console.print(more, soft_wrap=True)
     return 0 if good else 1
+
+
+def _tell_end(good: bool, took: float, stayed: float | None, model: str | None) -> str:
+    """The last words.
+
+    :param took: seconds of the scenes; :param stayed: of all, until it was stopped; None: it ended with the scenes.
+    :param model: it answered a visitor, and no scenes were played; None: they were.
+    """
+    stopped = "" if stayed is None else f"Stopped after {stayed / 60:.0f} min. "
+    if not good:
+        told = f"[red]The demo did not go as expected[/] in {took:.0f} s. "
+    elif stayed is None:
+        told = f"[green]The demo ran to its end[/] in {took:.0f} s. "
+    else:
+        told = "" if model else f"[green]Its scenes ran to their end[/] in {took:.0f} s. "
+    return f"{stopped}{told}Nothing was kept."
 
 
 async def _play(

@@ -1,6 +1,6 @@
 """Reads which checks of other Apps fail on a commit, and what they say of it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from bot.github.client import quote_segment, repository_path
 from bot.github.payloads.checks import AnnotationShown
@@ -20,6 +20,9 @@ class GitHubFailingChecks(GitHubActions, FailingChecks):
     async def failures(self, repository: RepositoryRef, head_sha: str) -> Sequence[FailingCheck]:
         shown = await self._read_results(repository, head_sha)
         return [failing for one in shown if (failing := one.to_domain()) is not None]
+
+    async def green_checks(self, repository: RepositoryRef, head_sha: str) -> Collection[str]:
+        return {one.name for one in await self._read_results(repository, head_sha) if one.is_passed}
 
     async def awaits_checks(self, repository: RepositoryRef, head_sha: str) -> bool:
         return any(one.is_pending for one in await self._read_results(repository, head_sha))

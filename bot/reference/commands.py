@@ -30,8 +30,8 @@ Write `/forge VERB …` in a comment, a review or a reply to a finding. `/forge 
 - **In a reply to a finding** its id may be left out.
 - **Roles** are GitHub's (read < triage < write < maintain < admin), asked when the command arrives and again when it
   acts. Accounts are compared by number.
-- **Not the author unless alone**: an [author of the change](gates.md#who-counts-as-the-author) may use it only if
-  nobody else has the role. Where gates take two people, so do these commands, except `violation` and `needs-review`.
+- **Not the author where others have it**: an [author of the change](gates.md#who-counts-as-the-author) may use it only
+  if nobody else has the role. Where gates take two people, so do these commands, except `violation` and `needs-review`.
 - **Questions need no command** where you ask right below a comment of Forge, quote it or mention it (role write). A
   mention that wants something done is `/forge do` ([instructions](instructions.md)).
 - **Resolving a finding's thread** without a change dismisses it if you may dismiss it; not an author's own, and no

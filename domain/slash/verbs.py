@@ -98,6 +98,8 @@ class VerbRow:
     """All that help, docs, parser, authorisation and execution know about one verb.
 
     :param usage: what may follow ``/forge``, for people.
+    :param example: of what follows it; empty: the verb alone.
+    :param then: what happens then, as sentences; empty where the meaning says it.
     :param arguments: a regular expression for what follows the verb; ``{finding}`` stands for the id of a finding.
     :param works: whether this version executes it.
     """
@@ -107,6 +109,8 @@ class VerbRow:
     role: RequiredRole = RequiredRole()
     arguments: str = ""
     effects: frozenset[Effect] = frozenset()
+    example: str = ""
+    then: str = ""
     works: bool = True
 
     @property
@@ -151,18 +155,19 @@ _DECIDES = frozenset({Effect.answers_gate, Effect.counts_for_level})
 _COUNTS = frozenset({Effect.counts_for_level})
 
 VERBS: Mapping[Verb, VerbRow] = {
-    Verb.help: VerbRow("help [VERB]", "all commands, or one", _READ, _ABOUT_VERB, _READS),
+    Verb.help: VerbRow("help [VERB]", "all commands, or one", _READ, _ABOUT_VERB, _READS, example="help update"),
     Verb.status: VerbRow("status", "what Forge is doing here and what it waits for", _READ, effects=_READS),
     Verb.cost: VerbRow("cost", "what was spent here, and what is left", _READ, effects=_READS),
     Verb.view: VerbRow("view [GATE]", "the last verdict with its reasons and open findings", _READ, _GATE, _READS),
     Verb.history: VerbRow(
         "history [F-ID or GATE]",
         "every run here and how it ended, with those of the issue's pull request or the pull request's issue; what the "
-        "newest one tried, turn by turn. Of findings of giving up: what their detector found here before, and what "
-        "became of it",
+        "newest one tried, step by step. Of a finding that says that a problem was avoided instead of solved: what "
+        "the same rule found here before, and what became of it",
         _READ,
         _LOOKED_AT,
         _READS,
+        then="A table of runs, the newest first.",
     ),
     Verb.diff: VerbRow(
         "diff [F-ID or GATE]",
@@ -172,21 +177,40 @@ VERBS: Mapping[Verb, VerbRow] = {
         _READS,
     ),
     Verb.level: VerbRow(
-        "level [N]", "the automation level, from 0 to 4", RequiredRole("read", to_set="admin"), "(?P<level>[0-4])?"
+        "level [N]",
+        "the automation level, from 0 to 4",
+        RequiredRole("read", to_set="admin"),
+        "(?P<level>[0-4])?",
+        example="level 2",
+        then="Without a number it says which level is set, and what Forge may do there.",
     ),
-    Verb.why: VerbRow("why F-ID", "what led to a finding, and what dismissals make of it", _READ, "{finding}"),
+    Verb.why: VerbRow(
+        "why F-ID", "what led to a finding, and what dismissals make of it", _READ, "{finding}", example="why F-AB2CDE"
+    ),
     Verb.review: VerbRow(
         "review [full or EFFORT]",
         "review this head; `full`: from scratch; the same with an effort of its own: `low`, `standard`, `deep`",
         _RUNS_CODE,
         f"(?i:(?:(?P<full>full)|(?P<effort>{'|'.join(Effort)}))?)",
+        example="review deep",
+        then=(
+            "The check `Forge / review` shows how far it is, and its verdict at the end. Findings are "
+            "comments on lines."
+        ),
     ),
-    Verb.test: VerbRow("test", "run the tests of this head", _RUNS_CODE),
-    Verb.explain: VerbRow("explain F-ID", "a finding in more words", _TRIAGE, "{finding}"),
+    Verb.test: VerbRow(
+        "test",
+        "run the tests of this head",
+        _RUNS_CODE,
+        then="A check shows which tests ran and which failed. Nothing is changed.",
+    ),
+    Verb.explain: VerbRow("explain F-ID", "a finding in more words", _TRIAGE, "{finding}", example="explain F-AB2CDE"),
     Verb.ask: VerbRow(
         "ask QUESTION",
-        "answer a question from the code: of this head, in an issue of the default branch",
+        "answer a question from the code of this pull request; on an issue, from that of the default branch",
         arguments=_TEXT,
+        example="ask who calls arrival() without a date?",
+        then="An answer that names the places in the code. Nothing is changed.",
     ),
     Verb.dismiss: VerbRow(
         "dismiss F-ID reason",
@@ -194,133 +218,223 @@ VERBS: Mapping[Verb, VerbRow] = {
         _TEACHES,
         "{finding}(?P<reason>.+)",
         _JUDGES,
+        example="dismiss F-AB2CDE the name is injected at run time",
+        then="The finding counts no more, and Forge learns from your reason. `/forge undismiss` takes it back.",
     ),
-    Verb.undismiss: VerbRow("undismiss F-ID", "take a dismissal back", arguments="{finding}", effects=_JUDGES),
+    Verb.undismiss: VerbRow(
+        "undismiss F-ID", "take a dismissal back", arguments="{finding}", effects=_JUDGES, example="undismiss F-AB2CDE"
+    ),
     Verb.remember: VerbRow(
         "remember text or M-ID",
-        "teach Forge something, or keep what it proposes",
+        "teach Forge something; `M-ID`: keep something that it proposes to learn",
         _TEACHES,
         _TEXT,
+        example="remember we never log addresses of customers",
+        then="Later reviews and changes of Forge here go by it.",
     ),
-    Verb.forget: VerbRow("forget M-ID", "make Forge forget it", _TEACHES, f"(?P<memory>M-{_ULID})", _JUDGES),
+    Verb.forget: VerbRow(
+        "forget M-ID",
+        "make Forge forget something it learned",
+        _TEACHES,
+        f"(?P<memory>M-{_ULID})",
+        _JUDGES,
+        example="forget M-6SS27V",
+    ),
     Verb.fix: VerbRow(
         "fix F-ID or all",
         "propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings",
         arguments=rf"(?:(?P<everything>(?i:all)){_END}|{{finding}})",
+        example="fix F-AB2CDE",
+        then=(
+            "Forge writes the change, runs the tests with it, and shows it or commits it. Its answer says where it is."
+        ),
     ),
     Verb.do: VerbRow(
         "do INSTRUCTION",
-        "carry out what you ask for on this pull request, as a commit on its branch; in a review thread it is about "
-        "that thread's lines",
+        "make the change you describe, as a commit on this pull request's branch; in a review thread it is about that "
+        "thread's lines",
         arguments=_TEXT,
+        example="do let days_left return 0 when the parcel is late, with a test",
+        then=(
+            "Forge plans it, changes the files, runs the tests that concern them, and answers with the commit"
+            " on the branch. What is unclear it asks first. The answer names the `/forge rollback` that takes"
+            " the commit back."
+        ),
     ),
     Verb.mend: VerbRow(
         "mend [ANSWER]",
-        "say why checks of this pull request are red, of any App, and mend what its change broke; looked at again, at "
-        "most twice; `ANSWER`: to what was asked",
+        "find out why the build or another check is red here, and mend what this pull request broke; if it is still "
+        "red once the checks ran again, Forge tries once more; `ANSWER`: to what was asked",
         arguments=f"(?:{_TEXT})?",
+        then=(
+            "Forge reads what the red checks say, and commits what mends the cause. Its answer is edited once"
+            " the checks ran again, and says which pass now. What is red on the base branch, too, is left "
+            "alone."
+        ),
     ),
     Verb.update: VerbRow(
         "update [ANSWER]",
-        "take the base into this pull request's branch; what conflicts is resolved where it is clear, and else asked; "
-        "`ANSWER`: what to do about what was asked",
+        "merge the base branch into this pull request, and resolve the conflicts that are clear; about the others it "
+        "asks, and `ANSWER` says what to do",
         arguments=f"(?:{_TEXT})?",
+        example="update keep both lines, ours first",
+        then=(
+            "A merge commit on the branch, and an answer that says how each conflict was resolved. Where it "
+            "cannot tell what is meant, Forge commits nothing, shows the conflict and asks."
+        ),
     ),
     Verb.address: VerbRow(
         "address",
-        "do what the open review threads of people ask for, one after the other; each is answered with its commit or "
-        "with why not",
+        "do what people ask for in the open review threads; each thread is answered with its commit or with why not",
+        then=(
+            "Each open thread in which a person wrote last is answered in turn: with a commit, a question or "
+            "why not. A comment here says at the end what became of each. People resolve the threads."
+        ),
     ),
     Verb.run: VerbRow(
         "run [MODE]",
         "plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive`",
         arguments=f"(?i:(?P<mode>{'|'.join(get_args(ExecutionMode))})?)",
+        example="run interactive",
+        then="Forge comments its plan on the issue, and links the pull request there once it is open.",
     ),
-    Verb.plan: VerbRow("plan", "plan this issue, nothing more"),
+    Verb.plan: VerbRow(
+        "plan", "plan this issue, nothing more", then="Forge comments its plan. `/forge run` carries it out."
+    ),
     Verb.retry: VerbRow(
         "retry [recovery]",
-        "run the failed phase again; at the gate `recovery`: let the agent try anew",
+        "run what failed again; `recovery`: where Forge asks for help because it is stuck, let it try anew",
         arguments="(?P<gate>recovery)?",
     ),
-    Verb.resume: VerbRow("resume", "go on from the last checkpoint"),
-    Verb.cancel: VerbRow("cancel", "stop the run, keep what it has so far"),
+    Verb.resume: VerbRow("resume", "go on where the run stopped"),
+    Verb.cancel: VerbRow(
+        "cancel", "stop the run, keep what it has so far", then="What it made so far stays, and the answer says where."
+    ),
     Verb.more: VerbRow(
-        "continue 5usd or 10it", "grant another slice of money or iterations", arguments=_SLICE, effects=_ANSWERS
+        "continue 5usd or 10it",
+        "let a run that a limit stopped go on: for so many USD more, or so many steps (`it`)",
+        arguments=_SLICE,
+        effects=_ANSWERS,
+        example="continue 5usd",
     ),
     Verb.approve: VerbRow(
-        "approve [GATE] [SHA7] [with: conditions]", "let the gate pass", _AT_GATE, _APPROVED, _DECIDES
+        "approve [GATE] [SHA7] [with: conditions]",
+        "answer Forge's question with yes, so that the run goes on",
+        _AT_GATE,
+        _APPROVED,
+        _DECIDES,
+        example="approve with: add a test before it is merged",
+        then="The comment of the question names who may answer, and until when.",
     ),
-    Verb.reject: VerbRow("reject [GATE] reason", "stop at the gate", _AT_GATE, _REJECTED, _DECIDES),
+    Verb.reject: VerbRow(
+        "reject [GATE] reason",
+        "answer Forge's question with no, so that the run stops",
+        _AT_GATE,
+        _REJECTED,
+        _DECIDES,
+        example="reject it changes the public interface",
+    ),
     Verb.delegate: VerbRow(
         "delegate [GATE] @account or agent",
-        "let somebody else decide; at the gate `recovery`, `agent`: let another agent do it",
+        "let somebody else answer; `agent`: where Forge is stuck, let another agent do it",
         _AT_GATE,
         rf"{_GATE}(?:@(?P<account>[A-Za-z0-9][A-Za-z0-9_-]{{0,99}})|(?P<to>agent))",
         _ANSWERS,
+        example="delegate @maria",
     ),
     Verb.suggest: VerbRow("suggest [GATE]", "what could be done instead", _READ, _GATE, _READS),
     Verb.legitimate: VerbRow(
         "legitimate [F-ID] justification",
-        "a finding of giving up is wrong; with the role write, but not of the author, it counts no more, else others "
-        "are asked",
+        "the finding that a problem was avoided instead of solved is wrong. With the role write, and not from the "
+        "author, that settles it; else others are asked",
         _READ,
         _JUDGED,
         _JUDGES,
+        example="legitimate F-AB2CDE the old test asked for a bug",
     ),
     Verb.violation: VerbRow(
         "violation [F-ID] justification",
-        "a finding of giving up is right: it blocks until it is mended",
+        "the finding that a problem was avoided instead of solved is right: it blocks until it is mended",
         _TEACHES,
         _JUDGED,
         _JUDGES,
+        example="violation F-AB2CDE the test was weakened",
     ),
     Verb.needs_review: VerbRow(
         "needs-review [F-ID] [question]",
-        "ask the author about a finding of giving up, and others to judge it",
+        "ask the author about a finding that a problem was avoided instead of solved, and others to judge it",
         _TEACHES,
         _JUDGED,
         _JUDGES,
+        example="needs-review F-AB2CDE why is this test gone?",
     ),
     Verb.whitelist: VerbRow(
         "whitelist F-ID file or repository justification",
-        "a finding of giving up is wrong, and such findings pass in this file, or with the role maintain everywhere "
-        "here, for 90 days",
+        "the finding that a problem was avoided instead of solved is wrong, and such findings pass for 90 days: in "
+        "this file, or (role maintain) in the whole repository",
         _TEACHES,
         r"{finding}(?P<scope>file|repository)[ \t]+(?P<justification>.+)",
         _JUDGES,
+        example="whitelist F-AB2CDE file generated code",
     ),
-    Verb.accept: VerbRow("accept", "at a guard or budget: end with what there is so far", effects=_ANSWERS),
+    Verb.accept: VerbRow("accept", "where a limit stopped a run: end it with what there is so far", effects=_ANSWERS),
     Verb.abort: VerbRow("abort", "end the run and clean up"),
     Verb.missed: VerbRow(
-        "missed description", "report a critical bug Forge did not see", arguments=_TEXT, effects=_COUNTS
+        "missed description",
+        "report a critical bug Forge did not see",
+        arguments=_TEXT,
+        effects=_COUNTS,
+        example="missed the total is wrong for two discounts",
+        then="It counts when Forge decides how much it may do alone here.",
     ),
     Verb.rollback: VerbRow(
         "rollback C-ID [PATH …] or ENV",
-        "take an agent's work back to a checkpoint, all of it or only these files; or an environment to what ran there "
+        "take back what Forge committed, all of it or only these files; or bring an environment back to what ran there "
         "before",
         _DEPLOYS,
         rf"(?:(?P<checkpoint>C-{_ULID})(?:[ \t]+(?P<paths>.+))?|(?!C-){_ENVIRONMENT})",
+        example="rollback C-6SS27V",
+        then=(
+            "A commit that reverts it, on top of what was pushed since. Each answer about a commit of Forge "
+            "names its `C-…`."
+        ),
     ),
     Verb.deploy: VerbRow(
         "deploy ENV [hold, go-on or cancel]",
-        "deploy what was merged, on an issue the default branch; or hold what is being deployed, let it go on, end it",
+        "deploy what was merged (on an issue: the default branch); or hold, continue or end what is being deployed",
         _DEPLOYS,
         rf"{_ENVIRONMENT}(?:[ \t]+(?P<wish>hold|go-on|cancel))?",
+        example="deploy staging",
+        then="A comment here shows how far the deployment is.",
     ),
     Verb.pause: VerbRow(
-        "pause [here]", "stop everything in this repository now; `here`: leave this place alone", _PAUSES, _HERE
+        "pause [here]",
+        "stop everything in this repository now; `here`: leave this place alone",
+        _PAUSES,
+        _HERE,
+        example="pause here",
+        then=(
+            "What runs is stopped. Without `here`, that is everything in the repository. `/forge unpause` "
+            "lets Forge work again."
+        ),
     ),
-    Verb.unpause: VerbRow("unpause [here]", "let Forge work again", _PAUSES, _HERE),
+    Verb.unpause: VerbRow("unpause [here]", "let Forge work again", _PAUSES, _HERE, example="unpause here"),
     Verb.describe: VerbRow(
         "describe [apply]",
         "propose a title and a description for this pull request; `apply`: set what was proposed",
         RequiredRole(or_author=True),
         "(?i:(?P<apply>apply)?)",
+        then="A comment with the proposal. `/forge describe apply` sets it.",
     ),
     Verb.tests: VerbRow(
         "tests [PATH]",
         "write tests for what this pull request, or one file of it, leaves untested, as a commit on its branch",
         arguments="(?P<path>.+)?",
+        example="tests shop/cart.py",
+        then=(
+            "A commit with tests that pass with this pull request's change and fail without it, and an answer"
+            " that says how much of the change they run."
+        ),
     ),
     Verb.changelog: VerbRow("changelog", "add the entry of this pull request to the repository's changelog"),
     Verb.walkthrough: VerbRow("walkthrough", "explain this pull request part by part, in the order to read it"),
@@ -342,16 +456,40 @@ MEANT: tuple[tuple[Verb, str], ...] = (
 )
 """What people write in place of a verb, as the beginning of a line in small letters."""
 
-COMMON = (
-    Verb.review,
-    Verb.ask,
-    Verb.explain,
-    Verb.dismiss,
-    Verb.fix,
-    Verb.do,
-    Verb.address,
-    Verb.mend,
-    Verb.update,
-    Verb.run,
-)
-"""What people use most, in the order of a pull request's life; `help` folds the others."""
+
+class HelpSubject(StrEnum):
+    """What verbs are about, in the order of ``help``."""
+
+    pull_request = "On a pull request"
+    issue = "On an issue"
+    findings = "About findings"
+    questions = "To answer what Forge asks people"
+    runs = "About what runs"
+    looks = "To look something up"
+    learning = "About what Forge learns"
+    deployments = "About deployments"
+
+
+SUBJECTS: Mapping[HelpSubject, tuple[Verb, ...]] = {
+    HelpSubject.pull_request: (
+        *(Verb.do, Verb.update, Verb.mend, Verb.tests, Verb.address, Verb.fix, Verb.review, Verb.rollback, Verb.ask),
+        *(Verb.describe, Verb.walkthrough, Verb.changelog, Verb.test),
+    ),
+    HelpSubject.issue: (Verb.run, Verb.plan),
+    HelpSubject.findings: (
+        *(Verb.explain, Verb.why, Verb.dismiss, Verb.undismiss, Verb.missed),
+        *(Verb.legitimate, Verb.violation, Verb.needs_review, Verb.whitelist),
+    ),
+    HelpSubject.questions: (Verb.approve, Verb.reject, Verb.delegate, Verb.suggest, Verb.more, Verb.accept),
+    HelpSubject.runs: (Verb.cancel, Verb.retry, Verb.resume, Verb.abort, Verb.pause, Verb.unpause),
+    HelpSubject.looks: (Verb.help, Verb.status, Verb.view, Verb.history, Verb.diff, Verb.cost, Verb.level),
+    HelpSubject.learning: (Verb.remember, Verb.forget),
+    HelpSubject.deployments: (Verb.deploy,),
+}
+"""Each verb once; those come first that people use most."""
+
+FIRST = SUBJECTS[HelpSubject.pull_request][:10]
+"""What people come for on a pull request, in that order; `help` folds the others."""
+
+FIRST_ON_ISSUE = (*SUBJECTS[HelpSubject.issue], Verb.ask, Verb.status, Verb.cancel)
+"""The same on an issue."""

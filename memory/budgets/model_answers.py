@@ -1,7 +1,7 @@
 """Keeps the model answers of a run by the digest of their question, so that no answer is paid for twice."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -198,6 +198,13 @@ async def find(database: Database, run: Run, question: str) -> dict[str, Any] | 
     async with database.transaction() as session:
         row = await session.get(AnswerRow, (run.id, question))
         return None if row is None else row.value
+
+
+async def find_all(database: Database, run_ids: Collection[str], question: str) -> Mapping[str, dict[str, Any]]:
+    """The answers to the same question in several runs, by the id of the run."""
+    query = select(AnswerRow).where(AnswerRow.run_id.in_(run_ids), AnswerRow.question == question)
+    async with database.transaction() as session:
+        return {row.run_id: row.value for row in await session.scalars(query)}
 
 
 async def find_shared(database: Database, repository_id: int, question: str) -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 """Posts comments: answers to people, remarks below an issue or pull request, replies in threads, reactions."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import structlog
 
@@ -48,6 +49,18 @@ async def answer(services: Services, command: WrittenComment, guid: str, answers
         await _reply_once(services, command.repository, command.number, root, guid, text, marker)
     else:
         await _answer_below(services, command.repository, command.number, guid, text, marker)
+
+
+async def change_answer(services: Services, command: WrittenComment, guid: str, answers: Sequence[Answer]) -> None:
+    """Change the answer to a comment, unless there is none or somebody deleted it; may be repeated."""
+    known = await outbox.find_remote_id(services.database, guid, "answer", "comment")
+    if known is None:
+        return
+    text = redact_outgoing(command_texts.compose(answers, services.markers.make("answer", guid)))
+    is_in_thread = command.comment.kind is CommentKind.review_comment
+    edit = services.host.edit_review_comment if is_in_thread else services.host.edit_comment
+    with suppress(NotFound):
+        await edit(command.repository, known, text)
 
 
 async def answer_below(services: Services, repository: RepositoryRef, number: int, key: str, text: str) -> None:

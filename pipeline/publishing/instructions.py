@@ -1,5 +1,6 @@
 """What somebody asks for on a pull request in an instruction, and the one answer to it."""
 
+from collections.abc import Collection, Mapping
 from typing import Annotated, Self
 
 import structlog
@@ -23,6 +24,7 @@ from memory.budgets import model_answers
 from memory.db.engine import Database
 from messages import addressing
 from messages import gates as gate_texts
+from messages import instructions as texts
 from messages.code_answers import quote_question
 from messages.commands import Answer, name_command
 from pipeline.context import Services
@@ -98,9 +100,20 @@ class Instruction(BaseModel):
                 return ""
 
     @property
+    def short_name(self) -> str:
+        """The command with its first words, as plain text."""
+        words = getattr(self.asked, "text", None) or getattr(self.asked, "path", None) or ""
+        return texts.name_instruction(name_command(self.asked), words)
+
+    @property
     def is_of_others(self) -> bool:
         """Whether what is wanted is in the words of others, who may have no role."""
         return isinstance(self.asked, AddressThreads)
+
+    @property
+    def series(self) -> str:
+        """The same for all threads of one command."""
+        return self.key.rpartition(".")[0]
 
     @property
     def takes_base_in(self) -> bool:
@@ -129,15 +142,31 @@ async def load_instruction(database: Database, run: Run) -> Instruction:
     return Instruction.model_validate(kept)
 
 
+async def load_instructions(database: Database, run_ids: Collection[str]) -> Mapping[str, Instruction]:
+    """The instructions that these runs carry out, by the id of the run; of other runs there is none."""
+    kept = await model_answers.find_all(database, run_ids, model_answers.INSTRUCTION)
+    return {run_id: Instruction.model_validate(value) for run_id, value in kept.items()}
+
+
 async def answer_instruction(services: Services, run: Run, text: str) -> None:
     """Answer it where it was given, once; a conversation that takes no answer keeps nothing from ending."""
     asked = await load_instruction(services.database, run)
-    said = asked.exchanges[-1].answer if asked.exchanges else asked.words
-    text = quote_question(said, text) if said and not asked.is_in_thread else text
     try:
-        await comments.answer(services, asked.comment, asked.key, [Answer(name_command(asked.asked), text)])
+        await comments.answer(services, asked.comment, asked.key, [_build_answer(asked, text)])
     except ForgeError as error:
         log.warning("instruction.unanswered", run=run.id, error=str(error))
+
+
+async def change_answer(services: Services, run: Run, text: str) -> None:
+    """Change what answered it, unless somebody deleted that; may be repeated."""
+    asked = await load_instruction(services.database, run)
+    await comments.change_answer(services, asked.comment, asked.key, [_build_answer(asked, text)])
+
+
+def _build_answer(asked: Instruction, text: str) -> Answer:
+    said = asked.exchanges[-1].answer if asked.exchanges else asked.words
+    shown = quote_question(said, text) if said and not asked.is_in_thread else text
+    return Answer(name_command(asked.asked), shown)
 
 
 async def point_to_gate(services: Services, asked: Instruction, gate: Gate) -> None:

@@ -116,6 +116,11 @@ async def retire(services: Services, run: Run, base: str) -> None:
         await services.host.update_check_run(run.repository, found.id, check)
 
 
+async def is_open(services: Services, run: Run) -> bool:
+    """Whether the run has a check on GitHub, or one on its way there."""
+    return await outbox.is_claimed(services.database, run.id, _CREATION, "check")
+
+
 async def has_concluded(services: Services, run: Run) -> bool:
     """Whether the run's verdict is on GitHub, or on its way there."""
     return await outbox.is_claimed(services.database, run.id, CONCLUDED, "check")

@@ -20,7 +20,7 @@ from pipeline.gates.ask import show_gates
 from pipeline.publishing import run_check
 from pipeline.publishing.progress import ProgressUpdates
 from pipeline.publishing.required_checks import requires_check
-from pipeline.runs.status import open_status
+from pipeline.runs.status import is_unasked, open_status
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.settings import NotReviewed, NotReviewedKind
 
@@ -42,6 +42,8 @@ class ReviewStatus:
         await show_gates(self._services, self._run)  # their answers, if this execution goes on behind a gate
         await self._retire_others()
         await withdraw_approvals(self._services, self._run)
+        if await is_unasked(self._services, self._run):
+            return
         if not await run_check.is_concluded(self._services, self._run):
             with contextlib.suppress(LeftOut), use_importance(Importance.informing):
                 await open_status(self._services, self._run)  # if that failed before
@@ -89,8 +91,11 @@ class ReviewStatus:
                 await self.conclude(Conclusion.action_required, review_texts.render_over_quota(end.why))
             case NotReviewedKind.filtered:  # the configuration says that nobody needs to read these files
                 await self.conclude(Conclusion.neutral, review_texts.render_excluded(end.why, problem))
-            case NotReviewedKind.excluded:
+            case NotReviewedKind.off | NotReviewedKind.excluded:
                 is_required = await requires_check(self._services, self._run)
+                is_off = end.kind is NotReviewedKind.off and not problem
+                if is_off and not is_required and not await run_check.is_open(self._services, self._run):
+                    return  # nobody waits for a check here
                 conclusion = Conclusion.action_required if is_required else Conclusion.neutral
                 text = review_texts.render_excluded(end.why, problem, is_required=is_required)
                 await self.conclude(conclusion, text)

@@ -148,6 +148,7 @@ _EXCLUDED = ("say that it is excluded", RunState.completed, ReasonCode.excluded)
 _UNREVIEWED = {
     NotReviewedKind.paused: ("say that it is paused", RunState.cancelled, ReasonCode.paused),
     NotReviewedKind.over_quota: ("say that it is too much", RunState.failed, ReasonCode.guard),
+    NotReviewedKind.off: _EXCLUDED,
     NotReviewedKind.excluded: _EXCLUDED,
     NotReviewedKind.filtered: _EXCLUDED,
 }

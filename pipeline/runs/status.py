@@ -4,6 +4,7 @@ from domain.runs.run import Run, Trigger
 from memory.runs import outbox, runs
 from messages import instructions as instruction_texts
 from messages.pull_request import Progress
+from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.publishing import run_check, test_check
 from pipeline.publishing.deployment_end import close_deployment
@@ -20,7 +21,7 @@ async def open_status(services: Services, run: Run) -> None:
     if run.is_of_issue:
         status = IssueStatus(services, run)
         await status.show("admitted", await status.render_progress(Progress()))
-    elif not await _starts_silently(services, run):
+    elif not await is_unasked(services, run) and not await _starts_silently(services, run):
         await run_check.open_check(services, run)
 
 
@@ -37,6 +38,13 @@ async def close_status(services: Services, run: Run) -> None:
         await test_check.close_checks(services, run)
     else:
         await run_check.close(services, run)
+
+
+async def is_unasked(services: Services, run: Run) -> bool:
+    """Whether nobody asked for a review, and reviews were off here at the last run: it shows nothing before its end."""
+    if run.trigger is not Trigger.pull_request:
+        return False
+    return not (await loading.load_stored(services.database, run.repository)).review.on_pull_request
 
 
 async def _starts_silently(services: Services, run: Run) -> bool:

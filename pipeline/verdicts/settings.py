@@ -26,6 +26,7 @@ class NotReviewedKind(StrEnum):
 
     paused = "paused"  # a person paused Forge in the repository
     over_quota = "over_quota"  # too many reviews without anybody asking
+    off = "off"  # reviews are off in the repository, until somebody asks
     excluded = "excluded"  # by the repository's configuration, until somebody asks; a draft, until it is ready
     filtered = "filtered"  # the configuration leaves out every file of it, whoever asks
 
@@ -109,7 +110,8 @@ async def _find_exclusion(
     reason = find_exclusion(pull_request, configuration.review, run.repository.id, asked=is_asked or is_own)
     if reason is None:
         return None
-    return NotReviewed(kind=NotReviewedKind.excluded, why=reason.text)
+    kind = NotReviewedKind.excluded if configuration.review.on_pull_request else NotReviewedKind.off
+    return NotReviewed(kind=kind, why=reason.text)
 
 
 async def load_start_configuration(services: Services, run: Run) -> KeptConfiguration:

@@ -127,6 +127,25 @@ async def test_a_verdict_is_not_repeated_unasked(story: Story) -> None:
     assert story.check(repository, head).conclusion == "failure"
 
 
+async def test_where_reviews_are_off_there_is_no_check_until_somebody_asks(story: Story) -> None:
+    """A branch that requires it still gets it: nobody could merge without."""
+    off = {".github/forge.yml": "review: {on_pull_request: false}\n"}
+    repository, alice, _ = await _open_pull_request(story, off)
+    await story.settle()
+    second = await alice.push(repository, "feature", {"app.py": BROKEN + "\n"})
+    await story.settle()
+    assert story.github.check_runs(repository, second, "Forge / review") == []
+    await alice.comment(_pull(repository), "/forge review")
+    await story.settle()
+    assert story.check(repository, second).conclusion == "failure"
+    story.github.protect(repository, "main", ["Forge / review"])
+    third = await alice.push(repository, "feature", {"app.py": BROKEN + "\n\n"})
+    await story.settle()
+    check = story.check(repository, third)
+    assert (check.conclusion, check.title) == ("action_required", "Not reviewed")
+    story.pass_over(_pull(repository))
+
+
 async def test_merge_queue_lets_through_what_is_left_out(story: Story) -> None:
     repository, _, head = await _open_pull_request(story, {".github/forge.yml": "review: {on_pull_request: false}\n"})
     await story.settle()

@@ -122,7 +122,7 @@ It is only shown here, because GitHub did not take it on the branch: error: GH01
 
 1 conflict resolved:
 
-- `shop/cart.py:1`: written from both, not word for word as on the branch or the base. Rounded.
+- `shop/cart.py:1`: **merged from both**, with lines of the branch and the base written anew: check this one. Rounded.
 
 Without a merge, `git fetch origin main && git rebase FETCH_HEAD` takes it in, and a forced push.
 
@@ -137,9 +137,7 @@ index SHA..SHA 100644
  def total(prices, discount=0):
 -    return sum(prices) * (1 - discount)
 +    return round(sum(prices) * (1 - discount), 2)
-```
-
-<sub>Cost: 0.00 USD.</sub>\
+```\
 """)
     assert list_own_branches(repository) == []
     rules.linear, rules.signed, story.github.world.signs_commits = False, True, False
@@ -194,9 +192,7 @@ index SHA..SHA
 +LATER = True
 ```
 
-Copy it, and apply it with `git apply`.
-
-<sub>Cost: 0.00 USD.</sub>\
+Copy it, and apply it with `git apply`.\
 """)
     assert (ran.run_attempt, pull.head_sha, list_own_branches(repository)) == (1, head, [])
     story.pass_over(pull)
@@ -219,9 +215,7 @@ Nothing was changed: the branch conflicts with `main`.
 - `lib` is left to you: it is a submodule.
 - `uv.lock` is left to you: a package manager writes it: have it write the file anew after the merge.
 
-By hand: `git fetch origin main && git merge FETCH_HEAD`.
-
-<sub>Cost: 0.00 USD.</sub>\
+By hand: `git fetch origin main && git merge FETCH_HEAD`.\
 """)
     assert (len(model.calls), pull.head_sha) == (asked, head)
     await alice.push(repository, "feature", {"uv.lock": "shop 3\n", "lib": Blob(b"3" * 40, "160000")})
@@ -229,9 +223,7 @@ By hand: `git fetch origin main && git merge FETCH_HEAD`.
     await alice.comment(pull, "/forge update")
     await story.settle()
     assert hear(story, pull) == snapshot("""\
-SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. Tests: Passed: 1 test.
-
-<sub>Cost: 0.00 USD.</sub>\
+SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. Tests: Passed: 1 test.\
 """)
     assert repository.git.read(pull.head_sha, "shop/tax.py") is None
     assert (repository.git.read(pull.head_sha, "shop/rates.py") or b"").decode().endswith("VAT = 19\n")
@@ -248,9 +240,7 @@ By hand (nothing conflicts, so *Update branch* on GitHub does the same):
 git switch feature
 git fetch origin main && git merge FETCH_HEAD
 git push
-```
-
-<sub>Cost: 0.00 USD.</sub>\
+```\
 """)
     story.pass_over(pull)
 
@@ -353,9 +343,7 @@ async def test_a_budget_that_is_spent(tmp_path: Path) -> None:
                 """\
 Nothing was changed. At the gate cost_overrun nobody let it use more.
 
-Give the instruction again to try anew.
-
-<sub>Cost: 0.00 USD.</sub>\
+Give the instruction again to try anew.\
 """,
                 """\
 Red here:
@@ -364,16 +352,12 @@ Red here:
 
 Nothing was changed. At the gate cost_overrun nobody let it use more.
 
-Give the instruction again to try anew.
-
-<sub>Cost: 0.00 USD.</sub>\
+Give the instruction again to try anew.\
 """,
                 """\
 Nothing was changed. At the gate cost_overrun nobody let it use more.
 
-Give the instruction again to try anew.
-
-<sub>Cost: 0.00 USD.</sub>\
+Give the instruction again to try anew.\
 """,
             ]
         )

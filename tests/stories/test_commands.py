@@ -42,57 +42,91 @@ async def test_help_is_answered_once(story: Story) -> None:
     assert bodies([answer]) == snapshot(
         [
             """\
-Write a command at the start of a line, one per line. In a reply to a finding you can leave out its F-ID. Edited comments, quotes and code are ignored. The author of a change is alone where nobody else has the role.
+Write a command at the start of a line, one per line. Edited comments, quotes and code are not read. `/forge help VERB` says more about one. They take the role write where no other is named.
 
-| command | minimum role | meaning |
+| command | what it does | for example |
 | --- | --- | --- |
-| `/forge review [full or EFFORT]` | triage; on a fork: write | review this head; `full`: from scratch; the same with an effort of its own: `low`, `standard`, `deep` |
-| `/forge ask QUESTION` | write | answer a question from the code: of this head, in an issue of the default branch |
-| `/forge explain F-ID` | triage | a finding in more words |
-| `/forge dismiss F-ID reason` | write, not the author unless alone | the finding is wrong or not wanted: do not raise it again |
-| `/forge fix F-ID or all` | write | propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings |
-| `/forge do INSTRUCTION` | write | carry out what you ask for on this pull request, as a commit on its branch; in a review thread it is about that thread's lines |
-| `/forge address` | write | do what the open review threads of people ask for, one after the other; each is answered with its commit or with why not |
-| `/forge mend` | write | say why checks of this pull request are red, of any App, and mend what its change broke; looked at again, at most twice |
-| `/forge update [ANSWER]` | write | take the base into this pull request's branch; what conflicts is resolved where it is clear, and else asked; `ANSWER`: what to do about what was asked |
-| `/forge run [MODE]` | write | plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive` |
+| `/forge do INSTRUCTION` | make the change you describe, as a commit on this pull request's branch; in a review thread it is about that thread's lines | `/forge do let days_left return 0 when the parcel is late, with a test` |
+| `/forge update [ANSWER]` | merge the base branch into this pull request, and resolve the conflicts that are clear; about the others it asks, and `ANSWER` says what to do | `/forge update keep both lines, ours first` |
+| `/forge mend` | find out why the build or another check is red here, and mend what this pull request broke; if it is still red once the checks ran again, Forge tries once more |  |
+| `/forge tests [PATH]` | write tests for what this pull request, or one file of it, leaves untested, as a commit on its branch | `/forge tests shop/cart.py` |
+| `/forge address` | do what people ask for in the open review threads; each thread is answered with its commit or with why not |  |
+| `/forge fix F-ID or all` | propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings | `/forge fix F-AB2CDE` |
+| `/forge review [full or EFFORT]` | review this head; `full`: from scratch; the same with an effort of its own: `low`, `standard`, `deep` (role: triage; on a fork: write) | `/forge review deep` |
+| `/forge rollback C-ID [PATH …] or ENV` | take back what Forge committed, all of it or only these files; or bring an environment back to what ran there before (role: write; production: maintain) | `/forge rollback C-ID` |
+| `/forge ask QUESTION` | answer a question from the code of this pull request; on an issue, from that of the default branch | `/forge ask who calls arrival() without a date?` |
+| `/forge describe [apply]` | propose a title and a description for this pull request; `apply`: set what was proposed (role: write, or the author) |  |
 
 <details><summary>All other commands</summary>
 
+**On a pull request**
+
 | command | minimum role | meaning |
 | --- | --- | --- |
-| `/forge help` | read | all commands |
-| `/forge status` | read | what Forge is doing here and what it waits for |
-| `/forge cost` | read | what was spent here, and what is left |
-| `/forge view [GATE]` | read | the last verdict with its reasons and open findings |
-| `/forge history [F-ID or GATE]` | read | every run here and how it ended, with those of the issue's pull request or the pull request's issue; what the newest one tried, turn by turn. Of findings of giving up: what their detector found here before, and what became of it |
-| `/forge diff [F-ID or GATE]` | read | what Forge changed here: its commits and their diff; of findings: their files before and after |
-| `/forge level [N]` | read; to set it: admin | the automation level, from 0 to 4 |
-| `/forge why F-ID` | read | what led to a finding, and what dismissals make of it |
+| `/forge walkthrough` | write | explain this pull request part by part, in the order to read it |
+| `/forge changelog` | write | add the entry of this pull request to the repository's changelog |
 | `/forge test` | triage; on a fork: write | run the tests of this head |
-| `/forge undismiss F-ID` | write | take a dismissal back |
-| `/forge remember text or M-ID` | write, not the author unless alone | teach Forge something, or keep what it proposes |
-| `/forge forget M-ID` | write, not the author unless alone | make Forge forget it |
+
+**On an issue**
+
+| command | minimum role | meaning |
+| --- | --- | --- |
+| `/forge run [MODE]` | write | plan this issue, carry it out and open a pull request; in a mode of its own: `deterministic`, `interactive` |
 | `/forge plan` | write | plan this issue, nothing more |
-| `/forge retry [recovery]` | write | run the failed phase again; at the gate `recovery`: let the agent try anew |
-| `/forge resume` | write | go on from the last checkpoint |
-| `/forge cancel` | write | stop the run, keep what it has so far |
-| `/forge continue 5usd or 10it` | write | grant another slice of money or iterations |
-| `/forge approve [GATE] [SHA7] [with: conditions]` | the gate's role | let the gate pass |
-| `/forge reject [GATE] reason` | the gate's role | stop at the gate |
-| `/forge delegate [GATE] @account or agent` | the gate's role | let somebody else decide; at the gate `recovery`, `agent`: let another agent do it |
-| `/forge suggest [GATE]` | read | what could be done instead |
-| `/forge legitimate [F-ID] justification` | read | a finding of giving up is wrong; with the role write, but not of the author, it counts no more, else others are asked |
-| `/forge violation [F-ID] justification` | write, not the author unless alone | a finding of giving up is right: it blocks until it is mended |
-| `/forge needs-review [F-ID] [question]` | write, not the author unless alone | ask the author about a finding of giving up, and others to judge it |
-| `/forge whitelist F-ID file or repository justification` | write, not the author unless alone | a finding of giving up is wrong, and such findings pass in this file, or with the role maintain everywhere here, for 90 days |
-| `/forge accept` | write | at a guard or budget: end with what there is so far |
-| `/forge abort` | write | end the run and clean up |
+
+**About findings**
+
+| command | minimum role | meaning |
+| --- | --- | --- |
+| `/forge explain F-ID` | triage | a finding in more words |
+| `/forge why F-ID` | read | what led to a finding, and what dismissals make of it |
+| `/forge dismiss F-ID reason` | write, not the author where others have it | the finding is wrong or not wanted: do not raise it again |
+| `/forge undismiss F-ID` | write | take a dismissal back |
 | `/forge missed description` | write | report a critical bug Forge did not see |
-| `/forge rollback C-ID [PATH …] or ENV` | write; production: maintain | take an agent's work back to a checkpoint, all of it or only these files; or an environment to what ran there before |
-| `/forge deploy ENV [hold, go-on or cancel]` | write; production: maintain | deploy what was merged, on an issue the default branch; or hold what is being deployed, let it go on, end it |
+| `/forge legitimate [F-ID] justification` | read | the finding that a problem was avoided instead of solved is wrong. With the role write, and not from the author, that settles it; else others are asked |
+| `/forge violation [F-ID] justification` | write, not the author where others have it | the finding that a problem was avoided instead of solved is right: it blocks until it is mended |
+| `/forge needs-review [F-ID] [question]` | write, not the author where others have it | ask the author about a finding that a problem was avoided instead of solved, and others to judge it |
+| `/forge whitelist F-ID file or repository justification` | write, not the author where others have it | the finding that a problem was avoided instead of solved is wrong, and such findings pass for 90 days: in this file, or (role maintain) in the whole repository |
+
+**To answer what Forge asks people** (none here now): `approve`, `reject`, `delegate`, `suggest`, `continue`, `accept`
+
+**About what runs**
+
+| command | minimum role | meaning |
+| --- | --- | --- |
+| `/forge cancel` | write | stop the run, keep what it has so far |
+| `/forge retry [recovery]` | write | run what failed again; `recovery`: where Forge asks for help because it is stuck, let it try anew |
+| `/forge resume` | write | go on where the run stopped |
+| `/forge abort` | write | end the run and clean up |
 | `/forge pause [here]` | admin; here: write | stop everything in this repository now; `here`: leave this place alone |
 | `/forge unpause [here]` | admin; here: write | let Forge work again |
+
+**To look something up**
+
+| command | minimum role | meaning |
+| --- | --- | --- |
+| `/forge help [VERB]` | read | all commands, or one |
+| `/forge status` | read | what Forge is doing here and what it waits for |
+| `/forge view [GATE]` | read | the last verdict with its reasons and open findings |
+| `/forge history [F-ID or GATE]` | read | every run here and how it ended, with those of the issue's pull request or the pull request's issue; what the newest one tried, step by step. Of a finding that says that a problem was avoided instead of solved: what the same rule found here before, and what became of it |
+| `/forge diff [F-ID or GATE]` | read | what Forge changed here: its commits and their diff; of findings: their files before and after |
+| `/forge cost` | read | what was spent here, and what is left |
+| `/forge level [N]` | read; to set it: admin | the automation level, from 0 to 4 |
+
+**About what Forge learns**
+
+| command | minimum role | meaning |
+| --- | --- | --- |
+| `/forge remember text or M-ID` | write, not the author where others have it | teach Forge something; `M-ID`: keep something that it proposes to learn |
+| `/forge forget M-ID` | write, not the author where others have it | make Forge forget something it learned |
+
+**About deployments**
+
+| command | minimum role | meaning |
+| --- | --- | --- |
+| `/forge deploy ENV [hold, go-on or cancel]` | write; production: maintain | deploy what was merged (on an issue: the default branch); or hold, continue or end what is being deployed |
+
+`F-…` is a finding, `C-…` a commit of Forge, `M-…` something it learned, and `GATE` a question that it asks people: each stands in the comment about it. In a reply to a finding its name can be left out, and where only one question waits, that of the question.
 
 </details>\
 """

@@ -67,6 +67,21 @@ async def test_a_description_is_proposed_and_taken(story_with_model: Story, mode
             """\
 Title: `Take a discount off the total, as @ octo-org/team asked`
 
+> ## What
+>
+> `total` takes a share off, see #1 and `#77`.
+>
+> - Callers need no change
+> - \\[x\\] I added tests
+> - Fixes issue #1, Closes `#77`, &lt;b&gt;\\[redacted: GitHub token\\]&lt;/b&gt;, ask `@octo-org/team`
+>
+> ## Checks
+>
+> - [ ] I read the guide
+> - [ ] I added tests
+
+<details><summary>The source of the whole description</summary>
+
 ```markdown
 
 
@@ -86,9 +101,11 @@ Refs #1
 - [ ] I added tests
 ```
 
+</details>
+
 `/forge describe apply` sets both, as long as nobody changes them before.
 
-<sub>A model wrote it from `SHA`. What people wrote in it stays.</sub>\
+<sub>A model wrote it from `SHA`. What people wrote in the description stays.</sub>\
 """,
         ]
     )
@@ -155,6 +172,10 @@ Nothing was set: nothing is proposed for this head and for the description as it
 
 Title: `Take a discount`
 
+> `total` takes a share off.
+
+<details><summary>The source of the whole description</summary>
+
 ```markdown
 Closes #1
 
@@ -163,9 +184,11 @@ It was time.
 `total` takes a share off.
 ```
 
+</details>
+
 `/forge describe apply` sets both, as long as nobody changes them before.
 
-<sub>A model wrote it from `SHA`. What people wrote in it stays.</sub>\
+<sub>A model wrote it from `SHA`. What people wrote in the description stays.</sub>\
 """)
     assert pull.title == "Discounts"
     assert "Customers want a discount" in [call.content for call in model.calls if DESCRIBES in call.content][1]

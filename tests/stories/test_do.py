@@ -68,7 +68,7 @@ async def test_a_writer_is_obeyed_with_a_commit(story_with_model: Story, model: 
     assert hear(story_with_model, pull) == snapshot("""\
 SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
 
-<sub>Cost: 0.00 USD. `/forge rollback C-ID` takes it back.</sub>\
+<sub>`/forge rollback C-ID` takes it back.</sub>\
 """)
     [asked] = [call.content for call in model.calls if ASKED in call.content]
     assert "> give the cart a discount, with a test" in asked
@@ -83,7 +83,9 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     assert undo is not None
     await alice.comment(pull, undo[0])
     await story_with_model.settle()
-    assert hear(story_with_model, pull).startswith("SHA is on `feature`. It takes SHA back.")
+    assert hear(story_with_model, pull).startswith(
+        'SHA is on `feature`. Revert "Take a share off the total", which was SHA.'
+    )
     assert repository.git.read(pull.head_sha, "shop/cart.py") == SHOP["shop/cart.py"].encode()
     assert (repository.git.read(pull.head_sha, "NOTES.md") or b"").startswith(b"Discounts")
     await alice.comment(pull, undo[0])
@@ -110,7 +112,7 @@ async def test_what_fails_without_the_change_too_is_no_failure_of_it(
     assert hear(story_with_model, pull) == snapshot("""\
 SHA is on `feature`. `total` takes a discount. Tests: `sh suite.sh` fails without the change, too: exit status 1, `9 runs, 2 failures`.
 
-<sub>Cost: 0.00 USD. `/forge rollback C-ID` takes it back.</sub>\
+<sub>`/forge rollback C-ID` takes it back.</sub>\
 """)
     await carol.comment(pull, "/forge do note it")
     await story_with_model.settle()
@@ -159,9 +161,7 @@ Nothing was changed yet:
 
 1. Merging takes a command of its own. Which one?
 
-To answer, mention Forge in a comment, or quote this.
-
-<sub>Cost: 0.00 USD.</sub>\
+To answer, mention Forge in a comment, or quote this.\
 """)
     assert pull.merged_at is None
 
@@ -344,7 +344,12 @@ async def test_what_is_large_is_planned_first_and_ends_with_its_pull_request(
     story_with_model.clock.move(seconds=2)
     await alice.comment(pull, "/forge status")
     await story_with_model.settle()
-    assert "An instruction: waiting (for a person)" in hear(story_with_model, pull)
+    told = re.sub(r"\d+ s\b", "N s", hear(story_with_model, pull))
+    first = "- `/forge do give the cart a discount` of `carol`: waiting (for a person), since N s; last step N s ago: report."
+    assert told.startswith(f"{first}\n- `/forge do note it` of `carol`: waiting")
+    await alice.comment(pull, "/forge history")
+    await story_with_model.settle()
+    assert "| `/forge do note it` |" in hear(story_with_model, pull)
     model.when(ASKED, plan("high"))
     await alice.comment(pull, "/forge approve with: keep prices whole")
     await story_with_model.settle()

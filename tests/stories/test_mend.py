@@ -72,7 +72,9 @@ Left alone, as the base fails there, too: `nightly`.
 
 SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
 
-<sub>Cost: 0.00 USD. `/forge rollback C-ID` takes it back.</sub>\
+<sub>`/forge rollback C-ID` takes it back.</sub>
+
+`types`, `test`, `deploy/preview` run now; this comment is edited when all checks ended.\
 """)
     [asked] = [call.content for call in model.calls if ASKED in call.content]
     for part in ("== red check test\n", "> E   assert 200 == 180", "> shop/cart.py:1: no type", "== red check deploy/"):
@@ -99,6 +101,10 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     story.github.run_workflow(repository, second, "Lint", {"lint": ("success", "fine\n")})
     await story.settle()
     assert listen(story, pull)[3].startswith("Still red, so Forge tries once more by itself:\n\n- `test`: `E assert")
+    outcome = (
+        "`/forge rollback C-ID` takes it back.</sub>\n\nRed now: `test`. `types`, `deploy/preview` did not run again."
+    )
+    assert listen(story, pull)[0].endswith(outcome)
     assert pull.head_sha != second
 
     story.github.report_check(repository, pull.head_sha, "nightly", "failure", "others-ci")
@@ -122,7 +128,7 @@ async def test_what_is_not_of_the_change_is_left_alone(story_with_model: Story, 
     assert listen(story, pull) == snapshot(
         [
             "Refused: `/forge mend` needs the role write; `reader` has read.",
-            "Nothing was done: no check of another App is red on SHA because of this change. Left alone, as the base fails there, too: `nightly`.",
+            "Nothing was done: no check is red here because of this change. Left alone, as the base fails there, too: `nightly`.",
         ]
     )
     assert len(model.calls) == before
@@ -137,7 +143,7 @@ Red here:
 
 - `test`: `Connection reset`
 
-Left alone, as the base fails there, too: `nightly`. The failed jobs of `CI` run once more, in case it was chance.
+Left alone, as the base fails there, too: `nightly`. The failed jobs of `CI` run once more.
 
 Nothing was changed yet:
 

@@ -80,7 +80,7 @@ async def test_the_entry_goes_into_the_changelog_as_it_is_kept(story_with_model:
     assert await ask(story, alice, pull, "/forge changelog") == snapshot("""\
 SHA is on `feature`. It is written. Tests: Passed: no test concerns this change.
 
-<sub>Cost: 0.00 USD. `/forge rollback C-ID` takes it back.</sub>\
+<sub>`/forge rollback C-ID` takes it back.</sub>\
 """)
     assert (repository.git.read(pull.head_sha, "CHANGELOG.md") or b"").decode() == written
     assert repository.git.read(pull.head_sha, "shop/new.py") is None
@@ -115,9 +115,9 @@ async def test_tests_are_handed_in_as_far_as_they_are_proven(story_with_model: S
     )
     model.when("tests.unproven", DONE)
     assert await ask(story, alice, pull, "/forge tests") == snapshot("""\
-SHA is on `feature`. It is written. Tests passed (no report). Each file of them passes with the change and fails without it. Of the 3 lines that this pull request adds, tests ran 2 before, and run 3 now. Left out, as they fail with it or pass without it: `tests/test_discount.py::test_total_of_none`.
+SHA is on `feature`. It is written. Tests passed (no report). The file passes with the change and fails without it. Of the 3 lines that this pull request adds, tests ran 2 before, and run 3 now. Left out, as they fail with it or pass without it: `tests/test_discount.py::test_total_of_none`.
 
-<sub>Cost: 0.00 USD. `/forge rollback C-ID` takes it back.</sub>\
+<sub>`/forge rollback C-ID` takes it back.</sub>\
 """)
     [made] = repository.git.commits_between(before, pull.head_sha)
     assert repository.git.is_signed(made.sha)
@@ -147,9 +147,7 @@ async def test_tests_that_prove_nothing_are_not_handed_in(story_with_model: Stor
     assert await ask(story, alice, pull, "/forge tests shop/cart.py") == snapshot("""\
 No test was handed in: none passes with the change and fails without it.
 
-Left out, as they fail with it or pass without it: `tests/test_none.py::test_total_of_none`.
-
-<sub>Cost: 0.00 USD.</sub>\
+Left out, as they fail with it or pass without it: `tests/test_none.py::test_total_of_none`.\
 """)
     assert pull.head_sha == before
     story.pass_over(pull)

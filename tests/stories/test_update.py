@@ -75,9 +75,7 @@ async def test_a_base_without_conflicts_comes_in_as_a_signed_merge(story: Story)
     assert message.startswith("Merge branch 'main' into feature\n\nForge-Run: ")
     assert "Co-authored-by: alice <" in message
     assert hear(story, pull) == snapshot("""\
-SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. Tests: Passed: 1 test.
-
-<sub>Cost: 0.00 USD.</sub>\
+SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. Tests: Passed: 1 test.\
 """)
     await alice.comment(pull, "/forge update")
     await story.settle()
@@ -129,9 +127,7 @@ SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. T
 
 1 conflict resolved:
 
-- `shop/cart.py:1`: written from both, not word for word as on the branch or the base. The total is rounded once the discount is off.
-
-<sub>Cost: 0.00 USD.</sub>\
+- `shop/cart.py:1`: **merged from both**, with lines of the branch and the base written anew: check this one. The total is rounded once the discount is off.\
 """)
     story.pass_over(pull)
 
@@ -172,10 +168,8 @@ SHA is on `feature`. It takes 1 commit of main in, up to SHA: Round the total. T
 
 1 conflict resolved:
 
-- `shop/cart.py:1`: written from both, not word for word as on the branch or the base. The total is rounded once the discount is off.
-- Also changed beside the conflict: `shop/cart.py:10`. The base renamed `count`.
-
-<sub>Cost: 0.00 USD.</sub>\
+- `shop/cart.py:1`: **merged from both**, with lines of the branch and the base written anew: check this one. The total is rounded once the discount is off.
+- Also changed beside the conflict: `shop/cart.py:10`. Changed because: The base renamed `count`.\
 """)
     story.pass_over(pull)
 
@@ -233,7 +227,7 @@ RATE = 3
 
 1 conflict resolved:
 
-- `shop/cart.py:1`: written from both, not word for word as on the branch or the base. The total is rounded once the discount is off.
+- `shop/cart.py:1`: **merged from both**, with lines of the branch and the base written anew: check this one. The total is rounded once the discount is off.
 
 ```diff
 diff --git a/shop/cart.py b/shop/cart.py
@@ -257,9 +251,7 @@ git commit --no-edit
 git push
 ```
 
-Write `/forge update` again with the answers behind it. By hand: `git fetch origin main && git merge FETCH_HEAD`.
-
-<sub>Cost: 0.00 USD.</sub>\
+Write `/forge update` again with the answers behind it. By hand: `git fetch origin main && git merge FETCH_HEAD`.\
 """)
     story.pass_over(pull)
 
@@ -277,7 +269,7 @@ async def test_an_answer_is_no_longer_than_github_takes(story_with_model: Story,
     await story.settle()
     [answer] = story.answers(pull)
     assert "1. `long.txt:1`: Whose?" in answer.body
-    assert "`shop/data.txt:1`: written from both" in answer.body
+    assert "`shop/data.txt:1`: **merged from both**" in answer.body
     assert "The patch is too long to show." in answer.body
     assert "git fetch origin main && git merge FETCH_HEAD" in answer.body
     assert len(repository.git.commits_between(repository.git.branch("main") or "", pull.head_sha)) == 1
@@ -323,9 +315,7 @@ git checkout HEAD -- shop/cart.py
 git apply --index ../resolved.patch
 git commit --no-edit
 git push
-```
-
-<sub>Cost: 0.00 USD.</sub>\
+```\
 """)
     story.pass_over(pull)
 
@@ -374,8 +364,6 @@ Nothing was changed: the branch conflicts with `main`. No model resolves that: a
 
 - `shop/cart.py:1`
 
-By hand: `git fetch origin main && git merge FETCH_HEAD`.
-
-<sub>Cost: 0.00 USD.</sub>\
+By hand: `git fetch origin main && git merge FETCH_HEAD`.\
 """)
     story.pass_over(pull)

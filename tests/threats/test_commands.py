@@ -170,7 +170,7 @@ def test_t_o6_no_output_commands(verb: Verb) -> None:
 def test_t_o6_no_answer_of_forge_commands() -> None:
     mistakes = [SlashMistake(problem=problem, written=COMMAND, verb=Verb.approve) for problem in Problem]
     for text in [
-        command_texts.render_help(),
+        command_texts.render_help(True),
         *map(command_texts.explain_mistake, mistakes),
         *map(command_texts.not_available, Verb),
     ]:
@@ -181,6 +181,6 @@ def test_t_o6_no_answer_of_forge_commands() -> None:
 
 
 def test_t_o6_a_comment_that_only_quotes_forge_asks_nothing() -> None:
-    quoted = "\n".join(f"> {line}" for line in command_texts.render_help().splitlines())
+    quoted = "\n".join(f"> {line}" for line in command_texts.render_help(True).splitlines())
     found = translate("issue_comment", issue_comment(quoted), APP_ID)
     assert not isinstance(found, ExecuteComment)

@@ -36,12 +36,14 @@ class NewTests(BaseModel):
     """What running files of new tests showed; in journals.
 
     :param proven: the files whose new tests pass with the change, and of which at least one fails without it.
+    :param unloaded: those of them that cannot be loaded without the change, as what they import is not there.
     :param failing: path → what is wrong, of files of which a test does not pass with the change.
     :param idle: path → its new tests that show nothing.
     :param not_run: why they could not be run, one sentence; then the others are empty.
     """
 
     proven: tuple[str, ...] = ()
+    unloaded: tuple[str, ...] = ()
     failing: dict[str, str] = {}
     idle: dict[str, tuple[IdleTest, ...]] = {}
     not_run: str = ""
@@ -122,7 +124,8 @@ def _judge(
         left = [name for name in cases if name not in showing]
         if left:
             idle[path] = tuple(_describe(name, new.get(path, _NOTHING)) for name in left)
-    return NewTests(proven=tuple(proven), failing=failing, idle=idle)
+    unloaded = tuple(path for path in proven if all(path in ran.loading for ran in without))
+    return NewTests(proven=tuple(proven), unloaded=unloaded, failing=failing, idle=idle)
 
 
 def _list_new_cases(path: str, known: _Known, ran: Ran) -> dict[str, list[TestCase]]:

@@ -31,6 +31,10 @@ class SpokenRun(BaseModel):
     def is_pending(self) -> bool:
         return self.status != "completed"
 
+    @property
+    def is_passed(self) -> bool:
+        return self.conclusion == "success"
+
     def is_of(self, app_id: int | str) -> bool:
         return self.app is not None and self.app.id == app_id
 
@@ -58,6 +62,14 @@ class SpokenStatus(BaseModel):
     @property
     def is_pending(self) -> bool:
         return self.state == "pending"
+
+    @property
+    def is_passed(self) -> bool:
+        return self.state == "success"
+
+    @property
+    def name(self) -> str:
+        return self.context
 
     def to_domain(self) -> FailingCheck | None:
         """None if it does not fail."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from domain.money import LimitUse
-from domain.runs.run import Run
+from domain.money import LimitScope, LimitUse
+from domain.runs.run import ReasonCode, Run, Trigger
 from domain.slash.commands import PlainCommand
 from memory.reservations import reservations
 from memory.runs import runs
@@ -11,6 +11,8 @@ from messages import commands as texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
 from safety.budgets import limits_of
+
+_OF_ONE_RUN = frozenset({LimitScope.phase, LimitScope.run})
 
 
 async def show_cost(context: CommandContext, asked: PlainCommand) -> str:
@@ -20,9 +22,9 @@ async def show_cost(context: CommandContext, asked: PlainCommand) -> str:
 
 async def _render_cost(context: CommandContext) -> str:
     where = (context.database, context.repository.id, context.number)
-    past = await runs.list_for_pull_request(*where)
     paid = await runs.list_for_pull_request(*where, with_questions=True)
-    budgets = await _list_budgets(context, past[0].run) if past else ()
+    past = [each.run for each in paid if each.run.trigger is not Trigger.question]
+    budgets = await _list_budgets(context, past) if past else ()
     shares = [share for each in paid for share in await reservations.list_shares(context.database, run_id=each.run.id)]
     spending = [
         texts.Spending(share.phase, share.model, share.spent.calls, share.spent.usage, share.spent.amount)
@@ -31,8 +33,18 @@ async def _render_cost(context: CommandContext) -> str:
     return texts.render_cost(spending, budgets)
 
 
-async def _list_budgets(context: CommandContext, run: Run) -> Sequence[LimitUse]:
-    """How much of each limit of a run is used."""
+async def _list_budgets(context: CommandContext, past: Sequence[Run]) -> Sequence[LimitUse]:
+    """How much of each limit of the newest run is used that did anything; where none did, of those of all runs.
+
+    :param past: newest first.
+    """
+    run = next((each for each in past if each.reason is not ReasonCode.excluded), None)
+    if run is None:
+        return [each for each in await _list_budgets_of(context, past[0]) if each.scope not in _OF_ONE_RUN]
+    return await _list_budgets_of(context, run)
+
+
+async def _list_budgets_of(context: CommandContext, run: Run) -> Sequence[LimitUse]:
     services, ceilings = context.services, context.services.ceilings
     loaded = await loading.load(services.host, services.database, run.repository, ceilings.of_configuration)
     limits = limits_of(loaded.configuration.budgets)

@@ -1,18 +1,18 @@
 """Executes the commands that only show something: ``help``, ``status``, ``cost``, ``view``, and ``history`` of runs."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from domain.deployments.deployment import Deployment
-from domain.runs.run import Run, Trigger
+from domain.runs.run import ReasonCode, Run, Trigger
 from domain.slash.commands import AboutGate, AskHelp, LookBack, PlainCommand
-from domain.slash.verbs import Verb
+from domain.slash.verbs import HelpSubject, Verb
 from memory.budgets import model_answers
 from memory.deployments import deployments
 from memory.findings import dismissals
 from memory.repositories import permits
 from memory.reservations import reservations
-from memory.runs import checkpoints, instructions, recoveries, runs, waits, work_checkpoints
+from memory.runs import checkpoints, recoveries, runs, waits, work_checkpoints
 from memory.runs.traces import find_linked_number
 from messages import checkpoints as checkpoint_texts
 from messages import commands as texts
@@ -23,17 +23,19 @@ from messages import instructions as instruction_texts
 from messages import plan as plan_texts
 from messages import recovery as recovery_texts
 from messages.commands import PastRun
+from messages.instructions import OpenInstruction
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.memories import describe_proposed
 from pipeline.gates.ask import list_gates
 from pipeline.gates.decide import find_gate
+from pipeline.publishing.instructions import Instruction, load_instructions
 from pipeline.publishing.issue_comment import describe_keeping
 from pipeline.verdicts.settings import find_mode
 
 
 async def show_help(context: CommandContext, asked: AskHelp) -> str:
     """``/forge help``"""
-    return await context.journal.step(asked.verb, _render_help, asked.about)
+    return await context.journal.step(asked.verb, _render_help, context, asked.about)
 
 
 async def show_status(context: CommandContext, asked: PlainCommand) -> str:
@@ -51,14 +53,27 @@ async def show_gate(context: CommandContext, asked: AboutGate) -> str:
     return await context.journal.step(asked.verb, _render_gate, context, asked.gate)
 
 
-async def _render_help(about: Verb | None) -> str:
-    return texts.render_help(about)
+async def _render_help(context: CommandContext, about: Verb | None) -> str:
+    return (
+        texts.render_help(context.comment.is_pull_request, await _list_silent(context))
+        if about is None
+        else texts.explain_verb(about)
+    )
+
+
+async def _list_silent(context: CommandContext) -> Sequence[HelpSubject]:
+    """The subjects about which there is nothing here."""
+    waiting = await list_gates(context.services, context.repository, context.number, waiting=True)
+    review = await checkpoints.load_latest_review(context.database, context.repository.id, context.number)
+    found = review is not None and review.all_findings
+    return [*([] if found else [HelpSubject.findings]), *([] if waiting else [HelpSubject.questions])]
 
 
 async def _render_status(context: CommandContext) -> str:
     database, repository = context.database, context.repository
-    past = await runs.list_for_pull_request(database, repository.id, context.number)
-    last = past[0] if past else None
+    past = _leave_out(await runs.list_for_pull_request(database, repository.id, context.number))
+    asked = await _render_open(context)
+    last = past[0] if past and not (asked and _is_left_out(past[0])) else None
     until = None if last is None else await waits.get_until(database, last.run.id)
     doing = "" if last is None else last.run.detail if not last.run.state.is_final else ""
     waiting = await list_gates(context.services, repository, context.number, waiting=True)
@@ -68,13 +83,41 @@ async def _render_status(context: CommandContext) -> str:
     paused_by = await permits.find_pauser(database, repository)
     deployed = deployment_texts.render_latest(await _list_deployments(context))
     proposed = await describe_proposed(context)
-    if deployed and last is None and paused_by is None:
+    if (deployed or asked) and last is None and paused_by is None:
         status = ""
     else:
         review = None if last is None else await checkpoints.load_review(database, last.run)
         status = texts.render_status(last, doing, until, paused_by, gates, mode, remark, review)
-    asked = instruction_texts.render_open(await instructions.list_open(database, repository.id, context.number))
-    return "\n\n".join(part for part in (status, asked, deployed, proposed) if part)
+    return "\n\n".join(part for part in (asked, status, deployed, proposed) if part)
+
+
+async def _render_open(context: CommandContext) -> str:
+    """The instructions that are not done, oldest first."""
+    every = await _list_instructions(context)
+    waiting = [each for each in reversed(every) if not each.run.state.is_final]
+    asked = await load_instructions(context.database, [each.run.id for each in every] if waiting else [])
+    shown = [await _describe_open(context, each, every, asked) for each in waiting]
+    return instruction_texts.render_open(shown, context.services.clock.now())
+
+
+async def _describe_open(
+    context: CommandContext, past: PastRun, every: Sequence[PastRun], asked: Mapping[str, Instruction]
+) -> OpenInstruction:
+    own = asked[past.run.id]
+    newest, _ = await model_answers.load_newest(context.database, past.run.id, 1)
+    beside = [each.run for each in every if own.is_of_others and asked[each.run.id].series == own.series]
+    done = (sum(each.state.is_final for each in beside), len(beside)) if beside else None
+    return OpenInstruction(past.run, own.short_name, own.login, past.began, newest[-1] if newest else None, done)
+
+
+def _is_left_out(past: PastRun) -> bool:
+    """Whether it is a review that nobody asked for and the configuration leaves out."""
+    return past.run.reason is ReasonCode.excluded and past.run.trigger is Trigger.pull_request
+
+
+def _leave_out(past: Sequence[PastRun]) -> Sequence[PastRun]:
+    """Without such reviews, where anything else ran."""
+    return [each for each in past if not _is_left_out(each)] or past
 
 
 async def _list_deployments(context: CommandContext, linked: int | None = None) -> Sequence[Deployment]:
@@ -102,10 +145,13 @@ async def _render_history(context: CommandContext) -> str:
     newest = past[0].run.id
     tried, count = await model_answers.load_newest(context.database, newest, history_texts.MOST)
     kept = await work_checkpoints.list_of_run(context.database, newest)
-    listed = sorted([*past, *beside, *await _list_instructions(context)], key=lambda each: each.run.id, reverse=True)
+    everything = _leave_out([*past, *beside, *await _list_instructions(context)])
+    listed = sorted(everything, key=lambda each: each.run.id, reverse=True)
     shown = [each.run.id for each in listed[: texts.MOST_LINES]]
+    asked = await load_instructions(context.database, shown)
+    named = {run_id: each.short_name for run_id, each in asked.items()}
     parts = (
-        texts.render_history(listed, await checkpoints.load_reviews(context.database, shown)),
+        texts.render_history(listed, await checkpoints.load_reviews(context.database, shown), named),
         history_texts.render_turns(newest, tried, count),
         checkpoint_texts.render_timeline(newest, kept),
         deployed,

@@ -1,6 +1,7 @@
 """Answers ``/forge describe``: proposes a title and a description, and sets them if somebody takes them."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic import BaseModel
@@ -98,14 +99,21 @@ class DescriptionAnswer:
             "is it still allowed", self.request.may_still_ask, self.context.services
         ):
             return fix_texts.report_lost_permission(self.request.asked.verb)
-        proposed = _compose(now, before, drafted)
+        sections = _draft_sections(now, before, drafted)
+        proposed = _compose(now, before, drafted.title, sections)
         if proposed.name("") == now.description.name(""):
             return texts.report_nothing()
         if len(proposed.body) > texts.LONGEST_BODY:
             return texts.report_too_long()
         await self.context.journal.step("keep the proposal", self._keep, now.description, proposed)
-        shown = strip_marks(proposed.body)
-        return texts.render_proposal(proposed.title, shown, self.context.run.head_sha, note)
+        return texts.render_proposal(
+            proposed.title,
+            strip_marks(redact_outgoing(compose(before.template, "", sections))),
+            strip_marks(proposed.body),
+            self.context.run.head_sha,
+            note,
+            has_own=bool(strip_own(now.description.body).strip()),
+        )
 
     async def _build_question(self, now: DescriptionNow, before: WrittenBefore) -> Question:
         own = strip_own(now.description.body)
@@ -191,8 +199,8 @@ class DescriptionAnswer:
         return texts.report_applied()
 
 
-def _compose(now: DescriptionNow, before: WrittenBefore, drafted: DraftedDescription) -> Description:
-    """What is proposed: the model's words, inert, in the sections of the template, below those of people."""
+def _draft_sections(now: DescriptionNow, before: WrittenBefore, drafted: DraftedDescription) -> Mapping[str, str]:
+    """The model's words, inert, by the name of the template's section."""
     body = strip_own(now.description.body)
     said = "\n".join([now.description.title, body, now.issue, *before.commits])
     issues = {int(number) for number in _NUMBER.findall(said)}
@@ -203,7 +211,12 @@ def _compose(now: DescriptionNow, before: WrittenBefore, drafted: DraftedDescrip
         name = " ".join(section.heading.lower().lstrip("# ").split()) if len(names) > 1 else ""
         shown = texts.render_section(section.text, issues, closed)
         sections[name] = "\n\n".join(filter(None, (sections.get(name, ""), shown)))
+    return sections
+
+
+def _compose(now: DescriptionNow, before: WrittenBefore, title: str, sections: Mapping[str, str]) -> Description:
+    """What is proposed: the model's words in the sections of the template, below those of people."""
     return Description(
-        title=texts.render_title(drafted.title) or now.description.title,
-        body=redact_outgoing(compose(before.template, body, sections)),
+        title=texts.render_title(title) or now.description.title,
+        body=redact_outgoing(compose(before.template, strip_own(now.description.body), sections)),
     )

@@ -79,7 +79,7 @@ async def _write_for_mending(
     bases = (change.merge_base, await find_base(services.host, repository, live))
     red = await load_red_checks(services, repository, change.head_sha, *bases)
     if not red.own:
-        return Brief(obstacle=texts.report_nothing_to_mend(change.head_sha, red.before))
+        return Brief(obstacle=texts.report_nothing_to_mend(red.before))
     shown = tuple(Excerpt(heading=f"red check {each.name}", text=each.said) for each in red.own)
     sent = [path for path in change.paths if not matches(path, configuration.review.never_send)]
     diff = await mirror.render_patch(change.merge_base, change.head_sha, _LONGEST_DIFF, sent) if sent else None

@@ -43,7 +43,8 @@ async def _prove(context: RunContext, proofs: ProvenTests, made: Made, message: 
             break
         tip = await context.journal.step("make the commit", commit_change, context, kept, message)
         if kept == change:
-            return kept, texts.describe_proof(await proofs.describe_coverage(tip), left_out)
+            covered = await proofs.describe_coverage(tip)
+            return kept, texts.describe_proof(proof.proven, proof.unloaded, covered, left_out)
         change, proof = kept, await proofs.prove(tip)  # without some of its tests, a file is another one
     text = texts.report_unproven(left_out, proof.not_run, await context.load_cost())
     return RunEnd(RunState.completed, ReasonCode.unchanged, text)

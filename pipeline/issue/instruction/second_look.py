@@ -1,4 +1,8 @@
-"""Looks at the checks of a head that was mended, and mends once more what is still red."""
+"""Looks at the checks of a head that was mended or rolled back: tells how they ended, and mends what is still red."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel
 
 from domain.commands import Repeat
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
@@ -12,9 +16,28 @@ from pipeline.context import Services
 from pipeline.issue.instruction.undo import find_commit
 from pipeline.issue.red_checks import load_red_checks
 from pipeline.publishing import comments
-from pipeline.publishing.instructions import Instruction, load_instruction
+from pipeline.publishing.instructions import Instruction, change_answer, load_instruction
+from pipeline.run_context import RunContext
 
 _MOST_ATTEMPTS = 2
+_AWAITED = "the checks that an answer awaits"  # a key in the database
+
+
+class AwaitedChecks(BaseModel):
+    """What an answer says once the checks of its commit ended; in the database.
+
+    :param names: of the checks that were red before.
+    :param text: of the answer, without what it says of them.
+    """
+
+    names: tuple[str, ...] = ()
+    text: str
+
+
+async def keep_awaited(context: RunContext, names: Sequence[str], text: str) -> None:
+    """Keep it; may be repeated."""
+    awaited = AwaitedChecks(names=tuple(names), text=text).model_dump(mode="json")
+    await model_answers.keep(context.database, context.run, _AWAITED, awaited, context.now())
 
 
 async def look_again(services: Services, repository: RepositoryRef, number: int, head: str) -> str | None:
@@ -23,7 +46,7 @@ async def look_again(services: Services, repository: RepositoryRef, number: int,
     It is looked at when all checks of other Apps there have ended; what fails on the base, too, does not count. What is
     still red after the last attempt is said once. While people have Forge stand still, nobody is told anything.
     """
-    mended = await _find_mended(services, repository, number, head)
+    mended = await _find_author(services, repository, number, head)
     if mended is None or await _stands_still(services, repository, number):
         return None
     run, asked = mended
@@ -31,10 +54,12 @@ async def look_again(services: Services, repository: RepositoryRef, number: int,
         return None
     live = await services.host.pull_request(repository, number)
     red = (await load_red_checks(services, repository, head, await find_base(services.host, repository, live))).own
-    if not red or not live.is_open:
+    names = list(dict.fromkeys(each.name for each in red))
+    await _tell_outcome(services, run, head, names)
+    if not asked.mends or not red or not live.is_open:
         return None
     if asked.attempt >= _MOST_ATTEMPTS:
-        text = texts.report_still_red(list(dict.fromkeys(each.name for each in red)))
+        text = texts.report_still_red(names)
         await comments.answer_below(services, repository, number, f"{asked.key} still", text)
         return None
     again = asked.model_copy(update={"key": f"{asked.key} again", "attempt": asked.attempt + 1})
@@ -60,10 +85,20 @@ async def _stands_still(services: Services, repository: RepositoryRef, number: i
     return await permits.find_left_alone_by(services.database, repository, number) is not None
 
 
-async def _find_mended(
+async def _tell_outcome(services: Services, run: Run, head: str, red: Sequence[str]) -> None:
+    """Say below the answer how the checks of its commit ended."""
+    kept = await model_answers.find(services.database, run, _AWAITED)
+    if kept is None:
+        return
+    awaited = AwaitedChecks.model_validate(kept)
+    told = texts.render_outcome(awaited.names, red, await services.host.green_checks(run.repository, head))
+    await change_answer(services, run, f"{awaited.text}\n\n{told}")
+
+
+async def _find_author(
     services: Services, repository: RepositoryRef, number: int, head: str
 ) -> tuple[Run, Instruction] | None:
-    """The run whose commit is this head, if it was to mend it."""
+    """The run whose commit is this head."""
     run = await instructions.find_newest(services.database, repository.id, number)
     if (
         run is None
@@ -71,5 +106,4 @@ async def _find_mended(
         or (await find_commit(services.database, run)).commit != head
     ):
         return None
-    asked = await load_instruction(services.database, run)
-    return (run, asked) if asked.mends else None
+    return run, await load_instruction(services.database, run)

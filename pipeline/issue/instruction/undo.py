@@ -76,7 +76,8 @@ async def prepare_undo(context: RunContext, asked: Instruction, start: Start, tr
         return Undo(why=texts.report_no_undo(commit))
     if kept.merges:
         return Undo(why=update_texts.refuse_undo(before))
-    title, message = texts.render_undo_message(commit, context.run.id, trailer)
+    subject = (await mirror.describe(commit)).message.partition("\n")[0]
+    title, message = texts.render_undo_message(commit, subject, context.run.id, trailer)
     message = redact_outgoing(message)
     without = await mirror.commit_tree(commit, await mirror.tree_of(before), message, *stamp)
     tree = await merge_onto(mirror, start.head, without)

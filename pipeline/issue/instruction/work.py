@@ -68,7 +68,7 @@ class InstructionWork:
             list_grantable(planned.plan.plan, planned.configuration) if self.is_of_others else ()
         )  # others name no protected files
         if named:
-            return RunEnd(RunState.completed, ReasonCode.questions, texts.refuse_protected(named))
+            return RunEnd(RunState.completed, ReasonCode.unchanged, texts.refuse_protected(named))
         needs = needs_approval(planned.plan.level) or not is_small(planned.plan.plan)
         granted = await approve_plan(self.context, planned, is_asked=needs)
         if isinstance(granted, RunEnd):

@@ -1,5 +1,6 @@
 """The run of one instruction on a pull request, as a durable workflow that reads from top to bottom."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from domain.errors import ForgeError
@@ -10,9 +11,11 @@ from memory.gates import gates
 from memory.runs import instructions
 from messages import instructions as texts
 from pipeline.gates.ask import show_gates
+from pipeline.issue.instruction.addressed import tell_end
 from pipeline.issue.instruction.commit import render_trailer
 from pipeline.issue.instruction.delivery import ChangeTests, Delivered, Delivery, Proposal
 from pipeline.issue.instruction.proposing import prepare_proposal
+from pipeline.issue.instruction.second_look import keep_awaited
 from pipeline.issue.instruction.start import Start, find_obstacle, find_start
 from pipeline.issue.instruction.undo import keep_commit, prepare_undo
 from pipeline.issue.instruction.update import BaseUpdate
@@ -42,7 +45,7 @@ class InstructionRun(RunWorkflow):
         how = texts.explain_answering(asked.asked.verb, is_in_thread=asked.is_in_thread)
         work = InstructionWork(self._context, start, is_of_others=asked.is_of_others, how_to_answer=how)
         if asked.undoes:
-            return await self._end(await self._undo(asked, start, work))
+            return await self._end(await self._await_checks(await self._undo(asked, start, work), ()))
         if start.base:
             return await self._end(await self._update(asked, start))
         made = await work.make()
@@ -53,7 +56,10 @@ class InstructionRun(RunWorkflow):
         else:
             cause, ended = made.plan.summary, await self._deliver(asked, start, made, work)
         red, is_made = start.brief.red, isinstance(made, Made) and bool(made.change.files)
-        return await self._end(ended if red is None else await self._tell_red(asked, red, cause, ended, is_made))
+        if red is not None:
+            ended = await self._tell_red(asked, red, cause, ended, is_made)
+            ended = await self._await_checks(ended, list(dict.fromkeys(each.name for each in red.own)))
+        return await self._end(ended)
 
     def _stand_on(self, head: str) -> None:
         """Work on this head: the change of the run is what it makes of it."""
@@ -76,7 +82,7 @@ class InstructionRun(RunWorkflow):
         if not undo.tip:
             return RunEnd(RunState.completed, ReasonCode.unchanged, undo.why)
         tested = await work.tests.run(undo.tip)
-        proposal = Proposal(undo.tip, undo.message, undo.title, texts.explain_undo(undo.commit), tested)
+        proposal = Proposal(undo.tip, undo.message, undo.title, texts.explain_undo(undo.commit, undo.title), tested)
         return await self._propose(asked, start, work.tests, proposal)
 
     async def _update(self, asked: Instruction, start: Start) -> RunEnd:
@@ -125,9 +131,19 @@ class InstructionRun(RunWorkflow):
             again = await self._journal.step("run it again", run_again_once, self._context, red.head)
         told = [
             texts.render_red([(each.name, each.said) for each in red.own], cause, asked.attempt),
-            texts.render_left(red.before, again),
+            texts.render_left(red.before, again, is_chance=ended.reason is ReasonCode.unchanged),
         ]
         return replace(ended, text="\n\n".join([*filter(None, told), ended.text]))
+
+    async def _await_checks(self, ended: RunEnd, names: Sequence[str]) -> RunEnd:
+        """The end of what put a commit on the branch: its answer is changed once the checks of that ended.
+
+        :param names: of the checks that are to pass then.
+        """
+        if ended.reason is not ReasonCode.committed:
+            return ended
+        await self._journal.step("what it awaits", keep_awaited, self._context, names, ended.text)
+        return replace(ended, text="\n\n".join(filter(None, [ended.text, texts.render_awaited(names)])))
 
     async def _explain(self, ended: RunEnd) -> RunEnd:
         """The end of an instruction, in words for a pull request."""
@@ -142,6 +158,7 @@ class InstructionRun(RunWorkflow):
             await self._journal.step("keep the question", self._keep_question, ended.asked)
         await self._journal.step("answer", answer_instruction, self._services, self._run, ended.text)
         await self._journal.step("finish", self._finish, ended)
+        await self._journal.step("what became of all", tell_end, self._services, self._run)
         self._is_over = True
         return ended.reason.value
 
@@ -172,9 +189,11 @@ class InstructionRun(RunWorkflow):
         spent = await self._context.load_cost()
         text = texts.report_failure(f"{error.message} {error.advice}".strip(), spent)
         await answer_instruction(self._services, self._run, text)
+        await tell_end(self._services, self._run)
 
     async def _close(self) -> None:
         await close_status(self._services, self._run)
+        await tell_end(self._services, self._run)
 
 
 def _name_reason(delivered: Delivered) -> ReasonCode:

@@ -59,7 +59,7 @@ def _refuse(code: RefusalCode, fork: bool = False) -> CommandRefusal:
 
 
 ALL = {
-    "help": command_texts.render_help(),
+    "help": command_texts.render_help(True),
     "no status": command_texts.render_status(None),
     "status": command_texts.render_status(PAST, HOSTILE, NOON, HOSTILE),
     "no cost": command_texts.render_cost([], []),

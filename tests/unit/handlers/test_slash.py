@@ -1,5 +1,6 @@
 """The grammar of slash commands, verb by verb: what is taken, and what is answered as a mistake."""
 
+import itertools
 from decimal import Decimal
 
 import pytest
@@ -44,7 +45,7 @@ from domain.slash.commands import (
     WriteTests,
 )
 from domain.slash.mistakes import Problem, SlashMistake
-from domain.slash.verbs import VERBS, Verb
+from domain.slash.verbs import SUBJECTS, VERBS, Verb, VerbRow
 from domain.text.escaping import strip_invisible
 from handlers import translate
 from handlers.slash import read
@@ -190,6 +191,14 @@ MALFORMED = [
 
 def test_every_verb_is_tried() -> None:
     assert {command.verb for _, command in GOOD} == set(Verb) == set(VERBS)
+    assert sorted(itertools.chain(*SUBJECTS.values())) == sorted(Verb)
+
+
+@pytest.mark.parametrize(("verb", "row"), VERBS.items())
+def test_the_example_of_a_verb_is_read_as_that_verb(verb: Verb, row: VerbRow) -> None:
+    [command] = read(f"/forge {row.example or verb}")
+    assert not isinstance(command, SlashMistake)
+    assert command.verb is verb
 
 
 @pytest.mark.parametrize(("written", "expected"), GOOD, ids=[written for written, _ in GOOD])
