@@ -8,6 +8,7 @@ from itertools import groupby
 from domain.paths import is_lock, is_source, is_test, may_run, runs_as_text
 from domain.review.changes import FileChange, SkippedFile
 from workspace.attributes import Attributes
+from workspace.built_files import is_built
 from workspace.diff import (
     EXECUTABLE,
     LINK,
@@ -51,6 +52,7 @@ _FORBIDS = re.compile(
 _BOTH = re.compile(_NAMES_TOOL.pattern + rb"\bDO NOT (?:EDIT|MODIFY)\b.*", re.IGNORECASE)
 _HEADER_LINES, _HEADER_BYTES = 40, 4000
 CLAIMS_GENERATED = "generated (says its header)"
+BUILT = "minified or bundled"
 _LFS = b"version https://git-lfs.github.com/spec/v1"
 
 
@@ -155,7 +157,8 @@ def skip_by_content(entry: Entry, base: bytes | None, head: bytes | None, attrib
     """Why an entry is not reviewed, judged by its contents; None if it is.
 
     A file counts as generated only if every version says so: a change cannot hide itself by adding the words. It cannot
-    do so by adding a NUL byte either, because interpreters run source that holds one.
+    do so by adding a NUL byte either, because interpreters run source that holds one. What a build made shows in its
+    shape, which needs no claim: nobody wants remarks on its lines.
 
     :param base, head: the contents, in UTF-8 if they declare another encoding.
     """
@@ -166,7 +169,16 @@ def skip_by_content(entry: Entry, base: bytes | None, head: bytes | None, attrib
         return "Git LFS pointer: the content is stored elsewhere"
     if attributes.of(entry.path.decode(), "linguist-generated") is False:
         return None
+    if versions and is_built(versions[-1]):
+        return BUILT
     return CLAIMS_GENERATED if versions and all(map(says_generated, versions)) else None
+
+
+def is_doubtful(reason: str, base: bytes | None) -> bool:
+    """Whether a person must look at a file that is skipped by its content: a new one that calls itself generated, or
+    one that people wrote before it was minified.
+    """
+    return reason == CLAIMS_GENERATED if base is None else reason == BUILT and not is_built(base)
 
 
 def is_script(content: bytes) -> bool:

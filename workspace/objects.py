@@ -25,9 +25,9 @@ from workspace.diff import (
 )
 from workspace.encoding import looks_binary, to_utf8
 from workspace.file_selection import (
-    CLAIMS_GENERATED,
     adds_runnable,
     choose,
+    is_doubtful,
     is_script,
     is_vendored,
     rename_candidates,
@@ -304,8 +304,8 @@ class Objects:
         )
         for entry in entries:
             base, head = (plain[blob] if blob else None for blob in (entry.old_blob, entry.new_blob))
-            if reason := skip_by_content(entry, base, head, attributes):
-                read.skipped.append(Skipped(entry.name, reason, matters=reason == CLAIMS_GENERATED and base is None))
+            if reason := await asyncio.to_thread(skip_by_content, entry, base, head, attributes):
+                read.skipped.append(Skipped(entry.name, reason, matters=is_doubtful(reason, base)))
             else:
                 read.look.append(entry)
             if head is not None and is_script(head):

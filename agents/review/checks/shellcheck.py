@@ -21,6 +21,10 @@ SYNTAX = "shellcheck/invalid-syntax"
 _SUFFIXES = frozenset({".sh", ".bash", ".ksh", ".dash"})
 _SHEBANG = re.compile(rb"#![ \t]*/\S*?(?:/env[ \t]+(?:-S[ \t]+)?)?/?\b(ba|da|k|z|a)?sh\b")
 _LARGEST = 300_000  # bytes
+_LARGEST_FOLLOWED = 50_000
+"""Bytes up to which values are followed through the functions. shellcheck goes into a function at each call, and
+is not done with a script of 8,600 lines when its time is over. Without it SC2218, SC2319, SC2320 and SC2324 are missed.
+"""
 _DISABLE = re.compile(rb"(#[ \t]*shellchec)k(?=[ \t][^\n]*\bdisable=)")
 _CANNOT_PARSE = frozenset({1072, 1073, 1088})
 _OTHER_SHELL = 1071
@@ -103,7 +107,18 @@ async def check(
 async def _lint(
     some: Mapping[str, Copy], *, folder: Path, sandbox: Sandbox, level: int, seconds: float
 ) -> Sequence[Found]:
-    options = ("--norc", "--severity=warning", "--format=json1", "--")
+    """The remarks on some scripts, of which the large ones are read apart from the others."""
+    read = partial(_read, folder=folder, sandbox=sandbox, level=level, seconds=seconds)
+    large = {name: copy for name, copy in some.items() if len(copy.content) > _LARGEST_FOLLOWED}
+    small = {name: copy for name, copy in some.items() if name not in large}
+    found = await read(small, follow="true") if small else ()
+    return (*found, *(await read(large, follow="false") if large else ()))
+
+
+async def _read(
+    some: Mapping[str, Copy], *, follow: str, folder: Path, sandbox: Sandbox, level: int, seconds: float
+) -> Sequence[Found]:
+    options = ("--norc", "--severity=warning", "--format=json1", f"--extended-analysis={follow}", "--")
     printed = await copies.run_linter(("shellcheck", *options, *some), folder, sandbox, level, seconds)
     try:
         return await asyncio.to_thread(lambda: copies.limit_found(_find(json.loads(printed)["comments"], some)))

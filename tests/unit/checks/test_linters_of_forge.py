@@ -216,6 +216,15 @@ async def test_lines_are_counted_as_git_does(toolbox: Toolbox) -> None:
     assert (await check_one(toolbox, "a.js", text))[0] == found
 
 
+async def test_values_are_not_followed_through_the_functions_of_a_large_script(toolbox: Toolbox) -> None:
+    """shellcheck would go into a function at each call, until its time is over."""
+    text = "#!/bin/bash\ngreet\ngreet() { echo; }\nif [ -n $1 ]; then echo; fi\n"
+    result = await check_files(toolbox, {"a.sh": (None, text + "echo a\n" * 8_000), "b.sh": (None, text)})
+    found = sorted((each.path, each.rule) for each in result.findings)
+    assert found == [("a.sh", "shellcheck/SC2070"), ("b.sh", "shellcheck/SC2070"), ("b.sh", "shellcheck/SC2218")]
+    assert result.read_by == {"a.sh": ("shellcheck",), "b.sh": ("shellcheck",)}
+
+
 @pytest.mark.parametrize("tool", [oxlint, shellcheck, hadolint])
 async def test_large_files_are_left_to_others(tool: object) -> None:
     for path in ("a.js", "a.sh", "Dockerfile"):

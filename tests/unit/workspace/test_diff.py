@@ -10,6 +10,7 @@ from domain.review.changes import ChangeStatus, FileChange
 from tests.unit.workspace.changes import between, compare, reasons
 from tests.unit.workspace.remotes import Author
 from workspace.attributes import Attributes
+from workspace.built_files import is_built
 from workspace.diff import DiffLimits, Entry, parse_raw, to_printable
 from workspace.file_selection import CLAIMS_GENERATED, choose, is_vendored, skip_by_content
 from workspace.git import Git, GitOutput
@@ -390,6 +391,47 @@ def test_a_generated_file_says_so_in_every_version(base: bytes | None, head: byt
 async def test_a_new_file_that_claims_to_be_generated_matters(author: Author):
     change = await compare(author, {"old.go": GENERATED}, {"new.go": GENERATED + b"1\n", "old.go": GENERATED + b"2\n"})
     assert {item.path: item.matters for item in change.not_looked_at} == {"new.go": True, "old.go": False}
+
+
+PACKED = b"var e=t(1);function n(r){if(r.length>2)return e(r[0],r[1]);for(var o=0;o<r.length;o++)i(r[o])}" * 9
+WRITTEN = b"".join(b"export const f%d = (x) => use(x, %d);\n" % (n, n) for n in range(9))
+
+
+@pytest.mark.parametrize(
+    ("content", "is_made"),
+    [
+        (PACKED, True),
+        (b"/*! licence */\n" + PACKED + b"\n//# sourceMappingURL=a.js.map\n", True),
+        (PACKED + b"`for (const ${name} of ${names}) {\n\t${}\n}`,{label:'for'}" + PACKED, True),
+        (b"a{color:red;margin:0}b:not(.c){top:0;left:0}" * 20, True),
+        (WRITTEN * 5, False),
+        (WRITTEN * 5 + PACKED + b"\n", False),
+        (WRITTEN + b"const picture = 'data:image/png;base64," + b"iVBORw0KGgo" * 300 + b"';\n", False),
+        (WRITTEN + b"const name = /^(?:[a-z(]|[0-9(])+" + b"(?:[a-z(]|[0-9(])+" * 60 + b"$/;\n", False),
+        (WRITTEN + b"const table = [" + b"1,22,333," * 200 + b"];\n", False),
+        (b'{"a":[1,2],"b":"c"}' * 90, False),
+        (b"const query = `SELECT a.id, COUNT(b.id) FROM a JOIN b ON (a.id = b.a); " * 9 + b"`;\n", False),
+        (b"", False),
+    ],
+)
+def test_what_a_build_made_shows_in_its_shape(content: bytes, is_made: bool):
+    assert is_built(content) is is_made
+
+
+async def test_what_was_written_before_a_build_packed_it_matters(author: Author):
+    before = {"written.js": WRITTEN, "dist/old-1a2b.js": PACKED, "apart.js": PACKED}
+    after = {"written.js": PACKED, "dist/new-3c4d.js": PACKED + PACKED, "apart.js": WRITTEN}
+    change = await compare(author, before, after)
+    matters = {item.path: item.matters for item in change.not_looked_at}
+    assert matters == {"written.js": True, "dist/new-3c4d.js": False}
+    assert [file.path for file in change.files] == ["apart.js"]
+    assert {each.path for each in change.touched if each.may_run} == {"written.js", "dist/new-3c4d.js", "apart.js"}
+
+
+def test_the_base_may_want_what_a_build_made_to_be_read():
+    entry = Entry(b"a.js", b"a.js", "A", "000000", "100644", None, "2" * 40)
+    assert skip_by_content(entry, None, PACKED, Attributes()) == "minified or bundled"
+    assert skip_by_content(entry, None, PACKED, Attributes({"": b"*.js -linguist-generated\n"})) is None
 
 
 # --- for all ------------------------------------------------------------------------------------------------
