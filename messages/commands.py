@@ -71,7 +71,7 @@ _REASONS = {
     ReasonCode.turn: "an earlier instruction here is not done yet",
     ReasonCode.committed: "there is a commit on the branch",
     ReasonCode.proposed: "there is a pull request",
-    ReasonCode.untested: "its pull request could not be tested",
+    ReasonCode.untested: "its pull request could not be tested; it becomes ready once `/forge test` there passes",
     ReasonCode.unchanged: "it changed nothing",
     ReasonCode.branch_moved: "a person pushed to its branch",
     ReasonCode.error: "an error",

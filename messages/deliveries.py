@@ -26,6 +26,9 @@ IN_PROGRESS = "it is being worked on"
 NO_COMMIT = "the repository has no commit to begin from"
 EDITED = "somebody edited it since this was asked for; read it again, and ask again if that is what you want"
 NOTHING_TO_RETRY = "no run of this issue ended before it was through"
+NOT_TESTED_YET = (
+    "the draft of its run waits for its tests; write `/forge test` there, and it becomes ready once they pass"
+)
 STILL_RUNNING = "its run goes on"
 
 OTHER_LABEL = "ignored: another label"

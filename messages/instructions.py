@@ -1,8 +1,9 @@
 """Every text that answers an instruction on a pull request: what was done, where it is, or why it was not."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from domain.money import format_usd
 from domain.runs.output_lines import pick_telling_line
@@ -321,6 +322,13 @@ def explain_idle(name: str) -> str:
     return f"{name} passes without the change of the pull request, too, or demands nothing. {advice}"
 
 
+def explain_unknown() -> str:
+    """To an agent whose new file of tests nothing runs."""
+    return (
+        "No runner of this repository takes this file: put the tests where those of its language are, or take it out."
+    )
+
+
 def describe_coverage(before: int, now: int, total: int) -> str:
     """How many of the lines that a pull request adds its tests run.
 
@@ -329,12 +337,12 @@ def describe_coverage(before: int, now: int, total: int) -> str:
     return f"Of the {total:,} lines that this pull request adds, tests ran {before:,} before, and run {now:,} now."
 
 
-def describe_proof(proven: Sequence[str], unloaded: Collection[str], coverage: str, left_out: Sequence[str]) -> str:
+def describe_proof(proven: Sequence[str], unloaded: Collection[str], coverage: str, left_out: Mapping[str, str]) -> str:
     """What the new tests were shown to do.
 
     :param proven: their files.
     :param unloaded: those of them that cannot be loaded without the change, so that each test of them fails there.
-    :param left_out: names of what is not handed in.
+    :param left_out: name of what is not handed in → why, as a clause.
     """
     said = f"{'Each' if len(proven) > 1 else 'The'} file passes with the change and fails without it."
     if unloaded:
@@ -350,21 +358,32 @@ def describe_proof(proven: Sequence[str], unloaded: Collection[str], coverage: s
     return " ".join(filter(None, [said, coverage, _name_left_out(left_out)]))
 
 
-def report_unproven(left_out: Sequence[str], not_run: str, spent: int) -> str:
+def report_unproven(left_out: Mapping[str, str], not_run: str, spent: int) -> str:
     """Where no new test proved anything.
 
+    :param left_out: name of what is not handed in → why, as a clause.
     :param not_run: why they could not be run; empty if they ran.
     """
-    why = "none passes with the change and fails without it."
+    why = "none passes with the change and fails without it." if left_out else "no file of tests was written."
     if not_run:
         why = f"nothing shows that they pass with the change and fail without it. {escape(not_run, _LONGEST)}"
     return _join([f"No test was handed in: {why}", _name_left_out(left_out), _footer(spent)])
 
 
-def _name_left_out(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_PATHS} more" if len(names) > _MOST_PATHS else ""
-    shown = ", ".join(inline_path(name) for name in names[:_MOST_PATHS])
-    return f"Left out, as they fail with it or pass without it: {shown}{more}." if names else ""
+IDLE = "passes without the change, too, or demands nothing"
+UNKNOWN = "was not run: no runner of this repository that Forge knows takes this file (docs/testing.md names them)"
+
+
+def explain_failed(why: str) -> str:
+    """Why a file of new tests is left out of which one fails where the change is there, as a clause."""
+    return f"fails with the change: {inline_code(why, 200)}"
+
+
+def _name_left_out(left_out: Mapping[str, str]) -> str:
+    more = f"; and {len(left_out) - _MOST_PATHS} more" if len(left_out) > _MOST_PATHS else ""
+    named = islice(left_out.items(), _MOST_PATHS)
+    shown = "; ".join(f"{inline_path(name)} {why}" for name, why in named)
+    return f"Left out: {shown}{more}." if left_out else ""
 
 
 def refuse_stranger(login: str) -> str:

@@ -357,8 +357,8 @@ def report_untested(number: int, *, spent: int) -> str:
     """For a draft whose tests could not be run."""
     return (
         f"**#{number} stays a draft: Forge could not test it.** Its check `Forge / test` says why and what to do."
-        "\n\n**Next:** do that and write `/forge test` there, or have a person review it and "
-        f"mark it ready.{end_with_spent(spent)}"
+        "\n\n**Next:** do that and write `/forge test` there: once its tests pass, it becomes ready. Or have a person "
+        f"review it and mark it ready.{end_with_spent(spent)}"
     )
 
 

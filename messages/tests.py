@@ -220,10 +220,18 @@ def _describe_result(run: TestRun, came_to: SuiteVerdict) -> str:
     if came_to is SuiteVerdict.not_run:
         return f"**What happened:** {escape(run.not_run, 800) or _explain_not_run(run)}"
     if came_to is SuiteVerdict.no_tests:
-        return "**What happened:** Forge found no tests in this repository, so nothing shows whether this change works."
+        why = _explain_no_tests(run)
+        return f"**What happened:** {why}, so nothing shows whether this change works. {chosen}".rstrip()
     if came_to is SuiteVerdict.failed and not run.failures:
         return f"**What happened:** {_describe_end(run.failed_commands[0])} {chosen}".rstrip()
     return chosen
+
+
+def _explain_no_tests(run: TestRun) -> str:
+    """Why nothing ran, as a clause: what stands there may still have tests that Forge does not know how to run."""
+    if run.test_commands:
+        return f"{inline_code(run.test_commands[0].line, 160)} found no tests"
+    return "Forge found no tests for this change that it can run by itself"
 
 
 def _explain_not_run(run: TestRun) -> str:
@@ -302,7 +310,7 @@ def _next(
                 "add tests. If the repository has tests, set their command in `commands.test` in `.github/forge.yml`."
             )
         case SuiteVerdict.failed if _is_only_environment(run, analyses):
-            return f"{_INSTALL}, then write `/forge test`."
+            return f"{_next_for_environment(analyses)}, then write `/forge test`."
         case SuiteVerdict.failed:
             return "fix the failures and push. The details show the output of the commands."
         case SuiteVerdict.passed if run.known:
@@ -315,6 +323,14 @@ def _next(
 
 _SETUP = "`commands.setup` in `.github/forge.yml` on the default branch"
 _INSTALL = f"install what is missing with {_SETUP}"
+
+
+def _next_for_environment(analyses: Sequence[Analysis]) -> str:
+    """What lets tests run that lack something here: what was found out of them, where somebody looked."""
+    fixes = {each.suggested_fix for each in analyses if each.suggested_fix}
+    if len(fixes) == 1:
+        return escape(fixes.pop(), 400).rstrip(".")
+    return "do what is suggested below for each of them" if fixes else _INSTALL
 
 
 def _next_to_run(run: TestRun) -> str:

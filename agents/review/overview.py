@@ -8,7 +8,7 @@ from agents.review.checks.patterns import detect_kind
 from agents.review.checks.workflows import is_workflow
 from agents.syntax.languages import DATA, find_language
 from agents.testing.command_detection import detect
-from agents.testing.runners.facts import MANIFESTS
+from agents.testing.runners.facts import list_needed
 from domain.config.configuration import Configuration
 from domain.github.welcome import RepositoryOverview
 from domain.review.checks import CHECKS, DOCKERFILES, WORKFLOWS
@@ -52,7 +52,7 @@ async def look_at_repository(mirror: Mirror, branch: str, configuration: Configu
         return RepositoryOverview(branch=branch)
     paths = [path for path in await mirror.list_files(commit) if not is_vendored(path)]
     known = set(paths)
-    contents = await mirror.read(commit, [path for path in MANIFESTS if path in known])
+    contents = await mirror.read(commit, list_needed(known))
     manifests = {path: content.decode(errors="replace") for path, content in contents.items()}
     return describe_files(paths, manifests, branch, configuration)
 

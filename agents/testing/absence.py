@@ -174,8 +174,10 @@ def find_absence(result: CommandResult) -> Absence | None:
 
 
 def _find_program(line: str) -> str:
-    """The program that a command calls, without its options."""
-    words = [word for word in line.split() if not re.match(r"[A-Za-z_]\w*=", word)] or [line]
+    """The program that a command calls, without its options, and whatever folder it calls it in."""
+    words = [word for word in re.sub(r"^cd \S+ && ", "", line).split() if not re.match(r"[A-Za-z_]\w*=", word)] or [
+        line
+    ]
     own = [word for word in words if not word.startswith("-")]
     rest = [word.rpartition("/")[2] for word in own if word not in _PREFIX]
     return (rest or own or words)[0][:100]

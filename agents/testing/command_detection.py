@@ -13,7 +13,7 @@ from agents.testing.runners.facts import RepositoryFacts
 from agents.testing.runners.node import list_node_runners
 from agents.testing.runners.python import PYTHON, build_pytest_options, uses_coverage
 from agents.testing.runners.runner import ProjectCommand, Runner
-from agents.testing.runners.table import list_runners
+from agents.testing.runners.table import FAMILIES, Language, find_runners, list_parts, list_runners
 from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
 from domain.runs.testing import CommandKind, Framework, TestCase
@@ -73,7 +73,7 @@ def detect(
             wanted = [each for each in wanted if each.kind != "setup"]
         found += wanted
         reasons += [why] if wanted and why else []
-    if not any(command.kind == "test" for command in found) and known.has_make_target("test"):
+    if not any(command.kind == "test" and not command.folder for command in found) and known.has_make_target("test"):
         found.append(ProjectCommand(kind="test", words=("make", "test")))
         reasons.append("the Makefile has a target `test`")
     found.sort(key=lambda command: _ORDER.index(command.kind))
@@ -98,24 +98,29 @@ def _list_configured(commands: Commands) -> list[tuple[CommandKind, str]]:
 
 
 def _detect_all(known: RepositoryFacts, results: str) -> Iterable[tuple[list[ProjectCommand], str]]:
-    """What is found, with the reason; where a runner gives it, the checks of its language give none."""
-    runners = list_runners(known)
-    has = {runner.framework for runner in runners}
-    for detect_checks, of_language in _CHECKS:
-        detected, why = detect_checks(known)
-        yield detected, "" if has & of_language else why
-    for runner in runners:
-        if runner.framework in _OF_PACKAGE_JSON:
+    """What is found in each part, with the reason; where a runner gives it, the checks of its language give none."""
+    parts = [(family, part) for family in FAMILIES for part in list_parts(family, known)]
+    for language, detect_checks in _CHECKS.items():
+        for family, part in parts:
+            if family.language == language:
+                detected, why = detect_checks(part)
+                yield _place(part, detected, "" if find_runners(family, part) else why)
+    for family, part in parts:
+        if family.language == "node":
+            yield _place(part, *_detect_node_tests(part, results))
             continue
-        commands = [runner.build((), results)]
-        if runner.framework is Framework.pytest and uses_coverage(known):
-            written = ("python3", "-m", "coverage", "xml", "-o", f"{results}/coverage.xml")
-            commands.append(ProjectCommand(kind="coverage", words=written))
-        yield commands, f"{runner.framework.value}, {runner.reason}"
-    yield _detect_node_tests(known, results)
+        for runner in find_runners(family, part):
+            commands = [runner.build((), results)]
+            if runner.framework is Framework.pytest and uses_coverage(part):
+                written = ("python3", "-m", "coverage", "xml", "-o", f"{results}/coverage.xml")
+                commands.append(ProjectCommand(kind="coverage", words=written))
+            yield _place(part, commands, f"{runner.framework.value}, {runner.reason}")
 
 
-_OF_PACKAGE_JSON = frozenset({Framework.jest, Framework.vitest, Framework.mocha, Framework.tape, Framework.node})
+def _place(part: RepositoryFacts, commands: Sequence[ProjectCommand], why: str) -> tuple[list[ProjectCommand], str]:
+    """The commands of a part, to be run in its folder, with the reason."""
+    said = f"in `{part.folder}/`: {why}" if part.folder and why else why
+    return [each.model_copy(update={"folder": part.folder}) for each in commands], said
 
 
 def _detect_python_checks(known: RepositoryFacts) -> tuple[list[ProjectCommand], str]:
@@ -200,12 +205,12 @@ def _detect_cargo(known: RepositoryFacts) -> tuple[list[ProjectCommand], str]:
     ], "`Cargo.toml` makes it a Rust package"
 
 
-_CHECKS: tuple[tuple[Callable[[RepositoryFacts], tuple[list[ProjectCommand], str]], frozenset[Framework]], ...] = (
-    (_detect_python_checks, frozenset({Framework.pytest, Framework.unittest})),
-    (_detect_scripts, _OF_PACKAGE_JSON),
-    (_detect_go, frozenset({Framework.go})),
-    (_detect_cargo, frozenset({Framework.cargo})),
-)
+_CHECKS: Mapping[Language, Callable[[RepositoryFacts], tuple[list[ProjectCommand], str]]] = {
+    "python": _detect_python_checks,
+    "node": _detect_scripts,
+    "go": _detect_go,
+    "cargo": _detect_cargo,
+}
 
 
 # --- selected tests ----------------------------------------------------------------------------------------
@@ -213,6 +218,8 @@ _CHECKS: tuple[tuple[Callable[[RepositoryFacts], tuple[list[ProjectCommand], str
 
 def narrow_command(command: ProjectCommand, selection: Selection, known: RepositoryFacts) -> ProjectCommand | None:
     """The command for the selected tests only; unchanged if it cannot select, None if none of them are its own."""
+    if command.folder in selection.leaves:
+        return None
     runner = find_runner(command, known)
     if selection.runs_all or runner is None:
         return command
@@ -247,4 +254,5 @@ def find_runner(command: ProjectCommand, known: RepositoryFacts) -> Runner | Non
     """The runner that a detected command for tests calls; None if none that Forge knows does."""
     if command.kind not in {"test", "retry"} or command.is_configured:
         return None
-    return next((each for each in list_runners(known) if each.framework is command.framework), None)
+    wanted = (command.framework, command.folder)
+    return next((each for each in list_runners(known) if (each.framework, each.folder) == wanted), None)

@@ -12,7 +12,7 @@ import structlog
 from agents.testing.cache_key import compute_key, describe_programs
 from agents.testing.command_detection import detect
 from agents.testing.execution import execute
-from agents.testing.runners.facts import MANIFESTS
+from agents.testing.runners.facts import list_needed
 from agents.testing.runners.runner import ProjectCommand
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
@@ -89,7 +89,7 @@ class Dependencies:
         if commit is None:
             return None
         files = (await Snapshot.of(self._mirror, commit)).files
-        contents = await self._mirror.read(commit, [path for path in MANIFESTS if path in files])
+        contents = await self._mirror.read(commit, list_needed(files))
         manifests = {path: content.decode(errors="replace") for path, content in contents.items()}
         setups = detect([*files], manifests, self._commands, "").setups
         level = self._toolbox.sandbox.strongest().level
@@ -107,6 +107,6 @@ class Dependencies:
         async with check_out(self._mirror, default.commit, self._toolbox.sandbox) as checkout:
             for command in default.setups:
                 done, _ = await execute(command, checkout, self._toolbox, self._commands, _SECONDS)
-                if done.status != 0:
+                if done.status != 0 and not command.folder:
                     raise ToolError(f"The set-up of the default branch failed (exit status {done.status}).")
             return await filling.cache.keep(self._mirror.repository_id, default.key, checkout.home, checkout.owner)

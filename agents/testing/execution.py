@@ -11,6 +11,7 @@ from workspace.sandbox.bubblewrap import build_path
 from workspace.sandbox.sandbox import Completed
 
 _SHORT = 15  # characters of a line that says little by itself
+_IN_FOLDER = ("sh", "-c", 'cd "$0" && exec "$@"')
 _OWN_PACKAGES = {"PIP_BREAK_SYSTEM_PACKAGES": "1"}
 """Lets pip install into the home of the commands, although Debian's Python is externally managed (PEP 668)."""
 _FEW_RETRIES = {
@@ -41,7 +42,8 @@ async def execute(
         **dict(command.environment),
         "PATH": f"{checkout.home_inside}/.local/bin:{build_path(toolbox.reads)}",
     }
-    done = await checkout.run(command.words, seconds=seconds, environment=environment, reads=toolbox.reads, proxy=proxy)
+    words = (*_IN_FOLDER, f"./{command.folder}", *command.words) if command.folder else command.words
+    done = await checkout.run(words, seconds=seconds, environment=environment, reads=toolbox.reads, proxy=proxy)
     return done, lacks
 
 

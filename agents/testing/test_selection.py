@@ -38,6 +38,7 @@ class Selection(BaseModel):
 
     :param tests: paths of test files in order; meaningless if all tests run.
     :param reason: why these, one sentence.
+    :param leaves: folders that are parts of their own, of which nothing runs because nothing in them changed.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -45,6 +46,7 @@ class Selection(BaseModel):
     tests: tuple[str, ...] = ()
     runs_all: bool = False
     reason: str = Field(max_length=4 * LONGEST_PATH)
+    leaves: tuple[str, ...] = ()
 
 
 UNCHOSEN = "All tests: `commands.test` is run as it is configured, and cannot choose those that were named."

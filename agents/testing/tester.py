@@ -13,7 +13,15 @@ from pathlib import Path
 from agents.testing import absence, command_detection
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute, read_ends
-from agents.testing.runners import ProjectCommand, RepositoryFacts, build_environment, list_needed
+from agents.testing.runners import (
+    ProjectCommand,
+    RepositoryFacts,
+    add_folder,
+    build_environment,
+    drop_folder,
+    is_within,
+    list_needed,
+)
 from agents.testing.runners.dropping import drop_refused
 from agents.testing.runners.reports import RepositoryPlace
 from agents.testing.test_selection import (
@@ -151,7 +159,7 @@ class Tester:
                 if detected.setups:
                     await self._dependencies.find_cached()
                 await self._dependencies.install(checkout)
-                return await _CheckoutRunner(self, checkout, files).run_all(detected, EVERYTHING)
+                return await _CheckoutRunner(self, checkout, files).run_all(detected, EVERYTHING, is_base=True)
         except (ToolError, CodeAccessError) as error:
             return TestRun(not_run=str(error)[:1_000])
 
@@ -167,13 +175,15 @@ class Tester:
         """
         try:
             async with check_out(self.mirror, tree, self.toolbox.sandbox) as checkout:
-                failed = await self.set_up(checkout, tree, uses_cache=True)
+                wanted = build(str(checkout.results_inside))
+                folders = {each.folder for each in wanted}
+                failed = await self.set_up(checkout, tree, uses_cache=True, folders=folders)
                 if failed is not None:
                     why = _explain_absence(failed) or _NOT_SET_UP.format(failed.line[:300])
                     return TestRun(commands=(failed,), not_run=why)
                 running = _CheckoutRunner(self, checkout, await self._load_files(tree))
                 results: list[CommandResult] = []
-                for each in build(str(checkout.results_inside)):
+                for each in wanted:
                     left = most - sum(result.seconds for result in results)
                     if left > 0:
                         results.append(await running.run_one(each, left))
@@ -181,10 +191,13 @@ class Tester:
             return TestRun(not_run=str(error)[:1_000])
         return TestRun(commands=tuple(results))
 
-    async def set_up(self, checkout: Checkout, commit: str, *, uses_cache: bool) -> CommandResult | None:
+    async def set_up(
+        self, checkout: Checkout, commit: str, *, uses_cache: bool, folders: Collection[str] | None = None
+    ) -> CommandResult | None:
         """Set a checkout up for whoever works in it; the command that failed, if one did.
 
         :param uses_cache: whether downloads of the default branch's set-up may be there.
+        :param folders: the parts of the repository that are needed beside its top; None: all that can be set up.
         :raises ToolError: no sandbox here contains untrusted code.
         """
         files = await self._load_files(commit)
@@ -193,9 +206,9 @@ class Tester:
             await self._dependencies.find_cached()
             await self._dependencies.install(checkout)
         running = _CheckoutRunner(self, checkout, files)
-        for command in setups:
+        for command in _keep_needed(setups, folders):
             result = await running.run_one(command)
-            if not result.is_successful:
+            if not result.is_successful and (folders is not None or not command.folder):
                 return result
         return None
 
@@ -223,15 +236,17 @@ class Tester:
             chosen = name_tests(names) if names else await self._choose_tests(head, files.paths, change, level)
             if chosen.tests and all(command.is_configured for command in detected.tests):
                 chosen = chosen.model_copy(update={"reason": UNCHOSEN}) if names else CONFIGURED
+            chosen = chosen.model_copy(update={"leaves": _list_unconcerned(detected, change, chosen)})
             if not chosen.runs_all and not chosen.tests:
                 return TestRun(selection=chosen.reason, is_unconcerned=True)
             if detected.setups:
                 await self._dependencies.find_cached()
             was_furnished = await self._dependencies.install(checkout)
             running = _CheckoutRunner(self, checkout, files)
-            run = await running.run_all(detected, chosen)
+            is_base = not change.paths
+            run = await running.run_all(detected, chosen, is_base=is_base)
         if was_furnished and not _is_set_up(run):
-            running, run = await self._run_without_cache(head, files, chosen)
+            running, run = await self._run_without_cache(head, files, chosen, is_base=is_base)
         if names and not run.test_commands and not run.not_run and _is_set_up(run):
             run = run.model_copy(update={"not_run": _NONE_NAMED})
         if running.failed and not run.not_run:
@@ -245,13 +260,14 @@ class Tester:
         return run.model_copy(update=found)
 
     async def _run_without_cache(
-        self, head: str, files: _Files, chosen: Selection
+        self, head: str, files: _Files, chosen: Selection, *, is_base: bool
     ) -> tuple["_CheckoutRunner", TestRun]:
         """The same in an empty home, because a download of an earlier run may have broken the set-up."""
         self._dependencies.disable()
         async with check_out(self.mirror, head, self.toolbox.sandbox) as checkout:
             running = _CheckoutRunner(self, checkout, files)
-            return running, await running.run_all(files.commands(self.commands, checkout), chosen)
+            detected = files.commands(self.commands, checkout)
+            return running, await running.run_all(detected, chosen, is_base=is_base)
 
     async def _classify_failures(
         self, run: TestRun, change: Change, files: _Files, chosen: Selection, failed: _FailedTests
@@ -339,10 +355,11 @@ class Tester:
                 commands = files.commands(self.commands, checkout).commands
                 await self._dependencies.install(checkout)
                 running = _CheckoutRunner(self, checkout, files)
-                for command in commands:
+                wanted = [*choose(commands)]
+                for command in _keep_needed(commands, {each.folder for each in wanted}):
                     if command.kind == "setup" and not (await running.run_one(command)).is_successful:
                         return []
-                return [await running.run_one(command) for command in choose(commands)]
+                return [await running.run_one(command) for command in wanted]
         except (ToolError, CodeAccessError):
             return []  # the failures stay as they are
 
@@ -386,8 +403,13 @@ class _CheckoutRunner:
         self._coverage: Coverage | None = None
         self._lacking: list[str] = []
 
-    async def run_all(self, detected: command_detection.DetectedCommands, chosen: Selection) -> TestRun:
-        """Run all commands in order; none after a failed set-up, and no coverage without a test."""
+    async def run_all(
+        self, detected: command_detection.DetectedCommands, chosen: Selection, *, is_base: bool = False
+    ) -> TestRun:
+        """Run all commands in order; none after a failed set-up, and no coverage without a test.
+
+        :param is_base: no change asks for a part of the repository, so one that cannot run here is left out.
+        """
         results: list[CommandResult] = []
         has_tested = False
         for index, each in enumerate(detected.commands):
@@ -396,7 +418,8 @@ class _CheckoutRunner:
                 continue
             result = await self.run_one(command)
             lacks = _explain_absence(result)
-            if lacks and command.kind in CHECKS and not command.is_configured:
+            is_optional = command.kind in CHECKS or (is_base and bool(command.folder))
+            if lacks and is_optional and not command.is_configured:
                 self._lacking.append(command.line)
                 continue
             results.append(result)
@@ -460,7 +483,8 @@ class _CheckoutRunner:
         """The command with what lets its tests import the program, where no configured set-up sees to that."""
         if self._tester.commands.setup is not None:
             return command
-        added = build_environment(self._facts, command.framework, str(self._checkout.code_inside))
+        here = self._facts.below(command.folder)
+        added = build_environment(here, command.framework, str(self._checkout.code_inside / command.folder))
         return command.model_copy(update={"environment": (*added.items(), *command.environment)})
 
     async def _read_cases(self, command: ProjectCommand, printed: Output) -> tuple[tuple[TestCase, ...], str]:
@@ -479,16 +503,22 @@ class _CheckoutRunner:
             cases = await read_cases(command.report.format, document, place, self._tester.toolbox.pool)
         except ToolError as error:
             return (), str(error)
-        return await asyncio.to_thread(_redact_cases, cases), ""
+        placed = [add_folder(case, command.folder) for case in cases]
+        return await asyncio.to_thread(_redact_cases, placed), ""
 
     async def _locate(self, command: ProjectCommand) -> RepositoryPlace:
-        """What is needed to know the files of tests: their paths, and their texts where a report names no file."""
-        root = str(self._checkout.code_inside)
+        """What is needed to know the files of tests: their paths, and their texts where a report names no file.
+
+        All as they are called in the folder of the command.
+        """
+        root, folder = str(self._checkout.code_inside / command.folder), command.folder
         runner = command_detection.find_runner(command, self._facts)
-        paths = [] if runner is None else [path for path in self._paths if runner.owns(path)]
+        owned = [] if runner is None else [path for path in self._paths if runner.owns(path)]
+        paths = [drop_folder(path, folder) for path in owned]
         if command.report.file or not paths:
             return RepositoryPlace(root, paths)
-        return RepositoryPlace(root, paths, await self._tester.load_texts(self._commit, paths))
+        texts = await self._tester.load_texts(self._commit, owned)
+        return RepositoryPlace(root, paths, {drop_folder(path, folder): text for path, text in texts.items()})
 
     async def _read_coverage(self, command: ProjectCommand) -> str:
         """Read its coverage report; what is wrong with the report, or empty."""
@@ -515,6 +545,20 @@ _DOING: Mapping[CommandKind, str] = {
     "test": "Running the tests",
     "coverage": "Measuring what the tests ran",
 }
+
+
+def _keep_needed(commands: Sequence[ProjectCommand], folders: Collection[str] | None) -> list[ProjectCommand]:
+    """The commands of the top and of some parts of the repository; of all where no parts are named."""
+    return [each for each in commands if folders is None or each.folder in {"", *folders}]
+
+
+def _list_unconcerned(
+    detected: command_detection.DetectedCommands, change: Change, chosen: Selection
+) -> tuple[str, ...]:
+    """The folders of commands in which a change touches nothing, and of whose tests none is chosen."""
+    touched = [*change.paths, *(name.partition("::")[0] for name in chosen.tests)]
+    folders = dict.fromkeys(command.folder for command in detected.commands if command.folder)
+    return tuple(each for each in folders if touched and not any(is_within(path, each) for path in touched))
 
 
 def _explain_absence(result: CommandResult) -> str:

@@ -188,6 +188,13 @@ async def move(
         return True
 
 
+async def hand_in(database: Database, run_id: str) -> None:
+    """Let a run whose pull request could not be tested at first have ended with one that is ready."""
+    async with database.transaction() as session:
+        of_run = (RunRow.id == run_id) & (RunRow.reason == ReasonCode.untested.value)
+        await session.execute(update(RunRow).where(of_run).values(reason=ReasonCode.proposed.value))
+
+
 async def _load_decision(session: AsyncSession, run_id: str) -> str | None:
     """The decision of a run's review; it goes into the event, because checkpoints are deleted earlier."""
     of_review = (CheckpointRow.run_id == run_id) & (CheckpointRow.phase == Phase.review.value)

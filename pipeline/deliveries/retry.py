@@ -2,7 +2,7 @@
 
 from domain.errors import NotFound
 from domain.github.seen import EventSnapshot
-from domain.runs.run import RepositoryRef, Run, RunState, Trigger
+from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from memory.runs import checkpoints, outbox, resumption, runs
 from messages import deliveries as texts
 from pipeline import consistent_reads
@@ -55,7 +55,8 @@ async def _find_unfinished_run(
     past = await runs.list_for_pull_request(services.database, repository.id, number)
     newest = next((each.run for each in past if each.run.trigger is Trigger.issue), None)
     if newest is None or newest.state is RunState.completed:
-        return Admitted(why=texts.NOTHING_TO_RETRY)
+        is_untested = newest is not None and newest.reason is ReasonCode.untested
+        return Admitted(why=texts.NOT_TESTED_YET if is_untested else texts.NOTHING_TO_RETRY)
     if await outbox.find_proposal(services.database, newest.id) is None:
         why = await find_opening_obstacle(services, repository)
         if why is not None:

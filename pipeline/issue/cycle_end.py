@@ -35,7 +35,7 @@ class CycleEnd:
 
     @property
     def _result(self) -> PullRequestResult:
-        return PullRequestResult(self.context, self.publisher, self.opened)
+        return PullRequestResult(self.context, self.opened.number)
 
     async def try_mark_ready(self) -> bool:
         """Whether the pull request is ready now; not if somebody just closed it or pushed."""
@@ -73,6 +73,7 @@ class CycleEnd:
 
     async def _mark_ready(self) -> bool:
         await self.context.progress.quiet()
+        await self.publisher.require_pushable()
         result = await self.verification.build_result(self.built, self.comment.progress.send_backs)
         step, text = name_final_step(ReasonCode.proposed), await self.comment.render_ready()
         return await self._result.mark_ready(self.built.head, result, step, text)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from domain.github.issues import Issue
 from messages import pull_request as pull_request_texts
 from messages.pull_request import VerifiedResult
-from pipeline.issue.pull_request import OpenedPullRequest, PullRequestPublisher
 from pipeline.publishing import pull_requests
 from pipeline.publishing.publisher import write_once
 from pipeline.run_context import RunContext
@@ -13,15 +12,17 @@ from pipeline.run_context import RunContext
 
 @dataclass(frozen=True)
 class PullRequestResult:
-    """The result in one pull request."""
+    """The result in one pull request.
+
+    :param context: of the run that opened it.
+    """
 
     context: RunContext
-    publisher: PullRequestPublisher
-    opened: OpenedPullRequest
+    number: int
 
     async def write(self, head: str, result: VerifiedResult) -> None:
         """Write the result into the description; people's words in it stay."""
-        host, repository, number = self.context.services.host, self.context.run.repository, self.opened.number
+        host, repository, number = self.context.services.host, self.context.run.repository, self.number
 
         async def write() -> int:
             live = await host.issue(repository, number)
@@ -38,10 +39,8 @@ class PullRequestResult:
         :param step: names the last state of the comment below the issue.
         :param text: of that comment.
         :returns: False, and nothing is written, if the pull request is closed or its head is another.
-        :raises CommitGone: the default branch was rewritten.
         """
-        await self.publisher.require_pushable()
-        live = await self.context.services.host.pull_request(self.context.run.repository, self.opened.number)
+        live = await self.context.services.host.pull_request(self.context.run.repository, self.number)
         if not live.is_open or live.head_sha != head:
             return False
 
@@ -52,7 +51,7 @@ class PullRequestResult:
         return True
 
     async def _write_ready(self, result: VerifiedResult, step: str, text: str) -> int:
-        host, repository, number = self.context.services.host, self.context.run.repository, self.opened.number
+        host, repository, number = self.context.services.host, self.context.run.repository, self.number
         body = await self._add_to_description(await host.issue(repository, number), result)
         edit = await self.context.status.build_edit(text)
         if await pull_requests.mark_ready(self.context.services, repository, number, body, edit):

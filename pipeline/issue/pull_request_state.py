@@ -62,6 +62,14 @@ class PullRequestStateLoader:
         past = await runs.list_for_pull_request(self.context.database, self.context.run.repository.id, self.number)
         return next((each.run for each in past if each.run.head_sha == head), None)
 
+    async def is_approved(self, head: str) -> bool:
+        """Whether the review of a head approved it, and nobody who may write asks for changes."""
+        reviewed = (await self._load_review_state(head)).get("reviewed")
+        if reviewed is not ReviewState.approved:
+            return False
+        state = await self._add_change_requests(PullRequestState(is_open=True, reviewed=reviewed), head)
+        return state.reviewed is ReviewState.approved
+
     async def _load_live_state(self, built: BuiltChange) -> PullRequestState:
         live = await self.context.services.host.pull_request(self.context.run.repository, self.number)
         return PullRequestState(is_open=live.is_open, is_merged=live.is_merged, head=_find_owner(live, built))

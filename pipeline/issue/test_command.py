@@ -9,8 +9,7 @@ from structlog.contextvars import bound_contextvars
 from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
 from domain.review.review import Conclusion, RiskLevel
-from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
-from domain.runs.run import RepositoryRef, Run, RunState
+from domain.runs.run import RepositoryRef, Run
 from memory.repositories import permits
 from memory.runs import checkpoints, runs
 from messages import tests as test_texts
@@ -20,14 +19,11 @@ from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue
 from pipeline.durable.workflows import TEST
 from pipeline.issue.avoidance import AvoidanceTerms, load_terms
-from pipeline.issue.test_result import HeadTestResult
+from pipeline.issue.head_test_news import HeadTestNews
 from pipeline.issue.testing import HeadTester
 from pipeline.publishing.test_check import HeadTestCheck, close_checks
 from pipeline.run_context import RunContext
-from pipeline.verdicts.earlier_tests import find_lost_tests
-from pipeline.verdicts.resume import resume_judged_run
 from pipeline.verdicts.settings import load_configuration
-from pipeline.verdicts.update import update_verdict
 
 _PAUSES = (1, 2, 4, 8, 15, 30)
 """Minutes between two checks of workflows; an hour in all."""
@@ -104,48 +100,12 @@ class HeadTest:
         for pause in (*_PAUSES, None):
             tested = await tester.test(level, asks=asks)
             if tested is not None:
-                await self._tell_review(tested)
+                await HeadTestNews(self._context, self._occasion, tested).tell()
                 return tested.verdict.value
             if pause is not None:
                 why = "The repository's own workflows have not ended."
                 await self._context.journal.pause(timedelta(minutes=pause), why)
         raise ForgeError("The repository's own workflows did not end within an hour.", "Ask again once they have.")
-
-    async def _tell_review(self, tested: HeadTestResult) -> None:
-        """Let the review of this head know what the tests of before say, where it could not know itself, and that tests
-        ran at all.
-        """
-        journal, services, run = self._context.journal, self._context.services, self._context.run
-        is_told = False
-        if tested.earlier != NOTHING_EARLIER:
-            is_told = await journal.step("tell the review", self._add_to_review, tested.earlier)
-        if is_told:
-            await resume_judged_run(services, journal, self._occasion, run.repository, run.number, is_judged=True)
-        else:
-            await journal.step("point to the tests", self._show_in_review)
-
-    async def _show_in_review(self) -> None:
-        """Let the check of a review that misses a reader say where the tests are shown."""
-        services, run = self._context.services, self._context.run
-        review = await checkpoints.load_review(services.database, run)
-        if review is not None and (review.unread.paths or review.unread.logic):
-            await update_verdict(services, run.repository, run.number, f"{self._occasion} tested")
-
-    async def _add_to_review(self, said: EarlierTests) -> bool:
-        """Whether the review did not know it. One that is not over asks the tests itself."""
-        context, services, run = self._context, self._context.services, self._context.run
-        stored = await runs.get(services.database, run.id)
-        review = await checkpoints.load_review(services.database, run)
-        is_over = stored is not None and stored.state in {RunState.completed, RunState.waiting}
-        if review is None or not is_over or (review.earlier is not None and not review.earlier.not_run):
-            return False
-        mirror, configuration = await context.fetch_mirror(), (await load_configuration(services, run)).configuration
-        found = await find_lost_tests(
-            services, run, configuration, await context.load_change(mirror, run.head_sha), said
-        )
-        await checkpoints.add_earlier_tests(services.database, run, said, found, context.now())
-        await update_verdict(services, run.repository, run.number, f"{self._occasion} tested")
-        return True
 
     async def _load_input(self) -> _TestInput:
         """Without a review the risk counts as high, so that all tests run."""

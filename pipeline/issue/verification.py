@@ -73,22 +73,28 @@ class Verification:
 
     async def build_result(self, built: BuiltChange, send_backs: int) -> VerifiedResult:
         """The result for the description: open findings and tests."""
-        database = self.context.database
-        last = await self._state.find_review_run(built.head)
-        review = None if last is None else await checkpoints.load_review(database, last)
-        tested = await self._state.load_tests(built.head)
-        covered = None if tested is None else tested.run.diff_coverage
-        return VerifiedResult(
-            left=[f"{each.where} {each.rule}" for each in (review.findings if review else ())],
-            tests="" if tested is None else test_texts.render_outcome(tested.run).title,
-            coverage=None if covered is None else covered.share,
-            send_backs=send_backs,
-            conditions=await list_conditions(self.context.services, self.context.run, proposed=True),
-        )
+        return await build_result(self._state, built.head, await self._state.load_tests(built.head), send_backs)
 
     async def _save_tests(self, tested: HeadTestResult) -> None:
         value = tested.model_dump(mode="json")
         await checkpoints.save_tests(self.context.database, self.context.run, value, self.context.now())
+
+
+async def build_result(
+    state: PullRequestStateLoader, head: str, tested: HeadTestResult | None, send_backs: int
+) -> VerifiedResult:
+    """The result of a head for the description: open findings and tests."""
+    context = state.context
+    last = await state.find_review_run(head)
+    review = None if last is None else await checkpoints.load_review(context.database, last)
+    covered = None if tested is None else tested.run.diff_coverage
+    return VerifiedResult(
+        left=[f"{each.where} {each.rule}" for each in (review.findings if review else ())],
+        tests="" if tested is None else test_texts.render_outcome(tested.run).title,
+        coverage=None if covered is None else covered.share,
+        send_backs=send_backs,
+        conditions=await list_conditions(context.services, context.run, proposed=True),
+    )
 
 
 def _build_fix(red: RedCheck) -> RequiredFix:

@@ -115,7 +115,7 @@ async def test_tests_are_handed_in_as_far_as_they_are_proven(story_with_model: S
     )
     model.when("tests.unproven", DONE)
     assert await ask(story, alice, pull, "/forge tests") == snapshot("""\
-SHA is on `feature`. It is written. Tests passed (no report). The file passes with the change and fails without it. Of the 3 lines that this pull request adds, tests ran 2 before, and run 3 now. Left out, as they fail with it or pass without it: `tests/test_discount.py::test_total_of_none`.
+SHA is on `feature`. It is written. Tests passed (no report). The file passes with the change and fails without it. Of the 3 lines that this pull request adds, tests ran 2 before, and run 3 now. Left out: `tests/test_discount.py::test_total_of_none` passes without the change, too, or demands nothing.
 
 <sub>`/forge rollback C-ID` takes it back.</sub>\
 """)
@@ -147,7 +147,52 @@ async def test_tests_that_prove_nothing_are_not_handed_in(story_with_model: Stor
     assert await ask(story, alice, pull, "/forge tests shop/cart.py") == snapshot("""\
 No test was handed in: none passes with the change and fails without it.
 
-Left out, as they fail with it or pass without it: `tests/test_none.py::test_total_of_none`.\
+Left out: `tests/test_none.py::test_total_of_none` passes without the change, too, or demands nothing.\
 """)
     assert pull.head_sha == before
+    story.pass_over(pull)
+
+
+PAGES = "export const offset = (page) => (page - 1) * 10;\n"
+SHOWS_PAGES = """\
+import { test } from "node:test";
+import assert from "node:assert";
+import { offset } from "../src/paging.js";
+
+test("the first page begins at none", () => assert.equal(offset(1), 0));
+"""
+WEB = {
+    "web/package.json": '{"type": "module", "scripts": {"test": "node --test"}}',
+    "web/src/cart.js": "export const none = 0;\n",
+}
+
+
+async def test_tests_of_a_part_in_another_language_are_run_there(story_with_model: Story, model: ScriptedModel) -> None:
+    """By the manifest of its folder; what no runner takes is not handed in, with the reason."""
+    story = story_with_model
+    repository, alice = story.repository({**SHOP, **WEB})
+    await alice.push(repository, "feature", {"web/src/paging.js": PAGES}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title="Pages")
+    await story.settle()
+    story.pass_over(pull)
+    model.when(ASKED, plan())
+    other = write("scripts/test/paging.test.js", SHOWS_PAGES)
+    model.when(TASK, other, DONE)
+    model.when("tests.unproven", DONE)
+    assert await ask(story, alice, pull, "/forge tests web/src/paging.js") == snapshot("""\
+No test was handed in: none passes with the change and fails without it.
+
+Left out: `scripts/test/paging.test.js` was not run: no runner of this repository that Forge knows takes this file (docs/testing.md names them).
+
+<sub>Cost: 0.00 USD.</sub>\
+""")
+    story.clock.move(seconds=2)
+    model.when(ASKED, plan())
+    model.when(TASK, write("web/test/paging.test.js", SHOWS_PAGES), DONE)
+    assert await ask(story, alice, pull, "/forge tests web/src/paging.js") == snapshot("""\
+SHA is on `feature`. It is written. Tests: Passed: 1 test. Each file of them passes with the change and fails without it.
+
+<sub>Cost: 0.00 USD. `/forge rollback C-ID` takes it back.</sub>\
+""")
+    assert repository.git.read(pull.head_sha, "web/test/paging.test.js") == SHOWS_PAGES.encode()
     story.pass_over(pull)

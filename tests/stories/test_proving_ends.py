@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from inline_snapshot import snapshot
 
 from agents.llm.scripted import ScriptedModel
@@ -89,6 +90,33 @@ async def test_a_workflow_that_never_ends_is_not_waited_for(story_with_model: St
     assert first_lines(story_with_model.answers(pull)) == snapshot(
         ["There is no finding `F-AAAAAA` here. None is open: `/forge view` shows the last verdict."]
     )
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+async def test_a_draft_that_could_not_be_tested_is_taken_up_once_its_tests_pass(
+    story_with_model: Story, model: ScriptedModel, is_moved: bool
+) -> None:
+    """By a setting on the default branch, and whoever has pushed to it since; all texts say so."""
+    story = story_with_model
+    asked, pull = await propose_diffs(story, model, DIFF, TEST, **ACTIONS)
+    await jump_ahead(story, minutes=11)
+    assert await get_outcome(story) == ("completed", "untested")
+    assert "once its tests pass, it becomes ready" in asked.status
+    assert "waits for its tests; write `/forge test` there" in await asked.comment(asked.alice, "/forge resume")
+    await asked.alice.push(asked.repository, "main", {".github/forge.yml": "{}\n"})
+    if is_moved:
+        await asked.alice.push(asked.repository, pull.head_ref, {"README.md": "# A shop\n"})
+    await story.settle()
+    assert pull.draft
+    story.clock.move(seconds=2)
+    await asked.alice.comment(pull, "/forge test")
+    await story.settle()
+    assert not pull.draft
+    assert await get_outcome(story) == ("completed", "proposed")
+    assert "Tests: Passed: 2 tests" in (pull.body or "")
+    assert "could not test it" not in asked.status
+    assert "could not be tested" not in await asked.comment(asked.alice, "/forge status")
+    story.pass_over(pull)
 
 
 async def test_taken_up_again_it_looks_again(story_with_model: Story, model: ScriptedModel) -> None:

@@ -162,7 +162,7 @@ async def test_where_nothing_is_shown_the_finding_stays_and_says_so(
 @pytest.mark.parametrize(
     ("files", "settings", "why"),
     [
-        ({"shop.py": CODE}, "", "this repository has no test of its language"),
+        ({"shop.py": CODE}, "", "Forge does that beside a test of Python or JavaScript"),
         (FILES, "testing: {runner: actions}\n", "the repository's own workflows run its tests"),
     ],
 )

@@ -11,6 +11,7 @@ from agents.testing.earlier_tests.run import restore_mixed
 from agents.testing.earlier_tests.running import FileRunner, Ran, Runners, find_version
 from agents.testing.earlier_tests.sides import is_of_tests
 from agents.testing.earlier_tests.texts import Version, demands_something
+from agents.testing.test_selection import is_runnable
 from agents.testing.tester import CommandTimeouts, Tester
 from domain.errors import CodeAccessError, ToolError
 from domain.runs.testing import CaseOutcome, TestCase
@@ -39,6 +40,7 @@ class NewTests(BaseModel):
     :param unloaded: those of them that cannot be loaded without the change, as what they import is not there.
     :param failing: path → what is wrong, of files of which a test does not pass with the change.
     :param idle: path → its new tests that show nothing.
+    :param unknown: files of tests that no runner takes which Forge knows.
     :param not_run: why they could not be run, one sentence; then the others are empty.
     """
 
@@ -46,6 +48,7 @@ class NewTests(BaseModel):
     unloaded: tuple[str, ...] = ()
     failing: dict[str, str] = {}
     idle: dict[str, tuple[IdleTest, ...]] = {}
+    unknown: tuple[str, ...] = ()
     not_run: str = ""
 
 
@@ -65,6 +68,7 @@ async def prove_new_tests(
         files, there = await reader.list_files(tip), await reader.list_files(base)
         runners = await Runners.of(reader, tip, files)
         own = [path for path in paths if path in files and runners.has(path)]
+        unknown = [path for path in paths if path in files and is_runnable(path) and path not in own]
         new = await _find_new(reader, before, tip, own)
         with_change = await running.repeat(tip, own, runners, _TIMES)
         of_tests = [path for path in {**there, **files} if is_of_tests(path) and there.get(path) != files.get(path)]
@@ -78,7 +82,7 @@ async def prove_new_tests(
     not_run = [why for ran in (*with_change, *without) for why in ran.not_run]
     if not_run:
         return NewTests(not_run=not_run[0])
-    return _judge(own, new, with_change, without)
+    return _judge(own, new, with_change, without).model_copy(update={"unknown": tuple(unknown)})
 
 
 def cut_tests(text: str, tests: Collection[IdleTest]) -> str:

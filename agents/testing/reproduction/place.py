@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from agents.syntax.languages import find_language
 from agents.testing.earlier_tests.reading import Reader
 from agents.testing.earlier_tests.running import Runners
+from agents.testing.runners.runner import drop_folder, go_to
 from domain.runs.testing import Framework
 
 _CALLS = {
@@ -71,7 +72,7 @@ async def find_place(
     path = next((path for path in own if path not in files and path not in before), None)
     if runner is None or path is None:
         return None
-    command = f"{_CALLS[runner.framework]} {path}"
+    command = go_to(runner.folder, f"{_CALLS[runner.framework]} {drop_folder(path, runner.folder)}")
     return TestPlace(path=path, framework=runner.framework, command=command, example=example, text=texts[example])
 
 

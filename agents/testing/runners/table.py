@@ -1,25 +1,78 @@
-"""The table of test runners, in the order in which they are asked whether a file is theirs."""
+"""The table of test runners by language, and the folders of a repository in which each of them runs.
 
-from collections.abc import Callable, Iterator
+A repository may have several parts: the manifest nearest to a file says what runs its tests, and where.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Literal
 
 from agents.testing.runners.compiled import find_cargo, find_dotnet, find_go, find_gradle, find_maven
-from agents.testing.runners.facts import RepositoryFacts
+from agents.testing.runners.facts import RepositoryFacts, is_own, is_within
 from agents.testing.runners.node import list_node_runners
-from agents.testing.runners.python import find_pytest, find_unittest
+from agents.testing.runners.python import PYTHON, find_pytest, find_unittest
 from agents.testing.runners.runner import Runner
 from agents.testing.runners.scripts import find_bats, find_minitest, find_phpunit, find_rspec
 
-_FIND: tuple[Callable[[RepositoryFacts], Runner | None], ...] = (
-    lambda facts: find_pytest(facts) or find_unittest(facts),
-    find_go,
-    find_cargo,
-    lambda facts: find_maven(facts) or find_gradle(facts),
-    find_dotnet,
-    find_rspec,
-    find_minitest,
-    find_phpunit,
-    find_bats,
+Language = Literal["python", "go", "cargo", "jvm", "dotnet", "ruby", "php", "bats", "node"]
+_MOST_FOLDERS = 50  # with a manifest of one language
+
+
+@dataclass(frozen=True)
+class Family:
+    """The runners of one language.
+
+    :param find: the runners that a folder has.
+    :param manifests: names of files that may make a folder a part of its own.
+    :param covers: whether the tests of a folder with such a file are also those of the folders below it.
+    """
+
+    language: Language
+    find: Callable[[RepositoryFacts], Sequence[Runner | None]]
+    manifests: Collection[str] = ()
+    covers: Callable[[RepositoryFacts], bool] = lambda facts: False
+
+
+_PYTHON = frozenset({*PYTHON, "pytest.ini"})
+_JVM = frozenset({"pom.xml", "build.gradle", "build.gradle.kts"})
+FAMILIES = (
+    Family(
+        "python",
+        lambda facts: (find_pytest(facts) or find_unittest(facts),),
+        _PYTHON,
+        lambda facts: not facts.paths.isdisjoint(_PYTHON),
+    ),
+    Family("go", lambda facts: (find_go(facts),), ("go.mod",)),
+    Family(
+        "cargo",
+        lambda facts: (find_cargo(facts),),
+        ("Cargo.toml",),
+        lambda facts: "[workspace" in facts.text("Cargo.toml"),
+    ),
+    Family(
+        "jvm",
+        lambda facts: (find_maven(facts) or find_gradle(facts),),
+        _JVM,
+        lambda facts: not facts.paths.isdisjoint(_JVM),
+    ),
+    Family("dotnet", lambda facts: (find_dotnet(facts),)),
+    Family("ruby", lambda facts: (find_rspec(facts), find_minitest(facts)), ("Gemfile",)),
+    Family(
+        "php",
+        lambda facts: (find_phpunit(facts),),
+        ("composer.json",),
+        lambda facts: "phpunit/phpunit" in facts.text("composer.json"),
+    ),
+    Family("bats", lambda facts: (find_bats(facts),)),
+    Family(
+        "node",
+        list_node_runners,
+        ("package.json",),
+        lambda facts: facts.has_workspaces and "test" in facts.scripts,
+    ),
 )
+"""In the order in which they are asked whether a file is theirs."""
 
 
 def list_runners(facts: RepositoryFacts) -> tuple[Runner, ...]:
@@ -32,9 +85,28 @@ def choose_runner(path: str, facts: RepositoryFacts) -> Runner | None:
     return next((runner for runner in _list(facts) if runner.owns(path)), None)
 
 
+def list_parts(family: Family, known: RepositoryFacts) -> list[RepositoryFacts]:
+    """The top of a repository, and the folders below that test what is in them by a manifest of their own."""
+    named = (PurePosixPath(path) for path in known.paths if is_own(path))
+    found = {str(path.parent) for path in named if path.name in family.manifests} - {"."}
+    folders = [""]
+    for folder in sorted(found, key=lambda each: (each.count("/"), each))[:_MOST_FOLDERS]:
+        above = max((each for each in folders if is_within(folder, each)), key=len)
+        part = known.below(folder)
+        if not family.covers(known.below(above)) and (find_runners(family, part) or "test" in part.scripts):
+            folders.append(folder)
+    return [
+        known.below(each, [other for other in folders if other != each and is_within(other, each)]) for each in folders
+    ]
+
+
+def find_runners(family: Family, facts: RepositoryFacts) -> list[Runner]:
+    """The runners of one language that one part of a repository has."""
+    found = filter(None, family.find(facts))
+    return [replace(runner, folder=facts.folder, apart=facts.apart) for runner in found]
+
+
 def _list(facts: RepositoryFacts) -> Iterator[Runner]:
-    for find in _FIND:
-        runner = find(facts)
-        if runner is not None:
-            yield runner
-    yield from list_node_runners(facts)
+    for family in FAMILIES:
+        for part in list_parts(family, facts):
+            yield from find_runners(family, part)

@@ -38,10 +38,10 @@ async def prepare_proposal(
 
 async def _prove(context: RunContext, proofs: ProvenTests, made: Made, message: str) -> tuple[ChangeSet, str] | RunEnd:
     """What of new tests is proven, and what is told of it."""
-    change, proof, left_out = made.change, made.tested.proof or NewTests(), list[str]()
+    change, proof, left_out = made.change, made.tested.proof or NewTests(), dict[str, str]()
     for _ in range(_MOST_CUTS):
         kept = keep_proven(change, proof)
-        left_out += list_left_out(proof)
+        left_out |= list_left_out(proof)
         if not kept.files:
             break
         tip = await context.journal.step("make the commit", _commit_change, context, kept, message)

@@ -64,15 +64,19 @@ class ProvenTests:
 
 def keep_proven(change: ChangeSet, proof: NewTests) -> ChangeSet:
     """What is handed in: the files that are proven, without their tests that show nothing, and what they use."""
-    unproven = {*proof.failing, *proof.idle} - {*proof.proven}
+    unproven = {*proof.failing, *proof.idle, *proof.unknown} - {*proof.proven}
     kept = [_cut(file, proof) for file in change.files if file.path not in unproven]
     return ChangeSet(files=tuple(kept) if proof.proven else ())
 
 
-def list_left_out(proof: NewTests) -> list[str]:
-    """The names of the tests and files that are not handed in."""
+def list_left_out(proof: NewTests) -> dict[str, str]:
+    """The names of the tests and files that are not handed in, each with the reason as a clause."""
     idle = [(path, test.name) for path, tests in proof.idle.items() for test in tests]
-    return [*proof.failing, *(name if name.startswith(path) else f"{path}::{name}" for path, name in idle)]
+    return {
+        **dict.fromkeys(proof.unknown, texts.UNKNOWN),
+        **{path: texts.explain_failed(why) for path, why in proof.failing.items()},
+        **{name if name.startswith(path) else f"{path}::{name}": texts.IDLE for path, name in idle},
+    }
 
 
 def _cut(file: ChangedFile, proof: NewTests) -> ChangedFile:
@@ -83,6 +87,8 @@ def _cut(file: ChangedFile, proof: NewTests) -> ChangedFile:
 
 
 def _list_to_fix(proof: NewTests) -> Iterator[RequiredFix]:
+    for path in proof.unknown:
+        yield RequiredFix(path=path, rule=texts.UNPROVEN, message=texts.explain_unknown())
     for path, why in proof.failing.items():
         yield RequiredFix(path=path, rule=texts.UNPROVEN, message=texts.explain_failing(why))
     for path, tests in proof.idle.items():

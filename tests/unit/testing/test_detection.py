@@ -12,6 +12,7 @@ from agents.testing.command_detection import (
 )
 from agents.testing.runners import ProjectCommand, RepositoryFacts, list_runners
 from agents.testing.runners.python import build_environment
+from agents.testing.runners.runner import add_folder, drop_folder
 from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
 from domain.runs.testing import CaseOutcome, Framework
@@ -289,3 +290,85 @@ def test_failed_tests_are_run_again_by_their_ids() -> None:
 )
 def test_what_lies_in_src_can_be_imported(paths: list[str], framework: Framework, found: dict[str, str]) -> None:
     assert build_environment(RepositoryFacts(paths, {}), framework, "/code") == found
+
+
+MIXED = {
+    "web/package.json": json.dumps({"scripts": {"test": "node --test"}}),
+    "importer/go.mod": "module example.org/importer\n",
+    "vendor/github.com/x/y/go.mod": "module github.com/x/y\n",
+    "tests/sample/package.json": json.dumps({"scripts": {"test": "jest"}}),
+}
+IN_PARTS = ["tracking/a.py", "tests/test_a.py", "web/src/a.js", "web/test/a.test.js", "importer/a_test.go"]
+
+
+def test_each_part_of_a_mixed_repository_is_tested_in_its_folder() -> None:
+    """By the manifest nearest to a file; samples and copies are no parts, and a selection runs only its own."""
+    found = detect_commands(MIXED, *IN_PARTS)
+    assert lines(found) == [
+        "build: cd importer && go build ./...",
+        "lint: cd importer && go vet ./...",
+        "test: python3 -m unittest",
+        "test: cd importer && go test -v ./...",
+        "test: cd web && node --test",
+    ]
+    assert found.reason == (
+        "Unittest, because there are Python tests (as tests/test_a.py) and no sign of pytest; in `importer/`: go, "
+        "because `go.mod` makes it a Go module; in `web/`: `package.json` has a script `test` (node)."
+    )
+    known = RepositoryFacts([*MIXED, *IN_PARTS], MIXED)
+    chosen = Selection(tests=("web/test/a.test.js",), reason="x.", leaves=("importer",))
+    narrowed = [narrow_command(each, chosen, known) for each in found.commands]
+    assert [each.line for each in narrowed if each] == ["cd web && node --test test/a.test.js"]
+
+
+@pytest.mark.parametrize(
+    ("manifests", "paths", "expected"),
+    [
+        (
+            {
+                "package.json": json.dumps({"workspaces": ["packages/*"], "scripts": {"test": "mocha"}}),
+                "packages/a/package.json": json.dumps({"scripts": {"test": "mocha"}}),
+            },
+            ["packages/a/test/a.js"],
+            ["mocha"],
+        ),
+        (
+            {"Cargo.toml": "[workspace]\nmembers = ['a']\n", "a/Cargo.toml": "[package]\n"},
+            ["a/src/lib.rs"],
+            ["cargo"],
+        ),
+        ({"a/Cargo.toml": "[package]\n"}, ["a/src/lib.rs", "a/tests/b.rs"], ["a/cargo"]),
+        ({"pom.xml": "<project/>", "core/pom.xml": "<project/>"}, ["core/src/test/java/ATest.java"], ["maven"]),
+        (
+            {"pyproject.toml": "[tool.pytest.ini_options]\n", "libs/a/pyproject.toml": ""},
+            ["libs/a/tests/test_a.py"],
+            ["pytest"],
+        ),
+        ({"api/pyproject.toml": "[tool.pytest.ini_options]\n"}, ["api/tests/test_a.py"], ["api/pytest"]),
+        ({"api/Gemfile": ""}, ["api/spec/a_spec.rb"], ["api/rspec"]),
+        ({"api/composer.json": '{"require-dev": {"phpunit/phpunit": "*"}}'}, ["api/tests/ATest.php"], ["api/phpunit"]),
+        ({}, ["scripts/test/backup.bats"], ["bats"]),
+    ],
+)
+def test_a_manifest_that_covers_those_below_it_tests_them_alone(
+    manifests: dict[str, str], paths: list[str], expected: list[str]
+) -> None:
+    runners = list_runners(RepositoryFacts([*manifests, *paths], manifests))
+    owners = [each for each in runners if any(map(each.owns, paths))]
+    assert [f"{each.folder}/{each.framework.value}".strip("/") for each in owners] == expected
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (("tests/test_a.py::TestA::test_b", "tests/test_a.py"), "api/tests/test_a.py::TestA::test_b"),
+        (("tests/test_a.py::tests.test_a", "tests/test_a.py"), "api/tests/test_a.py::api.tests.test_a"),
+        (("test/a.test.js::test/a.test.js", "test/a.test.js"), "api/test/a.test.js::api/test/a.test.js"),
+        (("TestAdd", None), "TestAdd"),
+    ],
+)
+def test_tests_of_a_folder_are_named_from_the_top(told: tuple[str, str | None], expected: str) -> None:
+    """And back, for the command that runs them once more."""
+    placed = add_folder(case(told[0]).model_copy(update={"path": told[1]}), "api")
+    assert placed.id == expected
+    assert drop_folder(placed.id, "api") == told[0]

@@ -248,3 +248,32 @@ async def test_a_report_of_coverage_that_cannot_be_read_is_known(tested: Tests) 
     assert (run.coverage, run.runs_all) == (None, True)
     assert [each.has_bad_coverage for each in run.commands] == [True]
     assert decide_verdict(run) is SuiteVerdict.passed
+
+
+GO_TEST = """package importer
+
+import "testing"
+
+func TestAdd(t *testing.T) {
+\tif Add(1, 2) != 3 {
+\t\tt.Fatal("wrong sum")
+\t}
+}
+"""
+PART = {
+    "importer/go.mod": "module example.org/importer\n\ngo 1.18\n",
+    "importer/add.go": "package importer\n\nfunc Add(a, b int) int { return a + b }\n",
+    "importer/add_test.go": GO_TEST,
+    "web/package.json": '{"scripts": {"test": "no-such-program"}}',
+}
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="no go here")
+async def test_a_part_of_the_repository_is_tested_where_it_changed(tested: Tests) -> None:
+    """In its folder, and its tests are named from the top; what did not change need not be runnable here."""
+    wrong = {"importer/add.go": PART["importer/add.go"].replace("a + b", "a - b")}
+    found = await tested({**PASSES, **PART}, wrong)
+    assert [each.id for each in found.failures] == ["importer/add_test.go::TestAdd"]
+    assert "cd importer && go test -v ./..." in [each.line for each in found.commands]
+    assert not any("web" in each.line for each in found.commands)
+    assert decide_verdict(found) is SuiteVerdict.failed

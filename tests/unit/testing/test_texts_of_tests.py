@@ -159,8 +159,23 @@ def test_where_there_are_no_tests_some_are_proposed() -> None:
 
 
 def test_what_only_the_environment_lacks_is_no_matter_of_the_code() -> None:
-    lacking = MEANT.model_copy(update={"failure_class": FailureClass.environment})
-    assert "`commands.setup`" in texts.render_outcome(run(command(1, BAD)), [lacking]).summary
+    """What the analysis says of it is what to do next; only where it says nothing, there is a general advice."""
+    lacking = MEANT.model_copy(update={"failure_class": FailureClass.environment, "suggested_fix": ""})
+    assert (
+        "install what is missing with `commands.setup`" in texts.render_outcome(run(command(1, BAD)), [lacking]).summary
+    )
+    told = lacking.model_copy(update={"suggested_fix": "Take in the base, which has the target."})
+    summary = texts.render_outcome(run(command(1, BAD)), [told]).summary
+    assert "**Next:** Take in the base, which has the target, then write `/forge test`." in summary
+    assert "commands.setup" not in summary
+
+
+def test_what_has_tests_that_nothing_ran_is_not_called_without_tests() -> None:
+    """Where a runner is not known, or finds none, the repository may well have some."""
+    unknown = texts.render_outcome(run().model_copy(update={"selection": "1 of 9 test files."})).summary
+    assert "Forge found no tests for this change that it can run by itself, so nothing shows" in unknown
+    assert "1 of 9 test files." in unknown
+    assert "`pytest` found no tests, so nothing shows" in texts.render_outcome(run(command(5))).summary
 
 
 def test_tests_that_were_taken_away_are_said() -> None:

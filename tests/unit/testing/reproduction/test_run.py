@@ -275,3 +275,26 @@ async def test_with_packages_of_node(prove: Prove, runner: str, change: tuple[st
         assert (proof.reproduction.path, proof.reproduction.command) == (given.own, given.command)
         assert "3" in proof.reproduction.output
         assert proof.reproduction.before == "passes"
+
+
+@pytest.mark.skipif(not has_program("node"), reason="no node here")
+async def test_it_runs_in_the_part_of_the_repository_that_a_claim_is_about(prove: Prove) -> None:
+    """JavaScript in a folder of a repository of Python: its own manifest says what runs it, and there."""
+    code = "export const total = (prices) => prices.reduce((sum, each) => sum + each, 0);\n"
+    test = "import {test} from 'node:test';\nimport assert from 'node:assert';\nimport {total} from '../src/cart.js';\n"
+    files = {
+        "tests/test_shop.py": SHOWS,
+        "web/package.json": '{"type": "module", "scripts": {"test": "node --test"}}',
+        "web/src/cart.js": code,
+        "web/test/cart.test.js": test + "test('none', () => assert.equal(total([]), 0));\n",
+    }
+    proof = await prove(
+        test + "test('all', () => assert.equal(total([1, 2]), 3));\n",
+        before=files,
+        after={"web/src/cart.js": code.replace("sum + each", "each")},
+        about="web/src/cart.js",
+    )
+    assert proof.outcome is ProofOutcome.shown, proof.why
+    assert proof.reproduction is not None
+    assert proof.reproduction.path == "web/test/forge_0a1b2c3d.test.js"
+    assert proof.reproduction.command == "cd web && node --test test/forge_0a1b2c3d.test.js"
