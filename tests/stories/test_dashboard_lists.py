@@ -105,7 +105,10 @@ async def test_a_gate_that_waits_leads_to_where_it_is_decided(story_with_model: 
         for page in (shown, everywhere):
             assert f'<a href="{decided_at}" rel="external">' in page.html
             assert "This changes protected files" in page.text
-            assert "Anyone with the role maintain or above, but not the author of the change." in page.text
+            assert (
+                "Anyone with the role maintain or above, but the author of the change only if nobody else has it."
+                in page.text
+            )
         assert "octo-org/shop" in everywhere.text
         assert "No gate was decided here yet." in shown.text
         story.github.revoke(busy.repository, story.github.user("rita"))
