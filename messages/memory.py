@@ -235,7 +235,8 @@ def answer_why(evidence: Evidence) -> str:
 
 _EXEMPT = (
     "Forge raises it in any case. What people dismissed of its like suppresses no credentials, no critical findings "
-    "and no errors of security or data loss. Nor does it suppress findings of giving up: their detectors have own records."
+    "and no errors of security or data loss. Nor does it suppress findings of giving up: their detectors have own "
+    "records."
 )
 _OFF = "Forge learns nothing here (`memory.enabled`), so only its own dismissal would mute it."
 

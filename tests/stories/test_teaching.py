@@ -264,7 +264,7 @@ async def test_other_words_of_the_model_do_not_get_round_a_dismissal(
     [answer] = story_with_model.thread_answers(first, comment)
     assert bodies([answer]) == snapshot(
         [
-            "**F-OZQFDT** is dismissed: there is always a price. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): `model/logic-error` counts a little less in `billing/`. `/forge undismiss F-OZQFDT` undoes this."
+            "**F-OZQFDT** is dismissed: there is always a price. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): only what was dismissed, not its rule. `/forge undismiss F-OZQFDT` undoes this."
         ]
     )
 
