@@ -41,7 +41,7 @@ async def test_readers_see_costs_budgets_and_trends(story_with_model: Story, mod
     assert "this day (UTC) 0.00 USD 4.00 USD 196.00 USD 200.00 USD" in costs.text
     assert "Review of #1" in costs.text
     assert "No breaker for errors of a provider has opened here." in costs.text
-    assert "first-pass approval" in metrics.text
+    assert "approved at the first review" in metrics.text
     assert "100% (" in metrics.text or "0% (" in metrics.text
     assert [each.status for each in odd] == [200, 200]
     assert [each.status for each in hidden] == [404, 404]
