@@ -27,7 +27,7 @@ def suggest(finding: Finding, edit: LineEdit, summary: str, is_known: bool, is_t
 
 
 def confirm_suggestion(finding: Finding, edit: LineEdit) -> str:
-    """The answer where the suggestion, which says what it does, is on other lines than those of the finding's thread."""
+    """The answer where the suggestion, which says what it does, is on other lines than the finding's thread."""
     return f"The fix of **{finding.id}** is a suggestion on {inline_path(finding.path)}, {_name_lines(edit)}."
 
 
