@@ -296,25 +296,28 @@ def render_verdict(review: Review | None, dismissed: Mapping[str, Dismissal]) ->
     return "\n\n".join(part for part in (head, render_reasons(review.reasons), _findings(review, dismissed)) if part)
 
 
-def explain_finding(finding: Finding, dismissal: Dismissal | None = None, more: str | None = None) -> str:
-    """Answers ``explain``.
+def explain_finding(finding: Finding, dismissal: Dismissal | None = None, gone_at: str = "") -> str:
+    """Answers ``explain`` where no model does: what became of a finding, then what it is.
 
-    :param more: further words about it, as plain text.
+    :param gone_at: the reviewed head that does not have it any more; else empty.
     """
-    parts = [
-        f"**{finding.id}** · {finding.severity.value} · {finding.category.value} · {inline_path(finding.where)}",
-        escape(finding.message, 2000),
-        *([escape(more, 4000)] if more else []),
-        _origin(finding),
-    ]
-    if finding.fix is not None:
-        parts.append("Suggested fix:\n\n" + code_block(finding.fix.replacement))
+    rule, what = link(finding.rule, finding.help_url), escape(finding.message, 2000)
+    head = f"**{finding.id}** · {finding.severity.value} · {finding.category.value} · {inline_path(finding.where)}"
+    origin = f"Rule {rule}, confidence {finding.confidence:.0%}."
     if dismissal is not None:
-        parts.append(_describe_dismissal(dismissal))
-    else:
-        who = describe_role(VERBS[Verb.dismiss].role)
-        parts.append(f"Wrong or not wanted? `/forge dismiss {finding.id} reason` ({who}).")
-    return "\n\n".join(parts)
+        return "\n\n".join([head, f"{_describe_dismissal(dismissal)}. It does not count.", what, origin])
+    if gone_at:
+        gone = f"Fixed: {inline_code(gone_at[:7])} does not have it any more, so it holds nothing."
+        return "\n\n".join([head, gone, f"It said: {what}", origin])
+    blocks = "It blocks" if finding.severity.rank >= Severity.error.rank else "It does not block"
+    fix = [] if finding.fix is None else ["Suggested fix:\n\n" + code_block(finding.fix.replacement)]
+    wrong = f"Wrong or not wanted? `/forge dismiss {finding.id} reason` ({describe_role(VERBS[Verb.dismiss].role)})."
+    return "\n\n".join([head, f"Open. {blocks} the pull request.", what, origin, *fix, wrong])
+
+
+def ask_to_explain(finding: Finding) -> str:
+    """The question that ``explain`` is to a model."""
+    return f"Explain {finding.id}: why is it a problem, what happens if it stays, and how is it best fixed?"
 
 
 def confirm_dismissal(
@@ -733,12 +736,6 @@ def _describe_dismissal(dismissal: Dismissal) -> str:
     return (
         f"Dismissed by {inline_code(dismissal.by)} on {_when(dismissal.at)}: {escape(dismissal.reason, LONGEST_TEXT)}"
     )
-
-
-def _origin(finding: Finding) -> str:
-    rule = link(finding.rule, finding.help_url)
-    blocks = "It blocks" if finding.severity.rank >= Severity.error.rank else "It does not block"
-    return f"Rule {rule}, confidence {finding.confidence:.0%}. {blocks} the pull request."
 
 
 def confirm_left_alone(*, is_stopped: bool) -> str:

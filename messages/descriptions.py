@@ -97,7 +97,7 @@ def report_too_long() -> str:
 def explain_anew() -> str:
     """Above a proposal, where there is none yet for the description as it is."""
     return (
-        "Nothing was set: nothing is proposed for this head and for the description as it is now. This is a new "
+        "Nothing is set yet: nothing was proposed for this head and description. The same command sets this new "
         "proposal:"
     )
 

@@ -26,15 +26,9 @@ def suggest(finding: Finding, edit: LineEdit, summary: str, is_known: bool, is_t
     return "\n\n".join([_introduce(finding, summary, is_known), suggestion_block(edit.after), advice])
 
 
-def introduce_suggestion(finding: Finding, marker: str) -> str:
-    """The body of the review that holds a suggestion."""
-    return f"A fix for **{finding.id}**.\n\n{marker}"
-
-
-def confirm_suggestion(finding: Finding, edit: LineEdit, summary: str, is_known: bool) -> str:
-    """The answer where the suggestion is a comment on other lines than those of the finding's thread."""
-    lines = _name_lines(edit)
-    return f"{_introduce(finding, summary, is_known)} It is a suggestion on {inline_path(finding.path)}, {lines}."
+def confirm_suggestion(finding: Finding, edit: LineEdit) -> str:
+    """The answer where the suggestion, which says what it does, is on other lines than the finding's thread."""
+    return f"The fix of **{finding.id}** is a suggestion on {inline_path(finding.path)}, {_name_lines(edit)}."
 
 
 def confirm_reply(finding: Finding, is_known: bool) -> str:

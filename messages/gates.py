@@ -210,7 +210,7 @@ def describe_approval(gate: Gate) -> str:
     """What follows from an approval, in sentences."""
     decision = gate.decision
     granted = decision.grants.label if decision is not None else ""
-    kept = "The conditions apply." if gate.request.has_follower else "These words are kept; no agent follows them."
+    kept = "The conditions apply." if gate.request.has_follower else "Your words are kept with the decision."
     choice = _EFFECTS.get(decision.choice, "") if decision is not None and decision.choice is not None else ""
     more = [f"It may use {granted} more." if granted else "", kept if gate.conditions else choice]
     return " ".join(["The run continues.", *filter(None, more)])
@@ -251,12 +251,12 @@ def _options(gate: Gate) -> str:
 
 
 def name_deciders(request: GateRequest) -> str:
-    """The role that may answer and who may not, to follow “the role”."""
+    """The role that may answer and who may not, to follow “the role”; nobody is left out if that leaves nobody."""
     left_out = [
         *(["the author of the change"] if request.not_author else []),
         *(["the requester"] if request.not_requester else []),
     ]
-    but = f", but not {' or '.join(left_out)}" if left_out else ""
+    but = f", but {' or '.join(left_out)} only if nobody else has it" if left_out else ""
     return f"{request.role} or above{but}"
 
 

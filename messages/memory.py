@@ -1,6 +1,6 @@
 """Every text about what Forge learned from people: receipts, what is held back because of it, and why."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -8,11 +8,11 @@ from domain.memories.memory import Memory
 from domain.review.findings import Finding
 from domain.review.suppression import (
     MIN_CONFIDENCE,
+    ONLY_DISMISSED,
     AdjustedConfidence,
     PriorDismissal,
     SuppressedFinding,
     SuppressionReason,
-    UnsecondedFinding,
     parent_folder,
     short_memory_id,
 )
@@ -29,7 +29,6 @@ class Evidence:
 
     :param weight: None where nothing was to be learned.
     :param exempt: it is raised whatever people dismissed of its like.
-    :param unseconded: who alone stands against it, if it is raised only because of that.
     :param past: dismissals of other findings of its rule in this repository.
     :param memories: those that led to it.
     :param heads: the first and the last head it was found at.
@@ -40,7 +39,6 @@ class Evidence:
     weight: AdjustedConfidence | None = None
     exempt: bool = False
     held: SuppressedFinding | None = None
-    unseconded: UnsecondedFinding | None = None
     past: Sequence[PriorDismissal] = field(default_factory=list[PriorDismissal])
     memories: Sequence[Memory] = field(default_factory=list[Memory])
     heads: tuple[str, str] | None = None
@@ -97,37 +95,15 @@ def _way_back(held: SuppressedFinding, them: str) -> str:
     return f"{undismiss}{forget} makes {them} count again."
 
 
-def render_unseconded(raised: Sequence[UnsecondedFinding]) -> str:
-    """What blocks although one person dismissed its like often enough: one line for each rule and folder."""
-    groups = {(each.finding.rule, parent_folder(each.finding.path)): _describe_unseconded(each) for each in raised}
-    lines = [f"- {line}" for line in list(groups.values())[:MOST_GROUPS]]
-    return "\n".join(lines)
-
-
-def _describe_unseconded(raised: UnsecondedFinding) -> str:
-    whose = f"{inline_code(raised.by)} alone dismissed {_count(raised.dismissals, 'finding')} of it"
-    return (
-        f"{inline_code(raised.finding.rule)} {_in_folder(parent_folder(raised.finding.path))} blocks, and "
-        f"{whose}: Forge suppresses it "
-        "once a second person, or a maintainer, dismisses one."
-    )
-
-
 # --- receipts -----------------------------------------------------------------------------------------------
 
 
-def describe_learned(taught: Mapping[str, Finding]) -> str:
+def describe_learned(taught: Iterable[str]) -> str:
     """Follows the receipt of a dismissal.
 
-    :param taught: each memory, as it is shown → a finding of the rule and the folder that it is about.
+    :param taught: the memories, as they are shown.
     """
-    lines = [
-        f"Learned ({memory}): {inline_code(finding.rule)} counts a little less "
-        f"{_in_folder(parent_folder(finding.path))}."
-        for memory, finding in taught.items()
-    ]
-    left = len(lines) - MOST_NAMED
-    return " ".join([*lines[:MOST_NAMED], f"So it is in {_count(left, 'more folder')}."] if left > 0 else lines)
+    return f"Learned ({_join_some(taught)}): {ONLY_DISMISSED}."
 
 
 def confirm_remember(memory: Memory, is_new: bool) -> str:
@@ -259,7 +235,8 @@ def answer_why(evidence: Evidence) -> str:
 
 _EXEMPT = (
     "Forge raises it in any case. What people dismissed of its like suppresses no credentials, no critical findings "
-    "and no security findings that block. Nor does it suppress findings of giving up: their detectors have own records."
+    "and no errors of security or data loss. Nor does it suppress findings of giving up: their detectors have own "
+    "records."
 )
 _OFF = "Forge learns nothing here (`memory.enabled`), so only its own dismissal would mute it."
 
@@ -280,15 +257,18 @@ def _state(evidence: Evidence) -> str:
         return f"**Muted**: {_dismissal(past)}"
     if evidence.held is not None:
         return f"**Suppressed** {_because(evidence.held)} {_way_back(evidence.held, 'it')}"
-    return "" if evidence.unseconded is None else f"**Raised**: {_describe_unseconded(evidence.unseconded)}"
+    return ""
 
 
 def _sum(weight: AdjustedConfidence, exempt: bool) -> str:
     """The arithmetic of the confidence."""
-    terms = [f"{weight.stated:.2f} as stated"]
-    terms += _term(weight.here, weight.kept_here, weight.here_takes, "in this folder")
-    terms += _term(weight.elsewhere, weight.kept_elsewhere, weight.elsewhere_takes, "elsewhere")
     below = _EXEMPT if exempt else f"Below {MIN_CONFIDENCE:.2f} it would be suppressed."
+    terms = [f"{weight.stated:.2f} as stated"]
+    if weight.alone:
+        below = f"Only {inline_code(weight.alone)} dismissed findings of its rule, which takes nothing off. {below}"
+    else:
+        terms += _term(weight.here, weight.kept_here, weight.here_takes, "in this folder")
+        terms += _term(weight.elsewhere, weight.kept_elsewhere, weight.elsewhere_takes, "elsewhere")
     return f"Confidence: {', '.join(terms)}: **{weight.effective:.2f}**. {below}"
 
 

@@ -141,7 +141,9 @@ def _body(proposed: PullRequestDescription, marker: str, size: _Size) -> str:
         _list("### What was done", [_render_task(each, size) for each in proposed.work]),
         _list("### Conditions", [_escape_foreign(each, size.reason) for each in proposed.conditions], size.rows),
         _decisions(weighed, size) if size.words else "",
-        _list(f"### Risk: {weighed.level.value}", list(_reasons(weighed.reasons, size)), size.rows),
+        _list(f"### Risk: {weighed.level.value}", list(_reasons(weighed.reasons, size)), size.rows)
+        if weighed.level.is_high
+        else "",
         _list("### Tests added", [_quote_foreign(path, 100) for path in proposed.tests] or ["none"], size.rows),
         _result(["Forge is reviewing and testing this change: see the checks below."]),
         f"<sub>{_name_models(proposed.models)}{_ASK}</sub>",

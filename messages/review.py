@@ -14,7 +14,6 @@ from domain.verdicts import Reason
 from messages.earlier_tests import render_section, render_under_way
 from messages.inline_comments import ICONS, link_rule
 from messages.locked_packages import render_locks
-from messages.memory import render_unseconded
 from messages.proofs import note_proof
 from messages.review_details import render_details
 from messages.worklist import render_worklist
@@ -187,7 +186,6 @@ def render_outcome(
         _findings_table(review, inline, posted_before),
         render_section(review.earlier),
         _in_history(review, has_server=has_server),
-        render_unseconded(review.unseconded),
         render_details(review),
         render_worklist(review.findings),
         welcome,

@@ -10,7 +10,7 @@ from domain.money import NO_EXTENSION, BudgetExtension
 from domain.runs.run import Phase
 from domain.verdicts import Reason
 
-_NOTE = "the run continues; your words are kept with the decision, and no agent follows them"
+_NOTE = "the run continues; your words are kept with the decision"
 _STRICTER = ("write", "maintain", "admin")
 
 

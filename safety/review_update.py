@@ -6,7 +6,7 @@ from domain.review.findings import Finding
 from domain.review.review import NOTHING_JUDGED, JudgedFindings, Review
 from safety.review_decision import CONCLUSIONS, decide, raise_confirmed
 from safety.risk import reassess, weigh_layer
-from safety.suppression import NO_HISTORY, DismissalHistory, find_suppression, find_unseconded
+from safety.suppression import NO_HISTORY, DismissalHistory, find_suppression
 
 
 def with_history(review: Review, earlier: Sequence[Finding]) -> Review:
@@ -41,7 +41,6 @@ def with_dismissals(
         if finding.fingerprint not in dismissed
     ]
     findings = tuple(finding for finding, held_back in weighed if held_back is None)
-    alone = [find_unseconded(finding, past) for finding in findings]
     risk = reassess(review.risk, findings)
     layers = tuple(weigh_layer(layer, risk) for layer in review.layers)
     history = (*review.in_history, *review.in_history_dismissed)
@@ -60,7 +59,6 @@ def with_dismissals(
             "findings": findings,
             "dismissed": tuple(finding for finding in review.all_findings if finding.fingerprint in dismissed),
             "held": tuple(held_back for _, held_back in weighed if held_back is not None),
-            "unseconded": tuple(each for each in alone if each is not None),
             "judged": judged,
             "in_history": in_history,
             "in_history_dismissed": tuple(finding for finding in history if finding.fingerprint in dismissed),

@@ -13,7 +13,6 @@ from domain.review.suppression import (
     PriorDismissal,
     SuppressedFinding,
     SuppressionReason,
-    UnsecondedFinding,
     UptakeRecord,
     parent_folder,
     short_memory_id,
@@ -29,11 +28,10 @@ TAKEN_UP = 0.1
 """The confidence that a fixed finding gives back, at most what dismissals took on the same side."""
 
 FEWEST = 2
-"""The fewest dismissals of distinct findings (for other folders: pull requests) before
-a rule loses confidence."""
+"""The fewest people, and dismissals of distinct findings (for other folders: pull requests), before a rule loses
+confidence: one dismissal is about one finding, and one person's are one opinion."""
 
-DECISIVE = frozenset({"maintain", "admin"})
-"""Roles whose dismissals alone can suppress a blocking finding."""
+DATA_LOSS = "model/data-loss"
 
 _DIGITS = 4  # avoids rounding errors in sums of tenths
 
@@ -60,24 +58,14 @@ def find_suppression(finding: Finding, history: DismissalHistory) -> SuppressedF
     same = _find_reworded(finding, history)
     if same:
         return _build_held(finding, SuppressionReason.reworded, weight, same)
-    if _is_raised(finding, history):
+    if not _is_doubted(weight):
         return None
     return _build_held(finding, SuppressionReason.rule, weight, _fewest_to_release(finding, history))
 
 
-def find_unseconded(finding: Finding, history: DismissalHistory) -> UnsecondedFinding | None:
-    """Returns the only person who dismissed findings like this blocking one; None if a second one did, or nobody."""
-    if (
-        not may_be_suppressed(finding)
-        or _find_reworded(finding, history)
-        or not _is_doubted(rate_confidence(finding, history))
-    ):
-        return None
-    return _find_alone(finding, history)
-
-
 def may_be_suppressed(finding: Finding) -> bool:
-    """Whether dismissals of similar findings count: never for credentials, critical and blocking security findings.
+    """Whether dismissals of similar findings count: never for credentials, critical findings, and errors of security
+    or data loss.
 
     Those include all findings of the gate ``security_findings``. Those of giving up have a record of their own, by
     which people are asked before one is silent (:class:`domain.review.avoidance.DetectorRecord`).
@@ -85,8 +73,9 @@ def may_be_suppressed(finding: Finding) -> bool:
     if finding.category is Category.avoidance:
         return False
     is_security = finding.category is Category.security or finding.layer is Layer.security
+    is_grave = is_security or finding.rule == DATA_LOSS
     blocks = finding.severity.rank >= Severity.error.rank
-    return not (finding.is_credential or finding.severity is Severity.critical or (is_security and blocks))
+    return not (finding.is_credential or finding.severity is Severity.critical or (is_grave and blocks))
 
 
 def rate_confidence(finding: Finding, history: DismissalHistory) -> AdjustedConfidence:
@@ -98,14 +87,18 @@ def rate_confidence(finding: Finding, history: DismissalHistory) -> AdjustedConf
     elsewhere = len(dismissed) - here if spread else 0
     kept = [parent_folder(each.path) == where for each in history.taken_up if each.rule == finding.rule]
     kept_here, kept_elsewhere = sum(kept), len(kept) - sum(kept)
-    here_takes = max(0.0, HERE * here - TAKEN_UP * kept_here)
-    elsewhere_takes = max(0.0, ELSEWHERE * elsewhere - TAKEN_UP * kept_elsewhere)
+    of_rule = [past for past in history.dismissed if past.rule == finding.rule]
+    people = {past.by_id: past.by for past in of_rule if elsewhere or parent_folder(past.path) == where}
+    counts = len(people) >= FEWEST
+    here_takes = max(0.0, HERE * here - TAKEN_UP * kept_here) if counts else 0.0
+    elsewhere_takes = max(0.0, ELSEWHERE * elsewhere - TAKEN_UP * kept_elsewhere) if counts else 0.0
     return AdjustedConfidence(
         stated=finding.confidence,
         here=here,
         elsewhere=elsewhere,
         kept_here=kept_here,
         kept_elsewhere=kept_elsewhere,
+        alone="" if counts else next(iter(people.values()), ""),
         here_takes=round(here_takes, _DIGITS),
         elsewhere_takes=round(elsewhere_takes, _DIGITS),
         effective=round(max(0.0, finding.confidence - here_takes - elsewhere_takes), _DIGITS),
@@ -131,27 +124,10 @@ def _is_same(one: PriorDismissal, other: PriorDismissal) -> bool:
     return one.fingerprint == other.fingerprint or (one.memory_id != "" and one.memory_id == other.memory_id)
 
 
-def _is_raised(finding: Finding, history: DismissalHistory) -> bool:
-    return not _is_doubted(rate_confidence(finding, history)) or _find_alone(finding, history) is not None
-
-
 def _is_doubted(weight: AdjustedConfidence) -> bool:
     """Whether dismissals have taken too much confidence from its rule."""
     takes = weight.here_takes + weight.elsewhere_takes
     return weight.here + weight.elsewhere >= FEWEST and takes > 0 and weight.effective < MIN_CONFIDENCE
-
-
-def _find_alone(finding: Finding, history: DismissalHistory) -> UnsecondedFinding | None:
-    """A blocking finding takes two people, or one of :data:`DECISIVE`."""
-    where, counts_elsewhere = parent_folder(finding.path), rate_confidence(finding, history).elsewhere > 0
-    of_rule = [past for past in history.dismissed if past.rule == finding.rule]
-    counted = [past for past in of_rule if counts_elsewhere or parent_folder(past.path) == where]
-    if finding.severity.rank < Severity.error.rank or any(past.role in DECISIVE for past in counted):
-        return None
-    people = {past.by_id for past in counted}
-    if len(people) != 1:
-        return None
-    return UnsecondedFinding(finding=finding, by=counted[-1].by, dismissals=len({past.fingerprint for past in counted}))
 
 
 def _find_reworded(finding: Finding, history: DismissalHistory) -> list[PriorDismissal]:
@@ -182,7 +158,7 @@ def _fewest_to_release(finding: Finding, history: DismissalHistory) -> list[Prio
     for past in sorted(newest, key=lambda past: parent_folder(past.path) != where):
         gone += [each for each in left.dismissed if _is_same(each, past)]
         left = DismissalHistory([each for each in left.dismissed if not _is_same(each, past)], history.taken_up)
-        if _is_raised(finding, left):
+        if not _is_doubted(rate_confidence(finding, left)):
             break
     return [past for past in history.dismissed if past.rule == finding.rule and past in gone]
 

@@ -32,8 +32,13 @@ Write `/forge VERB …` in a comment, a review or a reply to a finding. `/forge 
   acts. Accounts are compared by number.
 - **Not the author where others have it**: an [author of the change](gates.md#who-counts-as-the-author) may use it only
   if nobody else has the role. Where gates take two people, so do these commands, except `violation` and `needs-review`.
-- **Questions need no command** where you ask right below a comment of Forge, quote it or mention it (role write). A
-  mention that wants something done is `/forge do` ([instructions](instructions.md)).
+- **Questions need no command** where you quote Forge or mention it, and in a review thread right below its comment
+  (role write); nothing else in the conversation is taken for one. A mention that wants something done is `/forge do`
+  ([instructions](instructions.md)), or the one command that says the same: `update`, `mend`, `tests`, `changelog` or
+  `describe`; Forge says which it took.
+- **Answer what Forge asks** by a reply in the thread, a mention or a quote (role write): the same work goes on with it.
+- **Words of your own**, such as an instruction or a reason, go on below their line up to the next command. Quotes in
+  them are left out.
 - **Resolving a finding's thread** without a change dismisses it if you may dismiss it; not an author's own, and no
   critical security finding.
 - **Review again** on the check, and the label `forge` on a pull request, are `/forge review full`.

@@ -9,7 +9,7 @@ from domain.review.conventions import NOTHING_HELD, HeldConventions
 from domain.review.findings import Finding, Layer
 from domain.review.locked_packages import LockChange
 from domain.review.look_ups import LookUps
-from domain.review.suppression import SuppressedFinding, UnsecondedFinding
+from domain.review.suppression import SuppressedFinding
 from domain.runs.earlier_tests import EarlierTests
 from domain.verdicts import Reason
 
@@ -204,7 +204,6 @@ class Review(BaseModel):
     findings: tuple[Finding, ...]
     dismissed: tuple[Finding, ...] = ()  # found again, but dismissed
     held: tuple[SuppressedFinding, ...] = ()  # not dismissed, but suppressed because similar ones were
-    unseconded: tuple[UnsecondedFinding, ...] = ()  # raised although one person dismissed similar ones
     judged: JudgedFindings = NOTHING_JUDGED
     in_history: tuple[Finding, ...] = ()  # credentials of earlier heads that this one no longer has
     in_history_dismissed: tuple[Finding, ...] = ()  # those of them that people dismissed, e.g. as revoked

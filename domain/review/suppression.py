@@ -13,7 +13,10 @@ from domain.review.findings import Finding, Severity
 
 MIN_CONFIDENCE = 0.3
 """The least confidence for raising a finding after dismissals of similar ones. A certain rule (0.95) falls below it
-with four dismissals in a folder, a doubtful one (0.6) with two."""
+with four dismissals of several people in a folder, a doubtful one (0.6) with two."""
+
+ONLY_DISMISSED = "only what was dismissed, not its rule"
+"""What the memory of a dismissal is about, for people."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class AdjustedConfidence(BaseModel):
     :param here: distinct dismissed findings of its rule in its folder.
     :param elsewhere: in other folders, as far as those count.
     :param kept_here: findings of its rule in its folder that people fixed.
+    :param alone: who alone dismissed these, so that they take nothing; else empty.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -69,6 +73,7 @@ class AdjustedConfidence(BaseModel):
     elsewhere: int = 0
     kept_here: int = 0
     kept_elsewhere: int = 0
+    alone: str = ""
     here_takes: float = 0.0
     elsewhere_takes: float = 0.0
     effective: float
@@ -95,20 +100,6 @@ class SuppressedFinding(BaseModel):
     weight: AdjustedConfidence
     memories: tuple[str, ...] = ()
     release: int = 0
-
-
-class UnsecondedFinding(BaseModel):
-    """A blocking finding that Forge still raises, because only one person dismissed findings of its rule.
-
-    :param by: the login of that person.
-    :param dismissals: how many of theirs count here.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    finding: Finding
-    by: str
-    dismissals: int
 
 
 def parent_folder(path: str) -> str:

@@ -14,7 +14,7 @@ from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Use, cr
 from domain.review.anchors import Anchor
 from domain.review.avoidance import RULE
 from domain.review.findings import Finding, Layer, Severity
-from domain.review.suppression import PriorDismissal, parent_folder
+from domain.review.suppression import ONLY_DISMISSED, PriorDismissal, parent_folder
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
@@ -283,7 +283,7 @@ def _build_memory(
         f"{finding.rule} was dismissed in #{number}: {reason or 'no reason given'}",
         f"dismissal of {finding.id} in #{number} by {sender.login}",
         now,
-        context=f"{finding.category.value} findings of {finding.rule}",
+        context=ONLY_DISMISSED,
         tags=(finding.rule, finding.category.value, finding.path),
         taught_by=sender.id,
     )

@@ -12,6 +12,7 @@ from domain.memories.memory import Archived, Memory, MemoryKind
 from domain.memories.ranking import RecalledMemory
 from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
+from memory.db.tables.findings import DismissalRow
 from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.learned.fulltext import rank_by_text
 from memory.learned.memories import from_row, is_visible_to
@@ -31,6 +32,7 @@ class RecallQuery:
     :param tags: rules and paths; a memory with one of these tags is found, whatever its text.
     :param organisation: whether the repository takes part in what its organisation learned.
     :param kind: None: any.
+    :param files: the files that a task is about; what a dismissal taught is only about the file it was in. None: any.
     :param not_by: what these accounts alone taught is left out.
     """
 
@@ -39,6 +41,7 @@ class RecallQuery:
     tags: tuple[str, ...] = ()
     organisation: bool = False
     kind: MemoryKind | None = None
+    files: tuple[str, ...] | None = None
     not_by: frozenset[int] = frozenset()
     limit: int = 10
 
@@ -62,6 +65,9 @@ async def recall(
             rankings.append(ranking.rank_by_worth(near))
         scores = ranking.fuse_rankings(rankings)
         query = select(MemoryRow).where(MemoryRow.id.in_(scores.keys()), MemoryRow.archived_at.is_(None), seen)
+        if asked.files is not None:
+            taught = select(DismissalRow.id).where(DismissalRow.memory_id == MemoryRow.id)
+            query = query.where(~taught.exists() | taught.where(DismissalRow.path.in_(asked.files)).exists())
         if asked.not_by:
             query = query.where(MemoryRow.taught_by.not_in(asked.not_by))
         if asked.kind is not None:

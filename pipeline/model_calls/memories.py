@@ -59,7 +59,8 @@ class MemoryRecall:
         recalled = await recall.list_recalled(database, run.id, self._task)
         if recalled:
             return recalled
-        query = RecallQuery(run.repository, self._topic.text, self._topic.tags, organisation=self._memory.organisation)
+        topic, organisation = self._topic, self._memory.organisation
+        query = RecallQuery(run.repository, topic.text, topic.tags, organisation=organisation, files=topic.tags)
         now = self._context.now()
         vector = await self._embed_query(budget)
         found = await recall.recall(database, query, now, vector)

@@ -37,6 +37,20 @@ async def test_a_question_is_answered_from_the_code(story_with_model: Story, mod
     assert "divides by the number" in story_with_model.thread_answers(pull, comment)[0].body
 
 
+async def test_an_open_finding_is_explained_by_a_model(story_with_model: Story, model: ScriptedModel) -> None:
+    """Not word for word again: why, what happens and how to fix it."""
+    _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
+    model.when(ASKED, say("Without prices it divides by zero, so a cart that is empty fails."))
+    name = comment.body.split("<sub>")[1].split(" ")[0]
+    await carol.comment(pull, f"/forge explain {name}")
+    await story_with_model.settle()
+    [answer] = story_with_model.answers(pull)
+    assert f"> Explain {name}: why is it a problem" in answer.body
+    assert "a cart that is empty fails" in answer.body
+    [call] = [each.content for each in model.calls if ASKED in each.content]
+    assert f"== finding\n{name} billing/pay.py" in call
+
+
 async def test_words_that_try_to_command_change_nothing(story_with_model: Story, model: ScriptedModel) -> None:
     """Asked by command, by a reply or by a mention: even a model that obeys can only say words, and none of them act."""
     repository, _, carol, pull, comment = await open_reviewed(story_with_model, model)

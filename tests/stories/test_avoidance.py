@@ -48,7 +48,10 @@ async def test_a_maintainer_decides_about_what_is_skipped(story: Story) -> None:
     [question] = story.questions(pull)
     assert "tests are skipped" in question.body
     assert "Instead, " in question.body
-    assert "anyone with the role maintain or above, but not the author" in question.body
+    assert (
+        "anyone with the role maintain or above, but the author of the change only if nobody else has it"
+        in question.body
+    )
     assert _get_conclusion(story, pull) == "action_required"
     await alice.comment(pull, "/forge approve destructive")
     await story.settle()

@@ -144,7 +144,7 @@ async def test_dismissed_finding_stays_away(story: Story) -> None:
     [answer] = story.thread_answers(pull, comment)
     assert bodies([answer]) == snapshot(
         [
-            "**F-AEGTUI** is dismissed: the name is injected at run time. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): `ruff/F821` counts a little less at the root. `/forge undismiss F-AEGTUI` undoes this."
+            "**F-AEGTUI** is dismissed: the name is injected at run time. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): only what was dismissed, not its rule. `/forge undismiss F-AEGTUI` undoes this."
         ]
     )
     check = story.check(repository, head)
@@ -251,7 +251,7 @@ async def test_resolving_without_a_change_dismisses(story: Story) -> None:
     [answer] = story.thread_answers(pull, comment)
     assert bodies([answer]) == snapshot(
         [
-            "`carol` resolved this thread without a change, so **F-AEGTUI** is dismissed. Learned (M-ID): `ruff/F821` counts a little less at the root. `/forge undismiss F-AEGTUI` undoes this; `/forge dismiss F-AEGTUI reason` adds why."
+            "`carol` resolved this thread without a change, so **F-AEGTUI** is dismissed. Learned (M-ID): only what was dismissed, not its rule. `/forge undismiss F-AEGTUI` undoes this; `/forge dismiss F-AEGTUI reason` adds why."
         ]
     )
     assert story.check(repository, head).conclusion == "success"
@@ -577,6 +577,15 @@ async def test_status_cost_history_view_explain(story: Story) -> None:
         assert part in answer.body
     [explained] = story.thread_answers(pull, comment)
     assert "ruff/F821" in explained.body
+    assert "Open. It blocks the pull request." in explained.body
+    name = comment.body.split("<sub>")[1].split(" ")[0]
+    head = await story.github.user("alice").push(pull.repository, "feature", {"app.py": "print(1)\n"})
+    await story.settle()
+    await carol.comment(pull, f"/forge explain {name}")
+    await story.settle()
+    told = story.answers(pull)[-1].body
+    assert f"Fixed: `{head[:7]}` does not have it any more, so it holds nothing." in told
+    assert "blocks" not in told
 
 
 async def test_unknown_verbs_and_environments(story: Story) -> None:

@@ -41,7 +41,7 @@ async def test_readers_see_costs_budgets_and_trends(story_with_model: Story, mod
     assert "this day (UTC) 0.00 USD 4.00 USD 196.00 USD 200.00 USD" in costs.text
     assert "Review of #1" in costs.text
     assert "No breaker for errors of a provider has opened here." in costs.text
-    assert "first-pass approval" in metrics.text
+    assert "approved at the first review" in metrics.text
     assert "100% (" in metrics.text or "0% (" in metrics.text
     assert [each.status for each in odd] == [200, 200]
     assert [each.status for each in hidden] == [404, 404]
@@ -105,7 +105,10 @@ async def test_a_gate_that_waits_leads_to_where_it_is_decided(story_with_model: 
         for page in (shown, everywhere):
             assert f'<a href="{decided_at}" rel="external">' in page.html
             assert "This changes protected files" in page.text
-            assert "Anyone with the role maintain or above, but not the author of the change." in page.text
+            assert (
+                "Anyone with the role maintain or above, but the author of the change only if nobody else has it."
+                in page.text
+            )
         assert "octo-org/shop" in everywhere.text
         assert "No gate was decided here yet." in shown.text
         story.github.revoke(busy.repository, story.github.user("rita"))

@@ -42,7 +42,7 @@ async def test_it_says_why_a_run_waits_and_where_that_is_decided(story_with_mode
         assert "took" not in page.text  # it is not over
         assert "no time" not in page.text.partition("Timeline")[0]
     assert "This run waits for a person at protected_paths: This changes protected files" in shown.text
-    who = "nyone with the role maintain or above, but not the author of the change."
+    who = "nyone with the role maintain or above, but the author of the change only if nobody else has it."
     assert f"Who decides: a{who} Without an answer until" in shown.text
     for page in (overview, shown):
         assert f" A{who}" in page.text

@@ -168,7 +168,7 @@ async def test_a_description_that_changed_meanwhile_is_proposed_anew(
     first, again = bodies(story.answers(pull))
     assert "`total` takes a share off." in first
     assert again == snapshot("""\
-Nothing was set: nothing is proposed for this head and for the description as it is now. This is a new proposal:
+Nothing is set yet: nothing was proposed for this head and description. The same command sets this new proposal:
 
 Title: `Take a discount`
 

@@ -86,7 +86,8 @@ async def test_a_suggestion_on_other_lines_gets_a_comment_there(story_with_model
     await carol.reply(comment, "/forge fix")
     await story_with_model.settle()
     [reply] = story_with_model.thread_answers(pull, comment)
-    assert f"It is a suggestion on `billing/pay.py`, line {LINE - 1}." in reply.body
+    assert f"** is a suggestion on `billing/pay.py`, line {LINE - 1}." in reply.body
+    assert "A fix for" not in reply.body
     [_, offered] = story_with_model.comments(pull)
     assert "```suggestion\ndef total" in offered.body
     assert offered.line == LINE - 1

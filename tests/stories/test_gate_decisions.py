@@ -146,7 +146,7 @@ async def test_a_critical_security_finding_stops_at_its_gate(story: Story) -> No
     dave = scene.add_user("dave", "write")
     assert "needs the role maintain; `dave` has write" in await scene.comment(dave, "/forge approve")
     answer = await scene.comment(scene.carol, "/forge approve with: revoke the key today")
-    assert "These words are kept; no agent follows them." in answer
+    assert "Your words are kept with the decision." in answer
     assert (story.gates(scene.pull), scene.conclusion) == ([], "success")
     assert "revoke the key today" in scene.summary
 

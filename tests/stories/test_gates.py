@@ -39,7 +39,7 @@ async def test_protected_path_waits_for_a_maintainer(story: Story) -> None:
     story.clock.move(seconds=5)
     await carol.comment(pull, "/forge approve with: tell operations first")
     await story.settle()
-    assert "These words are kept; no agent follows them." in find_comment(story, pull, "Approved by carol").body
+    assert "Your words are kept with the decision." in find_comment(story, pull, "Approved by carol").body
     assert gate(story, repository, head, "protected_paths").conclusion == "success"
     review = story.check(repository, head)
     assert review.conclusion == "success"

@@ -24,7 +24,7 @@ async def test_a_dismissal_in_words(story_with_model: Story, model: ScriptedMode
     assert answer.body.startswith("Read as a dismissal. **F-")
     assert bodies([answer]) == snapshot(
         [
-            "Read as a dismissal. **F-OZQFDT** is dismissed: No, nobody ever calls this with an empty list. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): `model/logic-error` counts a little less in `billing/`. `/forge undismiss F-OZQFDT` undoes this."
+            "Read as a dismissal. **F-OZQFDT** is dismissed: No, nobody ever calls this with an empty list. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): only what was dismissed, not its rule. `/forge undismiss F-OZQFDT` undoes this."
         ]
     )
     assert story_with_model.check(repository, pull.head_sha).conclusion == "success"

@@ -170,9 +170,9 @@ async def test_what_was_approved_stays_approved_where_a_part_of_it_is_disputed(s
     scene = await _begin(story, skip("north", "south"))
     first, second = sorted(set(re.findall(r"F-[A-Z2-7]{6}", scene.check.summary or "")))
     [question] = story.questions(scene.pull)
-    assert "your words are kept with the decision, and no agent follows them" in question.body
+    assert "your words are kept with the decision" in question.body
     said = await scene.say(scene.carol, "/forge approve destructive with: they are tested elsewhere")
-    assert "These words are kept; no agent follows them." in said
+    assert "Your words are kept with the decision." in said
     assert (scene.conclusion, scene.gates) == ("success", [])
     await scene.say(scene.alice, f"/forge legitimate {second} it is tested elsewhere")
     assert "destructive" not in scene.gates  # nobody is asked about the first one again

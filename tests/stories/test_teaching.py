@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 from agents.llm.scripted import ScriptedModel
 from memory.learned import memories
 from simulator import User
-from simulator.state import PullRequest, Repository, Role
+from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.model_findings import LINE, PAY, claim, find_division
 from tests.world.replies import bodies, first_lines
@@ -31,19 +31,20 @@ async def open_pull_request(
     return pull, head
 
 
-async def teach(story: Story, role: Role = "maintain") -> tuple[Repository, User, User, PullRequest, list[str]]:
-    """A pull request of alice of which carol dismissed four findings of one rule in one folder; their names."""
+async def teach(story: Story, second: str = "bob") -> tuple[Repository, User, User, PullRequest, list[str]]:
+    """A pull request of alice of which carol and bob dismissed four findings of one rule in one folder; their names."""
     repository, alice = story.repository({"app.py": APP, ".github/forge.yml": "review: {model: false}\n"})
     carol = story.github.user("carol")
-    story.github.grant(repository, carol, role)
+    for user in (carol, story.github.user(second)):
+        story.github.grant(repository, user, "maintain")
     pull, head = await open_pull_request(story, repository, alice, "first", CALLS)
     names = story.finding_names(pull)
     assert len(names) == 4
-    await carol.comment(pull, "\n".join(f"/forge dismiss {name} defined at run time" for name in names))
-    await story.settle()
-    [answer] = story.answers(pull)
-    assert answer.body.count("Learned (M-") == 4
-    assert "`ruff/F821` counts a little less in `tools/`" in answer.body
+    for user, named in ((story.github.user(second), names[:1]), (carol, names[1:])):
+        await user.comment(pull, "\n".join(f"/forge dismiss {name} defined at run time" for name in named))
+        await story.settle()
+    told = "".join(answer.body for answer in story.answers(pull))
+    assert told.count("Learned (M-") == told.count("only what was dismissed, not its rule.") == 4
     assert story.check(repository, head).conclusion == "neutral"
     return repository, alice, carol, pull, names
 
@@ -89,21 +90,17 @@ async def test_a_rule_dismissed_often_is_held_back_and_comes_back(story: Story) 
     assert [comment.path for comment in story.comments(pull)] == ["tools/five.py"]
 
 
-async def test_one_writer_alone_does_not_mute_what_blocks(story: Story) -> None:
-    """The summary says who, and what it takes; a second person's dismissal is enough."""
-    repository, alice, carol, _, _ = await teach(story, "write")
+async def test_one_person_alone_mutes_what_they_dismissed_and_nothing_else(story: Story) -> None:
+    """A second person's dismissal is enough; until then `why` names who stands alone."""
+    repository, alice, carol, _, _ = await teach(story, "carol")
     pull, head = await open_pull_request(story, repository, alice, "second", NEXT)
     assert story.check(repository, head).conclusion == "failure"
     [comment] = story.comments(pull)
-    alone = (
-        "- `ruff/F821` in `tools/` blocks, and `carol` alone dismissed 4 findings of it: Forge suppresses it "
-        "once a second"
-    )
-    assert alone in summary(story, repository, head)
     name = comment.body.split("<sub>")[1].split(" ")[0]
     await carol.comment(pull, f"/forge why {name}")
     await story.settle()
-    assert "**Raised**: `ruff/F821` in `tools/` blocks, and `carol` alone" in story.answers(pull)[0].body
+    alone = "**0.95**. Only `carol` dismissed findings of its rule, which takes nothing off."
+    assert alone in story.answers(pull)[0].body
 
     bob = story.github.user("bob")
     story.github.grant(repository, bob, "write")
@@ -114,7 +111,6 @@ async def test_one_writer_alone_does_not_mute_what_blocks(story: Story) -> None:
         story, repository, alice, "third", {"tools/six.py": "def six():\n    return six_missing\n"}
     )
     assert story.check(repository, head).conclusion == "neutral"
-    assert "alone dismissed" not in summary(story, repository, head)
     assert line(story, repository, head).startswith("- 1 finding of `ruff/F821` in `tools/`: dismissed 5 times there")
 
 
@@ -164,9 +160,8 @@ async def test_what_one_comment_says_is_dismissed_at_once(story: Story, way: str
     assert len(shown) == 1
     [answer] = story.thread_answers(pull, comment)
     assert answer.body.count("**F-") == 13
-    assert answer.body.count("Learned (M-") == len(await list_memories(story, repository)) == 2
-    assert "`ruff/F821` counts a little less in `tools/`" in answer.body
-    assert "`ruff/F821` counts a little less at the root" in answer.body
+    assert answer.body.count("M-") == len(await list_memories(story, repository)) == 2
+    assert answer.body.count("only what was dismissed, not its rule") == 1
 
     pull, head = await open_pull_request(story, repository, alice, "second", NEXT)
     assert story.check(repository, head).conclusion == "failure"
@@ -269,7 +264,7 @@ async def test_other_words_of_the_model_do_not_get_round_a_dismissal(
     [answer] = story_with_model.thread_answers(first, comment)
     assert bodies([answer]) == snapshot(
         [
-            "**F-OZQFDT** is dismissed: there is always a price. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): `model/logic-error` counts a little less in `billing/`. `/forge undismiss F-OZQFDT` undoes this."
+            "**F-OZQFDT** is dismissed: there is always a price. Forge does not raise it again here, nor where the same rule meets the same code. Learned (M-ID): only what was dismissed, not its rule. `/forge undismiss F-OZQFDT` undoes this."
         ]
     )
 

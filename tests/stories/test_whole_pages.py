@@ -85,7 +85,7 @@ The command goes through a shell, so any part that comes from outside can run ot
 | +6 | 1 finding of severity error |
 | +1 | 1 finding of severity warning |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked from 18 points on beside those that every change of code has; here it is 7.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it: then a person is asked if the points besides those for a change of behaviour reach 18; here they are 7.
 
 ### What ran
 
@@ -239,11 +239,11 @@ This changes protected files, which control what runs and who may do what. Appro
 | answer | what it does |
 | --- | --- |
 | `/forge approve protected_paths` | the run continues |
-| `/forge approve protected_paths with: note` | the run continues; your words are kept with the decision, and no agent follows them |
+| `/forge approve protected_paths with: note` | the run continues; your words are kept with the decision |
 | `/forge reject protected_paths reason` | the run ends, and the check fails |
 | `/forge delegate protected_paths @account` | asks someone else with permission to decide |
 
-**Who decides:** anyone with the role maintain or above, but not the author of the change. **Until:** TIME; then it counts as rejected. A push voids it.
+**Who decides:** anyone with the role maintain or above, but the author of the change only if nobody else has it. **Until:** TIME; then it counts as rejected. A push voids it.
 
 ===== Forge / review: action_required · Needs a human review [Review again] =====
 - protected_paths is waiting for a person with the role maintain
@@ -267,7 +267,7 @@ This changes protected files, which control what runs and who may do what. Appro
 | +25 | May change what the program does: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked from 18 points on beside those that every change of code has; here it is 1.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it: then a person is asked if the points besides those for a change of behaviour reach 18; here they are 1.
 
 ### What ran
 
@@ -310,7 +310,7 @@ Decided on TIME, 20 minutes after it was asked.
 
 > watch the memory
 
-The run continues. These words are kept; no agent follows them.
+The run continues. Your words are kept with the decision.
 
 This changes protected files, which control what runs and who may do what. Approve if that is intended.
 
@@ -350,7 +350,7 @@ Thank you.
 | +25 | May change what the program does: deploy/service.yml |
 | +1 | Touches the build or deployment of the software: deploy/service.yml |
 
-Medium is 25 to 49, high 50 to 74, critical more. No model read it: a person is asked from 18 points on beside those that every change of code has; here it is 1.
+Medium is 25 to 49, high 50 to 74, critical more. No model read it: then a person is asked if the points besides those for a change of behaviour reach 18; here they are 1.
 
 ### What ran
 
@@ -372,6 +372,6 @@ Decided on TIME, 20 minutes after it was asked.
 
 > watch the memory
 
-The run continues. These words are kept; no agent follows them.\
+The run continues. Your words are kept with the decision.\
 """)
     story.pass_over(pull)

@@ -93,7 +93,8 @@ async def test_gates_that_wait_come_first_and_are_linked(url: str, capsys: pytes
     assert listed[:4] == [
         "G-00G000  guard  octo-org/shop#1  waits until 2026-05-02 00:00 UTC",
         (
-            "    Who may decide: maintain or above, but not the author of the change. Until 2026-05-02 00:00 UTC; then"
+            "    Who may decide: maintain or above, but the author of the change only if nobody else has it. "
+            "Until 2026-05-02 00:00 UTC; then"
             " octo-org/security will be told."
         ),
         "    https://github.com/octo-org/shop/pull/1#issuecomment-88",
@@ -119,7 +120,8 @@ async def test_a_gate_is_shown_whole(url: str, capsys: pytest.CaptureFixture[str
         "  - eval of input",
         "  /forge approve security_findings: lets it go on",
         (
-            "  Who may decide: maintain or above, but not the author of the change. Until 2026-05-02 00:00 UTC; then"
+            "  Who may decide: maintain or above, but the author of the change only if nobody else has it. "
+            "Until 2026-05-02 00:00 UTC; then"
             " octo-org/security will be told."
         ),
         "  approved by carol, after 1 min (button), 2026-05-01 12:01:00 UTC",

@@ -28,7 +28,7 @@ async def dismiss(context: CommandContext, asked: Dismiss) -> str:
 
 
 async def answer_about_finding(context: CommandContext, asked: AboutFinding) -> str:
-    """``/forge explain``, ``why`` and ``undismiss``."""
+    """``/forge why`` and ``undismiss``."""
     return await context.step_with_permission(asked.verb, asked, _answer, context, asked)
 
 
@@ -39,12 +39,7 @@ async def _answer(context: CommandContext, asked: AboutFinding) -> str:
     finding = next(iter(meant))
     if asked.verb is Verb.undismiss:
         return await _undismiss(context, finding)
-    if asked.verb is Verb.why:
-        return await _explain_why(context, finding)
-    known = await dismissals.find_by_fingerprint(
-        context.database, context.repository, context.number, [finding.fingerprint]
-    )
-    return texts.explain_finding(finding, known.get(finding.fingerprint))
+    return await _explain_why(context, finding)
 
 
 async def _dismiss(context: CommandContext, asked: Dismiss) -> str:

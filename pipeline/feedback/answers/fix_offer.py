@@ -61,7 +61,6 @@ class FixOffer:
     async def make(self) -> str:
         """Offer it; the answer."""
         offer = await self.context.journal.step("how it is offered", self._choose)
-        finding, told = self.known.finding, (self.fix.summary, self.fix.is_known)
         match offer.kind:
             case OfferKind.refused:
                 return texts.report_lost_permission(self.request.asked.verb)
@@ -70,7 +69,7 @@ class FixOffer:
             case OfferKind.on_lines if offer.edit is not None:
                 is_posted = await self.context.journal.step("suggest it", self._suggest_on_lines, offer.edit)
                 if is_posted:
-                    return texts.confirm_suggestion(finding, offer.edit, *told)
+                    return texts.confirm_suggestion(self.known.finding, offer.edit)
                 return self._show("GitHub took no comment on these lines")
             case OfferKind.branch:
                 return await self._propose()
@@ -154,9 +153,10 @@ class FixOffer:
         comment = InlineComment(path=self.known.finding.path, start_line=edit.start_line, line=edit.end_line, body=text)
         services, run = self.context.services, self.context.run
         marker = services.markers.make("fix", self.request.make_key(self.guid))
-        body = texts.introduce_suggestion(self.known.finding, marker)
         try:
-            await reviews.comment_once(services, run, f"fix {self.request.make_key(self.guid)}", comment, body, marker)
+            await reviews.comment_once(
+                services, run, f"fix {self.request.make_key(self.guid)}", comment, marker, marker
+            )
         except Unprocessable:
             return False
         return True

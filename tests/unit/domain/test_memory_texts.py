@@ -75,7 +75,7 @@ ALL = {
             *(build_held(UNDEFINED.model_copy(update={"rule": f"r{n}"}), 4) for n in range(20)),
         ]
     ),
-    "learned": memory_texts.describe_learned({"M-AB12CD": BAD}),
+    "learned": memory_texts.describe_learned(["M-AB12CD"]),
     "remembered": memory_texts.confirm_remember(HOSTILE_MEMORY, True),
     "known": memory_texts.confirm_remember(HOSTILE_MEMORY, False),
     "off": memory_texts.refuse_switched_off(),

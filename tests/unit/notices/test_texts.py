@@ -58,7 +58,8 @@ def test_a_gate_says_who_may_not_decide_it() -> None:
     gate = parse_gate(gate_row("01J00000000000000000GATES1", RUN.id, state="waiting", decision=None))
     told = build_notice(event(EventType.gate_requested), RUN.repository, RUN, gate, PAGE)
     assert told is not None
-    assert "anyone with the role maintain or above, but not the author of the change. No answer until" in told.text
+    who = "anyone with the role maintain or above, but the author of the change only if nobody else has it."
+    assert f"{who} No answer until" in told.text
 
 
 def test_an_event_without_any_facts_is_told_or_not_and_breaks_nothing() -> None:

@@ -203,11 +203,6 @@ The cart says how many items it holds.
 
 - Count on demand. Why: It cannot go stale.
 
-### Risk: medium
-
-- The planner sees medium risk
-  - Every page uses the cart.
-
 ### Tests added
 
 - `tests/test_cart.py`

@@ -14,7 +14,6 @@ from safety.review_update import with_dismissals
 from safety.suppression import (
     DismissalHistory,
     find_suppression,
-    find_unseconded,
     list_to_release,
     may_be_suppressed,
     rate_confidence,
@@ -78,11 +77,15 @@ def past(
 
 
 def here(count: int, number: int = 1) -> list[PriorDismissal]:
-    return [past(index, number=number) for index in range(count)]
+    return [past(index, number=number, by=index) for index in range(count)]
+
+
+def by_one(count: int) -> list[PriorDismissal]:
+    return [past(index) for index in range(count)]
 
 
 def elsewhere(count: int, numbers: Sequence[int] = (1, 2)) -> list[PriorDismissal]:
-    return [past(100 + index, "src/a.py", numbers[index % len(numbers)]) for index in range(count)]
+    return [past(100 + index, "src/a.py", numbers[index % len(numbers)], by=index) for index in range(count)]
 
 
 def build_uptake(count: int, path: str = "docs/b.py") -> list[UptakeRecord]:
@@ -93,16 +96,20 @@ def build_uptake(count: int, path: str = "docs/b.py") -> list[UptakeRecord]:
     ("stated", "dismissed", "taken_up", "effective", "is_held"),
     [
         (0.95, [], [], 0.95, False),
-        (0.95, here(1), [], 0.75, False),
+        (0.95, here(1), [], 0.95, False),  # one dismissal is about one finding
         (0.95, here(3), [], 0.35, False),
         (0.95, here(4), [], 0.15, True),
         (0.95, here(9), [], 0.0, True),
-        (0.6, here(1), [], 0.4, False),
+        (0.95, here(2), [], 0.55, False),
         (0.6, here(2), [], 0.2, True),
         (0.7, here(2), [], 0.3, False),  # not below
-        (0.4, here(1), [], 0.2, False),  # one dismissal is about one finding
+        (0.6, by_one(9), [], 0.6, False),  # one person's are one opinion
+        (0.6, [*by_one(1), past(9, by=2)], [], 0.2, True),
+        (0.6, [past(1), past(1, number=2, by=2)], [], 0.4, False),  # two people about the same finding
+        (0.6, [*by_one(2), past(9, "src/a.py", by=2)], [], 0.6, False),  # elsewhere, which does not count yet
+        (0.6, [*by_one(2), past(9, "src/a.py", 2, by=2)], [], 0.1, True),
         (0.2, [], [], 0.2, False),  # what is unsure anyway is nobody's wish
-        (0.6, [past(1), past(1, number=2)], [], 0.4, False),  # the same finding counts once
+        (0.6, [past(1), past(1, number=2)], [], 0.6, False),  # the same finding counts once
         (0.95, elsewhere(7), [], 0.25, True),
         (0.95, elsewhere(6), [], 0.35, False),
         (0.95, elsewhere(9, [1]), [], 0.95, False),  # only one pull request
@@ -134,6 +141,8 @@ def test_arithmetic(
         ({"category": Category.dependencies, "severity": Severity.error, "layer": Layer.security}, False),
         ({"category": Category.correctness, "severity": Severity.critical}, False),
         ({"category": Category.correctness, "severity": Severity.error}, True),
+        ({"rule": "model/data-loss", "severity": Severity.error}, False),
+        ({"rule": "model/data-loss", "severity": Severity.warning}, True),
         ({"rule": "secret/aws-access-key", "severity": Severity.info}, False),
     ],
 )
@@ -161,46 +170,18 @@ def test_other_words_at_the_same_place_are_the_same() -> None:
 
 
 ERROR = finding(severity=Severity.error, category=Category.correctness)
-BY_TWO = [*here(3), past(3, by=2)]
+BY_TWO = [*by_one(3), past(3, by=2)]
 
 
-@pytest.mark.parametrize(
-    ("about", "dismissed", "alone"),
-    [
-        (ERROR, here(4), ("person1", 4)),
-        (ERROR, [*here(4), past(3, number=2)], ("person1", 4)),  # the same finding again
-        (ERROR, BY_TWO, None),
-        (ERROR, [*here(3), past(3, role="maintain")], None),
-        (ERROR, [*here(3), past(3, role="admin")], None),
-        (ERROR, [past(index, role="") for index in range(4)], ("person1", 4)),  # of a version that did not note it
-        (ERROR, [*here(4), past(9, "src/a.py", by=2)], ("person1", 4)),  # elsewhere, which does not count yet
-        (ERROR, [*here(4), past(9, "src/a.py", 2, by=2)], None),
-        (ERROR, [*here(4), past(9, rule="ruff/F401", by=2)], ("person1", 4)),
-        (finding(), here(4), None),  # it does not block
-    ],
-)
-def test_what_blocks_takes_two_people(
-    about: Finding, dismissed: list[PriorDismissal], alone: tuple[str, int] | None
-) -> None:
-    found = find_unseconded(about, DismissalHistory(dismissed))
-    assert (None if found is None else (found.by, found.dismissals)) == alone
-    assert (find_suppression(about, DismissalHistory(dismissed)) is None) is (alone is not None)
-    drawn = with_dismissals(build_review(about), set(), DismissalHistory(dismissed))
-    assert [each.by for each in drawn.unseconded] == ([] if alone is None else [alone[0]])
-    assert drawn.conclusion == ("success" if alone is None else "failure")
-
-
-@pytest.mark.parametrize(
-    ("about", "dismissed"),
-    [
-        (ERROR, here(3)),  # sure enough
-        (ERROR.model_copy(update={"category": Category.security}), here(9)),  # never held back
-        (ERROR.model_copy(update={"severity": Severity.critical}), here(9)),
-    ],
-)
-def test_nobody_is_waited_for_where_it_is_raised_anyway(about: Finding, dismissed: list[PriorDismissal]) -> None:
-    assert find_unseconded(about, DismissalHistory(dismissed)) is None
-    assert find_suppression(about, DismissalHistory(dismissed)) is None
+def test_the_only_person_is_named() -> None:
+    assert [rate_confidence(ERROR, DismissalHistory(each)).alone for each in (by_one(4), BY_TWO, [])] == [
+        "person1",
+        "",
+        "",
+    ]
+    drawn = with_dismissals(build_review(ERROR), set(), DismissalHistory(by_one(4)))
+    assert drawn.conclusion == "failure"
+    assert with_dismissals(build_review(ERROR), set(), DismissalHistory(BY_TWO)).conclusion == "success"
 
 
 def test_what_is_released_may_be_the_second_voice() -> None:
@@ -223,7 +204,7 @@ def test_the_same_some_lines_further_on_is_the_same() -> None:
 
 
 def test_the_fewest_newest_dismissals_of_the_folder_first_are_taken_back() -> None:
-    dismissed = [past(1), past(2), past(3), past(50, "src/a.py", 2), past(4), past(5, number=2)]
+    dismissed = [past(1, by=2), past(2), past(3), past(50, "src/a.py", 2), past(4), past(5, number=2)]
     history = DismissalHistory(dismissed)
     found = find_suppression(finding(), history)
     assert found is not None
@@ -276,7 +257,7 @@ def test_what_is_graver_than_what_was_dismissed_is_not_that_in_other_words(
 
 
 def test_what_was_dismissed_together_counts_once() -> None:
-    together = [replace(past(index), memory_id="m") for index in range(60)]
+    together = [replace(past(index, by=index), memory_id="m") for index in range(60)]
     alone = [past(60 + index) for index in range(3)]
     assert rate_confidence(finding(), DismissalHistory(together)).effective == 0.75
     assert find_suppression(finding(), DismissalHistory([*together, *alone[:2]])) is None
