@@ -133,7 +133,7 @@ async def play_gate(stage: DemoDriver, cast: Cast, settings: Settings) -> Promis
     return {
         "The gate waited for a person.": waited,
         "The author was refused at the gate.": "needs the role maintain" in refusal,
-        "The question says who approved it, and what follows.": "These words are kept" in outcome,
+        "The question says who approved it, and what follows.": "Your words are kept" in outcome,
         "The run continued after the gate.": verdict.conclusion == "success",
         "The note is in the summary.": project.GATE_CONDITION in (verdict.summary or ""),
         "The audit shows who approved it, and with which note.": cast.maintainer.login in told

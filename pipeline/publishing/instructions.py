@@ -75,8 +75,8 @@ class Instruction(BaseModel):
         written = WrittenComment(**comment.model_dump(include=set(WrittenComment.model_fields)))
         return cls(comment=written, asked=asked, key=key, path=path, line=line)
 
-    def answered(self, question: str, answer: str, comment: WrittenComment, key: str) -> Self:
-        """The same, going on with the answer to a question in a comment of whoever asks for it from now on."""
+    def go_on(self, question: str, answer: str, comment: WrittenComment, key: str) -> Self:
+        """The same with the answer to a question, in a comment of whoever asks for it from now on."""
         written = WrittenComment(**comment.model_dump(include=set(WrittenComment.model_fields)))
         asked = self.asked.model_copy(update={"text": answer}) if isinstance(self.asked, TakeBaseIn) else self.asked
         said = Exchange(question=question, answer=answer, login=comment.sender.login)

@@ -38,7 +38,7 @@ async def test_the_configuration_says_where_each_value_comes_from(story: Story) 
     assert "Automation level 0 of 4" in overview.text
     assert '<td class="number" data-label="Level">0</td>' in listed.html
     assert "7 this repository's file" in shown.text
-    assert "The highest level Forge may reach. 2 preset" in shown.text
+    assert "The highest level that Forge may reach, 0 to 4. 2 preset" in shown.text
     assert "default" in shown.text
 
 

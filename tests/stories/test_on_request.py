@@ -182,17 +182,15 @@ async def test_tests_of_a_part_in_another_language_are_run_there(story_with_mode
     assert await ask(story, alice, pull, "/forge tests web/src/paging.js") == snapshot("""\
 No test was handed in: none passes with the change and fails without it.
 
-Left out: `scripts/test/paging.test.js` was not run: no runner of this repository that Forge knows takes this file (docs/testing.md names them).
-
-<sub>Cost: 0.00 USD.</sub>\
+Left out: `scripts/test/paging.test.js` was not run: no runner of this repository that Forge knows takes this file (docs/testing.md names them).\
 """)
     story.clock.move(seconds=2)
     model.when(ASKED, plan())
     model.when(TASK, write("web/test/paging.test.js", SHOWS_PAGES), DONE)
     assert await ask(story, alice, pull, "/forge tests web/src/paging.js") == snapshot("""\
-SHA is on `feature`. It is written. Tests: Passed: 1 test. Each file of them passes with the change and fails without it.
+SHA is on `feature`. It is written. Tests: Passed: 1 test. The file passes with the change and fails without it. It fails there at the import already, which shows less: not that each test sees the change.
 
-<sub>Cost: 0.00 USD. `/forge rollback C-ID` takes it back.</sub>\
+<sub>`/forge rollback C-ID` takes it back.</sub>\
 """)
     assert repository.git.read(pull.head_sha, "web/test/paging.test.js") == SHOWS_PAGES.encode()
     story.pass_over(pull)

@@ -64,7 +64,7 @@ async def _admit(context: CommandContext, asked: Work) -> QueuedAnswer:
     if isinstance(asked, Mend) and asked.text:
         where = (context.database, context.repository, context.number)
         found = await find_open_question(*where, verb=Verb.mend)
-        instruction = (instruction if found is None else found.instruction).answered(
+        instruction = (instruction if found is None else found.instruction).go_on(
             "" if found is None else found.text, asked.text, comment, key
         )
     return await admit_instruction(context.services, instruction, context.actor, key)

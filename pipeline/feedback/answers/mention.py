@@ -52,7 +52,7 @@ class RequestInWords(BaseModel):
         if self.question is None:
             asked = self.command if self.named is None else _NAMED.get(self.named, self.command)
             return Instruction.of(self.comment, asked, self.key, self.path, self.line)
-        return self.question.instruction.answered(self.question.text, self.command.text, self.comment, self.key)
+        return self.question.instruction.go_on(self.question.text, self.command.text, self.comment, self.key)
 
     @property
     def command(self) -> TextCommand:
