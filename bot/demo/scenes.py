@@ -141,11 +141,8 @@ async def play_gate(stage: DemoDriver, cast: Cast, settings: Settings) -> Promis
     }
 
 
-async def play_learning(stage: DemoDriver, cast: Cast, settings: Settings) -> Promises:
-    """A finding that a maintainer dismisses on one pull request is not raised on the next; the database says why.
-
-    :param settings: of the demo's Forge, for its command line.
-    """
+async def play_learning(stage: DemoDriver, cast: Cast) -> Promises:
+    """A finding that a maintainer dismisses on one pull request is not raised on the next, and Forge says why."""
     github, repository, author = stage.github, cast.repository, cast.author
     repository.dependency_changes = []
     stage.step(f"A pull request in which a rule is wrong: “{project.LEARNING_TITLE}”")
@@ -170,18 +167,15 @@ async def play_learning(stage: DemoDriver, cast: Cast, settings: Settings) -> Pr
     stage.show_check(verdict)
     raised = [each for each in github.review_comments(second) if project.LEARNING_RULE in each.body]
 
-    stage.step("The operator asks why")
+    stage.step("The author asks why")
     name = parse_finding(comment)
-    told = await stage.command(
-        settings,
-        *("memory", "why", name, "--repository", repository.full_name, "--number", str(second.number)),
-        about=cast.maintainer.login,
-    )
+    await stage.write(author.login, second, f"/forge why {name}")
+    told = await stage.wait_for_reply(lambda: [each for each in github.comments(second) if name in each.body])
     return {
         "The receipt says what was learned.": "Learned" in receipt and "M-" in receipt,
         "It was not raised again.": not raised and verdict.conclusion == "success",
         "The summary lists the dismissed findings.": "### Dismissed" in (verdict.summary or ""),
-        "The database says who taught it, and why.": cast.maintainer.login in told
+        "The answer says who taught it, and why.": cast.maintainer.login in told
         and project.LEARNING_REASON.split(",")[0] in " ".join(told.split()),
     }
 

@@ -88,7 +88,7 @@ async def _play(
     cast = scenes.create_cast(stage.github)
     good = report_promises(stage.console, await scenes.play_review(stage, cast, second_push))
     good = report_promises(stage.console, await scenes.play_gate(stage, cast, settings)) and good
-    good = report_promises(stage.console, await scenes.play_learning(stage, cast, settings)) and good
+    good = report_promises(stage.console, await scenes.play_learning(stage, cast)) and good
     good = report_promises(stage.console, await scenes.play_issue(stage, cast)) and good
     good = report_promises(stage.console, await scenes.play_deployment(stage, cast)) and good
     return good, await scenes.play_open_change(stage, cast) if stage.stays else None
