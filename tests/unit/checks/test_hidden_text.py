@@ -38,6 +38,10 @@ DECEIVING = [
     ("B.cs", "class A { int x; } // hi\x85 evil();"),
     ("g.js", "f() // hi\u2029evil()"),
     ("C.java", "class A { int x; // hi \\u000a static { evil(); }\n}"),
+    ("D.java", "/* it \\u002a\\u002f evil(); /* */"),
+    ("E.java", 'String a = "b\\u0022; evil(); //";'),
+    ("F.jsp", "<% /* it *\\u002f evil(); /* */ %>"),
+    ("f.java", "if (environment\u01c3=ENV) { evil(); }"),
     ("README.md", "Hello" + "\U000e0041" * 20),
     ("t.js", "// caf\ufffd\n" + EARLY_RETURN),
     ("a.dart", "var {a, \u3164} = b;"),
@@ -72,6 +76,7 @@ DECEIVING = [
 HONEST = [
     ("crlf.py", "# tidy\r\nimport os\r\n"),
     ("Escaped.java", 'class A { String s = "\\\\u000a"; }'),
+    ("Quote.java", "class A { char c = '\\u0022'; String s = \"\\u001b\"; }"),
     ("a.js", 'const rtl = "\u202b\u0642\u0628\u0644";\nconst s = "\u2068{name}\u2069 joined";\nconst z = "\u200b";'),
     (
         "b.js",

