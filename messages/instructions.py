@@ -346,13 +346,8 @@ def describe_proof(proven: Sequence[str], unloaded: Collection[str], coverage: s
     """
     said = f"{'Each' if len(proven) > 1 else 'The'} file passes with the change and fails without it."
     if unloaded:
-        which = (
-            ", ".join(map(inline_path, unloaded))
-            if len(unloaded) < len(proven)
-            else "It"
-            if len(proven) == 1
-            else "All"
-        )
+        all_of_them = "It" if len(proven) == 1 else "All"
+        which = ", ".join(map(inline_path, unloaded)) if len(unloaded) < len(proven) else all_of_them
         fails = "fails" if len(unloaded) == 1 else "fail"
         said += f" {which} {fails} there at the import already, which shows less: not that each test sees the change."
     return " ".join(filter(None, [said, coverage, _name_left_out(left_out)]))

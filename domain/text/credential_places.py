@@ -28,47 +28,11 @@ _EXAMPLE = re.compile(
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\.?|[\w.-]*:?//.*|[./~\\].*|-.*")
-_PROSE = frozenset(
-    [
-        *[
-            "a",
-            "an",
-            "the",
-            "and",
-            "or",
-            "is",
-            "are",
-            "was",
-            "for",
-            "from",
-            "in",
-            "into",
-            "of",
-            "on",
-            "to",
-            "with",
-            "via",
-        ],
-        *[
-            "by",
-            "as",
-            "at",
-            "if",
-            "when",
-            "where",
-            "which",
-            "that",
-            "this",
-            "it",
-            "can",
-            "may",
-            "must",
-            "should",
-            "will",
-        ],
-        *["be", "has", "have", "not", "only", "instead", "option", "options", "flag", "flags", "argument", "parameter"],
-    ]
-)
+_PROSE_WORDS = """
+    a an the and or is are was for from in into of on to with via by as at if when where which that this it can may must
+    should will be has have not only instead option options flag flags argument parameter
+"""
+_PROSE = frozenset(_PROSE_WORDS.split())
 
 
 def is_password(value: str) -> bool:
