@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from domain.config.conditions.evaluation import Condition, Value, parse
+from domain.config.conditions import Condition, Value
 from domain.config.configuration import Configuration
 from domain.config.gates import GateSettings
 from domain.config.values import parse_duration
@@ -209,7 +209,7 @@ def list_custom(
     :param known: the gates asked before: their answers stay even if the condition is no longer true.
     """
     asked = {(gate.name, gate.request.subject) for gate in known if gate.state is not GateState.void}
-    gates = ((name, gate, parse(gate.when or "true")) for name, gate in configuration.gates.items())
+    gates = ((name, gate, Condition(gate.when or "true")) for name, gate in configuration.gates.items())
     mine = [each for each in gates if each[0] not in STANDARD_GATES and _applies_in(phase, each[1], each[2])]
     judged = [(name, gate, condition.holds(context)) for name, gate, condition in mine]
     requests = [
@@ -222,7 +222,7 @@ def list_custom(
 def has_custom(phase: Phase, configuration: Configuration) -> bool:
     """Whether the repository has a gate of its own for a phase."""
     others = [gate for name, gate in configuration.gates.items() if name not in STANDARD_GATES]
-    return any(_applies_in(phase, gate, parse(gate.when or "true")) for gate in others)
+    return any(_applies_in(phase, gate, Condition(gate.when or "true")) for gate in others)
 
 
 def _applies_in(phase: Phase, gate: GateSettings, condition: Condition) -> bool:

@@ -1,6 +1,6 @@
 """Writes the names that conditions of gates may use into ``docs/gates.md``, from their vocabulary."""
 
-from domain.config.conditions.names import NAMES, KnownName
+from domain.config.conditions import NAMES, KnownName
 
 BEGIN, END = "<!-- names: written by make docs -->", "<!-- end of names -->"
 

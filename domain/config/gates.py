@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from domain.config.conditions import evaluation
+from domain.config import conditions
 from domain.config.mistakes import Contradiction
 from domain.config.values import AccountName, Duration, Section
 from domain.gates import STANDARD_GATES
@@ -27,7 +27,7 @@ class GateSettings(Section):
     when: str | None = Field(
         default=None,
         min_length=1,
-        max_length=evaluation.LONGEST,
+        max_length=conditions.LONGEST,
         description="The condition under which it is asked.",
         examples=["review.lines_changed > 500"],
     )
@@ -76,17 +76,17 @@ def _check_own_gate(name: str, gate: GateSettings) -> Iterator[Contradiction]:
 
 def _check_condition(path: tuple[str, ...], text: str, phase: str | None) -> Iterator[Contradiction]:
     try:
-        condition = evaluation.parse(text)
-    except evaluation.ConditionError as error:
+        condition = conditions.Condition(text)
+    except conditions.ConditionError as error:
         yield Contradiction(path, error.what, error.allowed, error.nearest)
         return
     if phase is None:
         return
     if phase == "any":
-        if not condition.phases & evaluation.ASKED:
+        if not condition.phases & conditions.ASKED:
             yield Contradiction(path, "uses names that no single phase knows", "names that one phase knows")
         return
-    unknown = [name for name in sorted(condition.names) if Phase(phase) not in evaluation.NAMES[name].phases]
+    unknown = [name for name in sorted(condition.names) if Phase(phase) not in conditions.NAMES[name].phases]
     if unknown:
         named = " and ".join(f"`{name}`" for name in unknown)
         yield Contradiction(
@@ -95,5 +95,5 @@ def _check_condition(path: tuple[str, ...], text: str, phase: str | None) -> Ite
 
 
 def _describe_known(phase: Phase) -> str:
-    known = sorted({name.partition(".")[0] for name, each in evaluation.NAMES.items() if phase in each.phases})
+    known = sorted({name.partition(".")[0] for name, each in conditions.NAMES.items() if phase in each.phases})
     return f"names that begin with {' or '.join(f'`{each}.`' for each in known)}"

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from pydantic import BaseModel
 
-from domain.config.conditions.evaluation import Value
+from domain.config.conditions import Value
 from domain.deployments.deployment import Cause, Deployment, DeploymentState
 from domain.gates import Gate, GateRequest, GateState
 from domain.review.review import RiskLevel

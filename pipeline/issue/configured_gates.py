@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from domain.config.conditions.evaluation import Value
+from domain.config.conditions import Value
 from domain.gates import Gate
 from domain.runs.run import Phase, RunState
 from memory.gates import gates

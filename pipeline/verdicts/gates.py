@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from domain.config.conditions.evaluation import Value
+from domain.config.conditions import Value
 from domain.config.configuration import Configuration
 from domain.gates import Gate, GateRequest, GateState
 from domain.github.pull_requests import PullRequest
