@@ -52,9 +52,6 @@ class NoticeType(StrEnum):
     test = "notices.test"  # somebody tries a target
 
 
-OF_PROCESS = frozenset({NoticeType.forge_halted, NoticeType.forge_resumed})
-"""About all of Forge: only the operator's own targets get them."""
-
 NOTICED = frozenset(
     {
         EventType.gate_requested,

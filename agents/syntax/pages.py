@@ -35,7 +35,6 @@ _LOWER = re.compile(r"[a-z][\w.-]*\s")
 _HEADER = re.compile(
     r"\A(?:---|\+\+\+|;;;)[ \t]*\n.*?(?:\n(?:---|\+\+\+|;;;)[ \t]*$|\Z)|\A\{\n.*?^\}", re.DOTALL | re.MULTILINE
 )
-_UNDERLINE = re.compile(r"([=~^\"'*+#-])\1*")
 _YEARS = re.compile(r"\b(19|20)\d\d\b|[,–-]")
 _MESSAGE = re.compile(r'(?:msg(?:id|str|ctxt|id_plural)(?:\[\d\])? )?"(.*?)(?:\\n)?"|#.*')
 _DELIMITER = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|_{4,}|\*{4,}|`{3,}|~{3,})\s*")

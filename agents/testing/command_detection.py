@@ -18,9 +18,6 @@ from agents.testing.test_selection import Selection
 from domain.config.configuration import Commands
 from domain.runs.testing import CommandKind, Framework, TestCase
 
-RESULTS = "FORGE_RESULTS"
-"""The environment variable that names the folder for reports."""
-
 
 class DetectedCommands(BaseModel):
     """The commands to run.

@@ -40,12 +40,6 @@ def list_keys(place: Place) -> list[str]:
     return [] if node is None else list(drop_null(node).get("properties", {}))
 
 
-def is_section(place: Place) -> bool:
-    """Whether a mapping belongs here."""
-    node = find_node(place)
-    return node is not None and node.get("type") == "object"
-
-
 def describe(node: Schema) -> str:
     """Describes the allowed values in a few words of Markdown, such as "a whole number from 0 to 100"."""
     node = resolve_reference(node)

@@ -1,7 +1,6 @@
 """A memory, and how its uses change its confidence."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -120,14 +119,6 @@ class Memory(BaseModel):
     @property
     def is_live(self) -> bool:
         return self.archived_at is None
-
-
-@dataclass(frozen=True)
-class MemoryUse:
-    """One use of a memory; ``at`` is in UTC."""
-
-    at: datetime
-    use: Use
 
 
 def create_memory(

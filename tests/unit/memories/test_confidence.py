@@ -1,13 +1,13 @@
 """The arithmetic of confidence, as a table and over random histories."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.memories import memory as memories
-from domain.memories.memory import Archived, MemoryUse, Origin, Use
+from domain.memories.memory import Archived, Origin, Use
 from tests.rows import NOON
 from tests.unit.memories.records import WEEK, build_rated
 
@@ -86,14 +86,14 @@ steps = st.lists(
 
 @given(start=st.floats(0, 1), steps=steps, rest=st.timedeltas(min_value=timedelta(), max_value=timedelta(days=900)))
 def test_random_histories(start: float, steps: list[tuple[Use, timedelta]], rest: timedelta) -> None:
-    at, history = NOON, list[MemoryUse]()
+    at, history = NOON, list[tuple[datetime, Use]]()
     for use, later in steps:
         at += later
-        history.append(MemoryUse(at, use))
+        history.append((at, use))
     made = build_rated(round(start, 4))
     last = made
-    for each in history:
-        last = memories.apply_use(last, each.use, each.at)
+    for when, use in history:
+        last = memories.apply_use(last, use, when)
 
     assert 0 <= last.confidence <= 1
     assert memories.compute_confidence(last, at + rest) <= last.confidence  # silence never adds any

@@ -7,7 +7,7 @@ import pytest
 
 from domain.config.notify import EventPattern
 from domain.events import Event, EventType
-from domain.notices import NOTICED, OF_PROCESS, NoticeFormat, NoticeSeverity, NoticeTarget, NoticeType, chooses
+from domain.notices import NOTICED, NoticeFormat, NoticeSeverity, NoticeTarget, NoticeType, chooses
 from domain.runs.run import RepositoryRef, Trigger
 from memory.gates.gates import parse_gate
 from messages.notice_formats import defuse, render
@@ -69,7 +69,7 @@ def test_an_event_without_any_facts_is_told_or_not_and_breaks_nothing() -> None:
 
 def test_every_type_can_be_chosen_and_no_other() -> None:
     """But what is about all of Forge, and what Forge sends of itself."""
-    of_itself = {NoticeType.more, NoticeType.test, *OF_PROCESS}
+    of_itself = {NoticeType.more, NoticeType.test, NoticeType.forge_halted, NoticeType.forge_resumed}
     types = {kind.value for kind in NoticeType if kind not in of_itself}
     chosen = set(get_args(EventPattern))
     assert {each for each in chosen if not each.endswith("*")} == types
