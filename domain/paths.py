@@ -69,9 +69,10 @@ _READ_BY_PEOPLE = re.compile(
 )
 _TERMS = re.compile(r"^(licen[cs]es?|copying|notices?|unlicense|security)([-_.].*)?$")
 _INSTRUCTS = re.compile(
-    r"(^|/)(claude|agents?|gemini|qwen|skill|copilot[^/]*|forge-memory)(\.local)?\.\w+$"
-    r"|\.(instructions|prompt|chatmode|agent)\.\w+$"
-    r"|(^|/)(prompts?|\.github/(agents|instructions|chatmodes|skills))/|(^|/)\.(?!github/)[^/]+/"
+    r"(^|/)(claude|agents?|gemini|qwen|iflow|replit|skill|copilot[^/]*|forge-memory|rules|knowledge|best_practices"
+    r"|conventions|review)(\.local)?\.\w+$"
+    r"|\.(instructions|chatmode|agent)\.\w+$|prompt[^/]*\.\w+$"
+    r"|(^|/)([^/]*prompt[^/]*|agents|llm|\.github/(agents|instructions|chatmodes|skills))/|(^|/)\.(?!github/)[^/]+/"
 )
 """What agents and other models obey: files of theirs, and whatever lies in a folder that people do not see."""
 

@@ -40,6 +40,7 @@ class ActionFacts:
     :param asked: a person with permission asked for it.
     :param is_simple: it corrects nothing but formatting and simple lint.
     :param is_all_read: a linter of its language or a model read every changed file.
+    :param is_read_by_model: a model read every changed file, but lock files that the code host compared.
     """
 
     risk: RiskLevel | None = None
@@ -49,6 +50,7 @@ class ActionFacts:
     asked: bool = False
     is_simple: bool = False
     is_all_read: bool = False
+    is_read_by_model: bool = False
 
 
 NOTHING_KNOWN = ActionFacts()
@@ -157,6 +159,12 @@ def _all_read(level: int, facts: ActionFacts) -> _RuleResult:
     return _RuleResult(facts.is_all_read, "ladder.unread", f"{whole} by a linter of its language or a model")
 
 
+def _read_by_model(level: int, facts: ActionFacts) -> _RuleResult:
+    """What kind of change it is tells a list; that it does no harm tells only who reads it."""
+    whole = "a model read every changed file" if facts.is_read_by_model else "no model read every changed file"
+    return _RuleResult(facts.is_read_by_model, "ladder.unread", whole)
+
+
 def _no_fork(level: int, facts: ActionFacts) -> _RuleResult:
     where = "in a fork" if facts.from_fork else "in this repository"
     return _RuleResult(not facts.from_fork, "ladder.fork", f"its head is {where}")
@@ -183,8 +191,8 @@ def _never(level: int, facts: ActionFacts) -> _RuleResult:
 _RULES: Mapping[Action, tuple[_Rule, ...]] = {
     Action.comment: (_from_level_or_request(1),),
     Action.auto_fix: (_from_level(2), _no_high_risk, _no_protected_paths, _no_fork, _all_read, _simple),
-    Action.auto_approve: (_from_level(2), _low_risk, _no_protected_paths, _no_fork, _all_read, _checks_green),
-    Action.auto_merge: (_from_level(3), _low_risk, _no_protected_paths, _no_fork, _all_read, _checks_green),
+    Action.auto_approve: (_from_level(2), _low_risk, _no_protected_paths, _no_fork, _read_by_model, _checks_green),
+    Action.auto_merge: (_from_level(3), _low_risk, _no_protected_paths, _no_fork, _read_by_model, _checks_green),
     Action.staging_deploy: (_from_level(3), _low_risk, _no_protected_paths),
     Action.open_draft_pr: (_from_level(1), _on_request),
     Action.open_issue: (_from_level_or_request(1),),

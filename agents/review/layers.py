@@ -9,7 +9,7 @@ from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.conventions import NOTHING_HELD, HeldConventions
 from domain.review.findings import Finding, Layer
 from domain.review.locked_packages import LockChange
-from domain.review.review import IfUnread, IssueAnswer, LayerReport, ProtectedContents, Risk
+from domain.review.review import IfUnread, IssueAnswer, LayerReport, ProtectedContents, Risk, RiskLevel
 from safety.eligibility import is_included
 from safety.risk import RISKY, is_risky, weigh_layer
 
@@ -56,10 +56,15 @@ class CheckedChange(BaseModel):
         """Whether anything in it may run."""
         return any(each.may_run for each in self.touched)
 
+    @property
+    def is_low(self) -> bool:
+        """Whether Forge may approve and merge it by itself, so that a model reads all of it first, documents too."""
+        return self.risk.level is RiskLevel.low
+
     def wants_a_model(self, configuration: Configuration) -> bool:
-        """Whether a model should read it if one is set up: every change of source, whatever its risk."""
+        """Whether a model should read it if one is set up: every change of source, and what is of low risk."""
         asked = configuration.review.may_ask_model
-        return asked and (self.has_source or self.needs_a_model(configuration))
+        return asked and (self.has_source or self.is_low or self.needs_a_model(configuration))
 
     def needs_a_model(self, configuration: Configuration) -> bool:
         """Whether a person is asked if no model can read it."""

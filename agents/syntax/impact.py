@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from agents.syntax.trees import ParsedSource, SyntaxNode, parse
 from domain.review.impact import Impact
 from domain.text.prose import is_sentence
+from workspace.file_selection import says_generated
 
 _SIGN = re.compile(r"^\s*(?:#+|//[/!]?|--|;+|%+|/\*\*?|\*/?)?(?:\s+|$)|\s*\*/\s*$")
 """The signs around a line of a comment. What follows one at once, as in ``#!`` or ``//go:embed``, is no prose."""
@@ -36,11 +37,14 @@ def find_impact(language: str, base: str | None, head: str) -> Impact:
     base, head = base.removeprefix("\ufeff"), head.removeprefix("\ufeff")
     if _hides(base, language) or _hides(head, language):
         return Impact.behaviour
+    if says_generated(head.encode()):
+        return Impact.behaviour  # Forge would look at no later change of the file
     before, after = parse(base, language), parse(head, language)
     if before is None or after is None or before.errors or after.errors:
         return Impact.behaviour
     is_same = _is_same_program(language, base, head, before, after)
-    return Impact.layout if is_same and not _has_other_directives(before, after, language) else Impact.behaviour
+    is_obeyed = is_same and (_has_directives(before, language) or _has_directives(after, language))
+    return Impact.layout if is_same and not is_obeyed else Impact.behaviour
 
 
 def _hides(text: str, language: str) -> bool:
@@ -101,23 +105,13 @@ def _list_lines(tree: SyntaxNode) -> Iterator[list[str]]:
         yield line
 
 
-def _has_other_directives(before: ParsedSource, after: ParsedSource, language: str) -> bool:
-    """Whether a comment changed that something may obey, or changed its place: all that is no prose.
+def _has_directives(parsed: ParsedSource, language: str) -> bool:
+    """Whether any comment may be obeyed: all that is no prose.
 
-    In Go, what stands above ``import "C"`` is a program in C, and an example compares what it prints with a comment.
+    What stands between such a comment and what it is about, blank lines and other comments too, decides for some tools
+    whether it counts.
     """
-    if language == "go" and (_imports_c(before) or any(map(_IS_OUTPUT.search, before.comments + after.comments))):
-        return before.comments != after.comments
-    return [*_list_obeyed(before)] != [*_list_obeyed(after)]
-
-
-def _imports_c(parsed: ParsedSource) -> bool:
-    return any(node.text == '"C"' for node in parsed.tree.walk())
-
-
-def _list_obeyed(parsed: ParsedSource) -> Iterator[tuple[str, int]]:
-    """The lines of comments that are no prose, each with how much of the program stands before it."""
-    for comment, place in zip(parsed.comments, parsed.places, strict=True):
-        for line in comment.split("\n"):
-            if not is_sentence(_SIGN.sub("", line.rstrip("\r"))):
-                yield line.strip(), place
+    lines = [line.strip() for comment in parsed.comments for line in comment.split("\n")]
+    if language == "go" and (any(node.text == '"C"' for node in parsed.tree.walk()) or any(map(_IS_OUTPUT.search, lines))):
+        return True  # what stands above ``import "C"`` is a program in C, and an example prints what a comment says
+    return not all(is_sentence(_SIGN.sub("", line)) for line in lines)

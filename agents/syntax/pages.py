@@ -31,6 +31,8 @@ another parser may see (GitHub makes a link of ``www.``)."""
 _NAME = re.compile(r"-{0,2}[.@&]?\w[\w-]*(?:[./:]{1,2}[\w-]+)*(?:\(\)|=|/)?")
 """What a text may name in a code span: one word, such as ``--flag``, ``a.b()`` or ``a/b.md``; never a command."""
 _SPAN = re.compile(r"(`+)([^`\n]+)\1(?!`)")
+_CODE = re.compile(r"\s*(?:>>>|(?:from\s+\S+\s+)?import\s|export\s)")
+"""How a line begins that runs where a page is read by doctest or as MDX."""
 _LOWER = re.compile(r"[a-z][\w.-]*\s")
 _HEADER = re.compile(
     r"\A(?:---|\+\+\+|;;;)[ \t]*\n.*?(?:\n(?:---|\+\+\+|;;;)[ \t]*$|\Z)|\A\{\n.*?^\}", re.DOTALL | re.MULTILINE
@@ -41,15 +43,15 @@ _DELIMITER = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|={4,}|_{4,}|\*{4,}|`{3,}|~{
 
 
 def find_impact(path: str, base: str | None, head: str) -> Impact:
-    """The impact of a change of a document: ``behaviour`` if anything new in it is no prose.
+    """The impact of a change of a document: ``behaviour`` if what is no prose in it is not what it was before.
 
-    What stood in the document before may stay, and move as a whole; only what is new counts.
+    It may move as a whole, as it does when prose is added above.
 
     :param base: its text before; None for a new file.
     """
     before, after = Counter(_list_acts(path, base or "")), Counter(_list_acts(path, head))
     changes_terms = tells_terms(path) and _read_terms(base or "") != _read_terms(head)
-    return Impact.behaviour if after - before or changes_terms else Impact.document
+    return Impact.behaviour if after != before or changes_terms else Impact.document
 
 
 def _read_terms(text: str) -> list[str]:
@@ -64,6 +66,7 @@ def _list_acts(path: str, text: str) -> Iterator[str]:
     if header := _HEADER.match(text):
         yield header[0]
         text = text[header.end() :]
+    yield from filter(_CODE.match, text.split("\n"))
     if suffix in {"md", "markdown"}:
         yield from _list_in_markdown(text)
     elif suffix in {"po", "pot"}:

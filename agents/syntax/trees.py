@@ -72,13 +72,11 @@ class ParsedSource:
 
     :param tree: without comments.
     :param comments: every comment, in order.
-    :param places: how many leaves of the tree stand before each of them.
     :param errors: lines that the grammar could not read, or in which it missed something; from 1.
     """
 
     tree: SyntaxNode
     comments: tuple[str, ...]
-    places: tuple[int, ...]
     errors: tuple[int, ...]
 
 
@@ -95,7 +93,7 @@ def parse(text: str, language: str) -> ParsedSource | None:
         tree = reader.build(root, root.range(), 0)
     except _TooDeep:
         return None
-    return ParsedSource(tree, tuple(reader.comments), tuple(reader.places), tuple(dict.fromkeys(reader.errors)))
+    return ParsedSource(tree, tuple(reader.comments), tuple(dict.fromkeys(reader.errors)))
 
 
 class _Reader:
@@ -103,8 +101,6 @@ class _Reader:
 
     def __init__(self) -> None:
         self.comments: list[str] = []
-        self.places: list[int] = []
-        self._leaves = 0
         self.errors: list[int] = []
 
     def build(self, node: SgNode, place: Range, depth: int) -> SyntaxNode:
@@ -121,7 +117,6 @@ class _Reader:
             self.errors.append(start)
         if not children or _WHOLE.search(kind):
             self._find_errors(children)
-            self._leaves += 1
             return SyntaxNode(kind, node.text(), start, end)
         places = [child.range() for child in children]
         kept = [self._keep(*pair, depth) for pair in zip(children, places, strict=True)]
@@ -132,7 +127,6 @@ class _Reader:
         kind = child.kind()
         if "comment" in kind:
             self.comments.append(child.text())
-            self.places.append(self._leaves)
             return None
         return None if kind in _LAYOUT else self.build(child, place, depth + 1)
 

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
+from domain.paths import is_lock
 from domain.review.changes import SkippedFile
 from domain.review.conventions import NOTHING_HELD, HeldConventions
 from domain.review.findings import Finding, Layer
@@ -230,6 +231,11 @@ class Review(BaseModel):
     only_for: str = ""  # the base branch, where a merge into the default branch would bring in more than was reviewed
     is_shared: bool = False  # its check has the name that the default branch may require, too
     earlier: EarlierTests | None = None  # what the tests of before say of the code; None: nobody asked them yet
+
+    @property
+    def is_read_by_model(self) -> bool:
+        """Whether a model read every changed file but locks, which of a change of low risk the code host compared."""
+        return all(is_lock(path) or path in self.read_by_model for path in self.changed)
 
     @property
     def is_thought_over(self) -> bool:

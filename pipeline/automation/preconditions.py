@@ -38,6 +38,7 @@ class Preconditions:
             touches_protected=touches,
             from_fork=self.live.is_from_fork(self.run.repository.id),
             is_all_read=self.review.is_all_read,
+            is_read_by_model=self.review.is_read_by_model,
         )
 
     def with_checks(self, checks: RequiredChecks) -> ActionFacts:

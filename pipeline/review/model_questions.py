@@ -102,6 +102,7 @@ class ModelQuestions:
                 related=around.related,
                 riskiest=riskiest,
                 written=written,
+                texts=checked.is_low,
             )
         )
         asked = {path for question in plan.questions for path in question.lines}

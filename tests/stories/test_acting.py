@@ -32,6 +32,12 @@ pytestmark = pytest.mark.tells("protection")  # which checks a branch requires, 
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
 
 
+@pytest.fixture
+def story(story_with_model: Story) -> Story:
+    """A model reads all that Forge may approve or merge; it finds nothing."""
+    return story_with_model
+
+
 def subject(repository: Repository, sha: str) -> str:
     return git(repository, "log", "-1", "--format=%B", sha)
 

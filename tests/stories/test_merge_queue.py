@@ -10,6 +10,12 @@ pytestmark = pytest.mark.tells("protection")  # which checks a branch requires
 DONE = {("auto_approve", 4, "ladder.auto_approve"), ("auto_merge", 4, "ladder.auto_merge")}
 
 
+@pytest.fixture
+def story(story_with_model: Story) -> Story:
+    """A model reads all that Forge may approve or merge; it finds nothing."""
+    return story_with_model
+
+
 @pytest.mark.parametrize("ruleset", [True, False])
 async def test_what_may_be_merged_goes_into_the_queue(story: Story, ruleset: bool) -> None:
     repository, alice, _ = await at_level(story, 4)

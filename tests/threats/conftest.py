@@ -44,10 +44,16 @@ async def story_with_model(
 
 
 @pytest.fixture
-async def story(request: pytest.FixtureRequest, backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
-    """A whole Forge."""
+async def story_without_model(request: pytest.FixtureRequest, backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
+    """A whole Forge without a model."""
     async with _story(request, backend, tmp_path, SWIFT) as started:
         yield started
+
+
+@pytest.fixture
+def story(story_without_model: Story) -> Story:
+    """A whole Forge; unless a module says otherwise, without a model."""
+    return story_without_model
 
 
 @pytest.fixture

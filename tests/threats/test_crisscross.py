@@ -13,6 +13,12 @@ LEAK, FIXED = "def main():\n    return True\n", "def main():\n    return False\n
 
 
 @pytest.fixture
+def story(story_with_model: Story) -> Story:
+    """A model reads all that Forge may approve or merge; it finds nothing."""
+    return story_with_model
+
+
+@pytest.fixture
 def backend() -> Backend:
     """This says nothing about the database."""
     return "sqlite"

@@ -57,6 +57,7 @@ def select_files(
     size: ReadingLimits,
     outlines: Mapping[str, Outline] | None = None,
     riskiest: Collection[str] = (),
+    texts: bool = False,
 ) -> FileSelection:
     """Choose what is read. The riskiest files come first, and what belongs together shares a question.
 
@@ -64,11 +65,12 @@ def select_files(
     :param never_send: glob patterns of files whose content must not be sent to a model.
     :param outlines: path → what surrounds the changed lines of this file.
     :param riskiest: paths to read before all others.
+    :param texts: read documents and data, too.
     """
     left_out = [
         SkippedFile(path=file.path, reason=reason)
         for file in change.files
-        if (reason := _explain_skip(file, never_send, runs=file.path in change.runnable_paths))
+        if (reason := _explain_skip(file, never_send, texts=texts, runs=file.path in change.runnable_paths))
     ]
     skipped = {entry.path for entry in left_out}
     kept = (file for file in change.files if file.path not in skipped)
@@ -169,9 +171,10 @@ def _meet(hunk: Hunk, span: tuple[int, int]) -> bool:
     return span[0] < hunk.new_start + max(hunk.new_length, 1) and hunk.new_start <= span[1]
 
 
-def _explain_skip(file: FileChange, never_send: Sequence[str], *, runs: bool) -> str | None:
+def _explain_skip(file: FileChange, never_send: Sequence[str], *, texts: bool, runs: bool) -> str | None:
     """Why the model does not read a file; None if it does.
 
+    :param texts: it reads documents and data, too.
     :param runs: it brings something that may run, whatever its name says.
     """
     if matches(file.path, never_send) or (file.old_path and matches(file.old_path, never_send)):
@@ -180,11 +183,11 @@ def _explain_skip(file: FileChange, never_send: Sequence[str], *, runs: bool) ->
         return "deleted"
     if not file.hunks:
         return "no line of it changed"
-    if not runs and is_document(file.path):
-        return "text, which the model does not review"
-    if not runs and (is_data(file.path) or is_lock(file.path)):
+    if runs:
+        return None
+    if is_lock(file.path) or (is_data(file.path) and not texts):
         return "data, which the model does not review"
-    return None
+    return "text, which the model does not review" if is_document(file.path) and not texts else None
 
 
 def _pack(

@@ -140,6 +140,7 @@ def build_questions(
     related: Sequence[RelatedCode] = (),
     riskiest: Collection[str] = (),
     written: WrittenConventions = NOTHING_WRITTEN,
+    texts: bool = False,
 ) -> QuestionPlan:
     """The questions about a change: one if it is small.
 
@@ -154,6 +155,7 @@ def build_questions(
     :param related: code of other files that the change touches by name, the most telling first.
     :param riskiest: paths to ask about before all others.
     :param written: the conventions of the repository. What is shown first is held against them.
+    :param texts: show documents and data, too.
     """
     withheld = find_withheld_lines(found)
     reading = select_files(
@@ -165,6 +167,7 @@ def build_questions(
         size=size,
         outlines=outlines,
         riskiest=riskiest,
+        texts=texts,
     )
     again = _assign_earlier(reading, [item for item in earlier if not matches(item.path, never_send)])
     groups = [*reading.groups, *([()] if len(again) > len(reading.groups) else [])]

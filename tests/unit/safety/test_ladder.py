@@ -350,6 +350,7 @@ CALM = ActionFacts(
     asked=False,
     is_simple=True,
     is_all_read=True,
+    is_read_by_model=True,
 )
 
 
@@ -389,7 +390,8 @@ def test_what_each_level_allows(act: Action, facts: ActionFacts, levels: set[int
             {Action.auto_fix, Action.auto_approve, Action.auto_merge, Action.staging_deploy},
         ),
         (replace(CALM, from_fork=True), "ladder.fork", {Action.auto_fix, Action.auto_approve, Action.auto_merge}),
-        (replace(CALM, is_all_read=False), "ladder.unread", {Action.auto_fix, Action.auto_approve, Action.auto_merge}),
+        (replace(CALM, is_all_read=False), "ladder.unread", {Action.auto_fix}),
+        (replace(CALM, is_read_by_model=False), "ladder.unread", {Action.auto_approve, Action.auto_merge}),
         (replace(CALM, checks_green=False), "ladder.checks", {Action.auto_approve, Action.auto_merge}),
     ],
 )
@@ -425,7 +427,7 @@ def test_the_reason_names_level_and_rule() -> None:
         "risk is high, and it must be low",
         "it does not change protected paths",
         "its head is in this repository",
-        "every changed file was read by a linter of its language or a model",
+        "a model read every changed file",
         "all required checks are green",
     ]
     allowed = allows(3, Action.auto_merge, CALM)

@@ -14,7 +14,6 @@ TELLS = [
     ("a.md", PAGE, PAGE + "More.\n"),
     ("a.md", PAGE, PAGE.replace("Sell", "Do sell")),
     ("a.md", PAGE, "Run `sudo make install`.\n" + PAGE.replace("Run `sudo make install`.\n", "")),  # only moved
-    ("a.md", PAGE, "# Shop\n"),
     ("a.md", None, "# Shop\n\nIt sells `a.b()` (see `--all`):\n\n- **One** thing;\n- or *two*, 10:30 at 50 %.\n"),
     ("a.md", "a\n", "a <b>bold</b>, <kbd>Ctrl</kbd>.<br/>\n\n| A | B |\n| - | - |\n| One | `c` |\n"),
     ("a.md", "a\n", "Read [the guide](guide.md#first), or [above](#shop).\n"),
@@ -126,6 +125,10 @@ ACTS = [
     ("a.md", "a\n", "$ sudo rm -rf /\n"),
     ("a.md", "a\n", "echo aGk= | base64 -d | sh\n"),
     ("a.md", PAGE, PAGE.replace("sudo make install", "sudo make evil")),
+    ("a.md", PAGE, "# Shop\n"),
+    ("a.md", "---\ndraft: true\n---\n# Shop\n", "# Shop\n"),
+    ("a.md", "# Shop\n", "# Shop\n\n>>> from tests.evil import all\n"),
+    ("a.md", "# Shop\n", "# Shop\n\nimport Evil from './evil'\n"),
     ("de.po", 'msgid "a"\nmsgstr "b"\n', 'msgid "a"\nmsgstr "<script>x()</script>"\n'),
     ("LICENSE", LICENCE, LICENCE.replace("Ada", "Eve")),
     ("LICENSE", LICENCE, ""),
