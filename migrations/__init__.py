@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import column, inspect, select, table
+from sqlalchemy import inspect, select, text
 
 from domain.errors import ConfigurationError
 from memory.db.engine import Connection, Engine, begin, upsert
@@ -107,7 +107,7 @@ def _get_newest() -> str:
 def _read_revision(connection: Connection) -> str | None:
     if not inspect(connection).has_table(_VERSION):
         return None
-    return connection.execute(select(column("version_num")).select_from(table(_VERSION))).scalar()
+    return connection.execute(text(f"SELECT version_num FROM {_VERSION}")).scalar()
 
 
 def _load_reach(connection: Connection) -> str | None:

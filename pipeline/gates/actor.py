@@ -229,8 +229,8 @@ async def find_lone_author(services: Services, repository: RepositoryRef, number
     """
     try:
         pull_request = await services.host.pull_request(repository, number)
-        author = {pull_request.author_id}
-        if set(await services.host.accounts_with(repository, role)) != author:
+        author = frozenset({pull_request.author_id})
+        if frozenset(await services.host.accounts_with(repository, role)) != author:
             return ""
         wrote = await load_authorship(services, repository, pull_request, ())
     except RateLimited:
