@@ -1,6 +1,6 @@
 """Finds for whom Forge works on an issue: they count as authors of what it makes of it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -37,20 +37,21 @@ async def load_heard(services: Services, run: Run, issue: Issue) -> Heard:
     """
     until = await _find_asked_at(services, run)
     every = await services.host.issue_comments(run.repository, run.number)
-    there = [each for each in every if not each.is_app and (until is None or each.created_at <= until)]
+    there = [each for each in every if not each.is_app and each.created_at <= until]
     texts = [issue.node_id, *(each.node_id for each in there if each.is_edited)]
     edits = await services.host.text_edits(run.repository, texts)
-    earlier = {text: {each.by_id for each in of if until is None or each.at <= until} for text, of in edits.items()}
-    heard = [each for each in there if until is None or all(one.at <= until for one in edits.get(each.node_id, ()))]
-    edited = [earlier.get(text, set()) for text in (issue.node_id, *(each.node_id for each in heard))]
-    wrote = {issue.author_id, *(each.author_id for each in heard)}.union(*edited)
+    late = {text for text, made in edits.items() if any(each.at > until for each in made)}
+    heard = [each for each in there if each.node_id not in late]
+    read = (issue.node_id, *(each.node_id for each in heard))
+    editors = {each.by_id for text in read for each in edits.get(text, ()) if each.at <= until}
+    wrote = {issue.author_id, *(each.author_id for each in heard), *editors}
     return Heard(heard, frozenset(each for each in wrote if each))
 
 
-async def _find_asked_at(services: Services, run: Run) -> datetime | None:
-    asked = await model_answers.find(services.database, run, model_answers.ISSUE)
-    at = None if asked is None else AskedIssue.model_validate(asked).asked_at
-    return at or await runs.get_started_at(services.database, run.id)
+async def _find_asked_at(services: Services, run: Run) -> datetime:
+    kept = await model_answers.find(services.database, run, model_answers.ISSUE)
+    asked = None if kept is None else AskedIssue.model_validate(kept).asked_at
+    return asked or await runs.get_started_at(services.database, run.id) or services.clock.now()
 
 
 async def list_askers(services: Services, run: Run) -> frozenset[int]:
@@ -59,11 +60,17 @@ async def list_askers(services: Services, run: Run) -> frozenset[int]:
     :raises CodeHostError: if GitHub does not say who wrote the issue and its comments.
     """
     requester = await runs.find_requester(services.database, run.id)
-    issue = await services.host.issue(run.repository, run.number)
     decided = [gate.decision for gate in await gates.list_for_run(services.database, run.id)]
     said = [decision.by_id for decision in decided if decision is not None and decision.words.strip()]
-    heard = await load_heard(services, run, issue)
-    return heard.writers.union(each for each in (requester, *said) if each)
+    return frozenset(each for each in (requester, *said, *await _list_writers(services, run)) if each)
+
+
+async def _list_writers(services: Services, run: Run) -> Collection[int]:
+    kept = await model_answers.find(services.database, run, model_answers.WRITERS)
+    if kept is not None:
+        return kept["accounts"]
+    issue = await services.host.issue(run.repository, run.number)
+    return (await load_heard(services, run, issue)).writers
 
 
 async def load_proposed_authorship(services: Services, gate: Gate) -> Authorship | None:

@@ -70,7 +70,10 @@ async def read_issue(context: RunContext) -> IssueRunInput:
         issue = issue.model_copy(update={"title": words.title, "body": words.body})
     kept = await model_answers.find(database, run, model_answers.TASK)
     if kept is None:
-        task = await _build_task(context, issue, configuration, plans[-1] if plans else None)
+        heard = await load_heard(context.services, run, issue)
+        writers = {"accounts": sorted(heard.writers)}
+        await model_answers.keep(database, run, model_answers.WRITERS, writers, context.now())
+        task = await _build_task(context, issue, heard.comments, configuration, plans[-1] if plans else None)
         kept = task.model_dump(mode="json")
         await model_answers.keep(database, run, model_answers.TASK, kept, context.now())
     is_proposed = await outbox.find_proposal(database, run.id) is not None
@@ -89,10 +92,13 @@ async def load_snapshot(context: RunContext) -> Snapshot:
 
 
 async def _build_task(
-    context: RunContext, issue: Issue, configuration: Configuration, earlier: PastPlan | None
+    context: RunContext,
+    issue: Issue,
+    comments: Sequence[IssueComment],
+    configuration: Configuration,
+    earlier: PastPlan | None,
 ) -> PlanningTask:
     host, run = context.services.host, context.run
-    comments = (await load_heard(context.services, run, issue)).comments
     ranked = sorted(comments, key=lambda each: (each.author_association not in _MEMBER_ASSOCIATIONS, -each.id))
     roles = await _load_roles(context, [(issue.author_login, issue.author_id), *map(_get_author, ranked)])
     texts = [
