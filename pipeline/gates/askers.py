@@ -16,7 +16,7 @@ from safety.authorship import Authorship, Contribution
 
 
 @dataclass(frozen=True)
-class Heard:
+class HeardWords:
     """What the run of an issue takes into account beside the issue, and whose words all of it is.
 
     :param comments: oldest first.
@@ -27,7 +27,7 @@ class Heard:
     writers: frozenset[int]
 
 
-async def load_heard(services: Services, run: Run, issue: Issue) -> Heard:
+async def load_heard(services: Services, run: Run, issue: Issue) -> HeardWords:
     """The comments of people as they were when somebody asked for the run.
 
     Later ones, such as an answer to a gate, do not change its task; nor does what somebody edited since then: whoever
@@ -45,7 +45,7 @@ async def load_heard(services: Services, run: Run, issue: Issue) -> Heard:
     read = (issue.node_id, *(each.node_id for each in heard))
     editors = {each.by_id for text in read for each in edits.get(text, ()) if each.at <= until}
     wrote = {issue.author_id, *(each.author_id for each in heard), *editors}
-    return Heard(heard, frozenset(each for each in wrote if each))
+    return HeardWords(heard, frozenset(each for each in wrote if each))
 
 
 async def _find_asked_at(services: Services, run: Run) -> datetime:
