@@ -119,6 +119,7 @@ class GateRequest(BaseModel):
     :param has_follower: whether an agent works on, which keeps to the conditions of an approval; else they are a note.
     :param task: the key of the stopped agent's task; empty if the whole phase was stopped, or nothing.
     :param findings: the fingerprints of the findings it is about, if it is about findings.
+    :param lone_author: the login of who wrote all that it is about and was alone with the role; empty if there is none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -144,6 +145,7 @@ class GateRequest(BaseModel):
     needs_words: bool = False
     has_follower: bool = True
     findings: tuple[str, ...] = ()
+    lone_author: str = Field(default="", exclude_if=lambda login: not login)
 
     @property
     def timeout(self) -> timedelta:

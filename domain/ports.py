@@ -14,7 +14,7 @@ from domain.github.dependencies import DependencyChange
 from domain.github.deployments import HostDeployment, HostDeploymentState, HostDeploymentStatus
 from domain.github.failing_checks import FailingCheck
 from domain.github.installations import InstallationState
-from domain.github.issues import Issue, IssueComment
+from domain.github.issues import Issue, IssueComment, TextEdit
 from domain.github.merging import Merged, MergeMethod, NotMerged, Queued, ReportedCheck, RequiredCheck
 from domain.github.pull_requests import Approval, Branch, ChangeRequest, DraftReview, MergedPull, PullRequest
 from domain.github.pushes import Commit, Push
@@ -195,6 +195,14 @@ class Issues(Protocol):
 
         :raises NotFound: there is no such issue, or it was transferred to another repository.
         :raises Unavailable: not all of them could be read, or there are more.
+        """
+        ...
+
+    async def text_edits(self, repository: RepositoryRef, texts: Collection[str]) -> Mapping[str, Collection[TextEdit]]:
+        """Who edited issues, their titles too, and comments of any kind; one that nobody edited may be missing.
+
+        :param texts: their node ids, by which the answer is ordered as well.
+        :raises Unavailable: not all of them could be read.
         """
         ...
 

@@ -28,7 +28,8 @@ def render_title(gate: Gate) -> str:
         return f"{said} {by}"
     match gate.state:
         case GateState.waiting:
-            return f"Waiting until {_when(gate.until)} for a person with the role {gate.request.role}"
+            who = gate.request.lone_author or f"a person with the role {gate.request.role}"
+            return f"Waiting until {_when(gate.until)} for {who}"
         case GateState.approved:
             return f"Approved by {by}{_tell_words(gate)}"
         case GateState.rejected:
@@ -67,7 +68,17 @@ def render_check(gate: Gate, spent: int, note: str = "", looked: datetime | None
     """
     seen = f"<sub>Viewed on {_when(looked)}.</sub>" if looked is not None else ""
     body = _body(gate, spent) if gate.comment_id is None else _brief(gate)
+    if gate.is_waiting and gate.comment_id is None and gate.request.lone_author:
+        body = [render_reasons(gate.request.reasons), _ask_lone_author(gate)]
     return CheckText(render_title(gate), "\n\n".join(part for part in (note, *body, seen) if part))
+
+
+def _ask_lone_author(gate: Gate) -> str:
+    return (
+        f"{inline_code(gate.request.lone_author)} made all of this change, and nobody else here has the role "
+        f"{gate.request.role}, so nobody else is asked. Press **Approve**, or comment `/forge approve`. A push voids "
+        "the question."
+    )
 
 
 def render_stopped_phase(gate: Gate) -> CheckText:
@@ -105,11 +116,16 @@ def point_to_question(gate: Gate, address: str) -> str:
 
 def render_gates_section(gates: Sequence[Gate]) -> str:
     """A section of the review's summary: what was asked, and what people answered under which conditions."""
-    told = [gate for gate in gates if gate.state is not GateState.void]
+    told = [gate for gate in gates if gate.state is not GateState.void and not _is_said_above(gate)]
     if not told:
         return ""
     rows = [f"| {inline_code(gate.name)} | {escape(render_title(gate), 200)} | {_words(gate)} |" for gate in told]
     return "\n".join(["### Gates", "", "| gate | state | conditions or reason |", "| --- | --- | --- |", *rows])
+
+
+def _is_said_above(gate: Gate) -> bool:
+    """Whether the verdict's reasons say all of it: nobody else was asked, and nothing was said."""
+    return bool(gate.request.lone_author) and not _words(gate)
 
 
 def describe_waiting(gates: Sequence[Gate]) -> str:

@@ -14,7 +14,7 @@ from messages.review import render_reasons
 from messages.spending import end_with_spent, render_spent
 
 _SHOWN = 12  # files of a task, and areas, that are named
-_ALL = 1_000  # of both, where all are named; no part of a plan has more characters, either
+_ALL = 1_000  # characters: no part of a plan has more
 _SHORT = 2_000  # characters of a plan that stands open
 _LONGEST = 50_000  # characters of a plan; GitHub takes 65,536 in a comment, which says more than that
 _ANEW = "`/forge plan` makes a new plan."
@@ -45,14 +45,15 @@ def render_progress(steps: Sequence[tuple[str, StepState]], spent: int) -> str:
 
 
 def render_comment(weighed: RatedPlan, *, version: int, spent: int) -> str:
-    """The plan where only that was asked for; without its details if it would be longer than GitHub takes.
+    """The plan where only that was asked for; folded where it is long, and only its outline where GitHub takes no more.
 
     :param version: 1 for the first plan of this issue.
     :param spent: what planning cost so far, in micro-USD.
     """
     end = [f"**Next:** {_NEXT} {_CHANGE}", render_spent(spent)]
-    start = f"**{_plan_title(weighed, version)}**"
-    return _fit([start, *_details(weighed)], [start, *_outline(weighed)], end)
+    title, details = _plan_title(weighed, version), _join(_details(weighed))
+    whole = _fold(title, details) if len(details) > _SHORT else [f"**{title}**", details]
+    return _fit(whole, [f"**{title}**", *_outline(weighed)], end)
 
 
 def render_details(weighed: RatedPlan, *, version: int) -> str:
@@ -73,10 +74,12 @@ def render_question(weighed: RatedPlan, *, version: int) -> str:
     """
     title = _plan_title(weighed, version)
     change = _CHANGE if version else _CHANGE_INSTRUCTION
-    text = _cut_lines(_join(_details(weighed, with_risk=False, is_whole=True)), _LONGEST)
-    if len(text) <= _SHORT:
-        return _join([f"**{title}**", text, change])
-    return _join([f"<details><summary><b>{title}</b></summary>", text, "</details>", change])
+    text = _cut_lines(_join(_details(weighed, with_risk=False)), _LONGEST)
+    return _join([*(_fold(title, text) if len(text) > _SHORT else [f"**{title}**", text]), change])
+
+
+def _fold(title: str, text: str) -> list[str]:
+    return [f"<details><summary><b>{title}</b></summary>", text, "</details>"]
 
 
 def _cut_lines(text: str, most: int) -> str:
@@ -286,17 +289,16 @@ _NOW = {
 }
 
 
-def _details(weighed: RatedPlan, *, with_risk: bool = True, is_whole: bool = False) -> list[str]:
-    """The plan in sections; ``is_whole`` cuts none of its parts."""
+def _details(weighed: RatedPlan, *, with_risk: bool = True) -> list[str]:
+    """The whole plan in sections."""
     plan = weighed.plan
-    tasks = [_task(number, task, is_whole) for number, task in enumerate(sort_tasks(plan), 1)]
     return [
-        escape(plan.summary, _ALL if is_whole else 600),
-        _section("### Tasks", tasks),
-        _architecture(plan, is_whole),
-        _decisions(plan, is_whole),
+        escape(plan.summary, _ALL),
+        _section("### Tasks", [_task(number, task) for number, task in enumerate(sort_tasks(plan), 1)]),
+        _architecture(plan),
+        _decisions(plan),
         f"{_risk(weighed)}\n\n{render_reasons(weighed.reasons)}" if with_risk else "",
-        _bounds(plan, is_whole),
+        _bounds(plan, is_whole=True),
     ]
 
 
@@ -327,45 +329,38 @@ def _risk(weighed: RatedPlan) -> str:
 
 def _entry(number: int, task: Task) -> str:
     after = f" (after {', '.join(task.depends_on)})" if task.depends_on else ""
-    return f"{number}. **{task.id}** {escape(task.title, 120)}{after}"
+    return f"{number}. **{task.id}** {escape(task.title, 200)}{after}"
 
 
-def _task(number: int, task: Task, is_whole: bool) -> str:
+def _task(number: int, task: Task) -> str:
     """An entry of the list, with its details below."""
     indent = " " * len(f"{number}. ")
-    files = [f"{indent}- Files: {_places(task.files, is_whole)}"] if task.files else []
+    files = [f"{indent}- Files: {_places(task.files, is_whole=True)}"] if task.files else []
     return "\n".join(
         [
             _entry(number, task),
-            f"{indent}- {escape(task.description, _ALL if is_whole else 300)}",
-            f"{indent}- Done when: {escape(task.acceptance, _ALL if is_whole else 200)}",
+            f"{indent}- {escape(task.description, _ALL)}",
+            f"{indent}- Done when: {escape(task.acceptance, _ALL)}",
             *files,
         ]
     )
 
 
-def _architecture(plan: Plan, is_whole: bool) -> str:
+def _architecture(plan: Plan) -> str:
     parts = [(part.name, part.purpose) for part in plan.components]
     parts += [(part.name, part.description) for part in plan.interfaces]
-    most = _ALL if is_whole else 160
-    rows = [f"- {inline_code(name, 80)}: {escape(text, most)}" for name, text in parts[: _choose_most(is_whole)]]
-    return _section("### Components and interfaces", rows, len(parts))
+    rows = [f"- {inline_code(name, 200)}: {escape(text, _ALL)}" for name, text in parts]
+    return _section("### Components and interfaces", rows)
 
 
-def _decisions(plan: Plan, is_whole: bool) -> str:
-    most, shown = _ALL if is_whole else 200, plan.decisions[: _choose_most(is_whole)]
-    rows = [f"- {escape(each.decision, most)} Why: {escape(each.reason, most)}" for each in shown]
-    return _section("### Decisions", rows, len(plan.decisions))
+def _decisions(plan: Plan) -> str:
+    rows = [f"- {escape(each.decision, _ALL)} Why: {escape(each.reason, _ALL)}" for each in plan.decisions]
+    return _section("### Decisions", rows)
 
 
-def _choose_most(is_whole: bool) -> int:
-    return _ALL if is_whole else _SHOWN
-
-
-def _section(heading: str, rows: Sequence[str], count: int = 0) -> str:
-    """A list under a heading, of ``count`` entries in all; nothing where there is none."""
-    more = [f"- and {count - len(rows)} more"] if count > len(rows) else []
-    return "\n".join([heading, "", *rows, *more]) if rows else ""
+def _section(heading: str, rows: Sequence[str]) -> str:
+    """A list under a heading; nothing where there is none."""
+    return "\n".join([heading, "", *rows]) if rows else ""
 
 
 def _bounds(plan: Plan, is_whole: bool = False) -> str:
@@ -379,7 +374,7 @@ def _bounds(plan: Plan, is_whole: bool = False) -> str:
 
 
 def _places(places: Sequence[str], is_whole: bool = False) -> str:
-    most = _choose_most(is_whole)
+    most = len(places) if is_whole else _SHOWN
     more = [f"{len(places) - most} more"] if len(places) > most else []
     return ", ".join([*(inline_code(place, 300 if is_whole else 100) for place in places[:most]), *more])
 

@@ -326,7 +326,8 @@ def _human_title(review: Review) -> str:
         return "Nobody answered in time"
     if codes & {"credential.history", "gate.waiting"} == {"credential.history"}:
         return "A credential is in the history: was it revoked?"
-    return "Needs a human review"
+    is_own = codes & {"gate.own", "gate.waiting"} == {"gate.own"}
+    return "Protected files wait for the approval of their author" if is_own else "Needs a human review"
 
 
 def _verdict(review: Review, *, has_server: bool, is_tested: bool) -> str:
@@ -362,6 +363,7 @@ _NEXT = {
     "layer.missing": "have a person review this change.",
     "gate.unasked": "wait a moment: Forge now asks the questions it postponed while findings blocked.",
     "gate.waiting": "someone with permission decides at the gate below, with its buttons or a comment.",
+    "gate.own": "press **Approve** at the check `Forge / gate: protected_paths`, or comment `/forge approve`.",
 }
 """What to do about a reason, the first that applies."""
 

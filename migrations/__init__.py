@@ -4,27 +4,23 @@ A migration expands: the version of Forge before it goes on working beside the n
 says in ``works_from`` which is the oldest schema whose code does without that.
 """
 
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, select
+from sqlalchemy import inspect, select, text
 
 from domain.errors import ConfigurationError
 from memory.db.engine import Connection, Engine, begin, upsert
 from memory.db.tables.process import SchemaReachRow
 
+if TYPE_CHECKING:
+    from alembic.script import ScriptDirectory
+
+_STEPS = Path(__file__).parent / "versions"
+_VERSION = "alembic_version"  # the table
 _ROW_ID = 1
 _POSTGRESQL = (14, 0)  # the oldest that counts bits, by which vectors are found
-
-
-def _config(connection: Connection | None = None) -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent))
-    config.attributes["connection"] = connection
-    return config
 
 
 def upgrade(engine: Engine, revision: str = "head") -> None:
@@ -34,9 +30,10 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
     :raises DatabaseUnavailable: if the database cannot be reached or written.
     """
     with begin(engine) as connection:
-        if _is_newer(_current(connection)):
+        current = _current(connection)
+        if current == _get_newest() or _is_newer(current):
             return
-        command.upgrade(_config(connection), revision)
+        _apply(connection, revision)
         _keep_reach(connection)
 
 
@@ -50,7 +47,7 @@ def count_pending(engine: Engine) -> int:
         current = _current(connection)
     if _is_newer(current):
         return 0
-    return len(list(_scripts().iterate_revisions("head", current or "base")))
+    return sum(current is None or revision > current for revision in _list_revisions())
 
 
 def is_current(engine: Engine) -> bool:
@@ -63,7 +60,7 @@ def is_current(engine: Engine) -> bool:
         return False
     with begin(engine) as connection:
         current = _current(connection)
-        return current == _scripts().get_current_head() or _is_newer(current)
+        return current == _get_newest() or _is_newer(current)
 
 
 def _current(connection: Connection) -> str | None:
@@ -73,7 +70,7 @@ def _current(connection: Connection) -> str | None:
             f"FORGE_DATABASE_URL: the server is PostgreSQL {'.'.join(map(str, server))}, Forge needs {_POSTGRESQL[0]}.",
             "Use a server of that version or a newer one.",
         )
-    current = MigrationContext.configure(connection).get_current_revision()
+    current = _read_revision(connection)
     if _is_newer(current) and _load_reach(connection) not in _list_revisions():
         raise ConfigurationError(
             f"FORGE_DATABASE_URL: the database has the schema {str(current)[:100]!r} of another version of Forge, with "
@@ -97,8 +94,20 @@ def _is_newer(revision: str | None) -> bool:
     return revision is not None and revision not in _list_revisions()
 
 
+@cache
 def _list_revisions() -> frozenset[str]:
-    return frozenset(script.revision for script in _scripts().walk_revisions())
+    """Those of this version, by the names of its files: alembic is loaded only where there is something to apply."""
+    return frozenset(step.name.partition("_")[0] for step in _STEPS.glob("[0-9]*_*.py"))
+
+
+def _get_newest() -> str:
+    return max(_list_revisions())
+
+
+def _read_revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table(_VERSION):
+        return None
+    return connection.execute(text(f"SELECT version_num FROM {_VERSION}")).scalar()
 
 
 def _load_reach(connection: Connection) -> str | None:
@@ -109,7 +118,7 @@ def _load_reach(connection: Connection) -> str | None:
 
 def _keep_reach(connection: Connection) -> None:
     """Note which versions work with the schema, for those that do not know its migrations."""
-    revision = MigrationContext.configure(connection).get_current_revision()
+    revision = _read_revision(connection)
     if revision is None:
         return
     oldest = find_oldest(revision)
@@ -118,5 +127,17 @@ def _keep_reach(connection: Connection) -> None:
         connection.execute(upsert(connection.dialect.name, SchemaReachRow, values, {}))
 
 
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())
+def _apply(connection: Connection, revision: str) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_STEPS.parent))
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+
+
+def _scripts() -> "ScriptDirectory":
+    from alembic.script import ScriptDirectory
+
+    return ScriptDirectory(str(_STEPS.parent))

@@ -21,6 +21,9 @@ OF_OTHER_PHASES = frozenset(STANDARD_GATES) - {
 }
 """The gates that a finished review neither asks nor resolves."""
 
+ASKS_LONE_AUTHOR = "gate.own"
+"""The reason of a verdict that waits for the author, as nobody else has the role."""
+
 UNASKED = "gate.unasked"
 """The reason of a verdict that a dismissal changed while gates were still to be asked."""
 
@@ -352,6 +355,10 @@ def _explain_stop(gate: Gate) -> Reason:
             return Reason(code="gate.rejected", text=f"{by} rejected {gate.name}{words}")
         case GateState.expired:
             return Reason(code="gate.expired", text=f"Nobody answered {gate.name} in time")
+        case _ if gate.request.lone_author:
+            [asked, *_] = gate.request.reasons
+            text = f"{asked.text}, and nobody but {gate.request.lone_author} may approve that"
+            return asked.model_copy(update={"code": ASKS_LONE_AUTHOR, "text": text})
         case _:
             return Reason(
                 code="gate.waiting", text=f"{gate.name} is waiting for a person with the role {gate.request.role}"

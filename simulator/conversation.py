@@ -6,6 +6,7 @@ from simulator.errors import Refusal, check_body, check_title, invalid
 from simulator.events import Actor, emit, emit_issue, emit_pull
 from simulator.json import repositories as repository_json
 from simulator.state import (
+    Edit,
     Issue,
     IssueComment,
     Label,
@@ -42,11 +43,20 @@ def edit_issue(world: World, issue: Issue, by: Actor, title: str | None, body: s
     changes: dict[str, object] = {}
     if title is not None and title != issue.title:
         changes["title"], issue.title = {"from": issue.title}, title
+        issue.renames.append(Edit(world.next_id(), by.account, world.now()))
     if body is not None and body != issue.body:
         changes["body"], issue.body = {"from": issue.body}, body
+        note_edit(world, issue, by)
     issue.updated_at = world.now()
     if changes:
         _announce(world, "edited", issue, by, changes=changes)
+
+
+def note_edit(world: World, text: Issue | IssueComment | ReviewComment, by: Actor) -> None:
+    """Keep who changed a text. With the first change GitHub lists the writing, too."""
+    if not text.edits:
+        text.edits.append(Edit(world.next_id(), text.user, text.created_at))
+    text.edits.append(Edit(world.next_id(), by.account, world.now()))
 
 
 def set_issue_state(world: World, issue: Issue, by: Actor, state: str) -> None:
@@ -92,6 +102,7 @@ def add_comment(world: World, issue: Issue, by: Actor, body: object) -> IssueCom
 def edit_comment(world: World, comment: IssueComment, by: Actor, body: object) -> None:
     text, before = check_body("IssueComment", body), comment.body
     comment.body, comment.updated_at = text, world.now()
+    note_edit(world, comment, by)
     _announce_comment(world, "edited", comment, by, changes={"body": {"from": before}})
 
 

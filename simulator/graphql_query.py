@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphql import (
@@ -23,10 +23,16 @@ class QueryError(Exception):
 
 @dataclass
 class Field:
+    """A field that is asked for.
+
+    :ivar of_type: the type of the inline fragment it stands in; empty for objects of any type.
+    """
+
     name: str
     alias: str
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     fields: list[Field] = field(default_factory=list["Field"])
+    of_type: str = ""
 
 
 @dataclass
@@ -59,13 +65,14 @@ def _read_defaults(operation: OperationDefinitionNode) -> dict[str, Any]:
 
 
 def _read_fields(selected: SelectionSetNode | None, variables: Mapping[str, Any]) -> list[Field]:
-    """The fields of an object; those of an inline fragment count as its own."""
+    """The fields of an object; those of an inline fragment only of its type."""
     fields: list[Field] = []
     for node in selected.selections if selected else ():
         if isinstance(node, FieldNode):
             fields.append(_read_field(node, variables))
         elif isinstance(node, InlineFragmentNode):
-            fields += _read_fields(node.selection_set, variables)
+            of_type = node.type_condition.name.value if node.type_condition else ""
+            fields += [replace(each, of_type=of_type) for each in _read_fields(node.selection_set, variables)]
         else:
             raise QueryError("Named fragments are not supported")
     return fields

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from simulator import diff_positions
-from simulator.conversation import refuse_if_locked
+from simulator.conversation import note_edit, refuse_if_locked
 from simulator.diff_positions import CommentPosition, Misplaced
 from simulator.errors import Refusal, check_body, invalid, malformed, not_found, unprocessable
 from simulator.events import Actor, emit
@@ -207,6 +207,7 @@ def dismiss(world: World, review: Review, by: Actor, message: object) -> None:
 def edit_comment(world: World, comment: ReviewComment, by: Actor, body: object) -> None:
     text, before = check_body("PullRequestReviewComment", body), comment.body
     comment.body, comment.updated_at = text, world.now()
+    note_edit(world, comment, by)
     _announce_comment(world, "edited", comment, by, changes={"body": {"from": before}})
 
 

@@ -124,6 +124,15 @@ class Reaction:
     created_at: datetime
 
 
+@dataclass(frozen=True, eq=False)
+class Edit:
+    """Somebody changed a text."""
+
+    id: int
+    by: Account
+    at: datetime
+
+
 @dataclass(eq=False)
 class IssueComment:
     id: int
@@ -135,6 +144,7 @@ class IssueComment:
     app: App | None = None
     minimized: str | None = None
     reactions: list[Reaction] = field(default_factory=list[Reaction])
+    edits: list[Edit] = field(default_factory=list[Edit])
 
     @property
     def repository(self) -> Repository:
@@ -159,6 +169,8 @@ class Issue:
     reactions: list[Reaction] = field(default_factory=list[Reaction])
     assignees: list[Account] = field(default_factory=list[Account])
     locked: bool = False
+    edits: list[Edit] = field(default_factory=list[Edit])  # of the body
+    renames: list[Edit] = field(default_factory=list[Edit])  # of the title
 
 
 @dataclass(eq=False, kw_only=True)
@@ -239,6 +251,7 @@ class ReviewComment:
     app: App | None = None
     minimized: str | None = None
     reactions: list[Reaction] = field(default_factory=list[Reaction])
+    edits: list[Edit] = field(default_factory=list[Edit])
 
     @property
     def repository(self) -> Repository:
@@ -572,7 +585,8 @@ class World:
     def all_pulls(self) -> list[PullRequest]:
         return [pull for repository in self.repositories.values() for pull in repository.pulls()]
 
-    def new_token(self, prefix: str, lifetime: timedelta) -> Token:
-        token = Token(prefix + secrets.token_urlsafe(60).replace("-", "A").replace("_", "B"), self.now() + lifetime)
+    def new_token(self, prefix: str, lifetime: timedelta, value: str = "") -> Token:
+        value = value or prefix + secrets.token_urlsafe(60).replace("-", "A").replace("_", "B")
+        token = Token(value, self.now() + lifetime)
         self.tokens[token.value] = token
         return token

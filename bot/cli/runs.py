@@ -18,7 +18,7 @@ from memory.runs import checkpoints
 from memory.runs import runs as known
 from memory.runs.traces import list_trace
 from messages.commands import describe_outcome
-from messages.run_page import name_trigger
+from pipeline.publishing.instructions import name_runs
 from pipeline.verdicts.settings import find_mode
 
 _COLUMNS = ("run", "pull request", "head", "what", "outcome", "why", "created (UTC)")
@@ -42,22 +42,26 @@ async def show_runs(settings: Installation, state: RunState | None, limit: int, 
             return
         rows = await known.list_latest(database, limit, state)
         reviews = await checkpoints.load_reviews(database, [row.id for row in rows])
-        listed = [await _list_run(database, row, reviews.get(row.id)) for row in rows]
+        named = await name_runs(database, [row.as_run() for row in rows])
+        listed = [await _list_run(database, row, named[row.id], reviews.get(row.id)) for row in rows]
     if listed:
         print_table(_COLUMNS, listed)
     else:
         print_lines("Nothing has run yet.")
 
 
-async def _list_run(database: Database, row: RunRow, review: Review | None) -> Sequence[str]:
-    """The cells of a run's row, in the order of the columns."""
+async def _list_run(database: Database, row: RunRow, kind: str, review: Review | None) -> Sequence[str]:
+    """The cells of a run's row, in the order of the columns.
+
+    :param kind: what it does.
+    """
     run = row.as_run()
     mode = await find_mode(database, run)
     return (
         run.id[-6:],
         f"{run.repository.full_name}#{run.number}",
         run.head_sha[:7],
-        name_trigger(run.trigger) + (f" ({mode})" if mode else ""),
+        kind + (f" ({mode})" if mode else ""),
         describe_outcome(run, review),
         strip_invisible(run.detail)[:80],
         f"{row.created_at:%Y-%m-%d %H:%M}",

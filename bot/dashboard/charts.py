@@ -4,14 +4,8 @@ import base64
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
-
-import pygal  # pyright: ignore[reportMissingTypeStubs]
-from pygal.style import Style  # pyright: ignore[reportMissingTypeStubs]
-
-# Importing pygal adds a finder for its maps to all imports of the process, in a protocol that Python gave up.
-sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, pygal.PluginImportFixer)]
 
 _KEPT = 1024  # pictures; each is some ten kilobytes
 _LIGHT, _DARK = ("#59636e", "#0969da"), ("#9198a1", "#4493f8")  # of text and axes, of what is shown
@@ -26,7 +20,6 @@ _COMMON: dict[str, Any] = {
     "disable_xml_declaration": True,
     "explicit_size": True,
     "no_data_text": "",
-    "style": Style(font_family="system-ui, sans-serif", label_font_size=10, major_label_font_size=10),
     "y_labels_major_count": 3,
     "show_minor_y_labels": False,
     "show_minor_x_labels": False,
@@ -87,11 +80,26 @@ def _draw(asked: _Chart) -> Picture:
     return Picture(light, dark, asked.width, asked.height)
 
 
+@cache
+def _load_pygal() -> Any:
+    """pygal takes megabytes, so it is loaded once somebody looks at a picture.
+
+    That adds a finder for its maps to all imports of the process, in a protocol that Python gave up.
+    """
+    import pygal  # pyright: ignore[reportMissingTypeStubs]
+
+    sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, pygal.PluginImportFixer)]
+    return pygal
+
+
 def _render(asked: _Chart) -> str:
     """The picture as SVG, with ``_RULES`` where its colours belong."""
     every = max(1, len(asked.labels) // 6)
+    pygal = _load_pygal()
+    style = pygal.style.Style(font_family="system-ui, sans-serif", label_font_size=10, major_label_font_size=10)
     chart: Any = getattr(pygal, asked.kind)(
         **_COMMON,
+        style=style,
         width=asked.width,
         height=asked.height,
         range=(0, asked.top or max((each for each in asked.values if each is not None), default=0) or 1),

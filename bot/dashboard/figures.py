@@ -19,8 +19,8 @@ from memory.reservations import reservations
 from messages.audit import describe_event
 from messages.automation import describe_allowed
 from messages.metrics import format_value
-from messages.run_page import name_trigger
 from pipeline.config import loading
+from pipeline.publishing.instructions import name_runs
 from safety.allowed_actions import NAMES
 from safety.automation_level import cap_level, measure_way
 from safety.budgets import cap_limits, limits_of
@@ -30,9 +30,9 @@ DAYS = (7, 30, 90)
 WORKING = 20
 """Runs at work whose budgets are shown."""
 _STATES = {
-    BreakerState.closed: "closed: calls are made",
-    BreakerState.open: "open: no calls are made",
-    BreakerState.half_open: "half open: one call is tried",
+    BreakerState.closed: "It is asked",
+    BreakerState.open: "It is not asked",
+    BreakerState.half_open: "One call is tried",
 }
 
 
@@ -70,15 +70,18 @@ async def show_costs(visit: Visit) -> Shown:
         "spent": spent,
         "picture": draw_bars("USD", names, [round(by_day.get(each, 0.0), 4) for each in names]) if by_day else "",
         "groups": [("day (UTC)", spent.days), ("phase", spent.phases), ("model", spent.models)],
-        "runs": [_name_run(visit, each) for each in spent.runs],
+        "runs": await _name_runs(visit, spent.runs),
         "budgets": await _list_budgets(visit),
         "breakers": [(name, each, _STATES[each.state]) for name, each in breakers.items()],
     }
     return Page("costs.html", "Costs", shown)
 
 
-def _name_run(visit: Visit, cost: RunCost) -> tuple[str, str, RunCost]:
-    return f"{name_trigger(cost.run.trigger)} of #{cost.run.number}", visit.address("runs", cost.run.id), cost
+async def _name_runs(visit: Visit, listed: Sequence[RunCost]) -> Sequence[tuple[str, str, RunCost]]:
+    named = await name_runs(visit.database, [each.run for each in listed])
+    return [
+        (f"{named[each.run.id]} of #{each.run.number}", visit.address("runs", each.run.id), each) for each in listed
+    ]
 
 
 async def _list_budgets(visit: Visit) -> Sequence[BudgetShown]:
@@ -89,8 +92,8 @@ async def _list_budgets(visit: Visit) -> Sequence[BudgetShown]:
     today = await reservations.sum_repository(visit.database, visit.repository.id, visit.now)
     day = BudgetShown("this day (UTC)", "", today.amount - today.reserved, today.reserved, limits.day)
     found = [day]
-    for each in await costs.list_working(visit.database, visit.repository.id, WORKING):
-        name, address, cost = _name_run(visit, each)
+    working = await costs.list_working(visit.database, visit.repository.id, WORKING)
+    for name, address, cost in await _name_runs(visit, working):
         used = cost.spent.amount - cost.spent.reserved
         found.append(BudgetShown(name, address, used, cost.spent.reserved, limits.run))
     return found

@@ -26,9 +26,8 @@ from messages.run_page import (
     describe_held,
     describe_row,
     explain_wait,
-    name_trigger,
 )
-from pipeline.publishing.instructions import load_instructions
+from pipeline.publishing.instructions import name_runs
 
 LISTED = 50
 """Runs on one page."""
@@ -70,12 +69,8 @@ async def describe_runs(
     database: Database, listed: Sequence[ListedRun]
 ) -> Sequence[tuple[ListedRun, str, OutcomeShown]]:
     """Runs with what each does, and what it came to."""
-    asked = await load_instructions(database, [each.run.id for each in listed])
-    named = {run_id: each.short_name for run_id, each in asked.items()}
-    return [
-        (each, named.get(each.run.id) or name_trigger(each.run.trigger), show_outcome(each.run, each.review))
-        for each in listed
-    ]
+    named = await name_runs(database, [each.run for each in listed])
+    return [(each, named[each.run.id], show_outcome(each.run, each.review)) for each in listed]
 
 
 def show_outcome(run: Run, review: Review | None) -> OutcomeShown:
@@ -124,9 +119,10 @@ async def show_run(visit: Visit) -> Shown:
     review, plan = await checkpoints.load_review(database, run), await checkpoints.load_plan(database, run)
     latest = await pages.load_timeline(database, await list_trace(database, run.id), PageKey(), RECENT)
     waiting = [each for each in known if each.is_waiting]
+    kind = (await name_runs(database, [run]))[run.id]
     shown = {
         "found": found,
-        "kind": name_trigger(run.trigger),
+        "kind": kind,
         "outcome": show_outcome(run, review),
         "place": visit.on_github("issues" if run.is_of_issue else "pull", run.number),
         "commit": visit.on_github("commit", run.head_sha),
@@ -140,7 +136,7 @@ async def show_run(visit: Visit) -> Shown:
         "has_checkpoints": bool(await work_checkpoints.list_of_run(database, run.id)),
         **await _show_verdict(visit, found, review, plan),
     }
-    return Page("run.html", f"{name_trigger(run.trigger)} of #{run.number}", shown)
+    return Page("run.html", f"{kind} of #{run.number}", shown)
 
 
 async def show_timeline(visit: Visit) -> Shown:

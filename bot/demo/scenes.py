@@ -16,6 +16,9 @@ from simulator import Simulator, User
 from simulator.gitstore import FileContent
 from simulator.state import CheckRun, PullRequest, Repository
 
+PASSWORD = "demo"
+"""With which the author pushes to the playground."""
+
 _MENDED = ("failure", "success")
 
 Promises = Mapping[str, bool]
@@ -281,6 +284,7 @@ async def open_playground(github: Simulator) -> list[PullRequest]:
     github.install(repository)
     author = github.user("author")
     github.grant(repository, author, "write")
+    github.personal_token(author, value=PASSWORD)
     github.grant(repository, github.user("maintainer"), "maintain")
     opened: list[PullRequest] = []
     for each in playground.OPEN_TASKS:

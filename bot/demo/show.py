@@ -106,7 +106,10 @@ async def _stay(stage: DemoDriver, fresh: PullRequest | None, sandbox: Sandbox, 
         stage.point_to("A pull request with findings, for its author", _locate(github, fresh))
     for each, pull in zip(playground.OPEN_TASKS, pulls, strict=True):
         stage.point_to(f"One that {each.shows}: comment {each.ask} there, as its author", _locate(github, pull))
-    stage.point_to("A pull request of your own: edit a file there", _locate_project(github, pulls[0]))
+    project = pulls[0].repository.full_name
+    stage.point_to("A pull request of your own: edit a file there", f"{github.url}/{project}")
+    clone = f"{github.url.replace('://', f'://author:{scenes.PASSWORD}@')}/{project}.git"
+    stage.point_to("Or push a branch as its author, then open it under Branches there; git clone", clone)
     stage.point_to("Forge's dashboard, signed in as whom you chose", f"{forge}/dashboard/to-github")
     stage.point_to("Everything else", github.url)
     shown = [fresh, *pulls]
@@ -123,10 +126,6 @@ async def _stay(stage: DemoDriver, fresh: PullRequest | None, sandbox: Sandbox, 
 def _locate(github: Simulator, issue: Issue) -> str:
     kind = "pull" if isinstance(issue, PullRequest) else "issues"
     return f"{github.url}/{issue.repository.full_name}/{kind}/{issue.number}"
-
-
-def _locate_project(github: Simulator, pull: PullRequest) -> str:
-    return f"{github.url}/{pull.repository.full_name}"
 
 
 @asynccontextmanager

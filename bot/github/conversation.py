@@ -166,9 +166,14 @@ class _Remark(BaseModel):
     """A comment of any kind over REST."""
 
     id: int
+    node_id: str
     user: AccountShown | None
     body: str | None
     in_reply_to_id: int | None = None
+
+    def to_domain(self, ours: int) -> Remark:
+        by = None if self.user is None else self.user.id
+        return Remark(id=self.id, node_id=self.node_id, author_id=by, body=self.body or "", is_own=by == ours)
 
 
 class _Thumbs(BaseModel):
@@ -349,10 +354,7 @@ class GitHubConversation(Conversation):
 
     async def _mark_own(self, repository: RepositoryRef, remarks: Sequence[_Remark]) -> list[Remark]:
         ours = (await self.own_account(repository)).id
-        return [
-            Remark(id=one.id, body=one.body or "", is_own=one.user is not None and one.user.id == ours)
-            for one in remarks
-        ]
+        return [one.to_domain(ours) for one in remarks]
 
     async def _own(self, repository: RepositoryRef, remarks: Sequence[_Remark], marker: str) -> int | None:
         ours = (await self.own_account(repository)).id

@@ -1,16 +1,17 @@
 """Reads issues and their comments from GitHub, and opens issues."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
 from bot.github.client import repository_path
 from bot.github.conversation import GitHubConversation
+from bot.github.edits import read_edits
 from bot.github.payloads.issues import IssueCommentShown, IssueShown, OpenedIssue
 from bot.github.payloads.parsing import parse, parse_all
 from domain.errors import NotFound
-from domain.github.issues import Issue, IssueComment
+from domain.github.issues import Issue, IssueComment, TextEdit
 from domain.ports import Issues
 from domain.runs.run import RepositoryRef
 
@@ -33,6 +34,9 @@ class GitHubIssues(GitHubConversation, Issues):
         shown = parse_all(IssueCommentShown, items, purpose)
         await self._require_here(repository, number, (one.issue_url for one in shown))
         return [one.to_domain() for one in shown]
+
+    async def text_edits(self, repository: RepositoryRef, texts: Collection[str]) -> Mapping[str, Collection[TextEdit]]:
+        return await read_edits(self._client, repository, texts)
 
     async def find_own_issue(self, repository: RepositoryRef, marker: str, since: datetime) -> int | None:
         """GitHub's ``since`` is about the last change, which comes after the beginning."""

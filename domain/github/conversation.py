@@ -69,12 +69,16 @@ class ThreadComment(BaseModel):
 class Remark(BaseModel):
     """A comment, or the body of a review.
 
+    :param node_id: its GraphQL id.
+    :param author_id: None if the account was deleted.
     :param is_own: the App itself wrote it.
     """
 
     model_config = ConfigDict(frozen=True)
 
     id: int
+    node_id: str
+    author_id: int | None
     body: str
     is_own: bool
 

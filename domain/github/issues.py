@@ -12,12 +12,14 @@ class Issue(BaseModel):
 
     :param body: may be empty.
     :param author_id: None if the account was deleted.
+    :param node_id: its GraphQL id.
     :param closed_at: None if it is open.
     """
 
     model_config = ConfigDict(frozen=True)
 
     number: int
+    node_id: str
     title: str
     body: str
     is_open: bool
@@ -35,6 +37,7 @@ class IssueComment(BaseModel):
     """A comment below an issue or pull request.
 
     :param author_id: None if the account was deleted.
+    :param node_id: its GraphQL id.
     :param is_app: an App wrote it, even on behalf of a person.
     :param is_edited: it was edited, not necessarily by its author.
     """
@@ -42,6 +45,7 @@ class IssueComment(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     id: int
+    node_id: str
     author_id: int | None
     author_login: str
     is_app: bool
@@ -49,6 +53,30 @@ class IssueComment(BaseModel):
     body: str
     created_at: datetime
     is_edited: bool
+
+
+class TextEdit(BaseModel):
+    """Somebody edited an issue or a comment, or wrote it.
+
+    :param by_id: None if the account was deleted.
+    :param at: to the second.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    by_id: int | None
+    at: datetime
+
+
+class AskedIssue(BaseModel):
+    """The words of an issue when somebody asked for it to be solved, as they are kept.
+
+    :param asked_at: to the second; None if it is not known.
+    """
+
+    title: str
+    body: str
+    asked_at: datetime | None = None
 
 
 def digest_wording(title: str, body: str | None) -> str:

@@ -28,11 +28,15 @@ EFFORT = "how thoroughly it is read"
 """The key of the effort that a person asked for."""
 
 TASK = "what the planner is told"
+"""The key of the planner's task."""
+
+WRITERS = "who wrote what the planner is told"
+"""The key of the accounts: later edits and deletions change nothing."""
+
 QUESTION = "what people are asked"
 """The key of the question with which an instruction ended."""
 
 INSTRUCTION = "what somebody asks for on a pull request"
-"""The key of the planner's task."""
 
 
 @dataclass(frozen=True)

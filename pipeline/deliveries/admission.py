@@ -5,6 +5,7 @@ from pydantic import BaseModel
 
 from domain.commands import Repeat, ReviewPullRequest
 from domain.errors import CodeAccessError, NotFound
+from domain.github.issues import AskedIssue
 from domain.github.pull_requests import PullRequest
 from domain.github.pushes import Push, Pusher
 from domain.github.seen import EventSnapshot, is_edited
@@ -103,7 +104,7 @@ async def admit_issue(
 ) -> Admitted:
     """Admit a run of an open issue, unless one works on it. A plan that waits for people is replaced.
 
-    The run is about the words of the issue when somebody asked: whoever edits them later may lack the permission to.
+    The run is about what is said there when somebody asked: whoever edits it later may lack the permission to.
 
     :param mode: that was asked for; None for the configuration's.
     :raises Behind: if GitHub shows a state from before ``seen``.
@@ -121,7 +122,8 @@ async def admit_issue(
             head = (await services.host.default_branch(repository)).head_sha
         except NotFound:  # the issue was there a moment ago
             return Admitted(why=texts.NO_COMMIT)
-        kept = (model_answers.ISSUE, {"title": issue.title, "body": issue.body})
+        asked = AskedIssue(title=issue.title, body=issue.body, asked_at=seen.updated_at if seen else None)
+        kept = (model_answers.ISSUE, asked.model_dump(mode="json"))
         candidate = runs.Candidate(
             admitted_by,
             repository,

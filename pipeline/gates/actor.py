@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pydantic import BaseModel, ConfigDict
 
 from domain.commands import Sender
-from domain.errors import CodeAccessError, Unavailable
+from domain.errors import CodeAccessError, CodeHostError, RateLimited, Unavailable
 from domain.gates import GateState
 from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot
@@ -219,6 +219,25 @@ async def load_authorship(
         raise Unavailable(error.message, error.advice) from error
     accepted = await _load_approvals(services, repository, pull_request.number, accepting)
     return Authorship(pull_request.author_id, *wrote, accepted)
+
+
+async def find_lone_author(services: Services, repository: RepositoryRef, number: int, role: str) -> str:
+    """The login of who wrote all of a pull request and is alone with a role.
+
+    :returns: empty if there is none, or GitHub does not say.
+    :raises RateLimited: GitHub says it later.
+    """
+    try:
+        pull_request = await services.host.pull_request(repository, number)
+        author = frozenset({pull_request.author_id})
+        if frozenset(await services.host.accounts_with(repository, role)) != author:
+            return ""
+        wrote = await load_authorship(services, repository, pull_request, ())
+    except RateLimited:
+        raise
+    except CodeHostError:
+        return ""
+    return pull_request.author_login if wrote.authors == author and wrote.doubt is None else ""
 
 
 async def keep_authors_of_merge(services: Services, repository: RepositoryRef, pull_request: PullRequest) -> None:

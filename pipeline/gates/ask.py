@@ -14,6 +14,7 @@ from memory.gates import gates
 from memory.reservations import reservations
 from memory.runs import outbox, runs
 from pipeline.context import Services
+from pipeline.gates.actor import find_lone_author
 from pipeline.publishing import gate_checks
 from pipeline.publishing.instructions import load_instruction
 
@@ -41,7 +42,8 @@ async def open_gate(services: Services, run: Run, request: GateRequest) -> Gate:
 async def _place(services: Services, run: Run, request: GateRequest) -> GateRequest:
     """The question with where it is shown: what the run of an issue asks, on its pull request, too, once that is there.
 
-    What a deployment asks is shown on the commit that is deployed, and where somebody merged it or asked for it.
+    What a deployment asks is shown on the commit that is deployed, and where somebody merged it or asked for it. Who
+    changed protected files and has nobody to ask is asked in one place.
 
     :raises CodeHostError: if GitHub does not say what the head of that is.
     """
@@ -51,7 +53,9 @@ async def _place(services: Services, run: Run, request: GateRequest) -> GateRequ
         verb = (await load_instruction(services.database, run)).asked.verb
         return request.model_copy(update={"of_instruction": True, "verb": verb.value})
     if not run.is_of_issue:
-        return request
+        is_shared = request.name != "protected_paths" or not request.not_author
+        lone = "" if is_shared else await find_lone_author(services, run.repository, run.number, request.role)
+        return request.model_copy(update={"lone_author": lone})
     number = await outbox.find_proposal(services.database, run.id)
     live = None if number is None else await services.host.pull_request(run.repository, number)
     head = live.head_sha if live is not None and live.is_open else ""

@@ -1,10 +1,13 @@
 """Finds for whom Forge works on an issue: they count as authors of what it makes of it."""
 
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from domain.gates import Gate
-from domain.github.issues import IssueComment
+from domain.github.issues import AskedIssue, Issue, IssueComment
 from domain.runs.run import Run
+from memory.budgets import model_answers
 from memory.gates import gates
 from memory.runs import outbox, runs
 from pipeline.context import Services
@@ -12,29 +15,62 @@ from pipeline.gates.actor import load_authorship
 from safety.authorship import Authorship, Contribution
 
 
-async def load_heard_comments(services: Services, run: Run) -> list[IssueComment]:
-    """The comments that the run of an issue takes into account: of people, from before it started.
+@dataclass(frozen=True)
+class HeardWords:
+    """What the run of an issue takes into account beside the issue, and whose words all of it is.
 
-    Later ones, such as an answer to a gate, do not change its task.
-
-    :raises CodeHostError: if GitHub does not list them.
+    :param comments: oldest first.
+    :param writers: who wrote or edited the issue, its title or one of these comments.
     """
-    started = await runs.get_started_at(services.database, run.id)
+
+    comments: Sequence[IssueComment]
+    writers: frozenset[int]
+
+
+async def load_heard(services: Services, run: Run, issue: Issue) -> HeardWords:
+    """The comments of people as they were when somebody asked for the run.
+
+    Later ones, such as an answer to a gate, do not change its task; nor does what somebody edited since then: whoever
+    asked did not see it.
+
+    :raises CodeHostError: if GitHub does not list them, or does not say who edited them.
+    """
+    until = await _find_asked_at(services, run)
     every = await services.host.issue_comments(run.repository, run.number)
-    return [each for each in every if not each.is_app and (started is None or each.created_at <= started)]
+    there = [each for each in every if not each.is_app and each.created_at <= until]
+    texts = [issue.node_id, *(each.node_id for each in there if each.is_edited)]
+    edits = await services.host.text_edits(run.repository, texts)
+    late = {text for text, made in edits.items() if any(each.at > until for each in made)}
+    heard = [each for each in there if each.node_id not in late]
+    read = (issue.node_id, *(each.node_id for each in heard))
+    editors = {each.by_id for text in read for each in edits.get(text, ()) if each.at <= until}
+    wrote = {issue.author_id, *(each.author_id for each in heard), *editors}
+    return HeardWords(heard, frozenset(each for each in wrote if each))
+
+
+async def _find_asked_at(services: Services, run: Run) -> datetime:
+    kept = await model_answers.find(services.database, run, model_answers.ISSUE)
+    asked = None if kept is None else AskedIssue.model_validate(kept).asked_at
+    return asked or await runs.get_started_at(services.database, run.id) or services.clock.now()
 
 
 async def list_askers(services: Services, run: Run) -> frozenset[int]:
-    """Whoever asked for the run of an issue, wrote the issue or a comment it heard, or said at a gate what to do.
+    """Whoever asked for the run of an issue, wrote or edited what it heard, or said at a gate what to do.
 
     :raises CodeHostError: if GitHub does not say who wrote the issue and its comments.
     """
     requester = await runs.find_requester(services.database, run.id)
-    issue = await services.host.issue(run.repository, run.number)
     decided = [gate.decision for gate in await gates.list_for_run(services.database, run.id)]
     said = [decision.by_id for decision in decided if decision is not None and decision.words.strip()]
-    commented = [comment.author_id for comment in await load_heard_comments(services, run)]
-    return frozenset(each for each in (requester, issue.author_id, *commented, *said) if each)
+    return frozenset(each for each in (requester, *said, *await _list_writers(services, run)) if each)
+
+
+async def _list_writers(services: Services, run: Run) -> Collection[int]:
+    kept = await model_answers.find(services.database, run, model_answers.WRITERS)
+    if kept is not None:
+        return kept["accounts"]
+    issue = await services.host.issue(run.repository, run.number)
+    return (await load_heard(services, run, issue)).writers
 
 
 async def load_proposed_authorship(services: Services, gate: Gate) -> Authorship | None:

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from agents.coding.planner import AuthoredText, PlanningTask
 from domain.config.configuration import Configuration
-from domain.github.issues import Issue, IssueComment
+from domain.github.issues import AskedIssue, Issue, IssueComment
 from domain.globs import matches
 from domain.runs.baseline import Baseline
 from domain.runs.plan import RatedPlan
@@ -15,7 +15,7 @@ from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import checkpoints, outbox
 from memory.runs.checkpoints import PastPlan
-from pipeline.gates.askers import load_heard_comments
+from pipeline.gates.askers import load_heard
 from pipeline.issue.conventions import load_conventions
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import load_start_configuration
@@ -64,10 +64,16 @@ async def read_issue(context: RunContext) -> IssueRunInput:
     plans = await checkpoints.list_plans(database, run)
     configuration = (await load_start_configuration(context.services, run)).configuration
     issue = await context.services.host.issue(run.repository, run.number)
-    issue = issue.model_copy(update=await model_answers.find(database, run, model_answers.ISSUE) or {})
+    asked = await model_answers.find(database, run, model_answers.ISSUE)
+    if asked is not None:
+        words = AskedIssue.model_validate(asked)
+        issue = issue.model_copy(update={"title": words.title, "body": words.body})
     kept = await model_answers.find(database, run, model_answers.TASK)
     if kept is None:
-        task = await _build_task(context, issue, configuration, plans[-1] if plans else None)
+        heard = await load_heard(context.services, run, issue)
+        writers = {"accounts": sorted(heard.writers)}
+        await model_answers.keep(database, run, model_answers.WRITERS, writers, context.now())
+        task = await _build_task(context, issue, heard.comments, configuration, plans[-1] if plans else None)
         kept = task.model_dump(mode="json")
         await model_answers.keep(database, run, model_answers.TASK, kept, context.now())
     is_proposed = await outbox.find_proposal(database, run.id) is not None
@@ -86,10 +92,13 @@ async def load_snapshot(context: RunContext) -> Snapshot:
 
 
 async def _build_task(
-    context: RunContext, issue: Issue, configuration: Configuration, earlier: PastPlan | None
+    context: RunContext,
+    issue: Issue,
+    comments: Sequence[IssueComment],
+    configuration: Configuration,
+    earlier: PastPlan | None,
 ) -> PlanningTask:
     host, run = context.services.host, context.run
-    comments = await load_heard_comments(context.services, run)
     ranked = sorted(comments, key=lambda each: (each.author_association not in _MEMBER_ASSOCIATIONS, -each.id))
     roles = await _load_roles(context, [(issue.author_login, issue.author_id), *map(_get_author, ranked)])
     texts = [

@@ -40,12 +40,15 @@ _CONCLUSIONS = {
 async def show(services: Services, run: Run, gate: Gate, spent: int) -> Gate:
     """Show a gate as it is now in its comment, then in its check, which is brief beside that; the gate with both ids.
 
+    Who asks nobody but themselves is asked in the check alone.
+
     :param spent: what the run cost so far, in micro-USD.
     """
-    try:
-        gate = gate.model_copy(update={"comment_id": await _show_comment(services, run, gate, spent)})
-    except Forbidden as error:  # a locked conversation: only the check asks
-        log.warning("gate.uncommented", gate=gate.id, error=str(error))
+    if gate.comment_id is not None or not gate.request.lone_author:
+        try:
+            gate = gate.model_copy(update={"comment_id": await _show_comment(services, run, gate, spent)})
+        except Forbidden as error:  # a locked conversation: only the check asks
+            log.warning("gate.uncommented", gate=gate.id, error=str(error))
     if gate.check_head is not None:
         gate = gate.model_copy(update={"check_id": await _show_check(services, run, gate, spent)})
     await gates.save_location(services.database, gate.id, check_id=gate.check_id, comment_id=gate.comment_id)

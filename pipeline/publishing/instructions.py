@@ -1,6 +1,6 @@
 """What somebody asks for on a pull request in an instruction, and the one answer to it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Self
 
 import structlog
@@ -27,6 +27,7 @@ from messages import gates as gate_texts
 from messages import instructions as texts
 from messages.code_answers import quote_question
 from messages.commands import Answer, name_command
+from messages.run_page import name_trigger
 from pipeline.context import Services
 from pipeline.publishing import comments
 
@@ -140,6 +141,12 @@ async def load_instruction(database: Database, run: Run) -> Instruction:
     if kept is None:
         raise LookupError(f"run {run.id} has no instruction")
     return Instruction.model_validate(kept)
+
+
+async def name_runs(database: Database, named: Sequence[Run]) -> Mapping[str, str]:
+    """What runs do, by id: an instruction by what was asked for, as plain text."""
+    asked = await load_instructions(database, [run.id for run in named])
+    return {run.id: asked[run.id].short_name if run.id in asked else name_trigger(run.trigger) for run in named}
 
 
 async def load_instructions(database: Database, run_ids: Collection[str]) -> Mapping[str, Instruction]:

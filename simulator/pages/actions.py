@@ -47,6 +47,12 @@ async def commit_file(visit: Visit) -> str:
     return address(pull) if pull is not None else address(repository)
 
 
+async def propose(visit: Visit) -> str:
+    base, _, head = visit.params["range"].partition("...")
+    title, body = visit.form.get("title", ""), visit.form.get("body")
+    return address(await visit.user.open_pull_request(visit.repository(), head, base, title, body))
+
+
 async def _comment(visit: Visit) -> str:
     comment = await visit.user.comment(visit.issue(), visit.form.get("body", ""))
     return f"{address(comment.issue)}#{anchor_of(comment)}"

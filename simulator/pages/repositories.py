@@ -102,7 +102,17 @@ def compare(visit: Visit) -> Html:
         raise not_found()
     start = repository.git.merge_base(ends[0], ends[1]) or ends[0]
     changes = repository.git.diff(start, ends[1])
-    return page(visit, between, element("h1", element("code", between)), *files.diff(changes), repository=repository)
+    is_branch = repository.git.branch(head) is not None
+    offer = _propose(visit, repository.git.commit(ends[1]).message) if is_branch and changes else None
+    shown = [element("h1", element("code", between)), offer, *files.diff(changes)]
+    return page(visit, between, *shown, repository=repository)
+
+
+def _propose(visit: Visit, message: str) -> Html:
+    """A form that opens a pull request from a branch that somebody pushed."""
+    title = element("input", name="title", value=message.partition("\n")[0], aria_label="Title", required=True)
+    more = text_area("Description")
+    return form(visit.here, div("row", title, button("Open pull request", class_="primary")), more)
 
 
 def _read(repository: Repository, revision: str, name: str) -> str:
@@ -134,7 +144,8 @@ def _issue(issue: Issue) -> Html:
 def _branch(repository: Repository, ref: str, sha: str) -> Html:
     head = repository.git.commit(sha)
     commit_link = link(address(repository, "commit", sha), element("code", sha[:7]))
-    name = element("code", ref.removeprefix("refs/heads/"))
+    branch = ref.removeprefix("refs/heads/")
+    name = link(address(repository, "compare", f"{repository.default_branch}...{branch}"), element("code", branch))
     message = head.message.split("\n", 1)[0]
     return div("row", name, commit_link, element("small", message, " ", moment(head.committer_date)))
 

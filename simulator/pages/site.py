@@ -40,6 +40,7 @@ PAGES: list[tuple[str, Page]] = [
 FORMS: list[tuple[str, Verb]] = [
     (_REPOSITORY + "/issues", actions.open_issue),
     (_REPOSITORY + "/edit/{branch}/{path:.+}", actions.commit_file),
+    (_REPOSITORY + "/compare/{range:.+}", actions.propose),
     (_ISSUE + "/{verb}", actions.perform),
 ]
 # Nothing is fetched from anywhere, and no script runs, whatever a comment says.

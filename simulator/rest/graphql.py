@@ -11,6 +11,8 @@ from simulator.graphql_query import Field, Operation, QueryError, read_operation
 from simulator.http import Answer, Call, Route
 from simulator.state import (
     Account,
+    Edit,
+    Issue,
     IssueComment,
     Json,
     PullRequest,
@@ -46,7 +48,7 @@ class Node:
         self.fields = fields
 
     def select(self, fields: Sequence[Field]) -> Json:
-        return {item.alias: self._answer(item) for item in fields}
+        return {item.alias: self._answer(item) for item in fields if item.of_type in {"", self.type_name}}
 
     def _answer(self, asked: Field) -> Any:
         if asked.name == "__typename":
@@ -103,6 +105,38 @@ def _viewer(account: Account) -> Node:
     return Node("User", {"login": account.login, "id": f"U_{account.id}", "databaseId": account.id})
 
 
+def _edits(edits: Sequence[Edit]) -> Resolver:
+    """Who changed a text, the last first."""
+
+    def edit(made: Edit) -> Node:
+        at = timestamp(made.at)
+        fields: dict[str, Value] = {"editor": _actor(made.by), "editedAt": at, "createdAt": at, "id": f"UCE_{made.id}"}
+        return Node("UserContentEdit", fields)
+
+    return lambda asked: _connection(asked, "UserContentEditConnection", edits[::-1], edit)
+
+
+def _renames(issue: Issue) -> Resolver:
+    def rename(made: Edit) -> Node:
+        return Node("RenamedTitleEvent", {"actor": _actor(made.by), "createdAt": timestamp(made.at)})
+
+    def timeline(asked: Field) -> Node:
+        if asked.arguments.get("itemTypes") != ["RENAMED_TITLE_EVENT"]:
+            raise QueryError("Of the timeline only changes of the title are served")
+        return _connection(asked, "IssueTimelineItemsConnection", issue.renames, rename)
+
+    return timeline
+
+
+def _issue(issue: Issue) -> Node:
+    fields: dict[str, Value] = {"id": f"I_{issue.id}", "number": issue.number, "title": issue.title}
+    return Node("Issue", {**fields, "userContentEdits": _edits(issue.edits), "timelineItems": _renames(issue)})
+
+
+def _issue_comment(comment: IssueComment) -> Node:
+    return Node("IssueComment", {"id": f"IC_{comment.id}", "userContentEdits": _edits(comment.edits)})
+
+
 def _comment(comment: ReviewComment) -> Node:
     return Node(
         "PullRequestReviewComment",
@@ -120,6 +154,7 @@ def _comment(comment: ReviewComment) -> Node:
             "minimizedReason": comment.minimized,
             "createdAt": timestamp(comment.created_at),
             "updatedAt": timestamp(comment.updated_at),
+            "userContentEdits": _edits(comment.edits),
         },
     )
 
@@ -199,6 +234,27 @@ def _node(call: Call, asked: Field) -> Node:
     pull = _pull_by_node(call, identifier)
     _need(call, pull.repository, "pull_requests:read")
     return _pull(pull)
+
+
+def _nodes(call: Call, asked: Field) -> list[Node]:
+    return [_text(call, str(identifier)) for identifier in cast(list[Any], asked.arguments.get("ids") or [])]
+
+
+def _text(call: Call, identifier: str) -> Node:
+    """An issue, or a comment of any kind."""
+    issues = [issue for home in call.world.repositories.values() for issue in home.issues.values()]
+    issue = next((each for each in issues if f"I_{each.id}" == identifier and not isinstance(each, PullRequest)), None)
+    if issue is not None:
+        _need(call, issue.repository, "issues:read")
+        return _issue(issue)
+    found = _subject(call, identifier)
+    if isinstance(found, IssueComment):
+        _need(call, found.repository, "issues:read")
+        return _issue_comment(found)
+    if isinstance(found, ReviewComment):
+        _need(call, found.repository, "pull_requests:read")
+        return _comment(found)
+    raise _node_not_found(identifier)
 
 
 def _need(call: Call, repository: Repository, *needs: str) -> None:
@@ -332,6 +388,7 @@ def _root(call: Call, operation: Operation) -> Node:
         {
             "repository": lambda asked: _repository(call, asked),
             "node": lambda asked: _node(call, asked),
+            "nodes": lambda asked: _nodes(call, asked),
             "viewer": viewer,
         },
     )

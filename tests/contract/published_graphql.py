@@ -45,7 +45,9 @@ _DESCRIPTION = re.compile(r'""".*?"""', re.DOTALL)
 _NAMES = """
     Query Mutation
     Actor Bot EnterpriseUserAccount Mannequin Minimizable Node Organization User
-    IssueComment PageInfo PullRequest PullRequestReviewComment PullRequestReviewCommentConnection
+    Issue IssueComment IssueTimelineItems IssueTimelineItemsConnection RenamedTitleEvent
+    UserContentEdit UserContentEditConnection
+    PageInfo PullRequest PullRequestReviewComment PullRequestReviewCommentConnection
     PullRequestReviewThread PullRequestReviewThreadConnection Reaction Repository
     AddReactionInput AddReactionPayload ConvertPullRequestToDraftInput ConvertPullRequestToDraftPayload
     MarkPullRequestReadyForReviewInput MarkPullRequestReadyForReviewPayload MinimizeCommentInput MinimizeCommentPayload

@@ -67,6 +67,30 @@ async def test_who_wrote_a_comment_and_whether_it_was_changed(stage: Stage) -> N
     assert (by_ann.body, by_ann.created_at, by_ann.id) == ("The cupboard", written_at, human.id)
 
 
+async def test_who_edited_what_others_wrote(stage: Stage) -> None:
+    """Of each text over all pages, with its writing; of the title only the changes."""
+    bea = stage.sim.user("bea")
+    stage.sim.grant(stage.shelf, bea, "write")
+    issue = await stage.ann.open_issue(stage.shelf, "Slow", "Since Monday")
+    said = await stage.ann.comment(issue, "The shelf")
+    await stage.ann.comment(issue, "The door")
+    remark = await stage.ann.comment_on_line(stage.pull, "a.py", 1, "Why?")
+    stage.clock.advance(seconds=60)
+    await bea.edit_comment(said, "The cupboard")
+    await bea.edit_comment(remark, "Why not?")
+    await bea.edit(issue, title="Very slow")
+    for number in range(120):
+        stage.clock.advance(seconds=1)
+        await stage.ann.edit(issue, body=f"Since {number}")
+    listed = await stage.host.issue_comments(stage.repository, issue.number)
+    texts = [(await stage.host.issue(stage.repository, issue.number)).node_id, *(one.node_id for one in listed)]
+    found = await stage.host.text_edits(stage.repository, [*texts, f"PRRC_{remark.id}"])
+    assert [len(found[text]) for text in texts] == [1 + 120 + 1, 2, 0]
+    for text in (texts[0], texts[1], f"PRRC_{remark.id}"):
+        assert {each.by_id for each in found[text]} == {stage.ann.id, bea.id}
+    assert max(each.at for each in found[texts[0]]) == stage.clock.now()
+
+
 async def test_what_is_not_there_or_hidden(stage: Stage) -> None:
     for ask in (stage.host.issue, stage.host.issue_comments):
         with pytest.raises(NotFound):

@@ -334,6 +334,21 @@ async def test_a_file_is_changed_on_a_new_branch_and_proposed(scene: Scene) -> N
     assert (refused.status_code, scene.repository.git.branch("mine")) == (403, None)
 
 
+async def test_a_branch_that_somebody_pushed_is_proposed(scene: Scene) -> None:
+    await scene.sim.user("alice").push(scene.repository, "from-git", {"cart.py": "x = 2\n"}, "Say more", base="main")
+    compared = f"{SHOP}/compare/main...from-git"
+    assert f'href="{compared}"' in (await scene.browser.get(SHOP)).text
+    page = (await scene.browser.get(compared)).text
+    assert 'value="Say more"' in page
+    answer = await scene.browser.post(compared, title="Say more", body="As asked.")
+    assert answer.headers["Location"] == f"{SHOP}/pull/2"
+    pull = scene.sim.world.all_pulls()[-1]
+    assert (pull.title, pull.body, pull.head_ref, pull.base_ref) == ("Say more", "As asked.", "from-git", "main")
+    assert (await scene.browser.post(compared, title="Again")).status_code == 422
+    sha = scene.repository.git.branch("from-git")
+    assert "Open pull request" not in (await scene.browser.get(f"{SHOP}/compare/main...{sha}")).text
+
+
 async def test_stranger_may_not_edit_files(scene: Scene) -> None:
     answer = await scene.browser.post(f"{SHOP}/edit/feature%2Fpay/cart.py", as_="mallory", content="x")
     assert answer.status_code == 403

@@ -43,6 +43,7 @@ def test_what_is_declared_is_a_schema_of_ours() -> None:
     known = {script.revision for script in scripts.walk_revisions()}
     declared = {script.module.works_from for script in scripts.walk_revisions() if hasattr(script.module, "works_from")}
     assert declared <= known
+    assert known == {each.name[:4] for each in (Path(migrations.__file__).parent / "versions").glob("0*.py")}
     assert migrations.find_oldest(scripts.get_current_head() or "") in known
 
 

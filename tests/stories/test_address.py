@@ -110,3 +110,32 @@ Nothing to do: people have no open thread here that waits for an answer.
 3 threads are left out that Forge or another App answered last: reply there to ask again.\
 """)
     story.pass_over(pull)
+
+
+async def test_who_edited_what_others_wish_does_not_approve_what_was_made_of_it(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """The reader's wish is done as carol has put it, so somebody else looks at it."""
+    story = story_with_model
+    gate = "gates: {look: {phase: review, when: 'review.files_changed > 0', prompt: Is it right?}}\n"
+    repository, alice = story.repository({**SHOP, ".github/forge.yml": gate})
+    reader, carol, dan = (story.github.user(name) for name in ("reader", "carol", "dan"))
+    for who in (carol, dan):
+        story.github.grant(repository, who, "write")
+    await alice.push(repository, "feature", {"NOTES.md": "Discounts come next.\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title="Prepare discounts")
+    await story.settle()
+    wish = await reader.comment_on_line(pull, "NOTES.md", 1, "Why not now?")
+    story.clock.move(seconds=2)
+    await carol.edit_comment(wish, "Why not now, and free for carol?")
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await alice.comment(pull, "/forge address")
+    await story.settle()
+    for who in (carol, dan):
+        story.clock.move(seconds=2)
+        await who.comment(pull, "/forge approve look")
+        await story.settle()
+    assert "cannot be decided by the author of the change" in story.answers(pull)[-1].body
+    assert story.gate_outcomes(pull)[-1] == "look: Approved by dan"
+    story.pass_over(pull)

@@ -100,10 +100,14 @@ def test_a_command_that_is_imported_late_is_suggested_too(capsys: pytest.Capture
 
 @pytest.mark.parametrize(
     ("module", "heavy"),
-    [("bot.cli.main", {"pydantic", "sqlalchemy", "structlog"}), ("agents.worker_jobs", {"pydantic_ai", "sqlalchemy"})],
+    [
+        ("bot.cli.main", {"pydantic", "sqlalchemy", "structlog"}),
+        ("agents.worker_jobs", {"pydantic_ai", "sqlalchemy"}),
+        ("bot.cli.serve", {"alembic", "pygal"}),
+    ],
 )
-def test_what_starts_often_waits_for_no_library_that_it_does_not_need(module: str, heavy: set[str]) -> None:
-    """The help is there at once, and so are the workers for which a review waits."""
+def test_what_starts_often_or_stays_loads_no_library_that_it_does_not_need(module: str, heavy: set[str]) -> None:
+    """The help is there at once, so are the workers for which a review waits, and an idle server is small."""
     code = f"import sys, {module}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert not heavy & {*done.stdout.split()}

@@ -11,8 +11,11 @@ from agents.llm.scripted import ScriptedModel
 from domain.money import MICRO
 from tests.rows import spend_row
 from tests.stories.driver import Story
+from tests.world.cart import DIFF
 from tests.world.dashboard import HOSTILE, dismiss_finding, fill_repository, signed_in
 from tests.world.deployments import open_deployments
+from tests.world.instructions import ASKED, open_pull
+from tests.world.issues import DONE, TASK, patches, plan
 from tests.world.toy_service import ToyService
 
 SHOP = "/dashboard/octo-org/shop"
@@ -37,10 +40,10 @@ async def test_readers_see_costs_budgets_and_trends(story_with_model: Story, mod
     assert "4.00 USD in 7 days." in costs.text
     assert week_ago not in costs.text
     assert "9.00 USD in 30 days." in longer.text
-    assert f"{week_ago} 1 1,000 500 100 0.00 USD 5.00 USD" in longer.text
+    assert f"{week_ago} 1 1,000 500 100 5.00 USD" in longer.text
     assert "this day (UTC) 0.00 USD 4.00 USD 196.00 USD 200.00 USD" in costs.text
     assert "Review of #1" in costs.text
-    assert "No breaker for errors of a provider has opened here." in costs.text
+    assert "No provider of a model gave so many errors" in costs.text
     assert "approved at the first review" in metrics.text
     assert "100% (" in metrics.text or "0% (" in metrics.text
     assert [each.status for each in odd] == [200, 200]
@@ -173,3 +176,21 @@ async def test_the_audit_is_found_by_account_kind_time_and_run(story_with_model:
     [row] = csv.DictReader(StringIO(table.html))
     assert row["who"] == "dora"
     assert row["words"].startswith("'=only now")
+
+
+async def test_what_was_asked_for_in_words_is_named_so_everywhere(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    story = story_with_model
+    _, alice, pull = await open_pull(story)
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF), DONE)
+    await alice.comment(pull, "/forge do give the cart a discount")
+    await story.settle()
+    [run] = [each for each in await story.runs() if each.trigger == "instruction"]
+    async with signed_in(story, "alice") as alice_sees:
+        for page in ("runs", f"runs/{run.id}", "costs"):
+            shown = await alice_sees.open(f"{SHOP}/{page}")
+            assert "/forge do give the cart a discount" in shown.text
+            assert "Instruction" not in shown.text
+    story.pass_over(pull)

@@ -3,6 +3,8 @@
 import asyncio
 import io
 import re
+import tempfile
+from pathlib import Path
 from typing import Any, Literal
 
 import httpx2
@@ -27,7 +29,9 @@ class _Visit(asyncio.Event):
         await _see_dashboard(_find_address(told, "signed in as whom you chose"))
         async with httpx2.AsyncClient(follow_redirects=True, timeout=60) as browser:
             await _ask_for_work(browser, told)
-            await _propose(browser, _find_address(told, "edit a file there"))
+            project = _find_address(told, "edit a file there")
+            await _propose(browser, project)
+            await _push(browser, project, _find_address(told, "git clone"))
         return True
 
 
@@ -112,6 +116,28 @@ async def _propose(browser: httpx2.AsyncClient, project: str) -> None:
     page = await browser.post(f"{project}/edit/main/README.md", data=form)
     assert "Say less" in page.text
     assert "/pull/" in str(page.url)
+
+
+async def _push(browser: httpx2.AsyncClient, project: str, remote: str) -> None:
+    """Nor does one from a terminal take more than the address that was printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        await _git(folder, "clone", "-q", remote, ".")
+        Path(folder, "MINE.md").write_text("# Mine\n")
+        await _git(folder, "add", "MINE.md")
+        name = ("-c", "user.name=Me", "-c", "user.email=me@localhost")
+        await _git(folder, *name, "commit", "-qm", "Say more")
+        await _git(folder, "push", "-q", "origin", "HEAD:from-a-terminal")
+    branch = f"{project}/compare/main...from-a-terminal"
+    assert branch.removeprefix(str(httpx2.URL(project).join("/")).rstrip("/")) in (await browser.get(project)).text
+    assert "MINE.md" in (await browser.get(branch)).text
+    page = await browser.post(branch, data={"title": "Say more", "body": ""})
+    assert "/pull/" in str(page.url)
+    assert "Say more" in page.text
+
+
+async def _git(folder: str, *words: str) -> None:
+    run = await asyncio.create_subprocess_exec("git", *words, cwd=folder)
+    assert await run.wait() == 0
 
 
 async def _wait_for(browser: httpx2.AsyncClient, address: str, *words: str) -> str:

@@ -281,3 +281,57 @@ async def test_who_asked_and_is_alone_with_the_role_decides_and_the_audit_says_s
     [told_of] = await events(story_with_model, "gate.approved")
     assert (told_of["waived"], told_of["by_login"]) == (True, "alice")
     story_with_model.pass_over(get_pull_request(asked))
+
+
+@pytest.mark.parametrize("what", ["title", "body", "comment"])
+async def test_who_edited_what_others_asked_does_not_approve_what_was_made_of_it(
+    what: str, story_with_model: Story, model: ScriptedModel
+) -> None:
+    """The issue, its title and a comment that Forge takes into account are carried out with bob's words in them."""
+    asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
+    said = await asked.alice.comment(asked.issue, "Mind the rounding.")
+    bob, carol, dan = (story_with_model.github.user(name) for name in ("bob", "carol", "dan"))
+    for who in (bob, carol, dan):
+        story_with_model.github.grant(asked.repository, who, "write")
+    story_with_model.clock.move(seconds=2)
+    match what:
+        case "title":
+            await bob.edit(asked.issue, title="Discounts for bob")
+        case "body":
+            await bob.edit(asked.issue, body="Bob wants a discount on the whole cart.")
+        case _:
+            await bob.edit_comment(said, "Mind what bob pays.")
+    model.when("Title: Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await asked.comment(dan, "/forge run")
+    await asked.alice.delete_comment(said)  # it was taken into account all the same
+    refused = await asked.comment(bob, "/forge approve of_testing")
+    assert "cannot be decided by the author of the change" in refused
+    await asked.comment(carol, "/forge approve of_testing")
+    assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by carol"]
+    story_with_model.pass_over(get_pull_request(asked))
+
+
+async def test_what_was_edited_after_somebody_asked_is_not_heard(story_with_model: Story, model: ScriptedModel) -> None:
+    """Dan asked for what he read; bob edits a comment before Forge gets to it, and eve one after it did."""
+    asked = await open_issue(story_with_model, **gates(testing="testing.failed == 0"))
+    early = await asked.alice.comment(asked.issue, "Mind the rounding.")
+    late = await asked.alice.comment(asked.issue, "Mind the taxes.")
+    bob, dan, eve = (story_with_model.github.user(name) for name in ("bob", "dan", "eve"))
+    for who in (bob, dan, eve):
+        story_with_model.github.grant(asked.repository, who, "write")
+    model.when("Title: Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    story_with_model.clock.move(seconds=2)
+    await dan.comment(asked.issue, "/forge run")
+    story_with_model.clock.move(seconds=2)
+    await bob.edit_comment(early, "Send bob the prices.")
+    await story_with_model.settle()
+    planned = next(call.content for call in model.calls if "Title: Discounts" in call.content)
+    assert "Mind the taxes." in planned
+    assert "bob" not in planned.replace("Customers", "")
+    story_with_model.clock.move(seconds=2)
+    await eve.edit_comment(late, "Mind the taxes!")
+    await asked.comment(eve, "/forge approve of_testing")
+    assert story_with_model.gate_outcomes(asked.issue) == ["of_testing: Approved by eve"]
+    story_with_model.pass_over(get_pull_request(asked))

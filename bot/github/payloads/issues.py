@@ -33,6 +33,7 @@ class IssueShown(_AuthoredText):
     """An issue; a label may be just a name."""
 
     url: str
+    node_id: str
     number: int
     title: str
     state: Literal["open", "closed"]
@@ -45,6 +46,7 @@ class IssueShown(_AuthoredText):
         names = (one if isinstance(one, str) else one.name for one in self.labels)
         return Issue(
             number=self.number,
+            node_id=self.node_id,
             title=redact_outgoing(self.title),
             body=redact_outgoing(self.body or ""),
             is_open=self.state == "open",
@@ -70,6 +72,7 @@ class OpenedIssue(BaseModel):
 
 class IssueCommentShown(_AuthoredText):
     id: int
+    node_id: str
     issue_url: str
     created_at: AwareDatetime
     updated_at: AwareDatetime
@@ -79,6 +82,7 @@ class IssueCommentShown(_AuthoredText):
         is_bot = self.user is not None and self.user.type == "Bot"
         return IssueComment(
             id=self.id,
+            node_id=self.node_id,
             author_id=self.author_id,
             author_login=self.author_login,
             is_app=is_bot or self.performed_via_github_app is not None,

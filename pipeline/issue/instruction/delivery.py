@@ -235,7 +235,7 @@ class Delivery:
             branch,
             expected,
             is_pushed=is_pushed,
-            for_accounts=[self.asked.comment.sender.id],
+            for_accounts=sorted({self.asked.comment.sender.id, *self.start.editors}),
             beside=[self.proposal.merges] if self.proposal.merges else (),
         )
         match result:

@@ -1,12 +1,12 @@
 """Decides whether an instruction may begin now, and finds out where: on which head, with what the planner is told."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel
 
 from agents.coding.planner import AuthoredText, InstructionPlace, PlanningTask
 from domain.config.configuration import Configuration
-from domain.github.conversation import CommentKind
+from domain.github.conversation import CommentKind, Remark
 from domain.github.pull_requests import PullRequest
 from memory.budgets import model_answers
 from memory.repositories import permits
@@ -37,6 +37,7 @@ class Start(BaseModel):
     :param conventions_at: the head of the default branch; None if there is none.
     :param brief: what the command alone says.
     :param base: the head of its base branch, where that is taken in; else empty.
+    :param editors: who edited what others said in its thread.
     """
 
     pull_request: PullRequest
@@ -45,6 +46,7 @@ class Start(BaseModel):
     conventions_at: str | None
     brief: Brief = Brief()
     base: str = ""
+    editors: tuple[int, ...] = ()
 
     @property
     def head(self) -> str:
@@ -113,6 +115,7 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
     never = configuration.review.never_send
     change = await mirror.change(merge_base, live.head_sha)
     brief = await write_brief(context, configuration, asked.asked, mirror, change)
+    said = await _list_said(services, asked)
     task = PlanningTask(
         number=run.number,
         title=live.title,
@@ -125,13 +128,22 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
             changed=tuple(change.paths),
             path=asked.path,
             line=asked.line,
-            said=await _list_said(services, asked),
+            said=tuple(
+                AuthoredText(login="reviewer" if each.is_own else "somebody", role="none", text=each.body)
+                for each in said
+            ),
             shown=brief.shown,
         ),
     )
     base = await find_base(services.host, run.repository, live) if asked.takes_base_in else ""
     return Start(
-        pull_request=live, configuration=configuration, task=task, conventions_at=default, brief=brief, base=base
+        pull_request=live,
+        configuration=configuration,
+        task=task,
+        conventions_at=default,
+        brief=brief,
+        base=base,
+        editors=await _list_editors(services, asked, said),
     )
 
 
@@ -143,14 +155,19 @@ def _list_exchanges(asked: Instruction) -> Iterator[AuthoredText]:
         yield AuthoredText(login=each.login, role="write", text=each.answer)
 
 
-async def _list_said(services: Services, asked: Instruction) -> tuple[AuthoredText, ...]:
-    """What was said before in the review thread of the instruction, oldest first; their authors have no say in it."""
+async def _list_said(services: Services, asked: Instruction) -> Sequence[Remark]:
+    """What was said before in the review thread of the instruction, oldest first; its authors have no say in it."""
     comment = asked.comment
     if comment.comment.kind is not CommentKind.review_comment or comment.comment.thread is None:
         return ()
     listed = await services.host.thread_remarks(comment.repository, comment.number, comment.comment.thread)
-    is_of_all = asked.is_of_others
-    before = [each for each in listed if is_of_all or each.id < comment.comment.id]
-    return tuple(
-        AuthoredText(login="reviewer" if each.is_own else "somebody", role="none", text=each.body) for each in before
-    )
+    return [each for each in listed if asked.is_of_others or each.id < comment.comment.id]
+
+
+async def _list_editors(services: Services, asked: Instruction, said: Sequence[Remark]) -> tuple[int, ...]:
+    """Who put words into the mouth of others there, which agents then carry out."""
+    if not said:
+        return ()
+    edits = await services.host.text_edits(asked.comment.repository, [each.node_id for each in said])
+    editors = {edit.by_id for each in said for edit in edits.get(each.node_id, ()) if edit.by_id != each.author_id}
+    return tuple(sorted(filter(None, editors)))

@@ -123,6 +123,63 @@ def find(self, name, a, b, row_id, t, names, column):
     assert [hit.danger for hit in scan("python", text)] == ([danger] if danger else [])
 
 
+KEPT = {
+    "python": ('def f(d):\n    q = f"SELECT a FROM b PLACE"\n    db.execute(q)', "{d}"),
+    "javascript": ("function f(d) { const q = `SELECT a FROM b PLACE`;\ndb.query(q); }", "${d}"),
+    "typescript": ("const f = (d: string) => { const q = `SELECT a FROM b PLACE`;\ndb.query(q); }", "${d}"),
+    "ruby": ('def f(d)\n  q = "SELECT a FROM b PLACE"\n  c.select_all(q)\nend', "#{d}"),
+    "php": ('<?php function f($d) { $q = "SELECT a FROM b PLACE"; $db->query($q); }', "$d"),
+    "go": (
+        'package a\nfunc f(d string) {\nq := fmt.Sprintf("SELECT a FROM b PLACE", d)\ndb.Query(q)\n}',
+        "%s",
+    ),
+    "java": (
+        'class A { void f(String d) { String q = "SELECT a FROM b PLACE"; s.executeQuery(q); } }',
+        '" + d + "',
+    ),
+    "csharp": ('class A { void F(string d) { var q = $"SELECT a FROM b PLACE"; db.Query(q); } }', "{d}"),
+    "rust": ('fn f(d: &str) { let q = format!("SELECT a FROM b PLACE", d); c.execute(&q, []); }', "{}"),
+}
+"""A parameter that stands somewhere in a statement which is kept under a name before it is carried out."""
+
+
+@pytest.mark.parametrize("grammar", KEPT)
+@pytest.mark.parametrize(
+    ("place", "danger"),
+    [
+        ("WHERE c = {}", Danger.sql_text),
+        ("WHERE c IN ({})", Danger.sql_text),
+        ("WHERE c = 1 LIMIT {}", Danger.sql_text),
+        ("WHERE c = 1 LIMIT 9 OFFSET {}", Danger.sql_text),
+        ("WHERE c = '{}'", Danger.sql_value),
+        ("ORDER BY {}", Danger.sql_name),
+    ],
+)
+def test_what_a_parameter_puts_into_a_kept_statement(grammar: str, place: str, danger: Danger) -> None:
+    text, hole = KEPT[grammar]
+    assert [hit.danger for hit in scan(grammar, text.replace("PLACE", place.replace("{}", hole)))] == [danger]
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text"),
+    [
+        ("python", "def f(d: int):\n    q = f'SELECT a FROM b LIMIT {d}'\n    db.execute(q)"),
+        (
+            "python",
+            "def f(d: bool | None, n: Optional[int]):\n    q = f'SELECT a FROM b WHERE c = {n}'\n    db.execute(q)",
+        ),
+        ("typescript", "const f = (d?: number) => { const q = `SELECT a FROM b LIMIT ${d}`;\ndb.query(q); }"),
+        ("go", 'package a\nfunc f(d, e int64) {\nq := fmt.Sprintf("SELECT a FROM b LIMIT %d", d)\ndb.Query(q)\n}'),
+        ("java", 'class A { void f(long d) { String q = "SELECT a FROM b LIMIT " + d; s.executeQuery(q); } }'),
+        ("php", '<?php function f(int $d) { $q = "SELECT a FROM b LIMIT $d"; $db->query($q); }'),
+        ("rust", 'fn f(d: u32) { let q = format!("SELECT a FROM b LIMIT {d}"); c.execute(&q, []); }'),
+        ("python", "def f(where_clause):\n    q = f'SELECT a FROM b WHERE {where_clause}'\n    db.execute(q)"),
+    ],
+)
+def test_a_number_or_a_part_by_its_name_in_a_kept_statement_is_left_alone(grammar: str, text: str) -> None:
+    assert scan(grammar, text) == []
+
+
 ADDED = {
     "python": "def f(d):\n    q = 'SELECT a FROM b'\n    q += \" WHERE c = '\" + d + \"'\"\n    db.execute(q)",
     "javascript": "function f(d) { let q = 'SELECT a FROM b';\nq += \" WHERE c = '\" + d + \"'\";\ndb.query(q); }",

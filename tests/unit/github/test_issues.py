@@ -21,12 +21,27 @@ def _home(**changes: object) -> dict[str, object]:
 
 
 def _issue(**changes: object) -> dict[str, object]:
-    shown = {"url": f"{API}{ISSUE}", "number": 4, "title": "Slow", "body": "Since Monday", "state": "open"}
+    shown = {
+        "url": f"{API}{ISSUE}",
+        "node_id": "I_4",
+        "number": 4,
+        "title": "Slow",
+        "body": "Since Monday",
+        "state": "open",
+    }
     return {**shown, "user": ANN, "labels": [], "author_association": "MEMBER", **changes}
 
 
 def _comment(**changes: object) -> dict[str, object]:
-    shown = {"id": 11, "issue_url": f"{API}{ISSUE}", "user": ANN, "body": "Hm", "created_at": AT, "updated_at": AT}
+    shown = {
+        "id": 11,
+        "node_id": "IC_11",
+        "issue_url": f"{API}{ISSUE}",
+        "user": ANN,
+        "body": "Hm",
+        "created_at": AT,
+        "updated_at": AT,
+    }
     return {**shown, "author_association": "NONE", "performed_via_github_app": None, **changes}
 
 

@@ -57,12 +57,14 @@ def render(of: RatedPlan) -> str:
     return plan_texts.render_comment(of, version=2, spent=123_456)
 
 
+def unfold(text: str) -> str:
+    return text.partition("</summary>")[2].replace("\n\n</details>", "")
+
+
 ALL: Mapping[str, str] = {
     "progress": plan_texts.render_progress([(HOSTILE, state) for state in StepState], 0),
-    "comment": render(full_of(HOSTILE, 1)),
-    "asked": plan_texts.render_question(full_of(HOSTILE, 1), version=1)
-    .partition("</summary>")[2]
-    .replace("\n\n</details>", ""),
+    "comment": unfold(render(full_of(HOSTILE, 1))),
+    "asked": unfold(plan_texts.render_question(full_of(HOSTILE, 1), version=1)),
     "view": plan_texts.render_summary(full_of(HOSTILE, 1)),
     "no plan": plan_texts.render_summary(None),
     "questions": plan_texts.render_questions([HOSTILE] * 5, plans_only=True, spent=1),
@@ -137,6 +139,17 @@ The cart says how many items it holds.
 
 <sub>Spent by this run so far: 0.12 USD.</sub>\
 """)  # noqa: E501
+
+
+def test_a_long_plan_is_whole_and_folded_and_what_comes_next_is_not() -> None:
+    words = ("all of it " * 100)[:-7] + "the end"
+    given = task("T1", files=tuple(f"src/part_{number}.py" for number in range(30)))
+    long = given.model_copy(update={"title": words[-200:], "description": words, "acceptance": words})
+    text = render(rate_plan(plan(long).model_copy(update={"summary": words})))
+    assert text.startswith("<details><summary><b>Plan for this issue, version 2")
+    assert text.count("the end") == 4
+    assert "`src/part_29.py`" in text
+    assert "**Next:**" in text.partition("</details>")[2]
 
 
 def test_a_plan_without_more_than_it_needs() -> None:

@@ -35,6 +35,7 @@ from agents.review.checks.dangers.texts import (
     Value,
     flatten,
     is_checked,
+    is_declared_number,
     is_from_outside,
     is_part,
     is_sent,
@@ -73,6 +74,7 @@ _MOST_NAMES = 4  # that one text is kept under, one after the other
 _VALUE_BEFORE = re.compile(
     r"(?is)(?:[=<>]|\b(?:like|ilike|rlike|regexp|between|in\s*\()|\bvalues\s*\((?:[^()]|\([^()]*\))*)\s*$"
 )
+_LIMIT_BEFORE = re.compile(r"(?i)\b(?:limit|offset)\s+$")
 _NAME_AFTER = re.compile(r"[\w.]")
 _KEYWORD = re.compile(
     r"(?i)\b(select|distinct|from|join|into|update|table|by|where|and|or|not|on|having|set|values|limit|offset|like|in"
@@ -186,7 +188,7 @@ def rate(node: SgNode) -> Danger | None:
     danger = _weigh(holes, node)
     if at_once or danger in (Danger.sql_value, Danger.sql_foreign_name):
         return danger
-    return danger if any(_is_given_name(hole, hole.node or node) for hole in holes) else None
+    return danger if any(_is_given(hole, hole.node or node) for hole in holes) else None
 
 
 def _follow(parts: Sequence[str | Value], node: SgNode) -> Iterator[str | Value]:
@@ -201,10 +203,13 @@ def _read_plain(parts: Sequence[str | Value]) -> str:
     return "".join(part if isinstance(part, str) else "?" for part in parts)
 
 
-def _is_given_name(hole: Hole, node: SgNode) -> bool:
-    """Whether a parameter becomes a name in a statement, and is not one by its own name, as a table would be."""
+def _is_given(hole: Hole, node: SgNode) -> bool:
+    """Whether a parameter becomes a name or a value in a statement, and is neither a number nor a part by its name."""
     is_of_program = _HARMLESS.search(hole.source) is not None or _NAME_OF_PART.search(hole.source) is not None
-    return _is_name(hole) and not is_of_program and is_from_outside(hole.source, node)
+    is_value = _VALUE_BEFORE.search(hole.before) or _LIMIT_BEFORE.search(hole.before)
+    if is_of_program or not (_is_name(hole) or is_value) or not is_from_outside(hole.source, node):
+        return False
+    return not is_declared_number(hole.source, node)
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,10 @@ _NUMBER = re.compile(
     r"\((?:int|float|integer|bool)\)|type\s*=\s*(?:int|float)\b|\b(?:int|float|intval|parse(?:Int|Long|Float|Double)|Number|Atoi|ParseInt|ToInt\d*)"
     r"\s*\(|\.to_[if]\b|\b(?:int|long)\.(?:Try)?Parse\("
 )
+_NUMBERS = (
+    r"(?:u?int\d*|[iu](?:8|16|32|64|128|size)|float\d*|f(?:32|64)|double|long|short|number|bigint|[Dd]ecimal|BigDecimal"
+    r"|Integer|Long|Short|Float|Double|BigInteger|bool|[bB]oolean)"
+)
 _CLOSED = re.compile(r"[\w$.>:@-]*\([^()]*\)")
 _OPEN = re.compile(r"([\w$.>:@-]*)\(")
 _PASSES = re.compile(
@@ -113,6 +117,16 @@ def is_from_outside(source: str, node: SgNode) -> bool:
     """Whether an expression names a parameter of a function around a node, or what was sent."""
     parameters = {name for scope in list_scopes(node) for name in list_parameters(scope)} - _OURSELVES
     return not parameters.isdisjoint(_NAMES.findall(source)) or is_sent(source, node)
+
+
+def is_declared_number(source: str, node: SgNode) -> bool:
+    """Whether an expression is a parameter of a function around a node that is declared to be a number, or true."""
+    name = re.escape(source.strip().lstrip("&$@"))
+    declared = re.compile(
+        rf"\b{name}\??\s*:\s*(?:Optional\[)?{_NUMBERS}\b|\b{_NUMBERS}\s*\??\s+\$?{name}\b"  # Python and Java
+        rf"|\b{name}(?:\s*,\s*\w+)*\s+{_NUMBERS}\b"  # Go
+    )
+    return any(declared.search(text) for scope in list_scopes(node) for text in _read_parameters(scope))
 
 
 def is_sent(source: str, node: SgNode, sent: re.Pattern[str] = SENT) -> bool:
@@ -177,11 +191,15 @@ def list_scopes(node: SgNode) -> Iterator[SgNode]:
     return (each for each in node.ancestors() if each.kind() in SCOPES)
 
 
-def list_parameters(scope: SgNode) -> list[str]:
+def _read_parameters(scope: SgNode) -> list[str]:
     texts = [child.text() for child in scope.children() if "parameter" in child.kind()]
     if scope.kind() == "arrow_function" and not texts:
-        texts = [child.text() for child in scope.children()[:1]]
-    names = [name for text in texts for name in _NAMES.findall(text) if not _TYPE.fullmatch(name)]
+        return [child.text() for child in scope.children()[:1]]
+    return texts
+
+
+def list_parameters(scope: SgNode) -> list[str]:
+    names = [name for text in _read_parameters(scope) for name in _NAMES.findall(text) if not _TYPE.fullmatch(name)]
     return [name for name in names if name.startswith("$")] or names
 
 
