@@ -1,6 +1,8 @@
 """A folder of programs for the sandbox of tests: a Python that has pytest, which any account can reach."""
 
+import compileall
 import functools
+import re
 import shutil
 import sys
 import tempfile
@@ -8,6 +10,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 _PACKAGES = ("pytest", "pluggy", "iniconfig", "packaging", "pygments", "coverage")
+_NEVER_IMPORTED = re.compile("/pygments/(lexers|styles|formatters)/")
 
 
 @functools.cache
@@ -17,6 +20,8 @@ def toolchain() -> Path:
     library = folder / "lib"
     for name in _PACKAGES:
         _copy(name, library)
+    # Whoever is confined cannot write there, and would compile pytest at each of its starts.
+    compileall.compile_dir(library, quiet=1, rx=_NEVER_IMPORTED)
     program = folder / "bin" / "python3"
     program.parent.mkdir()
     interpreter = Path(sys.base_prefix, "bin", "python3").resolve()

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -52,10 +53,10 @@ class WorkflowEngine:
         self._lease = lease
         self.displaced = self._lease.displaced
         self._tasks: list[asyncio.Task[None]] = []
-        self._active = 0  # workflows that run now
+        self._active = Counter[str]()  # workflows that run now, by their queue
         self._sweeps = Sweeps(services, lease)
-        self._alarms = QueueAlarms(QUEUES)
-        self._lookout = Lookout(services.database, services.clock, lambda: self._active > 0, self._find_queued)
+        self._alarms = QueueAlarms(QUEUES, self._active)
+        self._lookout = Lookout(services.database, services.clock, lambda: self._active.total() > 0, self._find_queued)
         self._hearing = AsyncExitStack()  # what it hears of the bell, here and in other processes
 
     async def start(self) -> None:
@@ -91,7 +92,7 @@ class WorkflowEngine:
         await self._stop_sweeps()
         await self._hearing.aclose()
         await self._sweeps.stop()
-        wait = int(grace) if self._active else 0
+        wait = int(grace) if self._active.total() else 0
         await asyncio.to_thread(DBOS.destroy, destroy_registry=True, workflow_completion_timeout_sec=wait)
         # DBOS made its thread pool the default of the loop, and has just shut it down.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
@@ -110,7 +111,7 @@ class WorkflowEngine:
     @contextlib.contextmanager
     def _track_execution(self, workflow: Workflow) -> Generator[None]:
         """Around an execution: an outage of the database interrupts it, so that the outage is never its outcome."""
-        self._active += 1
+        self._active[workflow.queue] += 1
         try:
             yield
         except Parked:
@@ -121,7 +122,7 @@ class WorkflowEngine:
                 raise make_interruption(error) from error
             raise
         finally:
-            self._active -= 1
+            self._active[workflow.queue] -= 1
             BELL.ring(workflow.queue)  # the next of its partition may go on, here or elsewhere
 
     def _config(self) -> DBOSConfig:

@@ -10,6 +10,7 @@ worker of a queue another kind of event to wait for; what that worker does with 
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import structlog
@@ -21,20 +22,20 @@ log = structlog.get_logger(__name__)
 SELDOM = 30.0
 """Seconds between two looks into a queue for which nobody rang."""
 _ATTENTIVE = 1.0
-"""Seconds in which DBOS polls a queue at its interval after a ring, or after the last of its workflows ended here. DBOS
-notes such an end a moment later, and another process may have held the queue."""
+"""Seconds in which DBOS polls a queue at its interval after a ring, or after it noted the end of one of its workflows,
+which it does a moment after the ring; another process may have held the queue."""
 _ENDING = 10.0  # seconds that a thread may take to end, as in DBOS
 
 
 class QueueAlarm(threading.Event):
     """What DBOS's worker of a queue waits for before each look: its end, its polling interval, or a ring.
 
-    :param is_working: whether workflows of the queue run in this process.
+    :param is_ending: whether DBOS has yet to begin a workflow of the queue that it took, or to note that one ended.
     """
 
-    def __init__(self, is_working: Callable[[], bool]) -> None:
+    def __init__(self, is_ending: Callable[[], bool]) -> None:
         super().__init__()
-        self._is_working = is_working
+        self._is_ending = is_ending
         self._rung = threading.Event()
         self._looking_since = time.monotonic()
         self._attentive_until = self._looking_since + _ATTENTIVE
@@ -57,7 +58,7 @@ class QueueAlarm(threading.Event):
         now = time.monotonic()
         # A look takes long where the database is slow; what happened meanwhile still gets all the attention.
         self._attentive_until += now - self._looking_since
-        if self._is_working():
+        if self._is_ending():
             self._attentive_until = now + _ATTENTIVE
         if now < self._attentive_until:
             super().wait(timeout)
@@ -71,10 +72,12 @@ class QueueAlarms:
     """The alarms of the queues of this process.
 
     :param names: of the queues, which are registered before DBOS is launched.
+    :param running: how many workflows of each queue run in this process.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], running: Counter[str]) -> None:
         self._names = names
+        self._running = running
         self._alarms: dict[str, QueueAlarm] = {}
 
     def install(self) -> None:
@@ -95,7 +98,9 @@ class QueueAlarms:
         queues = self._load_queues(stop, dbos)
         workers: list[threading.Thread] = []
         for queue in queues:
-            alarm = QueueAlarm(lambda name=queue.name: dbos._active_workflows_set.count_for_queue(name) > 0)
+            alarm = QueueAlarm(
+                lambda name=queue.name: dbos._active_workflows_set.count_for_queue(name) > self._running[name]
+            )
             self._alarms[queue.name] = alarm
             thread = threading.Thread(
                 target=queue_worker_thread, args=(alarm, dbos, queue), name=f"queue-{queue.name}", daemon=True

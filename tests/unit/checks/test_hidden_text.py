@@ -118,14 +118,12 @@ def judge(path: str, text: str) -> set[str]:
     return {each.constraint for each in found}
 
 
-@pytest.mark.parametrize(("path", "text"), DECEIVING)
-def test_t_r13_what_deceives_is_found_in_every_language(path: str, text: str) -> None:
-    assert look_at(path, text)
+def test_t_r13_what_deceives_is_found_in_every_language() -> None:
+    assert [row for row in DECEIVING if not look_at(*row)] == []
 
 
-@pytest.mark.parametrize(("path", "text"), HONEST)
-def test_t_r13_honest_writing_is_left_alone(path: str, text: str) -> None:
-    assert look_at(path, text) == []
+def test_t_r13_honest_writing_is_left_alone() -> None:
+    assert [row for row in HONEST if look_at(*row)] == []
 
 
 @pytest.mark.asyncio(loop_scope="session")

@@ -100,46 +100,48 @@ async def test_python_newer_than_that_of_forge_is_checked(toolbox: Toolbox, newe
     assert all(tool.problem is None for layer in result.layers for tool in layer.tools)
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ('subprocess.run("gzip " + c, shell=True)', Severity.error),
-        ('subprocess.run(\n        f"gzip {c}",\n        shell=True,\n    )', Severity.error),
-        ('os.system("gzip %s" % c)', Severity.error),
-        ("subprocess.run(sys.argv[1], shell=True)", Severity.error),
-        ("subprocess.run(c, shell=True)", Severity.warning),  # may be put together with care
-        ('subprocess.run("ls *", shell=True)', None),  # nothing comes from outside
-        ("os.chmod(c, 0o777)", Severity.warning),
-        ("os.chmod(c, 0o770)", Severity.warning),
-        ("eval(c)", Severity.error),
-        ("eval('1 + 1')", Severity.warning),
-        ("exec(c, {})", Severity.error),
-        ('exec(open("version.py").read())', Severity.warning),
-        ("code = compile(SOURCE, 'a', 'exec')\n    exec(code)", Severity.warning),
-        ("code = request.args['x']\n    eval(code)", Severity.error),
-        ("pickle.loads(c)", Severity.error),
-        ("pickle.loads(\n        c\n    )", Severity.error),
-        ("pickle.loads(pickle.dumps(c))", None),
-        ("pickle.loads(self.cache)", Severity.warning),
-        ("yaml.load(c, Loader=OwnLoader)", Severity.warning),
-        ("yaml.load(c)", Severity.error),
-        ('pickle.load(open("own", "rb"))', Severity.warning),
-        ("yaml.load(c, Loader=yaml.Loader)", Severity.error),
-        ("yaml.load(\n        c,\n        Loader=yaml.Loader,\n    )", Severity.error),
-        ("yaml.load(request.data, Loader=yaml.Loader)", Severity.error),
-        ("with open('own') as f:\n        yaml.load(f, Loader=yaml.Loader)", Severity.warning),
-        ("yaml.load(c, Loader=yaml.SafeLoader)", None),
-        ("tarfile.open(c).extractall()", Severity.warning),
-        ("tarfile.open(c).extractall(members=c)", None),
-        ('tarfile.open(c).extractall(filter="data")', None),
-        ("urllib.request.urlopen(c)", None),
-        ("assert c", None),
-    ],
-)
-async def test_insecure_python(toolbox: Toolbox, line: str, found: Severity | None) -> None:
-    source = f"import os, pickle, subprocess, sys, tarfile, urllib.request, yaml\n\n\ndef f(c, cursor):\n    {line}\n"
-    result = await check_files(toolbox, {"a.py": (None, source)})
-    assert [f.severity for f in result.findings if f.layer is Layer.security] == ([found] if found else [])
+INSECURE_PYTHON: list[tuple[str, Severity | None]] = [
+    ('subprocess.run("gzip " + c, shell=True)', Severity.error),
+    ('subprocess.run(\n        f"gzip {c}",\n        shell=True,\n    )', Severity.error),
+    ('os.system("gzip %s" % c)', Severity.error),
+    ("subprocess.run(sys.argv[1], shell=True)", Severity.error),
+    ("subprocess.run(c, shell=True)", Severity.warning),  # may be put together with care
+    ('subprocess.run("ls *", shell=True)', None),  # nothing comes from outside
+    ("os.chmod(c, 0o777)", Severity.warning),
+    ("os.chmod(c, 0o770)", Severity.warning),
+    ("eval(c)", Severity.error),
+    ("eval('1 + 1')", Severity.warning),
+    ("exec(c, {})", Severity.error),
+    ('exec(open("version.py").read())', Severity.warning),
+    ("code = compile(SOURCE, 'a', 'exec')\n    exec(code)", Severity.warning),
+    ("code = request.args['x']\n    eval(code)", Severity.error),
+    ("pickle.loads(c)", Severity.error),
+    ("pickle.loads(\n        c\n    )", Severity.error),
+    ("pickle.loads(pickle.dumps(c))", None),
+    ("pickle.loads(self.cache)", Severity.warning),
+    ("yaml.load(c, Loader=OwnLoader)", Severity.warning),
+    ("yaml.load(c)", Severity.error),
+    ('pickle.load(open("own", "rb"))', Severity.warning),
+    ("yaml.load(c, Loader=yaml.Loader)", Severity.error),
+    ("yaml.load(\n        c,\n        Loader=yaml.Loader,\n    )", Severity.error),
+    ("yaml.load(request.data, Loader=yaml.Loader)", Severity.error),
+    ("with open('own') as f:\n        yaml.load(f, Loader=yaml.Loader)", Severity.warning),
+    ("yaml.load(c, Loader=yaml.SafeLoader)", None),
+    ("tarfile.open(c).extractall()", Severity.warning),
+    ("tarfile.open(c).extractall(members=c)", None),
+    ('tarfile.open(c).extractall(filter="data")', None),
+    ("urllib.request.urlopen(c)", None),
+    ("assert c", None),
+]
+
+
+async def test_insecure_python(toolbox: Toolbox) -> None:
+    head = "import os, pickle, subprocess, sys, tarfile, urllib.request, yaml\n\n\ndef f(c, cursor):\n    "
+    files = {f"a{number}.py": (None, f"{head}{line}\n") for number, (line, _) in enumerate(INSECURE_PYTHON)}
+    findings = (await check_files(toolbox, files)).findings
+    for number, (line, expected) in enumerate(INSECURE_PYTHON):
+        found = [f.severity for f in findings if f.path == f"a{number}.py" and f.layer is Layer.security]
+        assert found == ([expected] if expected else []), line
 
 
 async def test_a_repository_cannot_switch_its_security_off(toolbox: Toolbox) -> None:

@@ -70,18 +70,19 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "path", "line"), REAL)
-def test_finds(kind: str, path: str, line: str) -> None:
-    assert kind in {hit.kind for hit in scan(path, [(7, line)], [])}
+def test_finds() -> None:
+    for kind, path, line in REAL:
+        assert kind in {hit.kind for hit in scan(path, [(7, line)], [])}, line
 
 
-@pytest.mark.parametrize(("kind", "token"), TOKENS)
-def test_a_token_of_a_service(kind: str, token: str) -> None:
-    line = f"value = '{token}'"
-    assert [hit.kind for hit in scan("app.py", [(1, line)], [])] == [kind]
-    assert token not in redact(line)
-    assert scan("app.py", [(1, line.replace(token, token[:20]))], []) == []  # cut off
-    assert scan("app.py", [(1, line.replace(token, token[:8] + "x" * (len(token) - 8)))], []) == []  # an example
+def test_a_token_of_a_service() -> None:
+    for kind, token in TOKENS:
+        line = f"value = '{token}'"
+        assert [hit.kind for hit in scan("app.py", [(1, line)], [])] == [kind]
+        assert token not in redact(line), kind
+        assert scan("app.py", [(1, line.replace(token, token[:20]))], []) == [], kind  # cut off
+        example = token[:8] + "x" * (len(token) - 8)
+        assert scan("app.py", [(1, line.replace(token, example))], []) == [], kind
 
 
 def test_a_token_with_four_of_a_letter_by_chance_is_no_example() -> None:
@@ -93,9 +94,8 @@ def test_no_service_is_without_a_sample() -> None:
     assert {token.rule for token in SERVICE_TOKENS} <= {kind for kind, _ in TOKENS}
 
 
-@pytest.mark.parametrize(("path", "line"), HARMLESS)
-def test_leaves_alone(path: str, line: str) -> None:
-    assert scan(path, [(7, line)], []) == []
+def test_leaves_alone() -> None:
+    assert [(path, line) for path, line in HARMLESS if scan(path, [(7, line)], [])] == []
 
 
 def test_private_key_only_with_key_material() -> None:

@@ -201,15 +201,14 @@ def test_the_example_of_a_verb_is_read_as_that_verb(verb: Verb, row: VerbRow) ->
     assert command.verb is verb
 
 
-@pytest.mark.parametrize(("written", "expected"), GOOD, ids=[written for written, _ in GOOD])
-def test_a_command_is_read(written: str, expected: SlashCommand) -> None:
-    assert read(f"/forge {written}") == (expected,)
+def test_a_command_is_read() -> None:
+    assert [written for written, expected in GOOD if read(f"/forge {written}") != (expected,)] == []
 
 
-@pytest.mark.parametrize("command", [command for _, command in GOOD], ids=[written for written, _ in GOOD])
-def test_a_command_survives_storage(command: SlashCommand) -> None:
-    assert SLASH.validate_json(SLASH.dump_json(command)) == command
-    assert SLASH.validate_python(SLASH.dump_python(command, mode="json")) == command
+def test_a_command_survives_storage() -> None:
+    for _, command in GOOD:
+        assert SLASH.validate_json(SLASH.dump_json(command)) == command
+        assert SLASH.validate_python(SLASH.dump_python(command, mode="json")) == command
 
 
 def test_a_whole_comment_survives_storage() -> None:

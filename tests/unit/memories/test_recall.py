@@ -183,13 +183,13 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
-async def test_a_question_is_never_taken_for_a_command(database: Database, hostile: str) -> None:
+async def test_a_question_is_never_taken_for_a_command(database: Database) -> None:
     await keep(database, build_memory("Ours: the cart."), build_memory("A stranger's: the cart.", of=STRANGER))
-    found = await recall_texts(database, hostile, (hostile, *hostile[:100]))
-    assert set(found) <= {"Ours: the cart."}
-    if " cart " in f" {hostile[:100]} ":
-        assert found
+    for hostile in HOSTILE:
+        found = await recall_texts(database, hostile, (hostile, *hostile[:100]))
+        assert set(found) <= {"Ours: the cart."}
+        if " cart " in f" {hostile[:100]} ":
+            assert found, hostile[:100]
 
 
 async def test_many_tags_and_words_are_asked_at_once(database: Database) -> None:

@@ -94,14 +94,12 @@ GOOD = [
 ]
 
 
-@pytest.mark.parametrize("path", BAD)
-def test_refused(path: str) -> None:
-    assert find_mistake(path) is not None
+def test_refused() -> None:
+    assert [path for path in BAD if find_mistake(path) is None] == []
 
 
-@pytest.mark.parametrize("path", GOOD)
-def test_taken(path: str) -> None:
-    assert find_mistake(path) is None
+def test_taken() -> None:
+    assert [path for path in GOOD if find_mistake(path) is not None] == []
 
 
 @pytest.mark.parametrize("path", BAD)

@@ -1,4 +1,4 @@
-"""DBOS looks into a queue that was rung for, or whose work goes on here, and leaves the others alone."""
+"""DBOS looks into a queue that was rung for, or where an end has yet to be noted, and leaves the others alone."""
 
 import inspect
 import threading
@@ -20,8 +20,8 @@ class Looks:
     """A thread that waits for an alarm as DBOS's workers do, and lets each look be waited for."""
 
     def __init__(self) -> None:
-        self.works = False
-        self.alarm = QueueAlarm(lambda: self.works)
+        self.ends = False
+        self.alarm = QueueAlarm(lambda: self.ends)
         self._looked = threading.Semaphore(0)
         self.thread = threading.Thread(target=self._wait, daemon=True)
 
@@ -56,13 +56,13 @@ def test_nobody_looks_into_a_quiet_queue_until_it_is_rung_for() -> None:
         looks.rest()
 
 
-def test_a_queue_is_polled_while_its_work_goes_on_and_a_moment_longer() -> None:
+def test_a_queue_is_polled_until_the_end_of_its_work_is_noted_and_a_moment_longer() -> None:
     with looking() as looks:
         looks.rest()
-        looks.works = True
+        looks.ends = True
         looks.alarm.ring()
         assert all(looks.come() for _ in range(200))
-        looks.works = False
+        looks.ends = False
         looks.rest()
 
 

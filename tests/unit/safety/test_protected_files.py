@@ -149,22 +149,18 @@ FREE = [
 ]
 
 
-@pytest.mark.parametrize("path", ASKS)
-def test_everybody_is_asked(path: str) -> None:
-    assert decides_about_runs(path)
-    assert select_asked([path], ()) == [path]
+def test_everybody_is_asked() -> None:
+    assert [path for path in ASKS if not decides_about_runs(path)] == []
+    assert [path for path in ASKS if select_asked([path], ()) != [path]] == []
 
 
-@pytest.mark.parametrize("path", KEPT_FROM_AGENTS)
-def test_only_agents_are_kept_from(path: str) -> None:
-    assert decides_about_runs(path)
-    assert select_asked([path], ()) == []
+def test_only_agents_are_kept_from() -> None:
+    assert [path for path in KEPT_FROM_AGENTS if not decides_about_runs(path)] == []
+    assert [path for path in KEPT_FROM_AGENTS if select_asked([path], ())] == []
 
 
-@pytest.mark.parametrize("path", FREE)
-def test_left_alone(path: str) -> None:
-    assert not decides_about_runs(path)
-    assert select_asked([path], ()) == []
+def test_left_alone() -> None:
+    assert [path for path in FREE if decides_about_runs(path) or select_asked([path], ())] == []
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Which changes of a text for people only tell them something."""
 
-import pytest
-
 from agents.syntax.pages import find_impact
 
 PAGE = "# Shop\n\nSell `<script>` tags.\n\n```html\n<script src=a.js></script>\n```\n\nRun `sudo make install`.\n"
@@ -149,11 +147,9 @@ ACTS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "base", "head"), TELLS)
-def test_what_only_tells_people_something(path: str, base: str | None, head: str) -> None:
-    assert find_impact(path, base, head) == "document"
+def test_what_only_tells_people_something() -> None:
+    assert [row for row in TELLS if find_impact(*row) != "document"] == []
 
 
-@pytest.mark.parametrize(("path", "base", "head"), ACTS)
-def test_what_does_more(path: str, base: str | None, head: str) -> None:
-    assert find_impact(path, base, head) == "behaviour"
+def test_what_does_more() -> None:
+    assert [row for row in ACTS if find_impact(*row) != "behaviour"] == []
