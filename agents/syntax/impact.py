@@ -112,6 +112,6 @@ def _has_directives(parsed: ParsedSource, language: str) -> bool:
     whether it counts.
     """
     lines = [line.strip() for comment in parsed.comments for line in comment.split("\n")]
-    if language == "go" and (any(node.text == '"C"' for node in parsed.tree.walk()) or any(map(_IS_OUTPUT.search, lines))):
-        return True  # what stands above ``import "C"`` is a program in C, and an example prints what a comment says
-    return not all(is_sentence(_SIGN.sub("", line)) for line in lines)
+    is_run = language == "go" and any(node.text == '"C"' for node in parsed.tree.walk())  # as a program in C
+    is_compared = language == "go" and any(map(_IS_OUTPUT.search, lines))  # with what an example prints
+    return is_run or is_compared or not all(is_sentence(_SIGN.sub("", line)) for line in lines)

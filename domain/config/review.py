@@ -95,8 +95,8 @@ class ReviewSettings(Section):
     )
     model: WhenRead = Field(
         default=ReadMode.auto,
-        description="`auto`: a model reads source, and all that Forge could merge, if one is set up; `always`: the same, "
-        "and a person is asked where none can; `never`: no code is sent to a model.",
+        description="`auto`: a model reads source, and all that Forge could merge, if one is set up; `always`: the "
+        "same, and a person is asked where none can; `never`: no code is sent to a model.",
     )
     effort: Effort = Field(
         default=Effort.standard,

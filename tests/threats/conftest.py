@@ -44,7 +44,9 @@ async def story_with_model(
 
 
 @pytest.fixture
-async def story_without_model(request: pytest.FixtureRequest, backend: Backend, tmp_path: Path) -> AsyncGenerator[Story]:
+async def story_without_model(
+    request: pytest.FixtureRequest, backend: Backend, tmp_path: Path
+) -> AsyncGenerator[Story]:
     """A whole Forge without a model."""
     async with _story(request, backend, tmp_path, SWIFT) as started:
         yield started
