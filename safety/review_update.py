@@ -34,7 +34,7 @@ def with_dismissals(
     :param past: dismissals of the same rules and places.
     :param judged: what people said about findings of giving up.
     """
-    dismissed = {*dismissed, *judged.whitelisted}
+    dismissed = {*dismissed, *judged.passing}
     weighed = [
         (finding, find_suppression(finding, past))
         for finding in review.all_findings

@@ -10,7 +10,7 @@ from memory.db.engine import Database
 from memory.db.tables.automation import LadderRow, MissedBugRow
 from memory.db.tables.deliveries import AssentRow, BranchPushRow, CommandCountRow, PushRow, SignedCommitRow
 from memory.db.tables.deployments import DeploymentRow, EnvironmentRow
-from memory.db.tables.findings import DismissalRow, FindingRow, JudgementRow, WhitelistRow
+from memory.db.tables.findings import FeedbackRow, FindingRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
 from memory.db.tables.money import AnswerRow, CircuitRow
@@ -39,9 +39,7 @@ async def forget(database: Database, repository_ids: Sequence[int]) -> None:
 _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
     (GateRow, GateRow.id),
     (FindingRow, FindingRow.id),
-    (DismissalRow, DismissalRow.id),
-    (JudgementRow, JudgementRow.id),
-    (WhitelistRow, WhitelistRow.id),
+    (FeedbackRow, FeedbackRow.id),
     (MemoryRow, MemoryRow.id),
     (MissedBugRow, MissedBugRow.id),
     (LadderRow, LadderRow.repository_id),

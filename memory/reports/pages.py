@@ -16,7 +16,7 @@ from domain.runs.run import RepositoryRef, Run, RunState
 from memory.budgets import model_answers
 from memory.db.engine import Connection, Database, number_in
 from memory.db.tables.automation import LadderRow
-from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.ledger import EventRow
@@ -167,14 +167,14 @@ async def load_mutings(
     Those of giving up count only in their own pull request.
     """
     query = (
-        select(DismissalRow)
+        select(FeedbackRow)
         .where(
-            DismissalRow.repository_id == repository_id,
-            DismissalRow.fingerprint.in_(fingerprints),
-            DismissalRow.undone_at.is_(None),
-            or_(DismissalRow.number == number, ~DismissalRow.rule.startswith(RULE)),
+            FeedbackRow.repository_id == repository_id,
+            FeedbackRow.fingerprint.in_(fingerprints),
+            is_dismissal(),
+            or_(FeedbackRow.number == number, ~FeedbackRow.rule.startswith(RULE)),
         )
-        .order_by(DismissalRow.number == number, DismissalRow.id.desc())
+        .order_by(FeedbackRow.number == number, FeedbackRow.id.desc())
     )
     async with database.transaction() as session:
         rows = await session.scalars(query)  # of equal fingerprints, the last one is kept

@@ -156,27 +156,6 @@ def upgrade() -> None:
     )
     op.create_index("deployments_by_environment", "deployments", ["repository_id", "environment", "created_at"])
     op.create_table(
-        "dismissals",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("place", sa.String(), server_default="", nullable=False),
-        sa.Column("by_id", sa.BigInteger(), nullable=False),
-        sa.Column("by_login", sa.String(), nullable=False),
-        sa.Column("by_role", sa.String(), server_default="", nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("memory_id", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("undone_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("repository_id", sa.BigInteger(), nullable=False),
-        sa.Column("number", sa.BigInteger(), nullable=False),
-        sa.Column("fingerprint", sa.String(), nullable=False),
-        sa.Column("rule", sa.String(), nullable=False),
-        sa.Column("path", sa.String(), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-    )
-    op.create_index("dismissals_by_fingerprint", "dismissals", ["repository_id", "fingerprint"])
-    op.create_index("dismissals_by_memory", "dismissals", ["memory_id"])
-    op.create_table(
         "doors",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("host", sa.String(), nullable=False),
@@ -236,6 +215,35 @@ def upgrade() -> None:
         sa.Column("lease_until", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
+    op.create_table(
+        "feedback",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("fingerprint", sa.String(), nullable=False),
+        sa.Column("rule", sa.String(), nullable=False),
+        sa.Column("path", sa.String(), nullable=False),
+        sa.Column("place", sa.String(), server_default="", nullable=False),
+        sa.Column("word", sa.String(), nullable=False),
+        sa.Column("scope", sa.String(), server_default="", nullable=False),
+        sa.Column("until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("version", sa.BigInteger(), server_default="0", nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("by_id", sa.BigInteger(), nullable=False),
+        sa.Column("by_login", sa.String(), nullable=False),
+        sa.Column("by_role", sa.String(), server_default="", nullable=False),
+        sa.Column("head_sha", sa.String(), server_default="", nullable=False),
+        sa.Column("shown", sa.String(), server_default="", nullable=False),
+        sa.Column("cause", sa.String(), server_default="", nullable=False),
+        sa.Column("memory_id", sa.String(), server_default="", nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("undone_at", sa.DateTime(timezone=True), nullable=True),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("feedback_by_fingerprint", "feedback", ["repository_id", "fingerprint"])
+    op.create_index("feedback_by_memory", "feedback", ["memory_id"])
+    op.create_index("feedback_by_rule", "feedback", ["repository_id", "rule"])
     op.create_table(
         "feedback_tokens",
         sa.Column("id", sa.String(), nullable=False),
@@ -316,30 +324,6 @@ def upgrade() -> None:
         sa.Column("since", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_table(
-        "judgements",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("judgement", sa.String(), nullable=False),
-        sa.Column("words", sa.Text(), nullable=False),
-        sa.Column("by_id", sa.BigInteger(), nullable=False),
-        sa.Column("by_login", sa.String(), nullable=False),
-        sa.Column("by_role", sa.String(), nullable=False),
-        sa.Column("head_sha", sa.String(), nullable=False),
-        sa.Column("shown", sa.String(), nullable=False),
-        sa.Column("cause", sa.String(), nullable=False),
-        sa.Column("asked_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("undone_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("repository_id", sa.BigInteger(), nullable=False),
-        sa.Column("number", sa.BigInteger(), nullable=False),
-        sa.Column("fingerprint", sa.String(), nullable=False),
-        sa.Column("rule", sa.String(), nullable=False),
-        sa.Column("path", sa.String(), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("cause", "fingerprint", name="one_judgement_per_command"),
-    )
-    op.create_index("judgements_by_fingerprint", "judgements", ["repository_id", "fingerprint"])
     op.create_table(
         "ladders",
         sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -721,28 +705,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("repository_id"),
     )
     op.create_index("ix_welcomes_installation_id", "welcomes", ["installation_id"])
-    op.create_table(
-        "whitelists",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("version", sa.BigInteger(), nullable=False),
-        sa.Column("words", sa.Text(), nullable=False),
-        sa.Column("by_id", sa.BigInteger(), nullable=False),
-        sa.Column("by_login", sa.String(), nullable=False),
-        sa.Column("cause", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("until", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("ended", sa.String(), nullable=True),
-        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("repository_id", sa.BigInteger(), nullable=False),
-        sa.Column("number", sa.BigInteger(), nullable=False),
-        sa.Column("fingerprint", sa.String(), nullable=False),
-        sa.Column("rule", sa.String(), nullable=False),
-        sa.Column("path", sa.String(), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("cause", name="one_whitelist_per_command"),
-    )
-    op.create_index("whitelists_of_repository", "whitelists", ["repository_id", "rule"])
     op.create_table(
         "work_checkpoints",
         sa.Column("id", sa.String(), nullable=False),

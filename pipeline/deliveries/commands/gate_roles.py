@@ -2,7 +2,6 @@
 
 from domain.runs.run import Phase
 from domain.slash.commands import Approve, Reject, SlashCommand
-from messages import commands as texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.gates.actor import complete_actor, load_actor
@@ -10,17 +9,8 @@ from safety.authorization import HOLDING, CommandRefusal, GateRule, authorise
 from safety.gate_requests import build_request
 
 
-async def refuse_at_gate(context: CommandContext, gate: str, asked: SlashCommand) -> str | None:
-    """Why the sender may not decide a gate, as the repository configured it; None if they may. It is recorded."""
-    refused = await find_gate_refusal(context, gate, asked)
-    if refused is None:
-        return None
-    await context.record_refusal(refused)
-    return texts.refuse(refused.model_copy(update={"verb": asked.verb}), context.sender.login)
-
-
 async def find_gate_refusal(context: CommandContext, gate: str, asked: SlashCommand) -> CommandRefusal | None:
-    """The same, not recorded.
+    """Why the sender may not decide a gate, as the repository configured it; None if they may.
 
     :param asked: what takes effect if they may; a second person may have to say that, too.
     """
