@@ -80,13 +80,10 @@ Write a command at the start of a line, one per line. Edited comments, quotes an
 | --- | --- | --- |
 | `/forge explain F-ID` | triage | a finding in more words |
 | `/forge why F-ID` | read | what led to a finding, and what dismissals make of it |
-| `/forge dismiss F-ID reason` | write, not the author where others have it | the finding is wrong or not wanted: do not raise it again |
-| `/forge undismiss F-ID` | write | take a dismissal back |
+| `/forge dismiss F-ID [file: or repository:] reason` | write, not the author where others have it | the finding is wrong or not wanted: do not raise it again; `file:`, `repository:` (role maintain): if it says that a problem was avoided instead of solved, let such findings pass there for 90 days |
+| `/forge undismiss F-ID` | write | take back what was said about a finding |
+| `/forge confirm F-ID reason` | write, not the author where others have it | the finding that a problem was avoided instead of solved is right: it blocks until it is mended |
 | `/forge missed description` | write | report a critical bug Forge did not see |
-| `/forge legitimate [F-ID] justification` | read | the finding that a problem was avoided instead of solved is wrong. With the role write, and not from the author, that settles it; else others are asked |
-| `/forge violation [F-ID] justification` | write, not the author where others have it | the finding that a problem was avoided instead of solved is right: it blocks until it is mended |
-| `/forge needs-review [F-ID] [question]` | write, not the author where others have it | ask the author about a finding that a problem was avoided instead of solved, and others to judge it |
-| `/forge whitelist F-ID file or repository justification` | write, not the author where others have it | the finding that a problem was avoided instead of solved is wrong, and such findings pass for 90 days: in this file, or (role maintain) in the whole repository |
 
 **To answer what Forge asks people** (none here now): `approve`, `reject`, `delegate`, `suggest`, `continue`, `accept`
 
