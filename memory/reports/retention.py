@@ -21,14 +21,14 @@ from domain.ids import lowest_id_at
 from domain.runs.run import RunState
 from memory.db.batches import BATCH, delete_in_batches
 from memory.db.engine import Database, TableRow, number_in
-from memory.db.tables.deliveries import AssentRow, BranchPushRow, CommandCountRow, DeliveryRow, SignedCommitRow
+from memory.db.tables.deliveries import BranchPushRow, CommandCountRow, DeliveryRow, SignedCommitRow
 from memory.db.tables.findings import FeedbackRow, is_dismissal
 from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, BudgetRow, SpendRow
 from memory.db.tables.notices import NoticeRow, NoticeTargetRow
 from memory.db.tables.production import FeedbackTokenRow, ProblemRow
-from memory.db.tables.repositories import ConfigurationRow, PurgeRow
+from memory.db.tables.repositories import AssentRow, ConfigurationRow, PurgeRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow, RecoveryRow, RunRow, WorkCheckpointRow
 from memory.reservations.reservations import RESERVED
 from memory.runs.outbox import APPROVAL

@@ -150,6 +150,7 @@ def upgrade() -> None:
         sa.Column("github_id", sa.BigInteger(), nullable=True),
         sa.Column("steps", sa.JSON(), nullable=False),
         sa.Column("kept", sa.JSON(), nullable=False),
+        sa.Column("holds", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
         sa.PrimaryKeyConstraint("run_id"),
@@ -171,13 +172,6 @@ def upgrade() -> None:
         sa.Column("last_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("asked", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("guid"),
-    )
-    op.create_table(
-        "environments",
-        sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("environment", sa.String(), nullable=False),
-        sa.Column("run_id", sa.String(), nullable=True),
-        sa.PrimaryKeyConstraint("repository_id", "environment"),
     )
     op.create_table(
         "events",
@@ -312,17 +306,12 @@ def upgrade() -> None:
     op.create_table(
         "github_limits",
         sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("until", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("reason", sa.String(), nullable=False),
-        sa.Column("streak", sa.BigInteger(), nullable=False),
+        sa.Column("until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("reason", sa.String(), server_default="", nullable=False),
+        sa.Column("streak", sa.BigInteger(), server_default="0", nullable=False),
+        sa.Column("writes", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("content", sa.DateTime(timezone=True), nullable=True),
         sa.PrimaryKeyConstraint("installation_id"),
-    )
-    op.create_table(
-        "halts",
-        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("why", sa.Text(), nullable=False),
-        sa.Column("since", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
     )
     op.create_table(
         "ladders",
@@ -443,16 +432,6 @@ def upgrade() -> None:
     op.create_index("notices_by_state", "notices", ["state", "target", "id"])
     op.create_index("notices_of_target", "notices", ["target", "repository_id", "created_at"])
     op.create_table(
-        "oks",
-        sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("head_sha", sa.String(), nullable=False),
-        sa.Column("by_id", sa.BigInteger(), nullable=False),
-        sa.Column("by_login", sa.String(), nullable=False),
-        sa.Column("given_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("repository_id", "number", "head_sha"),
-    )
-    op.create_table(
         "outbox",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("run_id", sa.String(), nullable=False),
@@ -472,6 +451,7 @@ def upgrade() -> None:
         "pauses",
         sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("by_login", sa.String(), nullable=False),
+        sa.Column("why", sa.Text(), server_default="", nullable=False),
         sa.Column("since", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("repository_id"),
     )
@@ -519,15 +499,6 @@ def upgrade() -> None:
         sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("repository_id"),
-    )
-    op.create_table(
-        "pushes",
-        sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("head_sha", sa.String(), nullable=False),
-        sa.Column("by_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("repository_id", "number", "head_sha", "by_id"),
     )
     op.create_table(
         "recalls",
@@ -721,10 +692,3 @@ def upgrade() -> None:
         sa.UniqueConstraint("run_id", "work", "base", "number", name="one_chain_per_work"),
     )
     op.create_index("work_checkpoints_by_time", "work_checkpoints", ["time"])
-    op.create_table(
-        "write_budgets",
-        sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("writes", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("content", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("installation_id"),
-    )

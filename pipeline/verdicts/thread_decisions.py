@@ -8,8 +8,8 @@ from domain.errors import Behind
 from domain.review.findings import Category, Finding, Severity
 from domain.review.inline_comments import Remark
 from domain.slash.commands import Dismiss
-from memory.deliveries import pushes
 from memory.findings import feedback, findings
+from memory.repositories import permits
 from memory.runs import checkpoints
 from messages import commands as command_texts
 from pipeline.context import Services
@@ -68,7 +68,7 @@ async def _find_refusal(services: Services, command: RecordThread) -> CommandRef
 
 async def _note_first(services: Services, guid: str, command: RecordThread, refused: CommandRefusal) -> None:
     """Keep that one of two people resolved the thread, and say once that it takes another."""
-    there = await pushes.load_assents(services.database, command.repository, command.number, refused.assent)
+    there = await permits.load_assents(services.database, command.repository, command.number, refused.assent)
     await note_assent(services, command.repository, command.number, command.sender, refused)
     if command.sender.id not in there:
         text = command_texts.ask_to_resolve_too(refused)

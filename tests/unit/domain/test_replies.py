@@ -145,8 +145,8 @@ def test_nothing_in_an_answer_acts(text: str) -> None:
                 SlashMistake(problem=Problem.no_finding, written="/forge dismiss x", verb=Verb.dismiss)
             ),
             snapshot(
-                "`/forge dismiss x` does not name a finding. Usage: `/forge dismiss F-ID reason`. "
-                "`/forge view` lists the findings."
+                "`/forge dismiss x` does not name a finding. Usage: `/forge dismiss F-ID [file: or repository:] "
+                "reason`. `/forge view` lists the findings."
             ),
         ),
         (
