@@ -227,7 +227,7 @@ async def _undo(
             .values(undone_at=now)
             .returning(FeedbackRow)
         )
-        undone = [_from_row(row) for row in rows]
+        undone = [from_row(row) for row in rows]
         taught = {past.memory_id for past in undone}
         others = select(FeedbackRow.memory_id).where(
             FeedbackRow.repository_id == repository.id, is_dismissal(), FeedbackRow.memory_id.in_(taught)
@@ -269,7 +269,7 @@ async def has_changed_during(database: Database, run: Run) -> bool:
 async def find_dismissed(
     database: Database, repository: RepositoryRef, number: int, fingerprints: Collection[str]
 ) -> dict[str, Feedback]:
-    """Which of these findings were dismissed in this repository, in this pull request or an earlier one."""
+    """Which of these findings are dismissed: by the first dismissal in the pull request, else the first elsewhere."""
     async with database.transaction() as session:
         rows = await session.scalars(
             select(FeedbackRow)
@@ -279,9 +279,9 @@ async def find_dismissed(
                 is_dismissal(),
                 _counts_in(number),
             )
-            .order_by(FeedbackRow.id)
-        )
-        return {row.fingerprint: _from_row(row) for row in rows}
+            .order_by(FeedbackRow.number == number, FeedbackRow.id.desc())
+        )  # of equal fingerprints, the last one is kept
+        return {row.fingerprint: from_row(row) for row in rows}
 
 
 async def load_standing(
@@ -290,7 +290,7 @@ async def load_standing(
     """Fingerprint → what was said last about a finding of giving up in a pull request."""
     query = select(FeedbackRow).where(*_is_in(repository_id, number, found), _IS_OF_AVOIDANCE)
     async with database.transaction() as session:
-        return {row.fingerprint: _from_row(row) for row in await session.scalars(query.order_by(FeedbackRow.id))}
+        return {row.fingerprint: from_row(row) for row in await session.scalars(query.order_by(FeedbackRow.id))}
 
 
 async def list_of_file(database: Database, repository_id: int, finding: Finding, most: int) -> Sequence[Feedback]:
@@ -303,7 +303,7 @@ async def list_of_file(database: Database, repository_id: int, finding: Finding,
     )
     async with database.transaction() as session:
         rows = (await session.scalars(query.order_by(FeedbackRow.id.desc()).limit(most))).all()
-        return [_from_row(row) for row in reversed(rows)]
+        return [from_row(row) for row in reversed(rows)]
 
 
 async def list_with_scope(
@@ -319,7 +319,7 @@ async def list_with_scope(
     if rules is not None:
         query = query.where(FeedbackRow.rule.in_(rules))
     async with database.transaction() as session:
-        return [_from_row(row) for row in await session.scalars(query.order_by(FeedbackRow.id))]
+        return [from_row(row) for row in await session.scalars(query.order_by(FeedbackRow.id))]
 
 
 async def find_related(
@@ -348,15 +348,18 @@ async def find_related(
         .order_by(FeedbackRow.id)
     )
     async with database.transaction() as session:
-        return [_from_row(row, content) for row, content in await session.execute(query)]
+        return [from_row(row, content) for row, content in await session.execute(query)]
 
 
 def _read_scope(row: FeedbackRow) -> Scope | None:
     return Scope(row.scope) if row.scope else None
 
 
-def _from_row(row: FeedbackRow, content: Mapping[str, Any] | None = None) -> Feedback:
-    """:param content: content of the finding, if it is known."""
+def from_row(row: FeedbackRow, content: Mapping[str, Any] | None = None) -> Feedback:
+    """What somebody said.
+
+    :param content: content of the finding, if it is known.
+    """
     finding = content or {}
     spot = finding.get("spot")
     return Feedback(

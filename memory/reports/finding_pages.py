@@ -10,14 +10,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from domain.review.avoidance import RULE
+from domain.review.feedback import Feedback
 from domain.review.findings import Finding
 from domain.review.suppression import SuppressedFinding
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.engine import Database
 from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.runs import CheckpointRow, RunRow
+from memory.findings import feedback
 from memory.findings.findings import IS_DISMISSED, is_gone, match_reviewed
-from memory.reports.pages import KeyedPage, Muting, PageKey, load_page
+from memory.reports.pages import KeyedPage, PageKey, load_page
 
 LOOKED = 5_000
 """How many findings are looked at for one page of those with an outcome."""
@@ -62,7 +64,7 @@ class ListedFinding:
     raised_at: datetime
     first_run: str
     last_run: str
-    by: Muting | None = None
+    by: Feedback | None = None
     held: SuppressedFinding | None = None
     posted_by: str = ""
     comment_id: int | None = None
@@ -218,7 +220,7 @@ async def _classify(session: AsyncSession, repository_id: int, rows: Sequence[Fi
 
 def _list(
     row: FindingRow,
-    mutings: Mapping[str, Mapping[int, Muting]],
+    mutings: Mapping[str, Mapping[int, Feedback]],
     newest: str,
     held: Mapping[tuple[str, str], SuppressedFinding],
 ) -> ListedFinding:
@@ -251,17 +253,16 @@ def _list(
 
 async def _load_mutings(
     session: AsyncSession, repository_id: int, fingerprints: Collection[str]
-) -> Mapping[str, Mapping[int, Muting]]:
+) -> Mapping[str, Mapping[int, Feedback]]:
     """The dismissals that count: fingerprint → number of the pull request → dismissal."""
     query = select(FeedbackRow).where(
         FeedbackRow.repository_id == repository_id,
         FeedbackRow.fingerprint.in_(fingerprints),
         is_dismissal(),
     )
-    found: dict[str, dict[int, Muting]] = {}
+    found: dict[str, dict[int, Feedback]] = {}
     for row in await session.scalars(query.order_by(FeedbackRow.id)):
-        muting = Muting(row.by_login, row.created_at, row.reason, row.memory_id)
-        found.setdefault(row.fingerprint, {}).setdefault(row.number, muting)
+        found.setdefault(row.fingerprint, {}).setdefault(row.number, feedback.from_row(row))
     return found
 
 

@@ -157,13 +157,6 @@ def upgrade() -> None:
     )
     op.create_index("deployments_by_environment", "deployments", ["repository_id", "environment", "created_at"])
     op.create_table(
-        "doors",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("host", sa.String(), nullable=False),
-        sa.Column("open_until", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-    )
-    op.create_table(
         "doubtful_deliveries",
         sa.Column("guid", sa.String(), nullable=False),
         sa.Column("attempt_id", sa.BigInteger(), nullable=False),

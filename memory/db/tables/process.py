@@ -1,4 +1,4 @@
-"""The tables of Forge's processes: their leases, doors that are open, and GitHub's rate limits."""
+"""The tables of Forge's processes: their leases, and GitHub's rate limits."""
 
 from datetime import datetime
 
@@ -8,7 +8,10 @@ from memory.db.engine import TableRow
 
 
 class ExecutorRow(TableRow):
-    """The lease of a process on its executor id; when it lapses, another process recovers its workflows."""
+    """The lease of a process on its executor id; when it lapses, another process recovers its workflows.
+
+    A process that only takes webhooks has one, too, so that whoever works has GitHub repeat what it missed.
+    """
 
     __tablename__ = "executors"
 
@@ -17,16 +20,6 @@ class ExecutorRow(TableRow):
     host: Mapped[str]
     pid: Mapped[int]
     lease_until: Mapped[datetime]
-
-
-class DoorRow(TableRow):
-    """A process that only takes webhooks, and until when it counts as there. Whoever works has GitHub repeat for it."""
-
-    __tablename__ = "doors"
-
-    id: Mapped[str] = mapped_column(primary_key=True)
-    host: Mapped[str]
-    open_until: Mapped[datetime]
 
 
 class SchemaReachRow(TableRow):

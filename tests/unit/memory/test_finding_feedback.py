@@ -12,7 +12,6 @@ from memory.db.engine import Database
 from memory.db.tables.findings import FindingRow
 from memory.findings import feedback, findings
 from memory.learned import memories
-from memory.reports import pages
 from tests.rows import NOON, run_row
 from tests.unit.memories.records import build_rated
 from tests.unit.memory.dismissed_findings import CAROL, SHOP, build_finding
@@ -42,7 +41,7 @@ async def test_what_mutes_a_finding_is_the_first_dismissal_there_or_else_elsewhe
         await feedback.dismiss(
             database, SHOP, number, [build_finding()], Statement(CAROL, words, NOON + timedelta(hours=at))
         )
-    told = {number: await pages.load_mutings(database, SHOP.id, number, ["A"]) for number in (1, 4, 5)}
+    told = {number: await feedback.find_dismissed(database, SHOP, number, ["A"]) for number in (1, 4, 5)}
     assert [each["A"].reason for each in told.values()] == ["here", "late", "elsewhere"]
     assert told[5]["A"].at == NOON
 
