@@ -119,13 +119,6 @@ async def load_by_fingerprint(
     return sorted(found, key=lambda each: each.sort_key)
 
 
-async def find_raised_at(database: Database, repository_id: int, number: int, name: str) -> datetime | None:
-    """When a finding was first raised in a pull request."""
-    query = _select_in(repository_id, number).with_only_columns(FindingRow.created_at)
-    async with database.transaction() as session:
-        return await session.scalar(query.where(FindingRow.name == name))
-
-
 async def list_names(database: Database, repository_id: int, number: int) -> Sequence[str]:
     """The ids of the findings of a pull request."""
     async with database.transaction() as session:
