@@ -42,13 +42,13 @@ async def test_help_is_answered_once(story: Story) -> None:
     assert bodies([answer]) == snapshot(
         [
             """\
-Write a command at the start of a line, one per line. Edited comments, quotes and code are not read. `/forge help VERB` says more about one. They take the role write where no other is named.
+Write a command at the start of a line, one per line; words of your own go on below it up to the next command. Edited comments, quotes and code are not read. `/forge help VERB` says more about one. They take the role write where no other is named.
 
 | command | what it does | for example |
 | --- | --- | --- |
 | `/forge do INSTRUCTION` | make the change you describe, as a commit on this pull request's branch; in a review thread it is about that thread's lines | `/forge do let days_left return 0 when the parcel is late, with a test` |
 | `/forge update [ANSWER]` | merge the base branch into this pull request, and resolve the conflicts that are clear; about the others it asks, and `ANSWER` says what to do | `/forge update keep both lines, ours first` |
-| `/forge mend` | find out why the build or another check is red here, and mend what this pull request broke; if it is still red once the checks ran again, Forge tries once more |  |
+| `/forge mend [ANSWER]` | find out why the build or another check is red here, and mend what this pull request broke; if it is still red once the checks ran again, Forge tries once more; `ANSWER`: to what was asked |  |
 | `/forge tests [PATH]` | write tests for what this pull request, or one file of it, leaves untested, as a commit on its branch | `/forge tests shop/cart.py` |
 | `/forge address` | do what people ask for in the open review threads; each thread is answered with its commit or with why not |  |
 | `/forge fix F-ID or all` | propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings | `/forge fix F-AB2CDE` |
