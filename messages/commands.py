@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from domain.money import LimitUse, Usage, format_usd
 from domain.review.effort import EffortCost
-from domain.review.feedback import Feedback
+from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding, Severity
 from domain.review.review import Review
 from domain.runs.run import ReasonCode, Run, RunState
@@ -274,7 +274,7 @@ def _name_begin(run: Run, named: Mapping[str, str]) -> str:
     return inline_code(named[run.id]) if run.id in named else run.trigger.value.replace("_", " ")
 
 
-def render_verdict(review: Review | None, dismissed: Mapping[str, Feedback]) -> str:
+def render_verdict(review: Review | None, dismissed: Mapping[str, FindingFeedback]) -> str:
     """Answers ``view`` where no gate waits: the last verdict.
 
     :param dismissed: by the finding's id.
@@ -287,7 +287,7 @@ def render_verdict(review: Review | None, dismissed: Mapping[str, Feedback]) -> 
     return "\n\n".join(part for part in (head, render_reasons(review.reasons), _findings(review, dismissed)) if part)
 
 
-def explain_finding(finding: Finding, dismissal: Feedback | None = None, gone_at: str = "") -> str:
+def explain_finding(finding: Finding, dismissal: FindingFeedback | None = None, gone_at: str = "") -> str:
     """Answers ``explain`` where no model does: what became of a finding, then what it is.
 
     :param gone_at: the reviewed head that does not have it any more; else empty.
@@ -336,7 +336,7 @@ def confirm_undismissal(finding: Finding) -> str:
     return f"**{finding.id}** counts again: the check says so now, and its thread opens with the next push."
 
 
-def already_dismissed(finding: Finding, dismissal: Feedback) -> str:
+def already_dismissed(finding: Finding, dismissal: FindingFeedback) -> str:
     return f"**{finding.id}** is dismissed already. {_describe_dismissal(dismissal)}"
 
 
@@ -673,7 +673,7 @@ def _render_left(budget: LimitUse) -> str:
     return format_usd(max(0, budget.limit - budget.used))
 
 
-def _findings(review: Review, dismissals: Mapping[str, Feedback]) -> str:
+def _findings(review: Review, dismissals: Mapping[str, FindingFeedback]) -> str:
     everything = review.all_findings
     held = {each.finding.id for each in review.held}
     if not everything:
@@ -687,11 +687,11 @@ def _findings(review: Review, dismissals: Mapping[str, Feedback]) -> str:
     return "\n".join([*head, *rows]) + _more(len(everything), "finding")
 
 
-def _dismissal_cell(dismissal: Feedback | None) -> str:
+def _dismissal_cell(dismissal: FindingFeedback | None) -> str:
     return "" if dismissal is None else f"dismissed by {inline_code(dismissal.by)}"
 
 
-def _describe_dismissal(dismissal: Feedback) -> str:
+def _describe_dismissal(dismissal: FindingFeedback) -> str:
     return (
         f"Dismissed by {inline_code(dismissal.by)} on {_when(dismissal.at)}: {escape(dismissal.reason, LONGEST_TEXT)}"
     )

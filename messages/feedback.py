@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from domain.review.avoidance import INSTEAD, LEGITIMATE, RULE, TITLES, AvoidanceKind, DetectorRecord
 from domain.review.changes import FileChange
-from domain.review.feedback import SCOPE_TIME, Feedback, Lapse, Scope, Word
+from domain.review.feedback import SCOPE_TIME, DismissalScope, FindingFeedback, Lapse, Word
 from domain.review.findings import Finding
 from domain.slash.commands import LONGEST_TEXT
 from domain.text.escaping import escape, inline_code, inline_path
@@ -33,24 +33,24 @@ class DetectorHistory:
 
     finding: Finding
     record: DetectorRecord
-    said: Sequence[Feedback]
+    said: Sequence[FindingFeedback]
 
 
 # --- what is added to a finding -----------------------------------------------------------------------------------
 
 
-def describe_feedback(said: Feedback) -> str:
+def describe_feedback(said: FindingFeedback) -> str:
     """Who said what about a finding, plain text."""
     return f"{said.by} {_SAID[said.word]}: {said.reason}"
 
 
-def describe_scope(said: Feedback) -> str:
+def describe_scope(said: FindingFeedback) -> str:
     """Why a finding passes, plain text."""
-    where = "this file" if said.scope is Scope.file else "this repository"
+    where = "this file" if said.scope is DismissalScope.file else "this repository"
     return f"{said.by} let such findings in {where} pass until {_day(said.until or said.at)}: {said.reason}"
 
 
-def describe_lapse(said: Feedback, why: Lapse) -> str:
+def describe_lapse(said: FindingFeedback, why: Lapse) -> str:
     """Why a finding does not pass any more, plain text."""
     return f"{said.by} let such findings pass on {_day(said.at)}, which no longer holds: {_LAPSES[why]}"
 
@@ -63,7 +63,7 @@ def confirm_dismissal(
     reason: str,
     taught: Mapping[str, Finding] | None = None,
     *,
-    scope: Scope | None = None,
+    scope: DismissalScope | None = None,
     is_waived: bool = False,
 ) -> str:
     """The receipt for ``dismiss``, of one finding or of all in a comment.
@@ -82,7 +82,7 @@ def confirm_dismissal(
             f"{'it' if one else 'them'} is believed less here for 90 days."
         )
     else:
-        where = inline_path(first.path) if scope is Scope.file else "this repository"
+        where = inline_path(first.path) if scope is DismissalScope.file else "this repository"
         effect = (
             f"Findings of {inline_code(first.rule)} in {where} pass for {SCOPE_TIME.days} days, in changes of people, "
             "and are listed in the check with your reason. It ends earlier if the file goes or the detector changes."
@@ -141,7 +141,7 @@ def refuse_scope(needed: str, held: str) -> str:
     )
 
 
-def refuse_to_overrule(finding: Finding, said: Feedback) -> str:
+def refuse_to_overrule(finding: Finding, said: FindingFeedback) -> str:
     """For who would take back what somebody else said against the change."""
     return (
         f"Refused: about {finding.id}, {escape(describe_feedback(said), 400)}. Taking that back is for "
@@ -233,10 +233,10 @@ def suggest_nothing(gate: str, options: Sequence[str]) -> str:
     return f"{inline_code(gate)} is about nothing that could be done in another way. Its answers: {answers}."
 
 
-def _describe_past(said: Feedback) -> str:
+def _describe_past(said: FindingFeedback) -> str:
     if said.scope is None or said.until is None:
         return describe_feedback(said)
-    where = "the file" if said.scope is Scope.file else "the repository"
+    where = "the file" if said.scope is DismissalScope.file else "the repository"
     return f"{describe_feedback(said)} (such findings in {where} pass until {_day(said.until)})"
 
 

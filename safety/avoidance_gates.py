@@ -15,7 +15,7 @@ from domain.review.avoidance import (
     AvoidanceKind,
     is_critical,
 )
-from domain.review.feedback import Feedback, Word
+from domain.review.feedback import FindingFeedback, Word
 from domain.review.findings import Finding, Layer, Severity
 from domain.review.review import JudgedFindings, Review
 from domain.runs.run import Phase
@@ -144,7 +144,7 @@ def is_disputed(finding: Finding, judged: JudgedFindings) -> bool:
     return finding.fingerprint in judged.disputed and finding.fingerprint not in judged.confirmed
 
 
-def may_overrule(said: Feedback, facts: AuthorizationFacts, account: int) -> bool:
+def may_overrule(said: FindingFeedback, facts: AuthorizationFacts, account: int) -> bool:
     """Whether somebody may take back or change what was said: their own word, or with the role maintain that of others.
 
     What makes a change pass is anybody's to take back. The author never takes back what was said against the change.

@@ -10,7 +10,7 @@ from bot.current_database import open_database
 from bot.settings import Installation
 from domain.metrics import WEEK, Series, find_end_of_day, render_trend
 from domain.review.avoidance import MEMORY_DAYS, DetectorRecord
-from domain.review.feedback import Feedback, Scope
+from domain.review.feedback import DismissalScope, FindingFeedback
 from memory.findings import detectors, feedback
 from memory.reports import metrics
 from messages.metrics import UNKNOWN, format_value
@@ -70,7 +70,7 @@ async def show_detectors(settings: Installation, repository: str | None, *, as_j
     """
     now = SystemClock().now()
     since = now - timedelta(days=MEMORY_DAYS)
-    listed: list[Feedback] = []
+    listed: list[FindingFeedback] = []
     async with open_database(settings) as database:
         ids: Sequence[int] = ()
         if repository is not None:
@@ -94,7 +94,7 @@ def _list_detector(rule: str, record: DetectorRecord) -> Sequence[str]:
     return (rule, *map(str, numbers), "too often" if record.is_unreliable else "")
 
 
-def detectors_to_json(records: Mapping[str, DetectorRecord], listed: Sequence[Feedback]) -> dict[str, object]:
+def detectors_to_json(records: Mapping[str, DetectorRecord], listed: Sequence[FindingFeedback]) -> dict[str, object]:
     """The same for programs."""
     return {
         "detectors": [
@@ -110,7 +110,7 @@ def detectors_to_json(records: Mapping[str, DetectorRecord], listed: Sequence[Fe
         "passing": [
             {
                 "rule": each.rule,
-                "path": each.path if each.scope is Scope.file else "",
+                "path": each.path if each.scope is DismissalScope.file else "",
                 "until": None if each.until is None else each.until.isoformat(),
                 "by": each.by,
                 "reason": each.reason,
@@ -120,7 +120,7 @@ def detectors_to_json(records: Mapping[str, DetectorRecord], listed: Sequence[Fe
     }
 
 
-def _describe(listed: Feedback) -> str:
-    where = listed.path if listed.scope is Scope.file else "the whole repository"
+def _describe(listed: FindingFeedback) -> str:
+    where = listed.path if listed.scope is DismissalScope.file else "the whole repository"
     text = f"{listed.rule} may pass in {where} until {listed.until:%Y-%m-%d}, by {listed.by}: {listed.reason}"
     return plain(text)

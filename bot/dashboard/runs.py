@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bot.dashboard.visit import NotHere, Page, Shown, Visit
 from domain.gates import Gate
 from domain.ids import shorten_id
-from domain.review.feedback import Feedback
+from domain.review.feedback import FindingFeedback
 from domain.review.review import Conclusion, Review
 from domain.runs.plan import RatedPlan
 from domain.runs.run import Run, RunState
@@ -207,7 +207,7 @@ async def _show_verdict(
     }
 
 
-def _list_findings(review: Review, mutings: Mapping[str, Feedback]) -> Sequence[ShownFinding]:
+def _list_findings(review: Review, mutings: Mapping[str, FindingFeedback]) -> Sequence[ShownFinding]:
     listed = [ShownFinding(each, "raised", memories=_name_memories(each.memories)) for each in review.findings]
     for each in review.dismissed:
         by = mutings.get(each.fingerprint)

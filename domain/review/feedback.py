@@ -26,7 +26,7 @@ class Word(StrEnum):
     confirmed = "confirmed"  # it is right
 
 
-class Scope(StrEnum):
+class DismissalScope(StrEnum):
     """Where else a dismissal holds."""
 
     file = "file"
@@ -41,7 +41,7 @@ class Lapse(StrEnum):
 
 
 @dataclass(frozen=True)
-class Statement:
+class FeedbackStatement:
     """Who says something about findings, and why.
 
     :param role: of the person on GitHub, now.
@@ -56,12 +56,12 @@ class Statement:
     role: str = ""
     head_sha: str = ""
     cause: str = ""
-    scope: Scope | None = None
+    scope: DismissalScope | None = None
     is_waived: bool = False
 
 
 @dataclass(frozen=True)
-class Feedback:
+class FindingFeedback:
     """What one person said about one finding, as far as it was not taken back.
 
     :param number: of the pull request.
@@ -89,7 +89,7 @@ class Feedback:
     role: str = ""
     place: str = ""
     memory_id: str = ""
-    scope: Scope | None = None
+    scope: DismissalScope | None = None
     until: datetime | None = None
     version: int = 0
     cause: str = ""
@@ -103,7 +103,9 @@ class Feedback:
 
     def covers(self, finding: Finding) -> bool:
         """Whether its scope is about such a finding, if it still holds."""
-        is_there = self.scope is Scope.repository or (self.scope is Scope.file and finding.path == self.path)
+        is_there = self.scope is DismissalScope.repository or (
+            self.scope is DismissalScope.file and finding.path == self.path
+        )
         return is_there and finding.rule == self.rule
 
     def find_lapse(self, now: datetime) -> Lapse | None:
@@ -113,12 +115,14 @@ class Feedback:
         return Lapse.time if self.until is None or now >= self.until else None
 
 
-def find_passing(finding: Finding, known: Sequence[Feedback], now: datetime) -> Feedback | None:
+def find_passing(finding: Finding, known: Sequence[FindingFeedback], now: datetime) -> FindingFeedback | None:
     """The dismissal by whose scope a finding passes; None if there is none."""
     return next((each for each in known if each.covers(finding) and each.find_lapse(now) is None), None)
 
 
-def find_lapsed(finding: Finding, known: Sequence[Feedback], now: datetime) -> tuple[Feedback, Lapse] | None:
+def find_lapsed(
+    finding: Finding, known: Sequence[FindingFeedback], now: datetime
+) -> tuple[FindingFeedback, Lapse] | None:
     """The newest dismissal by whose scope a finding would have passed, and why it does not any more."""
     for each in reversed(known):
         lapse = each.find_lapse(now)

@@ -14,7 +14,7 @@ from domain.ids import new_id
 from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Use, create_memory
 from domain.review.anchors import Anchor
 from domain.review.avoidance import RULE, find_version
-from domain.review.feedback import SCOPE_TIME, Feedback, Scope, Statement, Word
+from domain.review.feedback import SCOPE_TIME, DismissalScope, FeedbackStatement, FindingFeedback, Word
 from domain.review.findings import Finding, Layer, Severity
 from domain.review.suppression import ONLY_DISMISSED, parent_folder
 from domain.runs.run import RepositoryRef, Run
@@ -41,7 +41,7 @@ async def dismiss(
     repository: RepositoryRef,
     number: int,
     found: Sequence[Finding],
-    said: Statement,
+    said: FeedbackStatement,
     *,
     learns: bool = True,
     most: int = MOST_LIVE,
@@ -84,7 +84,12 @@ async def dismiss(
 
 
 async def keep(
-    database: Database, repository: RepositoryRef, number: int, found: Sequence[Finding], word: Word, said: Statement
+    database: Database,
+    repository: RepositoryRef,
+    number: int,
+    found: Sequence[Finding],
+    word: Word,
+    said: FeedbackStatement,
 ) -> None:
     """Keep that somebody disputes or confirms findings. May be repeated."""
     async with database.transaction() as session:
@@ -109,9 +114,9 @@ def _is_in(repository_id: int, number: int, found: Sequence[Finding]) -> Sequenc
 
 async def _find_dismissed(
     session: AsyncSession, repository: RepositoryRef, number: int, found: Sequence[Finding]
-) -> Mapping[str, Mapping[Scope | None, str]]:
+) -> Mapping[str, Mapping[DismissalScope | None, str]]:
     """How these findings are dismissed in their pull request: fingerprint → scope → id of the memory it taught."""
-    standing: dict[str, dict[Scope | None, str]] = {}
+    standing: dict[str, dict[DismissalScope | None, str]] = {}
     for row in await session.scalars(select(FeedbackRow).where(*_is_in(repository.id, number, found), is_dismissal())):
         standing.setdefault(row.fingerprint, {})[_read_scope(row)] = row.memory_id
         standing[row.fingerprint].setdefault(None, row.memory_id)  # wherever else it holds, it holds for the finding
@@ -124,7 +129,7 @@ async def _keep(
     number: int,
     finding: Finding,
     word: Word,
-    said: Statement,
+    said: FeedbackStatement,
     memory_id: str = "",
 ) -> None:
     reason, shown = redact_outgoing(said.reason), digest(finding.model_dump_json())
@@ -174,7 +179,7 @@ async def undo(
     The memories that its dismissals taught are archived.
     """
     same = and_(FeedbackRow.fingerprint == finding.fingerprint, _counts_in(number))
-    is_there = or_(FeedbackRow.scope == Scope.repository.value, FeedbackRow.path == finding.path)
+    is_there = or_(FeedbackRow.scope == DismissalScope.repository.value, FeedbackRow.path == finding.path)
     passes = and_(FeedbackRow.scope != "", FeedbackRow.rule == finding.rule, is_there, FeedbackRow.until > now)
     return bool(await _undo(database, repository, number, or_(same, passes), sender, now))
 
@@ -189,14 +194,14 @@ def _counts_in(number: int) -> ColumnElement[bool]:
 
 async def undo_all(
     database: Database, repository: RepositoryRef, number: int, ids: Collection[str], sender: Sender, now: datetime
-) -> Sequence[Feedback]:
+) -> Sequence[FindingFeedback]:
     """Undo these dismissals and archive the memories they taught; returns those that applied until now."""
     return await _undo(database, repository, number, FeedbackRow.id.in_(ids), sender, now)
 
 
 async def undo_by_memory(
     database: Database, repository: RepositoryRef, number: int | None, memory_id: str, sender: Sender, now: datetime
-) -> Sequence[Feedback]:
+) -> Sequence[FindingFeedback]:
     """Undo the dismissals that taught a memory, and archive it; returns none if no dismissal taught it."""
     return await _undo(database, repository, number, FeedbackRow.memory_id == memory_id, sender, now)
 
@@ -219,7 +224,7 @@ async def _undo(
     which: ColumnElement[bool],
     sender: Sender,
     now: datetime,
-) -> Sequence[Feedback]:
+) -> Sequence[FindingFeedback]:
     async with database.transaction() as session:
         rows = await session.scalars(
             update(FeedbackRow)
@@ -268,7 +273,7 @@ async def has_changed_during(database: Database, run: Run) -> bool:
 
 async def find_dismissed(
     database: Database, repository: RepositoryRef, number: int, fingerprints: Collection[str]
-) -> dict[str, Feedback]:
+) -> dict[str, FindingFeedback]:
     """Which of these findings are dismissed: by the first dismissal in the pull request, else the first elsewhere."""
     async with database.transaction() as session:
         rows = await session.scalars(
@@ -286,19 +291,21 @@ async def find_dismissed(
 
 async def load_standing(
     database: Database, repository_id: int, number: int, found: Sequence[Finding]
-) -> Mapping[str, Feedback]:
+) -> Mapping[str, FindingFeedback]:
     """Fingerprint → what was said last about a finding of giving up in a pull request."""
     query = select(FeedbackRow).where(*_is_in(repository_id, number, found), _IS_OF_AVOIDANCE)
     async with database.transaction() as session:
         return {row.fingerprint: from_row(row) for row in await session.scalars(query.order_by(FeedbackRow.id))}
 
 
-async def list_of_file(database: Database, repository_id: int, finding: Finding, most: int) -> Sequence[Feedback]:
+async def list_of_file(
+    database: Database, repository_id: int, finding: Finding, most: int
+) -> Sequence[FindingFeedback]:
     """What was said last about findings of the same rule in the same file, or in all files, oldest first."""
     query = select(FeedbackRow).where(
         FeedbackRow.repository_id == repository_id,
         FeedbackRow.rule == finding.rule,
-        or_(FeedbackRow.path == finding.path, FeedbackRow.scope == Scope.repository.value),
+        or_(FeedbackRow.path == finding.path, FeedbackRow.scope == DismissalScope.repository.value),
         FeedbackRow.undone_at.is_(None),
     )
     async with database.transaction() as session:
@@ -308,7 +315,7 @@ async def list_of_file(database: Database, repository_id: int, finding: Finding,
 
 async def list_with_scope(
     database: Database, repository_id: int, rules: Collection[str] | None = None
-) -> Sequence[Feedback]:
+) -> Sequence[FindingFeedback]:
     """The dismissals by which more than their findings pass, or passed; oldest first.
 
     :param rules: None: of any.
@@ -328,7 +335,7 @@ async def find_related(
     rules: Collection[str],
     places: Collection[str] = (),
     paths: Collection[str] = (),
-) -> Sequence[Feedback]:
+) -> Sequence[FindingFeedback]:
     """The dismissals that apply in this repository to one of these rules, places or paths; oldest first.
 
     :param rules: rules of any finding.
@@ -351,18 +358,18 @@ async def find_related(
         return [from_row(row, content) for row, content in await session.execute(query)]
 
 
-def _read_scope(row: FeedbackRow) -> Scope | None:
-    return Scope(row.scope) if row.scope else None
+def _read_scope(row: FeedbackRow) -> DismissalScope | None:
+    return DismissalScope(row.scope) if row.scope else None
 
 
-def from_row(row: FeedbackRow, content: Mapping[str, Any] | None = None) -> Feedback:
+def from_row(row: FeedbackRow, content: Mapping[str, Any] | None = None) -> FindingFeedback:
     """What somebody said.
 
     :param content: content of the finding, if it is known.
     """
     finding = content or {}
     spot = finding.get("spot")
-    return Feedback(
+    return FindingFeedback(
         id=row.id,
         number=row.number,
         name=row.name,
@@ -386,7 +393,7 @@ def from_row(row: FeedbackRow, content: Mapping[str, Any] | None = None) -> Feed
     )
 
 
-def _build_memory(repository: RepositoryRef, number: int, finding: Finding, said: Statement) -> Memory:
+def _build_memory(repository: RepositoryRef, number: int, finding: Finding, said: FeedbackStatement) -> Memory:
     """What a dismissal teaches. Its text quotes no path and no message, because strangers write them."""
     return create_memory(
         repository,

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from domain.review.avoidance import RULE
-from domain.review.feedback import Feedback
+from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
 from domain.review.suppression import SuppressedFinding
 from domain.runs.run import Phase, ReasonCode, RunState
@@ -64,7 +64,7 @@ class ListedFinding:
     raised_at: datetime
     first_run: str
     last_run: str
-    by: Feedback | None = None
+    by: FindingFeedback | None = None
     held: SuppressedFinding | None = None
     posted_by: str = ""
     comment_id: int | None = None
@@ -220,7 +220,7 @@ async def _classify(session: AsyncSession, repository_id: int, rows: Sequence[Fi
 
 def _list(
     row: FindingRow,
-    mutings: Mapping[str, Mapping[int, Feedback]],
+    mutings: Mapping[str, Mapping[int, FindingFeedback]],
     newest: str,
     held: Mapping[tuple[str, str], SuppressedFinding],
 ) -> ListedFinding:
@@ -253,14 +253,14 @@ def _list(
 
 async def _load_mutings(
     session: AsyncSession, repository_id: int, fingerprints: Collection[str]
-) -> Mapping[str, Mapping[int, Feedback]]:
+) -> Mapping[str, Mapping[int, FindingFeedback]]:
     """The dismissals that count: fingerprint → number of the pull request → dismissal."""
     query = select(FeedbackRow).where(
         FeedbackRow.repository_id == repository_id,
         FeedbackRow.fingerprint.in_(fingerprints),
         is_dismissal(),
     )
-    found: dict[str, dict[int, Feedback]] = {}
+    found: dict[str, dict[int, FindingFeedback]] = {}
     for row in await session.scalars(query.order_by(FeedbackRow.id)):
         found.setdefault(row.fingerprint, {}).setdefault(row.number, feedback.from_row(row))
     return found

@@ -5,7 +5,7 @@ from datetime import timedelta
 from agents.review.checks.avoidance import AvoidanceCheck
 from domain.config.configuration import Configuration
 from domain.review.avoidance import MEMORY_DAYS
-from domain.review.feedback import Scope
+from domain.review.feedback import DismissalScope
 from domain.runs.run import Run
 from memory.findings import detectors, feedback
 from pipeline.context import Services
@@ -34,7 +34,7 @@ async def end_orphaned_scopes(services: Services, run: Run, mirror: Mirror) -> N
     """Let nothing pass any more in files that the base of a pull request into the default branch does not have."""
     database, now = services.database, services.clock.now()
     known = await feedback.list_with_scope(database, run.repository.id)
-    held = [each for each in known if each.scope is Scope.file and each.find_lapse(now) is None]
+    held = [each for each in known if each.scope is DismissalScope.file and each.find_lapse(now) is None]
     if not held:
         return
     there = await mirror.read(run.base_sha, sorted({each.path for each in held}))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from domain.commands import Sender
 from domain.ids import shorten_id
-from domain.review.feedback import Scope, Statement, Word
+from domain.review.feedback import DismissalScope, FeedbackStatement, Word
 from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
 from domain.runs.run import RepositoryRef
@@ -39,7 +39,7 @@ async def dismiss(
     reason: str,
     cause: str,
     *,
-    scope: Scope | None = None,
+    scope: DismissalScope | None = None,
 ) -> DismissalEffect:
     """Dismiss findings and update their check.
 
@@ -52,7 +52,7 @@ async def dismiss(
     actor = await load_actor_for(services, asked, repository, number, sender)
     is_own = is_waived(asked, actor.facts)
     head = "" if actor.pull_request is None else actor.pull_request.head_sha
-    said = Statement(sender, reason, services.clock.now(), actor.role, head, cause, scope, is_own)
+    said = FeedbackStatement(sender, reason, services.clock.now(), actor.role, head, cause, scope, is_own)
     taught = await feedback.dismiss(
         services.database, repository, number, found, said, learns=configured.enabled, most=configured.max
     )

@@ -8,7 +8,7 @@ import structlog
 from domain.commands import Sender
 from domain.errors import CodeHostError, RateLimited
 from domain.memories.memory import Memory
-from domain.review.feedback import Feedback
+from domain.review.feedback import FindingFeedback
 from domain.runs.run import RepositoryRef
 from memory.findings import feedback
 from memory.learned import remember
@@ -26,7 +26,7 @@ class ForgottenMemory:
     :param was_live: whether it counted until now.
     """
 
-    undone: Sequence[Feedback]
+    undone: Sequence[FindingFeedback]
     was_live: bool
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from domain.review.avoidance import RULE
-from domain.review.feedback import Feedback, Word, find_lapsed, find_passing
+from domain.review.feedback import FindingFeedback, Word, find_lapsed, find_passing
 from domain.review.findings import Finding
 from domain.review.review import NOTHING_JUDGED, JudgedFindings, Review
 from domain.runs.run import Run
@@ -33,7 +33,9 @@ async def load_judged(services: Services, run: Run, review: Review) -> JudgedFin
     return JudgedFindings(confirmed=confirmed, disputed=disputed, passing=passing, lapsed=lapsed)
 
 
-async def _select_of_others(services: Services, run: Run, known: Sequence[Feedback]) -> Sequence[Feedback]:
+async def _select_of_others(
+    services: Services, run: Run, known: Sequence[FindingFeedback]
+) -> Sequence[FindingFeedback]:
     """Those that no author of this change gave; none if it is Forge's, or if not all of its authors are known."""
     if await outbox.find_proposing_run(services.database, run.repository.id, run.number) is not None:
         return ()
@@ -42,7 +44,9 @@ async def _select_of_others(services: Services, run: Run, known: Sequence[Feedba
     return () if wrote.doubt is not None else [each for each in known if not wrote.includes(each.by_id)]
 
 
-def _weigh(found: Sequence[Finding], known: Sequence[Feedback], now: datetime) -> tuple[dict[str, str], dict[str, str]]:
+def _weigh(
+    found: Sequence[Finding], known: Sequence[FindingFeedback], now: datetime
+) -> tuple[dict[str, str], dict[str, str]]:
     """Fingerprint → by which dismissal of another it passes, and by which it would have passed."""
     passing, lapsed = dict[str, str](), dict[str, str]()
     for each in found:

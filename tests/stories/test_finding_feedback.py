@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from domain.review.feedback import Feedback
+from domain.review.feedback import FindingFeedback
 from domain.runs.run import RepositoryRef
 from memory.findings import feedback, findings
 from memory.gates import gates
@@ -115,7 +115,7 @@ async def test_a_false_alarm_counts_no_more_and_is_kept(story: Story) -> None:
     story.pass_over(scene.pull)
 
 
-async def _load_dismissed(scene: Scene, name: str) -> Mapping[str, Feedback]:
+async def _load_dismissed(scene: Scene, name: str) -> Mapping[str, FindingFeedback]:
     database, number = scene.story.forge.services.database, scene.pull.number
     found = await findings.find_by_name(database, scene.repository.id, number, name)
     assert found is not None

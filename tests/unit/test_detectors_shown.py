@@ -11,7 +11,7 @@ from bot.doctor.configured import check_detectors
 from bot.doctor.diagnosis import PartState
 from domain.commands import Sender
 from domain.review.avoidance import AvoidanceKind
-from domain.review.feedback import Scope, Statement
+from domain.review.feedback import DismissalScope, FeedbackStatement
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
@@ -83,7 +83,7 @@ async def url(url: str) -> str:
         session.add(run_row("R"))
         session.add_all(map(_row, [*removed, *skipped]))
         session.add_all(map(_dismiss, [*removed[:3], *skipped[:2]]))
-    said = Statement(Sender(id=1, login="bob"), "it moved", NOW, scope=Scope.file)
+    said = FeedbackStatement(Sender(id=1, login="bob"), "it moved", NOW, scope=DismissalScope.file)
     await feedback.dismiss(database, SHOP, int(removed[0].fingerprint), removed[:1], said)
     await database.close()
     return url

@@ -1,4 +1,4 @@
-"""Finds the findings that commands name, and executes ``why``."""
+"""Finds the findings that commands name, and executes ``why`` and ``undismiss``."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -7,12 +7,17 @@ from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
 from domain.slash.commands import AboutFinding, NamesFinding, SlashCommand
 from domain.slash.verbs import Verb
-from memory.findings import findings
+from memory.findings import feedback, findings
 from memory.runs import checkpoints
 from messages import commands as texts
+from messages import feedback as feedback_texts
 from messages import memory as memory_texts
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.verdicts.suppression import is_learning_enabled, load_evidence
+from pipeline.gates.actor import CommandActor
+from pipeline.verdicts import update
+from pipeline.verdicts.suppression import is_learning_enabled, load_dismissal_history, load_evidence
+from safety.avoidance_gates import may_overrule
+from safety.suppression import list_to_release
 
 
 async def explain_why(context: CommandContext, asked: AboutFinding) -> str:
@@ -27,6 +32,42 @@ async def _explain_why(context: CommandContext, asked: AboutFinding) -> str:
     where = (context.repository, context.number)
     is_learning = await is_learning_enabled(context.services, context.repository)
     return memory_texts.answer_why(await load_evidence(context.database, *where, meant[0], is_learning=is_learning))
+
+
+async def undismiss(context: CommandContext, asked: AboutFinding) -> str:
+    """``/forge undismiss``"""
+    return await context.step_with_permission(asked.verb, asked, _undismiss, context, asked)
+
+
+async def _undismiss(context: CommandContext, asked: AboutFinding) -> str:
+    """Take back what was said about a finding; of one that resembles dismissed ones, the dismissals of those."""
+    meant = await find_meant(context, asked.finding)
+    if not meant:
+        return await answer_no_finding(context, asked)
+    finding, where, now = meant[0], (context.repository, context.number), context.services.clock.now()
+    refused = await find_overruled(context, context.actor, [finding])
+    if refused is not None:
+        return refused
+    is_undone = await feedback.undo(context.database, *where, finding, context.sender, now)
+    history = None if is_undone else await load_dismissal_history(context.database, context.repository, [finding])
+    similar = () if history is None else list_to_release(finding, history)
+    if similar:
+        ids = [past.id for past in similar]
+        await feedback.undo_all(context.database, *where, ids, context.sender, now)
+    await update.update_verdict(context.services, *where, f"{context.guid} undismiss {finding.id}")
+    if similar:
+        return memory_texts.confirm_similar_undismissal(finding, similar)
+    return texts.confirm_undismissal(finding) if is_undone else texts.not_dismissed(finding)
+
+
+async def find_overruled(context: CommandContext, actor: CommandActor, found: Sequence[Finding]) -> str | None:
+    """Why somebody may not take back what was said against the change; None if they may."""
+    said = await feedback.load_standing(context.database, context.repository.id, context.number, found)
+    for each in found:
+        before = said.get(each.fingerprint)
+        if before is not None and not may_overrule(before, actor.facts, actor.sender.id):
+            return feedback_texts.refuse_to_overrule(each, before)
+    return None
 
 
 async def find_meant(context: CommandContext, name: str | None) -> Remark:

@@ -39,7 +39,7 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.why: findings.explain_why,
     Verb.explain: explain.explain,
     Verb.dismiss: feedback.answer_feedback,
-    Verb.undismiss: feedback.undismiss,
+    Verb.undismiss: findings.undismiss,
     Verb.confirm: feedback.answer_feedback,
     Verb.fix: answers.fix,
     Verb.ask: answers.ask,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain.review.avoidance import AvoidanceKind, DetectorRecord, find_version
-from domain.review.feedback import SCOPE_TIME, Feedback, Lapse, Scope, find_lapsed, find_passing
+from domain.review.feedback import SCOPE_TIME, DismissalScope, FindingFeedback, Lapse, find_lapsed, find_passing
 from domain.review.findings import Category, Finding, Layer, Severity
 
 NOON = datetime(2026, 9, 1, 12, tzinfo=UTC)
@@ -27,8 +27,8 @@ def _find(path: str = "tests/test_a.py", rule: str = RULE, message: str = "The t
     )
 
 
-def _allow(scope: Scope = Scope.file, version: int | None = None) -> Feedback:
-    return Feedback(
+def _allow(scope: DismissalScope = DismissalScope.file, version: int | None = None) -> FindingFeedback:
+    return FindingFeedback(
         id="W1",
         number=1,
         name="F-AEGTUI",
@@ -48,14 +48,14 @@ def _allow(scope: Scope = Scope.file, version: int | None = None) -> Feedback:
 @pytest.mark.parametrize(
     ("finding", "scope", "covered"),
     [
-        (_find(), Scope.file, True),
-        (_find(), Scope.repository, True),
-        (_find("tests/test_b.py"), Scope.file, False),
-        (_find("tests/test_b.py"), Scope.repository, True),
-        (_find(rule=AvoidanceKind.failure_ignored.rule), Scope.repository, False),
+        (_find(), DismissalScope.file, True),
+        (_find(), DismissalScope.repository, True),
+        (_find("tests/test_b.py"), DismissalScope.file, False),
+        (_find("tests/test_b.py"), DismissalScope.repository, True),
+        (_find(rule=AvoidanceKind.failure_ignored.rule), DismissalScope.repository, False),
     ],
 )
-def test_it_covers_what_it_names(finding: Finding, scope: Scope, covered: bool) -> None:
+def test_it_covers_what_it_names(finding: Finding, scope: DismissalScope, covered: bool) -> None:
     assert (find_passing(finding, [_allow(scope)], NOON) is not None) is covered
 
 
@@ -67,7 +67,7 @@ def test_it_covers_what_it_names(finding: Finding, scope: Scope, covered: bool) 
         (_allow(version=0), timedelta(0), Lapse.version),
     ],
 )
-def test_it_says_why_it_does_not_hold_any_more(allowed: Feedback, later: timedelta, lapse: Lapse | None) -> None:
+def test_it_says_why_it_does_not_hold_any_more(allowed: FindingFeedback, later: timedelta, lapse: Lapse | None) -> None:
     found = find_lapsed(_find(), [allowed], NOON + later)
     assert (found and found[1]) == lapse
     assert (find_passing(_find(), [allowed], NOON + later) is None) is (lapse is not None)

@@ -6,7 +6,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from domain.money import MICRO, LimitUse, Usage
-from domain.review.feedback import Feedback
+from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
 from domain.review.review import Conclusion, Decision, Review, Risk, RiskLevel
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
@@ -34,7 +34,7 @@ RUN = Run(
     state=RunState.completed,
 )
 PAST = PastRun(RUN, NOON, NOON + timedelta(seconds=12))
-DISMISSAL = Feedback("D", 1, "F-ABC234", "model/logic", "a.py", "f", "bob", 2, HOSTILE, NOON)
+DISMISSAL = FindingFeedback("D", 1, "F-ABC234", "model/logic", "a.py", "f", "bob", 2, HOSTILE, NOON)
 
 
 def _review(*findings: Finding, dismissed: tuple[Finding, ...] = ()) -> Review:

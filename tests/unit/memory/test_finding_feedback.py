@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from domain.ids import new_id
 from domain.memories.memory import Archived, Memory
-from domain.review.feedback import Statement
+from domain.review.feedback import FeedbackStatement
 from domain.review.findings import Finding, Layer
 from domain.review.suppression import UptakeRecord
 from domain.runs.run import RepositoryRef
@@ -29,8 +29,8 @@ async def test_a_dismissal_doubts_what_led_to_the_finding_once(database: Databas
     led = build_rated(0.5)
     await memories.add(database, led)
     one = build_finding(memories=(led.id,))
-    taught = await feedback.dismiss(database, SHOP, 1, [one], Statement(CAROL, "no", NOON))
-    assert await feedback.dismiss(database, SHOP, 1, [one], Statement(CAROL, "no", NOON)) == taught
+    taught = await feedback.dismiss(database, SHOP, 1, [one], FeedbackStatement(CAROL, "no", NOON))
+    assert await feedback.dismiss(database, SHOP, 1, [one], FeedbackStatement(CAROL, "no", NOON)) == taught
     assert (await load_memory(database, led.id)).confidence == 0.3
     assert (await load_memory(database, *taught)).is_live
 
@@ -39,7 +39,7 @@ async def test_what_mutes_a_finding_is_the_first_dismissal_there_or_else_elsewhe
     """A later one of the same code elsewhere changes nothing, so it is not what people are told."""
     for number, words, at in ((2, "elsewhere", 0), (3, "again elsewhere", 1), (1, "here", 2), (4, "late", 3)):
         await feedback.dismiss(
-            database, SHOP, number, [build_finding()], Statement(CAROL, words, NOON + timedelta(hours=at))
+            database, SHOP, number, [build_finding()], FeedbackStatement(CAROL, words, NOON + timedelta(hours=at))
         )
     told = {number: await feedback.find_dismissed(database, SHOP, number, ["A"]) for number in (1, 4, 5)}
     assert [each["A"].reason for each in told.values()] == ["here", "late", "elsewhere"]
@@ -50,7 +50,7 @@ async def test_where_nothing_is_learned_the_dismissal_holds(database: Database) 
     led = build_rated(0.5)
     await memories.add(database, led)
     one = build_finding(memories=(led.id,))
-    assert await feedback.dismiss(database, SHOP, 1, [one], Statement(CAROL, "no", NOON), learns=False) == {}
+    assert await feedback.dismiss(database, SHOP, 1, [one], FeedbackStatement(CAROL, "no", NOON), learns=False) == {}
     assert list(await feedback.find_dismissed(database, SHOP, 1, ["A"])) == ["A"]
     assert (await load_memory(database, led.id)).confidence == 0.5
     assert await memories.list_live(database, SHOP.id) == []
@@ -59,11 +59,11 @@ async def test_where_nothing_is_learned_the_dismissal_holds(database: Database) 
 
 
 async def test_like_ones_are_found_by_rule_and_by_place_of_what_a_model_said(database: Database) -> None:
-    await feedback.dismiss(database, SHOP, 1, [build_finding("A")], Statement(CAROL, "no", NOON))
+    await feedback.dismiss(database, SHOP, 1, [build_finding("A")], FeedbackStatement(CAROL, "no", NOON))
     await feedback.dismiss(
-        database, SHOP, 2, [build_finding("B", Layer.static, rule="ruff/E501")], Statement(CAROL, "no", NOON)
+        database, SHOP, 2, [build_finding("B", Layer.static, rule="ruff/E501")], FeedbackStatement(CAROL, "no", NOON)
     )
-    await feedback.dismiss(database, OTHER, 3, [build_finding("C")], Statement(CAROL, "no", NOON))
+    await feedback.dismiss(database, OTHER, 3, [build_finding("C")], FeedbackStatement(CAROL, "no", NOON))
 
     assert [past.name for past in await feedback.find_related(database, SHOP, ["model/race"])] == ["F-A"]
     assert [past.name for past in await feedback.find_related(database, SHOP, [], ["place of A"])] == ["F-A"]
@@ -72,7 +72,7 @@ async def test_like_ones_are_found_by_rule_and_by_place_of_what_a_model_said(dat
 
 
 async def test_forgetting_a_memory_takes_its_dismissal_back(database: Database) -> None:
-    [taught] = await feedback.dismiss(database, SHOP, 1, [build_finding()], Statement(CAROL, "no", NOON))
+    [taught] = await feedback.dismiss(database, SHOP, 1, [build_finding()], FeedbackStatement(CAROL, "no", NOON))
     assert await feedback.undo_by_memory(database, OTHER, 1, taught, CAROL, NOON) == []
     assert [past.name for past in await feedback.undo_by_memory(database, SHOP, 9, taught, CAROL, NOON)] == ["F-A"]
     assert await feedback.undo_by_memory(database, SHOP, 9, taught, CAROL, NOON) == []
@@ -83,17 +83,17 @@ async def test_forgetting_a_memory_takes_its_dismissal_back(database: Database) 
 
 async def test_what_is_dismissed_together_teaches_once_for_each_folder(database: Database) -> None:
     one, two, three = build_finding("A"), build_finding("B"), build_finding("C", path="tools/b.py")
-    taught = await feedback.dismiss(database, SHOP, 1, [one, two, three], Statement(CAROL, "no", NOON))
+    taught = await feedback.dismiss(database, SHOP, 1, [one, two, three], FeedbackStatement(CAROL, "no", NOON))
     assert list(taught.values()) == [three, one]
     assert len(await memories.list_live(database, SHOP.id)) == 2
-    again = await feedback.dismiss(database, SHOP, 1, [one, two, three], Statement(CAROL, "no", NOON))
+    again = await feedback.dismiss(database, SHOP, 1, [one, two, three], FeedbackStatement(CAROL, "no", NOON))
     assert again == taught
     assert set(await feedback.find_dismissed(database, SHOP, 1, ["A", "B", "C"])) == {"A", "B", "C"}
 
 
 async def test_a_memory_lasts_as_long_as_one_of_those_that_taught_it(database: Database) -> None:
     one, two = build_finding("A"), build_finding("B")
-    [taught] = await feedback.dismiss(database, SHOP, 1, [one, two], Statement(CAROL, "no", NOON))
+    [taught] = await feedback.dismiss(database, SHOP, 1, [one, two], FeedbackStatement(CAROL, "no", NOON))
     await feedback.undo(database, SHOP, 1, one, CAROL, NOON)
     assert (await load_memory(database, taught)).is_live
     await feedback.undo(database, SHOP, 1, two, CAROL, NOON)
@@ -134,7 +134,7 @@ async def test_taken_up_is_what_was_commented_and_is_gone_on_a_later_head(databa
     await _save_finding(database, build_finding("SILENT"), "1", posted=False)
     await _save_finding(database, build_finding("OTHER", rule="model/security"), "1")
     await _save_finding(database, build_finding("DISMISSED"), "1")
-    await feedback.dismiss(database, SHOP, 1, [build_finding("DISMISSED")], Statement(CAROL, "no", NOON))
+    await feedback.dismiss(database, SHOP, 1, [build_finding("DISMISSED")], FeedbackStatement(CAROL, "no", NOON))
     await feedback.undo(database, SHOP, 1, build_finding("DISMISSED"), CAROL, NOON)
     assert await findings.find_resolved(database, SHOP.id, ["model/race"]) == []
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from domain.review.anchors import Anchor
-from domain.review.feedback import Feedback
+from domain.review.feedback import FindingFeedback
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.suppression import SuppressedFinding, SuppressionReason, UptakeRecord
 from safety.gates import needs_security_gate
@@ -59,8 +59,8 @@ def past(
     place: str = "",
     by: int = 1,
     role: str = "write",
-) -> Feedback:
-    return Feedback(
+) -> FindingFeedback:
+    return FindingFeedback(
         id=f"d{index}",
         number=number,
         name=f"F-{index}",
@@ -77,15 +77,15 @@ def past(
     )
 
 
-def here(count: int, number: int = 1) -> list[Feedback]:
+def here(count: int, number: int = 1) -> list[FindingFeedback]:
     return [past(index, number=number, by=index) for index in range(count)]
 
 
-def by_one(count: int) -> list[Feedback]:
+def by_one(count: int) -> list[FindingFeedback]:
     return [past(index) for index in range(count)]
 
 
-def elsewhere(count: int, numbers: Sequence[int] = (1, 2)) -> list[Feedback]:
+def elsewhere(count: int, numbers: Sequence[int] = (1, 2)) -> list[FindingFeedback]:
     return [past(100 + index, "src/a.py", numbers[index % len(numbers)], by=index) for index in range(count)]
 
 
@@ -126,7 +126,7 @@ def build_uptake(count: int, path: str = "docs/b.py") -> list[UptakeRecord]:
     ],
 )
 def test_arithmetic(
-    stated: float, dismissed: list[Feedback], taken_up: list[UptakeRecord], effective: float, is_held: bool
+    stated: float, dismissed: list[FindingFeedback], taken_up: list[UptakeRecord], effective: float, is_held: bool
 ) -> None:
     history = DismissalHistory(dismissed, taken_up)
     assert rate_confidence(finding(confidence=stated), history).effective == effective
@@ -193,7 +193,9 @@ def test_the_same_some_lines_further_on_is_the_same() -> None:
     """In its own file, of a model, and not under another's name."""
     lines = ["def total(prices):", "    amount = sum(prices)", "    return amount / len(prices)"]
     spots = [Anchor.of("correctness", "An empty list divides by zero.", lines, line) for line in (2, 3)]
-    dismissed: Sequence[Feedback] = [replace(past(1, "docs/new.py", rule="model/race", place="p"), spot=spots[0])]
+    dismissed: Sequence[FindingFeedback] = [
+        replace(past(1, "docs/new.py", rule="model/race", place="p"), spot=spots[0])
+    ]
     here_ = model(place="q").model_copy(update={"spot": spots[1]})
     found = find_suppression(here_, DismissalHistory(dismissed))
     assert found is not None
