@@ -18,7 +18,7 @@ from bot.services import build_host, build_services
 from bot.settings import Settings
 from domain.ports import Clock
 from memory.db.engine import Database, sync_engine
-from memory.process import doors
+from memory.process import executors
 from pipeline.context import Services
 from pipeline.durable.steps import PAUSES, Durable, run_durable_step
 from pipeline.maintenance.redelivery import Redelivery
@@ -93,7 +93,7 @@ async def forge(
             clock,
             settings.app_id,
             look=patience.heartbeat,
-            is_any_door_open=None if door else partial(doors.is_any_open, database, clock),
+            is_any_door_open=None if door else partial(executors.is_any_door_open, database, clock),
             count=metrics.count_redelivery,
         )
         entrance = await stack.enter_async_context(opened) if door else None

@@ -1,6 +1,7 @@
 """Runs a process that only takes webhooks and reports of monitoring: it stores and queues them for those that work."""
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -24,7 +25,7 @@ from domain.ids import new_id
 from domain.ports import Clock
 from memory.db.announcements import Announcer
 from memory.db.engine import Database, sync_engine
-from memory.process import doors
+from memory.process import executors
 from pipeline.durable.bell import BELL
 from pipeline.worker.queues import prepare_tables
 
@@ -39,7 +40,8 @@ class DoorPresence:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._id = new_id()
+        door_id = executors.DOOR + new_id()
+        self._holder = executors.Holder(door_id, door_id, socket.gethostname(), os.getpid())
         self._renewing: asyncio.Task[None] | None = None
 
     @property
@@ -49,7 +51,7 @@ class DoorPresence:
 
     async def renew(self) -> None:
         """:raises DatabaseUnavailable: the database does not work."""
-        await doors.keep_open(self._database, self._id, socket.gethostname(), self._clock.now())
+        await executors.keep_door_open(self._database, self._holder, self._clock.now())
 
     @asynccontextmanager
     async def keep(self) -> AsyncGenerator[None]:
@@ -62,7 +64,7 @@ class DoorPresence:
             self._renewing.cancel()
             await asyncio.gather(self._renewing, return_exceptions=True)
             try:
-                await doors.close(self._database, self._id, self._clock.now())
+                await executors.release(self._database, self._holder, self._clock.now())
             except DatabaseUnavailable as error:
                 log.warning("door.not_closed", error=str(error))
 

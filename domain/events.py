@@ -55,9 +55,8 @@ class EventType(StrEnum):
     ladder_stopped = "ladder.stopped"  # a person, or a merge queue, stopped it
     feedback_dismissed = "feedback.dismissed"
     feedback_undismissed = "feedback.undismissed"
-    feedback_judged = "feedback.judged"  # a finding of giving up: right, a false alarm, or to be looked at
-    feedback_whitelisted = "feedback.whitelisted"  # such findings may pass for a time
-    feedback_whitelist_ended = "feedback.whitelist_ended"
+    feedback_disputed = "feedback.disputed"  # who may not dismiss it says that a finding is wrong
+    feedback_confirmed = "feedback.confirmed"
     feedback_replied = "feedback.replied"  # to a finding, in a person's own words
     feedback_taken_up = "feedback.taken_up"  # a commented finding is gone, and nobody dismissed it
     feedback_gap = "feedback.gap"  # a reviewer's comment on a line without a finding of Forge

@@ -36,13 +36,11 @@ class Choice(StrEnum):
     view = "view"  # decides nothing: shows the state
     retry = "retry"  # at ``recovery``: as many attempts again
     other_agent = "other_agent"  # at ``recovery``: another agent does it
-    legitimate = "legitimate"  # at ``false_positive``: the finding is wrong
-    violation = "violation"  # at ``false_positive``: the finding is right
 
     @property
     def approves(self) -> bool:
         """Whether the gate passes with it."""
-        return self in {Choice.approve, Choice.retry, Choice.other_agent, Choice.legitimate}
+        return self in {Choice.approve, Choice.retry, Choice.other_agent}
 
 
 BUTTONS = frozenset({Choice.approve, Choice.reject, Choice.view})

@@ -60,7 +60,7 @@ RECOVERED = Metric("recovered", "mended without a person", Measure.share)
 ESCALATED = Metric("escalated", "a person was asked to recover", Measure.share)
 FALSE_ALARMS = Metric("avoidance_false_alarms", "false alarms", Measure.share)
 JUDGED_RIGHT = Metric("avoidance_precision", "judged right", Measure.share)
-WHITELISTED = Metric("whitelisted", "whitelisted", Measure.total)
+LET_PASS = Metric("let_pass", "let pass", Measure.total)
 DESTRUCTIVE_APPROVED = Metric("destructive_approved", "destructive approved", Measure.share)
 ALTERNATIVES = Metric("alternatives_found", "done otherwise", Measure.share)
 
@@ -84,7 +84,7 @@ METRICS: Sequence[Metric] = (
     ESCALATED,
     FALSE_ALARMS,
     JUDGED_RIGHT,
-    WHITELISTED,
+    LET_PASS,
     DESTRUCTIVE_APPROVED,
     ALTERNATIVES,
 )

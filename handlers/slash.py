@@ -24,7 +24,7 @@ _OTHER_SCRIPT = re.compile(r"/forge[^\x00-\x7f]{1,20}", re.IGNORECASE)
 
 _WITHOUT_SLASH = re.compile(r"forge do[ \t]+\S.*", re.IGNORECASE)  # no sentence begins a comment so
 
-_TEXTS = frozenset({"reason", "conditions", "justification", "text"})
+_TEXTS = frozenset({"reason", "conditions", "text"})
 _NAMES = frozenset({"finding"})
 _PATH = re.compile(r"`([^`]+)`|\"([^\"]+)\"|(\S+)")
 
@@ -129,7 +129,7 @@ def _value(verb: Verb, name: str, text: str) -> object:
         return " ".join(strip_invisible(text).split())
     if name in _NAMES:
         return text.upper()
-    if name in ("mode", "effort", "about"):
+    if name in ("mode", "effort", "about", "scope"):
         return text.lower()
     if name == "path":
         return text.strip().strip('`"')

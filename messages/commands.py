@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from domain.money import LimitUse, Usage, format_usd
 from domain.review.effort import EffortCost
+from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding, Severity
 from domain.review.review import Review
 from domain.runs.run import ReasonCode, Run, RunState
@@ -110,16 +111,6 @@ class Spending:
     amount: int
 
 
-@dataclass(frozen=True)
-class Dismissal:
-    """Who dismissed a finding, when and why."""
-
-    by: str
-    at: datetime
-    reason: str
-
-
-_WAIVED = " It is your own change: you may, because nobody else here has the role, and the audit says that it was you."
 MOST_TOGETHER = 30_000  # characters of the answers to one comment, if it asks for more than one
 
 
@@ -283,7 +274,7 @@ def _name_begin(run: Run, named: Mapping[str, str]) -> str:
     return inline_code(named[run.id]) if run.id in named else run.trigger.value.replace("_", " ")
 
 
-def render_verdict(review: Review | None, dismissed: Mapping[str, Dismissal]) -> str:
+def render_verdict(review: Review | None, dismissed: Mapping[str, FindingFeedback]) -> str:
     """Answers ``view`` where no gate waits: the last verdict.
 
     :param dismissed: by the finding's id.
@@ -296,7 +287,7 @@ def render_verdict(review: Review | None, dismissed: Mapping[str, Dismissal]) ->
     return "\n\n".join(part for part in (head, render_reasons(review.reasons), _findings(review, dismissed)) if part)
 
 
-def explain_finding(finding: Finding, dismissal: Dismissal | None = None, gone_at: str = "") -> str:
+def explain_finding(finding: Finding, dismissal: FindingFeedback | None = None, gone_at: str = "") -> str:
     """Answers ``explain`` where no model does: what became of a finding, then what it is.
 
     :param gone_at: the reviewed head that does not have it any more; else empty.
@@ -320,22 +311,6 @@ def ask_to_explain(finding: Finding) -> str:
     return f"Explain {finding.id}: why is it a problem, what happens if it stays, and how is it best fixed?"
 
 
-def confirm_dismissal(
-    finding: Finding, reason: str, taught: Mapping[str, Finding] = _NOTHING, *, is_waived: bool = False
-) -> str:
-    """The receipt for ``dismiss``.
-
-    :param taught: see :func:`messages.memory.describe_learned`.
-    :param is_waived: by the author, because nobody else is left who may.
-    """
-    why = escape(reason.rstrip("."), LONGEST_TEXT)
-    text = (
-        f"**{finding.id}** is dismissed: {why}. Forge does not raise it again here, nor where the same rule meets "
-        f"the same code. {_mention_memories(taught)}`/forge undismiss {finding.id}` undoes this."
-    )
-    return text + (_WAIVED if is_waived else "")
-
-
 def confirm_resolved_dismissal(remark: Sequence[Finding], login: str, taught: Mapping[str, Finding] = _NOTHING) -> str:
     """The receipt for a thread that a person resolved without a change.
 
@@ -347,25 +322,9 @@ def confirm_resolved_dismissal(remark: Sequence[Finding], login: str, taught: Ma
     return (
         f"{inline_code(login)} resolved this thread without a change, so {named} "
         f"{'is' if is_one else 'are'} dismissed. "
-        f"{_mention_memories(taught)}`/forge undismiss {first.id if is_one else 'F-ID'}` undoes this; "
+        f"{mention_memories(taught)}`/forge undismiss {first.id if is_one else 'F-ID'}` undoes this; "
         f"`/forge dismiss {first.id if is_one else 'F-ID'} reason` adds why."
     )
-
-
-def confirm_group_dismissal(
-    remark: Sequence[Finding], reason: str, taught: Mapping[str, Finding], *, is_waived: bool = False
-) -> str:
-    """The receipt for ``dismiss`` in the thread of a comment that says several findings.
-
-    :param taught: see :func:`messages.memory.describe_learned`.
-    """
-    why = escape(reason.rstrip("."), LONGEST_TEXT)
-    text = (
-        f"{_list_names(remark)} are dismissed: {why}. Forge does not raise them "
-        "again here, nor where the same rule "
-        f"meets the same code. {_mention_memories(taught)}`/forge undismiss F-ID` undoes one of them."
-    )
-    return text + (_WAIVED if is_waived else "")
 
 
 def _list_names(remark: Sequence[Finding]) -> str:
@@ -377,7 +336,7 @@ def confirm_undismissal(finding: Finding) -> str:
     return f"**{finding.id}** counts again: the check says so now, and its thread opens with the next push."
 
 
-def already_dismissed(finding: Finding, dismissal: Dismissal) -> str:
+def already_dismissed(finding: Finding, dismissal: FindingFeedback) -> str:
     return f"**{finding.id}** is dismissed already. {_describe_dismissal(dismissal)}"
 
 
@@ -646,7 +605,7 @@ def _find_longest(verb: Verb | None) -> int:
     return LONGEST_WORDS if verb in INSTRUCTING else LONGEST_TEXT
 
 
-def _mention_memories(taught: Mapping[str, Finding]) -> str:
+def mention_memories(taught: Mapping[str, Finding]) -> str:
     return f"{describe_learned(taught)} " if taught else ""
 
 
@@ -714,7 +673,7 @@ def _render_left(budget: LimitUse) -> str:
     return format_usd(max(0, budget.limit - budget.used))
 
 
-def _findings(review: Review, dismissals: Mapping[str, Dismissal]) -> str:
+def _findings(review: Review, dismissals: Mapping[str, FindingFeedback]) -> str:
     everything = review.all_findings
     held = {each.finding.id for each in review.held}
     if not everything:
@@ -728,11 +687,11 @@ def _findings(review: Review, dismissals: Mapping[str, Dismissal]) -> str:
     return "\n".join([*head, *rows]) + _more(len(everything), "finding")
 
 
-def _dismissal_cell(dismissal: Dismissal | None) -> str:
+def _dismissal_cell(dismissal: FindingFeedback | None) -> str:
     return "" if dismissal is None else f"dismissed by {inline_code(dismissal.by)}"
 
 
-def _describe_dismissal(dismissal: Dismissal) -> str:
+def _describe_dismissal(dismissal: FindingFeedback) -> str:
     return (
         f"Dismissed by {inline_code(dismissal.by)} on {_when(dismissal.at)}: {escape(dismissal.reason, LONGEST_TEXT)}"
     )

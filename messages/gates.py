@@ -46,8 +46,6 @@ def _tell_words(gate: Gate) -> str:
 
 
 _SAID = {
-    Choice.legitimate: "Called a false alarm by",
-    Choice.violation: "Confirmed by",
     Choice.retry: "Allowed to try three times more by",
     Choice.other_agent: "Given to another agent by",
 }

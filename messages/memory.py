@@ -5,16 +5,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from domain.memories.memory import Memory
+from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
 from domain.review.suppression import (
     MIN_CONFIDENCE,
     ONLY_DISMISSED,
     AdjustedConfidence,
-    PriorDismissal,
     SuppressedFinding,
     SuppressionReason,
     parent_folder,
-    short_memory_id,
 )
 from domain.text.escaping import escape, inline_code, inline_path, link
 
@@ -35,11 +34,11 @@ class Evidence:
     """
 
     finding: Finding
-    dismissal: PriorDismissal | None = None
+    dismissal: FindingFeedback | None = None
     weight: AdjustedConfidence | None = None
     exempt: bool = False
     held: SuppressedFinding | None = None
-    past: Sequence[PriorDismissal] = field(default_factory=list[PriorDismissal])
+    past: Sequence[FindingFeedback] = field(default_factory=list[FindingFeedback])
     memories: Sequence[Memory] = field(default_factory=list[Memory])
     heads: tuple[str, str] | None = None
 
@@ -158,7 +157,7 @@ def refuse_secret() -> str:
     )
 
 
-def confirm_forget(memory: Memory, undone: Sequence[PriorDismissal]) -> str:
+def confirm_forget(memory: Memory, undone: Sequence[FindingFeedback]) -> str:
     """The receipt for ``forget``.
 
     :param undone: the dismissals that taught it, which are taken back with it.
@@ -207,7 +206,7 @@ def which_memory(name: str, memories: Sequence[Memory]) -> str:
     return "\n".join([f"{inline_code(name)} fits several memories. Which one do you mean?", "", *lines])
 
 
-def confirm_similar_undismissal(finding: Finding, undone: Sequence[PriorDismissal]) -> str:
+def confirm_similar_undismissal(finding: Finding, undone: Sequence[FindingFeedback]) -> str:
     """The receipt for ``undismiss`` of a finding that was held back because of its like."""
     names = _join_some(
         f"{past.name} ({inline_code(past.rule)} in {inline_code(past.path)}, by {inline_code(past.by)})"
@@ -288,8 +287,8 @@ def _dismissals(evidence: Evidence) -> str:
     return "\n".join(["Dismissals of its rule here:", "", *lines, *([f"- and {left} earlier"] if left > 0 else [])])
 
 
-def _dismissal(past: PriorDismissal) -> str:
-    memory = f" ({short_memory_id(past)})" if past.memory_id else ""
+def _dismissal(past: FindingFeedback) -> str:
+    memory = f" ({past.short_memory_id})" if past.memory_id else ""
     where = f"{past.name} in {inline_code(past.path)}, pull request {past.number}"
     return f"{where}, by {inline_code(past.by)} on {_day(past.at)}: {escape(past.reason, 200)}{memory}"
 

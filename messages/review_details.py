@@ -58,8 +58,8 @@ def _list_dismissed(review: Review) -> str:
 
 
 def _explain_pass(finding: Finding, review: Review) -> str:
-    """By which whitelist it passes, if that is why."""
-    listed = review.judged.whitelisted.get(finding.fingerprint)
+    """By which dismissal it passes, if that is why."""
+    listed = review.judged.passing.get(finding.fingerprint)
     return f": {escape(listed, 300)}" if listed else ""
 
 

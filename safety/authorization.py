@@ -65,7 +65,7 @@ STRICTEST = GateRule("maintain", not_author=True, not_requester=True)
 """What holds for a gate nobody described."""
 
 
-HOLDING = frozenset({Verb.reject, Verb.delegate, Verb.violation, Verb.needs_review})
+HOLDING = frozenset({Verb.reject, Verb.delegate, Verb.confirm})
 """What lets nothing pass, so that one person is enough."""
 
 
@@ -138,18 +138,25 @@ def refuse_role(role: str, minimum: str) -> str | None:
     return f"refused: it needs the role {minimum}, the sender has {role}"
 
 
+def may_dispute(asked: SlashCommand, refused: CommandRefusal, facts: AuthorizationFacts) -> bool:
+    """Whether who may not dismiss a finding may have others asked about it."""
+    is_lacking = refused.code in {RefusalCode.role, RefusalCode.author}
+    has_say = facts.is_author or refuse_role(facts.role, "triage") is None
+    return asked.verb is Verb.dismiss and is_lacking and has_say
+
+
 def name_assent(asked: SlashCommand, head_sha: str, about: str = "") -> str:
     """The name of what somebody says about a head, which a second person has to say as well; reasons may differ.
 
     :param about: what a command does not name: a gate, a thread.
     """
-    said = asked.model_dump_json(exclude={"reason", "justification", "conditions", "gate", "sha"})
+    said = asked.model_dump_json(exclude={"reason", "conditions", "gate", "sha"})
     return f"{head_sha} {digest(f'{about} {said}')}"
 
 
 def needs_authorship(asked: SlashCommand) -> bool:
     """Whether it matters for a command who wrote the change."""
-    return VERBS[asked.verb].role.not_author or asked.verb in {Verb.legitimate, Verb.undismiss}
+    return VERBS[asked.verb].role.not_author or asked.verb is Verb.undismiss
 
 
 def _find_refusal(asked: SlashCommand, facts: AuthorizationFacts, rule: GateRule) -> RefusalCode | None:

@@ -15,8 +15,8 @@ from domain.review.avoidance import (
     AvoidanceKind,
     is_critical,
 )
+from domain.review.feedback import FindingFeedback, Word
 from domain.review.findings import Finding, Layer, Severity
-from domain.review.judgements import FindingJudgement, JudgementKind
 from domain.review.review import JudgedFindings, Review
 from domain.runs.run import Phase
 from domain.verdicts import Reason
@@ -121,7 +121,7 @@ def request_false_positive(review: Review, configuration: Configuration) -> list
         request.model_copy(
             update={
                 "needs_words": True,
-                "options": _list_judgements(asked),
+                "options": _list_answers(asked),
                 "findings": tuple(each.fingerprint for each in asked),
             }
         )
@@ -144,12 +144,12 @@ def is_disputed(finding: Finding, judged: JudgedFindings) -> bool:
     return finding.fingerprint in judged.disputed and finding.fingerprint not in judged.confirmed
 
 
-def may_overrule(said: FindingJudgement, facts: AuthorizationFacts, account: int) -> bool:
+def may_overrule(said: FindingFeedback, facts: AuthorizationFacts, account: int) -> bool:
     """Whether somebody may take back or change what was said: their own word, or with the role maintain that of others.
 
     What makes a change pass is anybody's to take back. The author never takes back what was said against the change.
     """
-    if said.kind in {JudgementKind.legitimate, JudgementKind.reported}:
+    if said.word is not Word.confirmed:
         return True
     is_own = said.by_id == account
     return not facts.is_author and (is_own or refuse_role(facts.role, "maintain") is None)
@@ -196,19 +196,22 @@ _LOOKS_AT_DESTRUCTIVE = (
 )
 
 
-def _list_judgements(asked: Sequence[Finding]) -> tuple[Option, ...]:
-    """:param asked: if it is one finding, its id can be left out, except for a whitelist."""
+def _list_answers(asked: Sequence[Finding]) -> tuple[Option, ...]:
     name = asked[0].id if len(asked) == 1 else "F-ID"
+    for_all = (
+        Option(command="/forge approve false_positive with: why", effect="dismisses all of them"),
+        Option(command="/forge reject false_positive why", effect="confirms all of them"),
+    )
     return (
         Option(
-            command=f"/forge legitimate {name} why",
+            command=f"/forge dismiss {name} why",
             effect="it is wrong: it counts no more, and its detector is believed less here",
         ),
-        Option(command=f"/forge violation {name} why", effect="it is right: it blocks until it is mended"),
-        Option(command=f"/forge needs-review {name} question", effect="asks the author; the gate waits on"),
+        Option(command=f"/forge confirm {name} why", effect="it is right: it blocks until it is mended"),
+        *(for_all if len(asked) > 1 else ()),
         Option(
-            command=f"/forge whitelist {name} file why",
-            effect="it is wrong, and such findings pass in this file for 90 days; `repository` for `file`: everywhere",
+            command=f"/forge dismiss {name} file: why",
+            effect="it is wrong, and such findings pass in this file for 90 days; with `repository:`, everywhere",
         ),
         Option(command="/forge diff false_positive", effect="shows these places before and after"),
         Option(command=f"/forge history {name}", effect="shows what this detector found here, and what became of it"),

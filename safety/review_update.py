@@ -28,13 +28,13 @@ def with_dismissals(
     past: DismissalHistory = NO_HISTORY,
     judged: JudgedFindings = NOTHING_JUDGED,
 ) -> Review:
-    """Applies dismissals and judgements to a review and decides it again.
+    """Applies what people said to a review and decides it again.
 
     :param dismissed: fingerprints that people dismissed in this repository.
     :param past: dismissals of the same rules and places.
     :param judged: what people said about findings of giving up.
     """
-    dismissed = {*dismissed, *judged.whitelisted}
+    dismissed = {*dismissed, *judged.passing}
     weighed = [
         (finding, find_suppression(finding, past))
         for finding in review.all_findings

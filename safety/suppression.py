@@ -6,16 +6,15 @@ The summary lists suppressed findings with the reason, so that people can disagr
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from domain.review.feedback import FindingFeedback
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.suppression import (
     MIN_CONFIDENCE,
     AdjustedConfidence,
-    PriorDismissal,
     SuppressedFinding,
     SuppressionReason,
     UptakeRecord,
     parent_folder,
-    short_memory_id,
 )
 
 HERE = 0.2
@@ -43,7 +42,7 @@ class DismissalHistory:
     :param dismissed: the current dismissals, oldest first.
     """
 
-    dismissed: Sequence[PriorDismissal] = ()
+    dismissed: Sequence[FindingFeedback] = ()
     taken_up: Sequence[UptakeRecord] = ()
 
 
@@ -105,12 +104,12 @@ def rate_confidence(finding: Finding, history: DismissalHistory) -> AdjustedConf
     )
 
 
-def list_distinct(finding: Finding, history: DismissalHistory) -> list[PriorDismissal]:
+def list_distinct(finding: Finding, history: DismissalHistory) -> list[FindingFeedback]:
     """Dismissals of other findings of its rule, oldest first.
 
     The same finding counts once, and so do findings dismissed together in one folder.
     """
-    counted: list[PriorDismissal] = []
+    counted: list[FindingFeedback] = []
     seen = {finding.fingerprint}
     for past in history.dismissed:
         is_known = past.fingerprint in seen or past.memory_id in seen
@@ -120,7 +119,7 @@ def list_distinct(finding: Finding, history: DismissalHistory) -> list[PriorDism
     return counted
 
 
-def _is_same(one: PriorDismissal, other: PriorDismissal) -> bool:
+def _is_same(one: FindingFeedback, other: FindingFeedback) -> bool:
     return one.fingerprint == other.fingerprint or (one.memory_id != "" and one.memory_id == other.memory_id)
 
 
@@ -130,7 +129,7 @@ def _is_doubted(weight: AdjustedConfidence) -> bool:
     return weight.here + weight.elsewhere >= FEWEST and takes > 0 and weight.effective < MIN_CONFIDENCE
 
 
-def _find_reworded(finding: Finding, history: DismissalHistory) -> list[PriorDismissal]:
+def _find_reworded(finding: Finding, history: DismissalHistory) -> list[FindingFeedback]:
     """Dismissals of the same place and category: a model may choose another rule or other words for the same finding.
 
     Some lines further on, the words must be similar. A more severe finding is never the same.
@@ -141,7 +140,7 @@ def _find_reworded(finding: Finding, history: DismissalHistory) -> list[PriorDis
     return [past for past in no_graver if _is_same_place(finding, past)]
 
 
-def _is_same_place(finding: Finding, past: PriorDismissal) -> bool:
+def _is_same_place(finding: Finding, past: FindingFeedback) -> bool:
     if finding.place and past.place == finding.place:
         return True
     if past.path != finding.path or past.spot is None or finding.spot is None:
@@ -149,11 +148,11 @@ def _is_same_place(finding: Finding, past: PriorDismissal) -> bool:
     return finding.spot.matches(past.spot)
 
 
-def _fewest_to_release(finding: Finding, history: DismissalHistory) -> list[PriorDismissal]:
+def _fewest_to_release(finding: Finding, history: DismissalHistory) -> list[FindingFeedback]:
     """The fewest dismissals to undo so that Forge raises the finding: first those of its folder, the newest first."""
     where = parent_folder(finding.path)
     newest = list(reversed(list_distinct(finding, history)))
-    gone: list[PriorDismissal] = []
+    gone: list[FindingFeedback] = []
     left = history
     for past in sorted(newest, key=lambda past: parent_folder(past.path) != where):
         gone += [each for each in left.dismissed if _is_same(each, past)]
@@ -164,13 +163,13 @@ def _fewest_to_release(finding: Finding, history: DismissalHistory) -> list[Prio
 
 
 def _build_held(
-    finding: Finding, why: SuppressionReason, weight: AdjustedConfidence, releasing: Sequence[PriorDismissal]
+    finding: Finding, why: SuppressionReason, weight: AdjustedConfidence, releasing: Sequence[FindingFeedback]
 ) -> SuppressedFinding:
-    memories = tuple(dict.fromkeys(name for past in releasing if (name := short_memory_id(past))))
+    memories = tuple(dict.fromkeys(name for past in releasing if (name := past.short_memory_id)))
     return SuppressedFinding(finding=finding, why=why, weight=weight, memories=memories, release=len(releasing))
 
 
-def list_to_release(finding: Finding, history: DismissalHistory) -> Sequence[PriorDismissal]:
+def list_to_release(finding: Finding, history: DismissalHistory) -> Sequence[FindingFeedback]:
     """The dismissals to undo when a person wants a suppressed finding to count."""
     found = find_suppression(finding, history)
     if found is None:

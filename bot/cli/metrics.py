@@ -10,8 +10,8 @@ from bot.current_database import open_database
 from bot.settings import Installation
 from domain.metrics import WEEK, Series, find_end_of_day, render_trend
 from domain.review.avoidance import MEMORY_DAYS, DetectorRecord
-from domain.review.judgements import Whitelisting
-from memory.findings import detectors, whitelists
+from domain.review.feedback import DismissalScope, FindingFeedback
+from memory.findings import detectors, feedback
 from memory.reports import metrics
 from messages.metrics import UNKNOWN, format_value
 
@@ -63,21 +63,21 @@ def to_json(found: Sequence[Series], now: datetime) -> list[dict[str, object]]:
 
 
 async def show_detectors(settings: Installation, repository: str | None, *, as_json: bool) -> None:
-    """Print what the detectors found, how much of it was wrong, and the whitelists that hold.
+    """Print what the detectors found, how much of it was wrong, and what passes for a time.
 
-    :param repository: the only one that counts; whitelists are shown of one only.
+    :param repository: the only one that counts; what passes is shown of one only.
     :raises UnknownName: if Forge never ran in the repository.
     """
     now = SystemClock().now()
     since = now - timedelta(days=MEMORY_DAYS)
-    listed: list[Whitelisting] = []
+    listed: list[FindingFeedback] = []
     async with open_database(settings) as database:
         ids: Sequence[int] = ()
         if repository is not None:
             ids = await lookup.find_repositories(database, repository)
         records = await detectors.load_records(database, ids[0] if ids else None, since)
         for each in ids:
-            listed += [one for one in await whitelists.list_all(database, each) if one.find_lapse(now) is None]
+            listed += [one for one in await feedback.list_with_scope(database, each) if one.find_lapse(now) is None]
     if as_json:
         print_json(detectors_to_json(records, listed))
         return
@@ -94,7 +94,7 @@ def _list_detector(rule: str, record: DetectorRecord) -> Sequence[str]:
     return (rule, *map(str, numbers), "too often" if record.is_unreliable else "")
 
 
-def detectors_to_json(records: Mapping[str, DetectorRecord], listed: Sequence[Whitelisting]) -> dict[str, object]:
+def detectors_to_json(records: Mapping[str, DetectorRecord], listed: Sequence[FindingFeedback]) -> dict[str, object]:
     """The same for programs."""
     return {
         "detectors": [
@@ -107,11 +107,20 @@ def detectors_to_json(records: Mapping[str, DetectorRecord], listed: Sequence[Wh
             }
             for rule, record in sorted(records.items())
         ],
-        "whitelists": [each.model_dump(mode="json") for each in listed],
+        "passing": [
+            {
+                "rule": each.rule,
+                "path": each.path if each.scope is DismissalScope.file else "",
+                "until": None if each.until is None else each.until.isoformat(),
+                "by": each.by,
+                "reason": each.reason,
+            }
+            for each in listed
+        ],
     }
 
 
-def _describe(listed: Whitelisting) -> str:
-    where = listed.path or "the whole repository"
-    text = f"{listed.rule} may pass in {where} until {listed.until:%Y-%m-%d}, by {listed.by_login}: {listed.words}"
+def _describe(listed: FindingFeedback) -> str:
+    where = listed.path if listed.scope is DismissalScope.file else "the whole repository"
+    text = f"{listed.rule} may pass in {where} until {listed.until:%Y-%m-%d}, by {listed.by}: {listed.reason}"
     return plain(text)

@@ -72,7 +72,7 @@ def show_outcome(visit: Visit, listed: ListedFinding) -> FindingShown:
     if listed.by is not None:
         said = f": {listed.by.reason}" if listed.by.reason else ""
         why = f"dismissed by {listed.by.by}{said}"
-        memories = (shorten_id("M", listed.by.memory_id),) if listed.by.memory_id else ()
+        memories = (listed.by.short_memory_id,) if listed.by.memory_id else ()
     elif listed.held is not None:
         why, memories = describe_held(listed.held), listed.held.memories
     return FindingShown(

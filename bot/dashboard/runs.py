@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from bot.dashboard.visit import NotHere, Page, Shown, Visit
 from domain.gates import Gate
 from domain.ids import shorten_id
+from domain.review.feedback import FindingFeedback
 from domain.review.review import Conclusion, Review
 from domain.runs.plan import RatedPlan
 from domain.runs.run import Run, RunState
 from memory.db.engine import Database
+from memory.findings import feedback
 from memory.gates import gates
 from memory.reports import pages
-from memory.reports.pages import KeyedPage, ListedRun, Muting, PageKey, RunFilter, TimelineEntry
+from memory.reports.pages import KeyedPage, ListedRun, PageKey, RunFilter, TimelineEntry
 from memory.reservations import reservations
 from memory.runs import checkpoints, outbox, waits, work_checkpoints
 from memory.runs.traces import list_trace
@@ -188,7 +190,7 @@ async def _show_verdict(
 ) -> Mapping[str, object]:
     """What the run came to, with the tree of its reasons."""
     muted = [] if review is None else [each.fingerprint for each in review.dismissed]
-    mutings = await pages.load_mutings(visit.database, visit.repository.id, found.run.number, muted)
+    mutings = await feedback.find_dismissed(visit.database, visit.repository, found.run.number, muted)
     findings: Sequence[ShownFinding] = () if review is None else _list_findings(review, mutings)
     ended = found.finished_at
     return {
@@ -201,14 +203,14 @@ async def _show_verdict(
     }
 
 
-def _list_findings(review: Review, mutings: Mapping[str, Muting]) -> Sequence[ShownFinding]:
+def _list_findings(review: Review, mutings: Mapping[str, FindingFeedback]) -> Sequence[ShownFinding]:
     listed = [ShownFinding(each, "raised", memories=_name_memories(each.memories)) for each in review.findings]
     for each in review.dismissed:
         by = mutings.get(each.fingerprint)
         if by is None:
             listed.append(ShownFinding(each, "muted", "dismissed; that was undone since"))
         else:
-            memories = _name_memories([by.memory_id] if by.memory_id else [])
+            memories = [by.short_memory_id] if by.memory_id else []
             listed.append(ShownFinding(each, "muted", f"dismissed by {by.by}: {by.reason}", memories))
     listed += [ShownFinding(each.finding, "muted", describe_held(each), each.memories) for each in review.held]
     return sorted(listed, key=lambda each: each.finding.sort_key)

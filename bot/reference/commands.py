@@ -31,7 +31,7 @@ Write `/forge VERB …` in a comment, a review or a reply to a finding. `/forge 
 - **Roles** are GitHub's (read < triage < write < maintain < admin), asked when the command arrives and again when it
   acts. Accounts are compared by number.
 - **Not the author where others have it**: an [author of the change](gates.md#who-counts-as-the-author) may use it only
-  if nobody else has the role. Where gates take two people, so do these commands, except `violation` and `needs-review`.
+  if nobody else has the role. Where gates take two people, so do these commands, except `confirm`.
 - **Questions need no command** where you quote Forge or mention it, and in a review thread right below its comment
   (role write); nothing else in the conversation is taken for one. A mention that wants something done is `/forge do`
   ([instructions](instructions.md)), or the one command that says the same: `update`, `mend`, `tests`, `changelog` or

@@ -145,7 +145,7 @@ _VERSIONS: Mapping[AvoidanceKind, int] = {
 def find_version(rule: str) -> int:
     """The version of the detector behind a rule; it rises when what the detector finds changes.
 
-    Whitelists of another version do not hold. 0: there is no such detector.
+    Scopes of another version do not hold. 0: there is no such detector.
     """
     return next((version for kind, version in _VERSIONS.items() if kind.rule == rule), 0)
 

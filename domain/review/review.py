@@ -140,16 +140,16 @@ class JudgedFindings(BaseModel):
     """What people said about findings of giving up, by fingerprint.
 
     :param confirmed: who said that it is right; then it blocks.
-    :param disputed: who said that it is wrong or to be looked at, and in which words; others are asked.
-    :param whitelisted: by which whitelist it passes.
-    :param lapsed: which whitelist it would have passed by, and why it does not any more.
+    :param disputed: who said that it is wrong, and in which words; others are asked.
+    :param passing: by which dismissal of another one it passes.
+    :param lapsed: by which it would have passed, and why it does not any more.
     """
 
     model_config = ConfigDict(frozen=True)
 
     confirmed: dict[str, str] = {}
     disputed: dict[str, str] = {}
-    whitelisted: dict[str, str] = {}
+    passing: dict[str, str] = {}
     lapsed: dict[str, str] = {}
 
 

@@ -1,15 +1,12 @@
-"""Prior dismissals, and the findings that Forge suppresses because of them."""
+"""The findings that Forge suppresses because people dismissed similar ones."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from pathlib import PurePosixPath
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.ids import shorten_id
-from domain.review.anchors import Anchor
-from domain.review.findings import Finding, Severity
+from domain.review.findings import Finding
 
 MIN_CONFIDENCE = 0.3
 """The least confidence for raising a finding after dismissals of similar ones. A certain rule (0.95) falls below it
@@ -17,36 +14,6 @@ with four dismissals of several people in a folder, a doubtful one (0.6) with tw
 
 ONLY_DISMISSED = "only what was dismissed, not its rule"
 """What the memory of a dismissal is about, for people."""
-
-
-@dataclass(frozen=True)
-class PriorDismissal:
-    """A current dismissal.
-
-    :param number: of its pull request.
-    :param place: see :func:`domain.review.findings.compute_location_key`; empty for findings
-        of tools.
-    :param by_id: the person's numeric id; ``role`` is their role at that moment, empty if unknown.
-    :param severity: of the dismissed finding; if unknown, one that does not block.
-    :param spot: of a model's finding; None if unknown.
-    :param memory_id: the memory it taught; may be empty.
-    """
-
-    id: str
-    number: int
-    name: str
-    rule: str
-    path: str
-    fingerprint: str
-    place: str
-    memory_id: str
-    by: str
-    by_id: int
-    reason: str
-    at: datetime
-    role: str = ""
-    severity: Severity = Severity.warning
-    spot: Anchor | None = None
 
 
 @dataclass(frozen=True)
@@ -106,8 +73,3 @@ def parent_folder(path: str) -> str:
     """The folder of a path with its slash; empty at the root of the repository."""
     parent = str(PurePosixPath(path).parent)
     return "" if parent == "." else f"{parent}/"
-
-
-def short_memory_id(past: PriorDismissal) -> str:
-    """The short id of the memory a dismissal taught; may be empty."""
-    return shorten_id("M", past.memory_id) if past.memory_id else ""

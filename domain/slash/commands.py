@@ -94,24 +94,18 @@ class AskFix(_SlashCommand):
 
 
 class Dismiss(_SlashCommand):
+    """``scope`` is None where nothing but the finding itself is to pass."""
+
     verb: Literal[Verb.dismiss] = Verb.dismiss
     finding: str | None = None
+    scope: Literal["file", "repository"] | None = Field(default=None, exclude_if=lambda scope: scope is None)
     reason: Text
 
 
-class Judge(_SlashCommand):
-    """A decision at the false-positive gate; without a finding it is the one the waiting gate is about."""
-
-    verb: Literal[Verb.legitimate, Verb.violation, Verb.needs_review]
+class Confirm(_SlashCommand):
+    verb: Literal[Verb.confirm] = Verb.confirm
     finding: str | None = None
-    justification: Text | None = None
-
-
-class Whitelist(_SlashCommand):
-    verb: Literal[Verb.whitelist] = Verb.whitelist
-    finding: str | None = None
-    scope: Literal["file", "repository"]
-    justification: Text
+    reason: Text
 
 
 class AboutGate(_SlashCommand):
@@ -245,7 +239,7 @@ class WriteTests(_SlashCommand):
     path: Text | None = None
 
 
-NamesFinding = AboutFinding | AskFix | Dismiss | Judge | Whitelist | LookBack
+NamesFinding = AboutFinding | AskFix | Dismiss | Confirm | LookBack
 """Commands that may name a finding, as ``finding``."""
 
 SlashCommand = Annotated[
@@ -257,8 +251,7 @@ SlashCommand = Annotated[
     | AboutFinding
     | AskFix
     | Dismiss
-    | Judge
-    | Whitelist
+    | Confirm
     | AboutGate
     | LookBack
     | Approve

@@ -27,6 +27,7 @@ class Verb(StrEnum):
     ask = "ask"
     dismiss = "dismiss"
     undismiss = "undismiss"
+    confirm = "confirm"
     remember = "remember"
     forget = "forget"
     fix = "fix"
@@ -44,10 +45,6 @@ class Verb(StrEnum):
     reject = "reject"
     delegate = "delegate"
     suggest = "suggest"
-    legitimate = "legitimate"
-    violation = "violation"
-    needs_review = "needs-review"
-    whitelist = "whitelist"
     accept = "accept"
     abort = "abort"
     missed = "missed"
@@ -135,7 +132,6 @@ FINDING = rf"(?P<finding>[Ff]-[A-Za-z2-7]{{6}}){_END}"
 # In its own thread a finding needs no name. A name counts there only in capitals, so that "f-string" stays a word.
 # What resembles a name and is none is not read as the beginning of a reason.
 OPTIONAL_FINDING = rf"(?:(?P<finding>F-[A-Z2-7]{{6}}){_END})?(?!F-[^a-z \t]*{_END})"
-_JUDGED = rf"{OPTIONAL_FINDING}(?P<justification>.+)?"
 _LOOKED_AT = rf"(?:{FINDING}|{_GATE})"
 
 _ABOUT_VERB = rf"(?i:/?(?:forge[ \t]+)?(?P<about>{'|'.join(sorted(Verb, key=len, reverse=True))})?)"
@@ -213,16 +209,32 @@ VERBS: Mapping[Verb, VerbRow] = {
         then="An answer that names the places in the code. Nothing is changed.",
     ),
     Verb.dismiss: VerbRow(
-        "dismiss F-ID reason",
-        "the finding is wrong or not wanted: do not raise it again",
+        "dismiss F-ID [file: or repository:] reason",
+        "the finding is wrong or not wanted: do not raise it again; `file:`, `repository:` (role maintain): if it says "
+        "that a problem was avoided instead of solved, let such findings pass there for 90 days",
+        _TEACHES,
+        r"{finding}(?>(?:(?P<scope>(?i:file|repository)):[ \t]*)?)(?P<reason>.+)",
+        _JUDGES,
+        example="dismiss F-AB2CDE the name is injected at run time",
+        then=(
+            "The finding counts no more, and Forge learns from your reason. `/forge undismiss` takes it back. Of a "
+            "finding that a problem was avoided instead of solved, authors and the role triage have others asked."
+        ),
+    ),
+    Verb.undismiss: VerbRow(
+        "undismiss F-ID",
+        "take back what was said about a finding",
+        arguments="{finding}",
+        effects=_JUDGES,
+        example="undismiss F-AB2CDE",
+    ),
+    Verb.confirm: VerbRow(
+        "confirm F-ID reason",
+        "the finding that a problem was avoided instead of solved is right: it blocks until it is mended",
         _TEACHES,
         "{finding}(?P<reason>.+)",
         _JUDGES,
-        example="dismiss F-AB2CDE the name is injected at run time",
-        then="The finding counts no more, and Forge learns from your reason. `/forge undismiss` takes it back.",
-    ),
-    Verb.undismiss: VerbRow(
-        "undismiss F-ID", "take a dismissal back", arguments="{finding}", effects=_JUDGES, example="undismiss F-AB2CDE"
+        example="confirm F-AB2CDE the test still matters",
     ),
     Verb.remember: VerbRow(
         "remember text or M-ID",
@@ -343,40 +355,6 @@ VERBS: Mapping[Verb, VerbRow] = {
         example="delegate @maria",
     ),
     Verb.suggest: VerbRow("suggest [GATE]", "what could be done instead", _READ, _GATE, _READS),
-    Verb.legitimate: VerbRow(
-        "legitimate [F-ID] justification",
-        "the finding that a problem was avoided instead of solved is wrong. With the role write, and not from the "
-        "author, that settles it; else others are asked",
-        _READ,
-        _JUDGED,
-        _JUDGES,
-        example="legitimate F-AB2CDE the old test asked for a bug",
-    ),
-    Verb.violation: VerbRow(
-        "violation [F-ID] justification",
-        "the finding that a problem was avoided instead of solved is right: it blocks until it is mended",
-        _TEACHES,
-        _JUDGED,
-        _JUDGES,
-        example="violation F-AB2CDE the test was weakened",
-    ),
-    Verb.needs_review: VerbRow(
-        "needs-review [F-ID] [question]",
-        "ask the author about a finding that a problem was avoided instead of solved, and others to judge it",
-        _TEACHES,
-        _JUDGED,
-        _JUDGES,
-        example="needs-review F-AB2CDE why is this test gone?",
-    ),
-    Verb.whitelist: VerbRow(
-        "whitelist F-ID file or repository justification",
-        "the finding that a problem was avoided instead of solved is wrong, and such findings pass for 90 days: in "
-        "this file, or (role maintain) in the whole repository",
-        _TEACHES,
-        r"{finding}(?P<scope>file|repository)[ \t]+(?P<justification>.+)",
-        _JUDGES,
-        example="whitelist F-AB2CDE file generated code",
-    ),
     Verb.accept: VerbRow("accept", "where a limit stopped a run: end it with what there is so far", effects=_ANSWERS),
     Verb.abort: VerbRow("abort", "end the run and clean up"),
     Verb.missed: VerbRow(
@@ -453,6 +431,8 @@ MEANT: tuple[tuple[Verb, str], ...] = (
     (Verb.tests, r"(?:write|add|create|generate) .*\btests?"),
     (Verb.describe, r"summari[sz]e|summary|description|title"),
     (Verb.cancel, r"stop|halt"),
+    (Verb.dismiss, r"legitimate|false[ -]positive|false alarm|whitelist|ignore|suppress|mute|wontfix"),
+    (Verb.confirm, r"violation|true[ -]positive"),
 )
 """What people write in place of a verb, as the beginning of a line in small letters."""
 
@@ -476,10 +456,7 @@ SUBJECTS: Mapping[HelpSubject, tuple[Verb, ...]] = {
         *(Verb.describe, Verb.walkthrough, Verb.changelog, Verb.test),
     ),
     HelpSubject.issue: (Verb.run, Verb.plan),
-    HelpSubject.findings: (
-        *(Verb.explain, Verb.why, Verb.dismiss, Verb.undismiss, Verb.missed),
-        *(Verb.legitimate, Verb.violation, Verb.needs_review, Verb.whitelist),
-    ),
+    HelpSubject.findings: (*(Verb.explain, Verb.why, Verb.dismiss, Verb.undismiss, Verb.confirm, Verb.missed),),
     HelpSubject.questions: (Verb.approve, Verb.reject, Verb.delegate, Verb.suggest, Verb.more, Verb.accept),
     HelpSubject.runs: (Verb.cancel, Verb.retry, Verb.resume, Verb.abort, Verb.pause, Verb.unpause),
     HelpSubject.looks: (Verb.help, Verb.status, Verb.view, Verb.history, Verb.diff, Verb.cost, Verb.level),

@@ -1,4 +1,4 @@
-"""Keeps who pushed heads, for whom Forge made a pull request, and what a second person has yet to say."""
+"""Keeps who pushed heads."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -6,11 +6,10 @@ from typing import Any
 
 from sqlalchemy import select
 
-from domain.commands import Sender
 from domain.github.pushes import Push, Pusher
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.deliveries import AssentRow, BranchPushRow
+from memory.db.tables.deliveries import BranchPushRow
 
 _BATCH = 500  # in one statement
 
@@ -76,31 +75,3 @@ async def note_merge(
             for account in sorted(authors):
                 push = Push(sha, before, account, Pusher.merge, at)
                 await session.execute(insert_new(database.dialect, row, build_row(repository.id, push)))
-
-
-async def note_assent(
-    database: Database, repository: RepositoryRef, number: int, said: str, by: Sender, now: datetime
-) -> None:
-    """Record what somebody said that takes a second person; may be repeated.
-
-    :param said: as :func:`safety.authorization.name_assent` names it.
-    """
-    values = {
-        "repository_id": repository.id,
-        "number": number,
-        "said": said,
-        "by_id": by.id,
-        "by_login": by.login,
-        "at": now,
-    }
-    async with database.transaction() as session:
-        await session.execute(insert_new(database.dialect, AssentRow, values))
-
-
-async def load_assents(database: Database, repository: RepositoryRef, number: int, said: str) -> dict[int, str]:
-    """Who said it before: account and login."""
-    query = select(AssentRow.by_id, AssentRow.by_login).where(
-        AssentRow.repository_id == repository.id, AssentRow.number == number, AssentRow.said == said
-    )
-    async with database.transaction() as session:
-        return {row.by_id: row.by_login for row in await session.execute(query)}

@@ -14,9 +14,10 @@ from domain.events import EventType
 from domain.review.review import RiskLevel
 from domain.runs.run import Phase, RepositoryRef, Run, RunState, Trigger
 from domain.text.redaction import PROCESS_REDACTOR
-from memory.db.engine import Database, insert_new
-from memory.db.tables.deployments import DeploymentRow, EnvironmentRow
+from memory.db.engine import Database
+from memory.db.tables.deployments import DeploymentRow
 from memory.db.tables.runs import PullRequestRow, RunRow
+from memory.learned import capacity
 from memory.ledger import ledger
 from memory.repositories import purges
 from memory.runs.runs import Candidate, build_row, lock_fence, make_lane
@@ -240,16 +241,16 @@ async def _list_open(session: AsyncSession, repository_id: int, environment: str
 
 async def claim_environment(database: Database, run: Run, environment: str) -> bool:
     """Take an environment for a run, unless another one works there or came first; whether it has it now."""
-    key = {"repository_id": run.repository.id, "environment": environment}
+    here = {"repository_id": run.repository.id, "environment": environment}
     async with database.transaction() as session:
-        await session.execute(insert_new(database.dialect, EnvironmentRow, {**key, "run_id": None}))
-        held = update(EnvironmentRow).filter_by(**key).values(run_id=EnvironmentRow.run_id)
-        holder = await session.scalar(held.returning(EnvironmentRow.run_id))
+        await capacity.lock_repository(session, database.dialect, run.repository.id)
+        holder = await session.scalar(select(DeploymentRow.run_id).filter_by(**here, holds=True))
         if holder is None or await _is_run_over(session, holder):
             opened = await _list_open(session, run.repository.id, environment)
             earlier = [each for each in opened if not await _is_run_over(session, each.run_id)]
             if not earlier or earlier[0].run_id == run.id:
-                await session.execute(update(EnvironmentRow).filter_by(**key).values(run_id=run.id))
+                both = update(DeploymentRow).where(DeploymentRow.run_id.in_([run.id, holder or run.id]))
+                await session.execute(both.values(holds=DeploymentRow.run_id == run.id))
                 await _note_previous(session, run, environment)
                 return True
         return holder == run.id
@@ -311,7 +312,7 @@ async def move(
         told = {"state": state.value, "percentage": share, "environment": row.environment, "detail": detail}
         if state.is_over:
             row.finished_at, row.wish = now, None
-            await _release(session, run.id)
+            row.holds = False
         ledger.record(session, run.id, EventType.deployment_moved, now, phase=Phase.deployment, payload=told)
 
 
@@ -343,10 +344,6 @@ async def fulfil_wish(database: Database, run_id: str, wanted: Wish) -> None:
     done = update(DeploymentRow).where(DeploymentRow.run_id == run_id, DeploymentRow.wish == wanted.value)
     async with database.transaction() as session:
         await session.execute(done.values(wish=None))
-
-
-async def _release(session: AsyncSession, run_id: str) -> None:
-    await session.execute(update(EnvironmentRow).where(EnvironmentRow.run_id == run_id).values(run_id=None))
 
 
 def parse_deployment(row: DeploymentRow) -> Deployment:

@@ -1,1 +1,1 @@
-"""Findings and their dismissals."""
+"""Findings, and what people said about them."""

@@ -6,9 +6,9 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Label, String, cast, func, select
 
 from domain.review.avoidance import RULE, DetectorRecord
-from domain.review.judgements import JudgementKind
+from domain.review.feedback import Word
 from memory.db.engine import Database
-from memory.db.tables.findings import DismissalRow, FindingRow, JudgementRow
+from memory.db.tables.findings import FeedbackRow, FindingRow
 
 
 async def load_records(database: Database, repository_id: int | None, since: datetime) -> Mapping[str, DetectorRecord]:
@@ -23,43 +23,31 @@ async def load_records(database: Database, repository_id: int | None, since: dat
         .where(*_is_in(FindingRow, repository_id), FindingRow.created_at >= since, rule.startswith(RULE))
         .group_by(rule)
     )
-    dismissed = (
-        select(DismissalRow.rule, _count_pulls(DismissalRow))
+    said = (
+        select(FeedbackRow.rule, FeedbackRow.word, _count_pulls(FeedbackRow))
         .where(
-            *_is_in(DismissalRow, repository_id),
-            DismissalRow.created_at >= since,
-            DismissalRow.undone_at.is_(None),
-            DismissalRow.rule.startswith(RULE),
+            *_is_in(FeedbackRow, repository_id),
+            FeedbackRow.created_at >= since,
+            FeedbackRow.undone_at.is_(None),
+            FeedbackRow.rule.startswith(RULE),
         )
-        .group_by(DismissalRow.rule)
-    )
-    confirmed = (
-        select(JudgementRow.rule, _count_pulls(JudgementRow))
-        .where(
-            *_is_in(JudgementRow, repository_id),
-            JudgementRow.created_at >= since,
-            JudgementRow.undone_at.is_(None),
-            JudgementRow.judgement == JudgementKind.violation.value,
-        )
-        .group_by(JudgementRow.rule)
+        .group_by(FeedbackRow.rule, FeedbackRow.word)
     )
     async with database.transaction() as session:
-        wrong = {each.rule: each.number for each in await session.execute(dismissed)}
-        right = {each.rule: each.number for each in await session.execute(confirmed)}
+        words = {(each.rule, each.word): each.number for each in await session.execute(said)}
         return {
             each.rule: DetectorRecord(
-                each.number, min(each.number, wrong.get(each.rule, 0)), min(each.number, right.get(each.rule, 0))
+                each.number,
+                *(min(each.number, words.get((each.rule, word), 0)) for word in (Word.dismissed, Word.confirmed)),
             )
             for each in await session.execute(found)
         }
 
 
-def _is_in(
-    table: type[FindingRow | DismissalRow | JudgementRow], repository_id: int | None
-) -> tuple[ColumnElement[bool], ...]:
+def _is_in(table: type[FindingRow | FeedbackRow], repository_id: int | None) -> tuple[ColumnElement[bool], ...]:
     return () if repository_id is None else (table.repository_id == repository_id,)
 
 
-def _count_pulls(table: type[FindingRow | DismissalRow | JudgementRow]) -> Label[int]:
+def _count_pulls(table: type[FindingRow | FeedbackRow]) -> Label[int]:
     place = cast(table.repository_id, String) + " " + cast(table.number, String)
     return func.count(place.distinct()).label("number")

@@ -10,12 +10,13 @@ from sqlalchemy.orm import aliased
 
 from domain.events import EventType
 from domain.ids import make_finding_id, new_id
+from domain.review.feedback import Word
 from domain.review.findings import CREDENTIAL, Finding
 from domain.review.inline_comments import Remark, split_topics
 from domain.review.suppression import UptakeRecord
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.db.engine import Database
-from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.runs import RunRow
 from memory.ledger import ledger
 
@@ -118,13 +119,6 @@ async def load_by_fingerprint(
     return sorted(found, key=lambda each: each.sort_key)
 
 
-async def find_raised_at(database: Database, repository_id: int, number: int, name: str) -> datetime | None:
-    """When a finding was first raised in a pull request."""
-    query = _select_in(repository_id, number).with_only_columns(FindingRow.created_at)
-    async with database.transaction() as session:
-        return await session.scalar(query.where(FindingRow.name == name))
-
-
 async def list_names(database: Database, repository_id: int, number: int) -> Sequence[str]:
     """The ids of the findings of a pull request."""
     async with database.transaction() as session:
@@ -181,12 +175,12 @@ async def note_comments(database: Database, run: Run, comments: Mapping[str, int
 
 
 IS_DISMISSED = (
-    select(DismissalRow.id)
+    select(FeedbackRow.id)
     .where(
-        DismissalRow.repository_id == FindingRow.repository_id,
-        DismissalRow.number == FindingRow.number,
-        DismissalRow.fingerprint == FindingRow.fingerprint,
-        DismissalRow.undone_at.is_(None),
+        FeedbackRow.repository_id == FindingRow.repository_id,
+        FeedbackRow.number == FindingRow.number,
+        FeedbackRow.fingerprint == FindingRow.fingerprint,
+        is_dismissal(),
     )
     .exists()
 )
@@ -225,10 +219,11 @@ async def find_resolved(database: Database, repository_id: int, rules: Collectio
     """
     last, later = aliased(RunRow), aliased(RunRow)
     dismissed = (
-        select(DismissalRow.id)
+        select(FeedbackRow.id)
         .where(
-            DismissalRow.repository_id == FindingRow.repository_id,
-            DismissalRow.fingerprint == FindingRow.fingerprint,
+            FeedbackRow.repository_id == FindingRow.repository_id,
+            FeedbackRow.fingerprint == FindingRow.fingerprint,
+            FeedbackRow.word == Word.dismissed.value,
         )
         .exists()
     )

@@ -15,7 +15,7 @@ from safety import memory_eviction
 
 
 async def lock_repository(session: AsyncSession, dialect: str, repository_id: int) -> None:
-    """Lock a repository until the end of the transaction, so that concurrent additions of memories count right."""
+    """Lock a repository until the end of the transaction, so that concurrent additions count right."""
     if dialect == "postgresql":
         name = func.hashtextextended(f"memories of {repository_id}", 0)
         await session.execute(select(func.pg_advisory_xact_lock(name)))

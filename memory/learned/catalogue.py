@@ -14,7 +14,7 @@ from domain.memories.memory import Archived, Memory, MemoryKind
 from domain.memories.validation import make_content_key
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
-from memory.db.tables.findings import DismissalRow
+from memory.db.tables.findings import FeedbackRow
 from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.runs import RunRow
@@ -140,7 +140,7 @@ async def load_history(database: Database, memory: Memory) -> MemoryHistory:
             EventRow.type.in_([kind.value for kind in _EVENTS]),
             EventRow.payload["memory"].as_string() == memory.id,
         )  # unordered, because SQLite would read all events in their order
-        taught = select(DismissalRow).where(DismissalRow.memory_id == memory.id).order_by(DismissalRow.id)
+        taught = select(FeedbackRow).where(FeedbackRow.memory_id == memory.id).order_by(FeedbackRow.id)
         return MemoryHistory(
             shelved,
             [(row.at, row.use, row.cause) for row in await session.scalars(used)],

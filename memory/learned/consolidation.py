@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from domain.events import EventType
 from domain.memories.memory import Archived, Use
 from memory.db.engine import Database, insert_new
-from memory.db.tables.findings import DismissalRow
+from memory.db.tables.findings import FeedbackRow, is_dismissal
 from memory.db.tables.learned import MemoryRow, MemoryUseRow
 from memory.db.tables.ledger import EventRow
 from memory.learned import memories
@@ -45,9 +45,7 @@ async def load_memories(database: Database, repository_id: int) -> Sequence[Live
 
 async def list_protected(database: Database, repository_id: int) -> Sequence[str]:
     """The memories of dismissals that still apply: undoing a dismissal archives its own memory and no other."""
-    query = select(DismissalRow.memory_id).where(
-        DismissalRow.repository_id == repository_id, DismissalRow.undone_at.is_(None)
-    )
+    query = select(FeedbackRow.memory_id).where(FeedbackRow.repository_id == repository_id, is_dismissal())
     async with database.transaction() as session:
         return (await session.scalars(query)).all()
 

@@ -12,7 +12,7 @@ from domain.memories.memory import Archived, Memory, MemoryKind
 from domain.memories.ranking import RecalledMemory
 from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.findings import DismissalRow
+from memory.db.tables.findings import FeedbackRow
 from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.learned.fulltext import rank_by_text
 from memory.learned.memories import from_row, is_visible_to
@@ -66,8 +66,8 @@ async def recall(
         scores = ranking.fuse_rankings(rankings)
         query = select(MemoryRow).where(MemoryRow.id.in_(scores.keys()), MemoryRow.archived_at.is_(None), seen)
         if asked.files is not None:
-            taught = select(DismissalRow.id).where(DismissalRow.memory_id == MemoryRow.id)
-            query = query.where(~taught.exists() | taught.where(DismissalRow.path.in_(asked.files)).exists())
+            taught = select(FeedbackRow.id).where(FeedbackRow.memory_id == MemoryRow.id)
+            query = query.where(~taught.exists() | taught.where(FeedbackRow.path.in_(asked.files)).exists())
         if asked.not_by:
             query = query.where(MemoryRow.taught_by.not_in(asked.not_by))
         if asked.kind is not None:

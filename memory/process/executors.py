@@ -6,10 +6,13 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import delete, or_, select, update
 
-from memory.db.engine import Database, insert_new
+from domain.ports import Clock
+from memory.db.engine import Database, insert_new, upsert
 from memory.db.tables.process import ExecutorRow
 
 LEASE = timedelta(seconds=30)
+DOOR = "door "
+"""How the ids of processes begin that only take webhooks."""
 TAKEOVER_PERIOD = timedelta(days=1)
 """How long after its lease ran out an executor's work is taken over again and again: a frozen process may still accept
 some work before it dies for good."""
@@ -71,6 +74,23 @@ async def adopt(database: Database, executor_id: str, adopter: Holder, now: date
     async with database.transaction() as session:
         adopted = await session.execute(lapsed.values(**values).returning(ExecutorRow.id))
         return adopted.first() is not None
+
+
+async def keep_door_open(database: Database, door: Holder, now: datetime) -> None:
+    """Say that a process is there that only takes webhooks. The write also proves that the database works.
+
+    :raises DatabaseUnavailable: it does not.
+    """
+    values = _values(door, now)
+    async with database.transaction() as session:
+        await session.execute(upsert(database.dialect, ExecutorRow, values, {}))
+
+
+async def is_any_door_open(database: Database, clock: Clock) -> bool:
+    """Whether such a process is there."""
+    opened = select(ExecutorRow.id).where(ExecutorRow.id.startswith(DOOR), ExecutorRow.lease_until > clock.now())
+    async with database.transaction() as session:
+        return await session.scalar(opened.limit(1)) is not None
 
 
 async def find(database: Database, executor_id: str) -> Holder | None:

@@ -8,13 +8,12 @@ from sqlalchemy import delete, select
 from domain.errors import HALTED, Halted
 from domain.events import EventType
 from memory.db.engine import Database, insert_new
-from memory.db.tables.process import HaltRow
+from memory.db.tables.repositories import EVERYWHERE, PauseRow
 from memory.db.tables.runs import WaitRow
 from memory.ledger import ledger
 from memory.runs import waits
 
 OPERATOR = "operator"  # the trace of the operator's actions, which belong to no run
-_ROW_ID = 1
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Halt:
 async def get_current(database: Database) -> Halt | None:
     """The current halt, if there is one."""
     async with database.transaction() as session:
-        row = await session.get(HaltRow, _ROW_ID)
+        row = await session.get(PauseRow, EVERYWHERE)
         return None if row is None else Halt(row.why, row.since)
 
 
@@ -49,9 +48,9 @@ async def halt(database: Database, why: str, by: str, now: datetime) -> bool:
 
     :param by: the account on the operator's machine, perhaps empty.
     """
-    values = {"id": _ROW_ID, "why": why, "since": now}
+    values = {"repository_id": EVERYWHERE, "by_login": by, "why": why, "since": now}
     async with database.transaction() as session:
-        taken = insert_new(database.dialect, HaltRow, values).returning(HaltRow.id)
+        taken = insert_new(database.dialect, PauseRow, values).returning(PauseRow.since)
         if (await session.execute(taken)).first() is None:
             return False
         ledger.record(session, OPERATOR, EventType.halted, now, source=OPERATOR, payload={"why": why, "by": by})
@@ -61,7 +60,9 @@ async def halt(database: Database, why: str, by: str, now: datetime) -> bool:
 async def resume(database: Database, by: str, now: datetime) -> Halt | None:
     """End the halt and resume the work that waits for this; returns the halt, if there was one."""
     async with database.transaction() as session:
-        row = (await session.scalars(delete(HaltRow).where(HaltRow.id == _ROW_ID).returning(HaltRow))).first()
+        row = (
+            await session.scalars(delete(PauseRow).where(PauseRow.repository_id == EVERYWHERE).returning(PauseRow))
+        ).first()
         if row is None:
             return None
         seconds = max(0.0, (now - row.since).total_seconds())
@@ -75,6 +76,6 @@ async def resume_waiting(database: Database, now: datetime) -> None:
     """Resume the work that began to wait while the halt ended; writes nothing if there is none."""
     waiting = select(WaitRow.workflow_id).where(WaitRow.reason == HALTED, WaitRow.until > now).limit(1)
     async with database.transaction() as session:
-        if await session.scalar(waiting) is None or await session.get(HaltRow, _ROW_ID) is not None:
+        if await session.scalar(waiting) is None or await session.get(PauseRow, EVERYWHERE) is not None:
             return
     await waits.end_for_reason(database, HALTED, now)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import case, delete
+from sqlalchemy import case, update
 
 from memory.db.engine import Database, upsert
 from memory.db.tables.process import LimitRow
@@ -25,7 +25,7 @@ async def get_latest(database: Database, installation_id: int) -> RateLimitPause
     """The latest order, even if it has passed."""
     async with database.transaction() as session:
         row = await session.get(LimitRow, installation_id)
-        return None if row is None else RateLimitPause(row.until, row.reason, row.streak)
+        return None if row is None or row.until is None else RateLimitPause(row.until, row.reason, row.streak)
 
 
 async def remember(database: Database, installation_id: int, limit: RateLimitPause) -> None:
@@ -42,6 +42,7 @@ async def remember(database: Database, installation_id: int, limit: RateLimitPau
 
 
 async def forget(database: Database, installation_id: int) -> None:
-    """Delete the order: the installation is gone, or an operator lifts it."""
+    """Forget the order: the installation is gone, or an operator lifts it."""
     async with database.transaction() as session:
-        await session.execute(delete(LimitRow).where(LimitRow.installation_id == installation_id))
+        lifted = {"until": None, "streak": 0}
+        await session.execute(update(LimitRow).where(LimitRow.installation_id == installation_id).values(lifted))

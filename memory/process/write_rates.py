@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from sqlalchemy import update
+from sqlalchemy import func, literal, update
 
 from domain.github.importance import Importance
 from memory.db.engine import Connection, Database, upsert
-from memory.db.tables.process import WriteBudgetRow
+from memory.db.tables.process import LimitRow
 from safety.write_rates import Rate, WritesSpent, WriteTurn, take_turn
 
 
@@ -17,10 +17,12 @@ async def reserve_write(
 
     :param creates: it creates content as GitHub defines it.
     """
-    row = WriteBudgetRow
+    row = LimitRow
     first = {"installation_id": installation_id, "writes": now, "content": now}
     # An update that changes nothing: it takes the row's lock, on SQLite that of the file, before anything is decided.
-    held = upsert(database.dialect, row, first, {"writes": row.writes, "content": row.content})
+    unused = literal(now, row.writes.type)
+    kept = {"writes": func.coalesce(row.writes, unused), "content": func.coalesce(row.content, unused)}
+    held = upsert(database.dialect, row, first, kept)
 
     def ask(connection: Connection) -> WriteTurn:
         spent = connection.execute(held.returning(row.writes, row.content)).one()

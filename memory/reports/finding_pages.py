@@ -10,14 +10,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from domain.review.avoidance import RULE
+from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
 from domain.review.suppression import SuppressedFinding
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.engine import Database
-from memory.db.tables.findings import DismissalRow, FindingRow, JudgementRow
+from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.runs import CheckpointRow, RunRow
+from memory.findings import feedback
 from memory.findings.findings import IS_DISMISSED, is_gone, match_reviewed
-from memory.reports.pages import KeyedPage, Muting, PageKey, load_page
+from memory.reports.pages import KeyedPage, PageKey, load_page
 
 LOOKED = 5_000
 """How many findings are looked at for one page of those with an outcome."""
@@ -62,7 +64,7 @@ class ListedFinding:
     raised_at: datetime
     first_run: str
     last_run: str
-    by: Muting | None = None
+    by: FindingFeedback | None = None
     held: SuppressedFinding | None = None
     posted_by: str = ""
     comment_id: int | None = None
@@ -119,8 +121,8 @@ async def list_muted_by(database: Database, repository_id: int, memory_id: str, 
 
     :param memory_id: the whole id.
     """
-    taught = select(DismissalRow.fingerprint).where(
-        DismissalRow.memory_id == memory_id, DismissalRow.repository_id == repository_id
+    taught = select(FeedbackRow.fingerprint).where(
+        FeedbackRow.memory_id == memory_id, FeedbackRow.repository_id == repository_id
     )
     of_repository = select(FindingRow).where(FindingRow.repository_id == repository_id)
     same = of_repository.where(FindingRow.fingerprint.in_(taught))
@@ -144,7 +146,7 @@ def is_muted_by(listed: ListedFinding, memory_id: str) -> bool:
 class FindingStep:
     """Something that happened to a finding.
 
-    :param what: found | dismissed | restored | judged | seen | gone.
+    :param what: found | dismissed | disputed | confirmed | restored | seen | gone.
     :param memory_id: what it taught; empty: nothing.
     """
 
@@ -160,27 +162,16 @@ async def load_steps(database: Database, repository_id: int, listed: ListedFindi
     """What happened to a finding in its pull request, in order."""
     fingerprint, number = listed.finding.fingerprint, listed.number
     steps = [FindingStep(listed.raised_at, "found", run_id=listed.first_run)]
-    dismissed = select(DismissalRow).where(
-        DismissalRow.repository_id == repository_id,
-        DismissalRow.fingerprint == fingerprint,
-        DismissalRow.number == number,
-    )
-    judged = select(JudgementRow).where(
-        JudgementRow.repository_id == repository_id,
-        JudgementRow.fingerprint == fingerprint,
-        JudgementRow.number == number,
+    said = select(FeedbackRow).where(
+        FeedbackRow.repository_id == repository_id,
+        FeedbackRow.fingerprint == fingerprint,
+        FeedbackRow.number == number,
     )
     async with database.transaction() as session:
-        for row in await session.scalars(dismissed):
-            steps.append(
-                FindingStep(row.created_at, "dismissed", row.by_login, row.reason, memory_id=row.memory_id or "")
-            )
+        for row in await session.scalars(said):
+            steps.append(FindingStep(row.created_at, row.word, row.by_login, row.reason, memory_id=row.memory_id))
             if row.undone_at is not None:
                 steps.append(FindingStep(row.undone_at, "restored"))
-        steps += [
-            FindingStep(row.created_at, "judged", row.by_login, f"{row.judgement}: {row.words}")
-            for row in await session.scalars(judged)
-        ]
         last = await session.get(RunRow, listed.last_run)
         if last is not None and listed.last_run != listed.first_run:
             steps.append(FindingStep(last.created_at, "seen", run_id=last.id))
@@ -195,7 +186,7 @@ async def load_steps(database: Database, repository_id: int, listed: ListedFindi
     return sorted(steps, key=lambda each: each.at)
 
 
-_later, _elsewhere = aliased(RunRow), aliased(DismissalRow)
+_later, _elsewhere = aliased(RunRow), aliased(FeedbackRow)
 
 
 _IS_GONE = is_gone(_later)
@@ -204,7 +195,7 @@ _IS_DISMISSED_ELSEWHERE = (
     .where(
         _elsewhere.repository_id == FindingRow.repository_id,
         _elsewhere.fingerprint == FindingRow.fingerprint,
-        _elsewhere.undone_at.is_(None),
+        is_dismissal(_elsewhere),
         _elsewhere.number != FindingRow.number,
         ~_elsewhere.rule.startswith(RULE),
     )
@@ -229,7 +220,7 @@ async def _classify(session: AsyncSession, repository_id: int, rows: Sequence[Fi
 
 def _list(
     row: FindingRow,
-    mutings: Mapping[str, Mapping[int, Muting]],
+    mutings: Mapping[str, Mapping[int, FindingFeedback]],
     newest: str,
     held: Mapping[tuple[str, str], SuppressedFinding],
 ) -> ListedFinding:
@@ -262,17 +253,16 @@ def _list(
 
 async def _load_mutings(
     session: AsyncSession, repository_id: int, fingerprints: Collection[str]
-) -> Mapping[str, Mapping[int, Muting]]:
+) -> Mapping[str, Mapping[int, FindingFeedback]]:
     """The dismissals that count: fingerprint → number of the pull request → dismissal."""
-    query = select(DismissalRow).where(
-        DismissalRow.repository_id == repository_id,
-        DismissalRow.fingerprint.in_(fingerprints),
-        DismissalRow.undone_at.is_(None),
+    query = select(FeedbackRow).where(
+        FeedbackRow.repository_id == repository_id,
+        FeedbackRow.fingerprint.in_(fingerprints),
+        is_dismissal(),
     )
-    found: dict[str, dict[int, Muting]] = {}
-    for row in await session.scalars(query.order_by(DismissalRow.id)):
-        muting = Muting(row.by_login, row.created_at, row.reason, row.memory_id)
-        found.setdefault(row.fingerprint, {}).setdefault(row.number, muting)
+    found: dict[str, dict[int, FindingFeedback]] = {}
+    for row in await session.scalars(query.order_by(FeedbackRow.id)):
+        found.setdefault(row.fingerprint, {}).setdefault(row.number, feedback.from_row(row))
     return found
 
 

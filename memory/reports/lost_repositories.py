@@ -8,15 +8,15 @@ from sqlalchemy import select, update
 from memory.db.batches import delete_in_batches
 from memory.db.engine import Database
 from memory.db.tables.automation import LadderRow, MissedBugRow
-from memory.db.tables.deliveries import AssentRow, BranchPushRow, CommandCountRow, PushRow, SignedCommitRow
-from memory.db.tables.deployments import DeploymentRow, EnvironmentRow
-from memory.db.tables.findings import DismissalRow, FindingRow, JudgementRow, WhitelistRow
+from memory.db.tables.deliveries import BranchPushRow, CommandCountRow, SignedCommitRow
+from memory.db.tables.deployments import DeploymentRow
+from memory.db.tables.findings import FeedbackRow, FindingRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
 from memory.db.tables.money import AnswerRow, CircuitRow
 from memory.db.tables.notices import NoticeRow, NoticeTargetRow
 from memory.db.tables.production import FeedbackTokenRow, ProblemRow
-from memory.db.tables.repositories import OkRow, PauseRow, WelcomeRow
+from memory.db.tables.repositories import AssentRow, PauseRow, WelcomeRow
 from memory.db.tables.runs import PullRequestRow, RunRow
 
 
@@ -39,21 +39,16 @@ async def forget(database: Database, repository_ids: Sequence[int]) -> None:
 _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
     (GateRow, GateRow.id),
     (FindingRow, FindingRow.id),
-    (DismissalRow, DismissalRow.id),
-    (JudgementRow, JudgementRow.id),
-    (WhitelistRow, WhitelistRow.id),
+    (FeedbackRow, FeedbackRow.id),
     (MemoryRow, MemoryRow.id),
     (MissedBugRow, MissedBugRow.id),
     (LadderRow, LadderRow.repository_id),
     (CircuitRow, CircuitRow.repository_id),
     (PauseRow, PauseRow.repository_id),
-    (OkRow, OkRow.repository_id),
-    (PushRow, PushRow.repository_id),
     (BranchPushRow, BranchPushRow.repository_id),
     (SignedCommitRow, SignedCommitRow.repository_id),
     (AssentRow, AssentRow.repository_id),
     (DeploymentRow, DeploymentRow.run_id),
-    (EnvironmentRow, EnvironmentRow.repository_id),
     (FeedbackTokenRow, FeedbackTokenRow.id),
     (ProblemRow, ProblemRow.id),
     (CommandCountRow, CommandCountRow.guid),

@@ -13,7 +13,7 @@ from domain.review.avoidance import RULE
 from domain.review.suppression import SuppressedFinding
 from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Database
-from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.runs import CheckpointRow
 from memory.learned.catalogue import CatalogueEntry, build_entries
@@ -117,19 +117,19 @@ async def _count_same(
 ) -> Sequence[tuple[str, int, datetime]]:
     """Findings with the code and the rule of one that was dismissed."""
     query = (
-        select(DismissalRow.memory_id, func.count(FindingRow.id.distinct()), func.max(FindingRow.created_at))
+        select(FeedbackRow.memory_id, func.count(FindingRow.id.distinct()), func.max(FindingRow.created_at))
         .join(
             FindingRow,
-            (FindingRow.repository_id == DismissalRow.repository_id)
-            & (FindingRow.fingerprint == DismissalRow.fingerprint),
+            (FindingRow.repository_id == FeedbackRow.repository_id)
+            & (FindingRow.fingerprint == FeedbackRow.fingerprint),
         )
         .where(
-            DismissalRow.memory_id.in_(memory_ids),
-            DismissalRow.repository_id == repository_id,
-            DismissalRow.undone_at.is_(None),
-            or_(DismissalRow.number == FindingRow.number, ~DismissalRow.rule.startswith(RULE)),
+            FeedbackRow.memory_id.in_(memory_ids),
+            FeedbackRow.repository_id == repository_id,
+            is_dismissal(),
+            or_(FeedbackRow.number == FindingRow.number, ~FeedbackRow.rule.startswith(RULE)),
         )
-        .group_by(DismissalRow.memory_id)
+        .group_by(FeedbackRow.memory_id)
     )
     return [(memory, count, at) for memory, count, at in await session.execute(query)]
 
@@ -148,10 +148,10 @@ async def _list_similar(
         .limit(_LATEST)
         .subquery()
     )
-    dismissed = select(DismissalRow.id).where(
-        DismissalRow.repository_id == repository_id,
-        DismissalRow.fingerprint == latest.c.fingerprint,
-        DismissalRow.undone_at.is_(None),
+    dismissed = select(FeedbackRow.id).where(
+        FeedbackRow.repository_id == repository_id,
+        FeedbackRow.fingerprint == latest.c.fingerprint,
+        is_dismissal(),
     )
     query = select(latest.c.last_run, latest.c.fingerprint, latest.c.created_at).where(~dismissed.exists())
     silent = {(run, fingerprint): at for run, fingerprint, at in await session.execute(query)}

@@ -22,9 +22,9 @@ from domain.metrics import (
     DISMISSAL,
     FALSE_ALARMS,
     JUDGED_RIGHT,
+    LET_PASS,
     OVERRIDE,
     TOOL_SUCCESS,
-    WHITELISTED,
     Facts,
     Observation,
     RunFact,
@@ -32,16 +32,16 @@ from domain.metrics import (
     observe,
 )
 from domain.review.avoidance import RULE
-from domain.review.judgements import JudgementKind
+from domain.review.feedback import Word
 from domain.review.review import Decision
 from domain.runs.recovery import RecoveryOutcome
 from domain.runs.run import Phase, ReasonCode, RunState, Trigger
-from memory.db.tables.findings import DismissalRow, FindingRow, JudgementRow, WhitelistRow
+from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import SpendRow
 from memory.db.tables.runs import RecoveryRow, RunRow
-from memory.findings.dismissals import IS_ABOUT
+from memory.findings.feedback import IS_ABOUT
 from memory.reports.metric_queries import (
     END_ID,
     FIRST_ID,
@@ -186,7 +186,7 @@ def _build_first_verdicts(scope: ReportScope) -> Select[str, datetime, str]:
 
 
 _DECIDED = [GateState.approved.value, GateState.rejected.value]
-_SETTLED = [JudgementKind.legitimate.value, JudgementKind.violation.value]
+_SETTLED = [Word.dismissed.value, Word.confirmed.value]
 
 
 def sum_raised(scope: ReportScope) -> Observed:
@@ -204,13 +204,13 @@ def sum_false_alarms(scope: ReportScope) -> Observed:
     """Such findings that are dismissed now; they are counted as raised elsewhere."""
     return (
         sum_by_day(FALSE_ALARMS, FindingRow.created_at, of=0)
-        .select_from(DismissalRow)
+        .select_from(FeedbackRow)
         .join(FindingRow, IS_ABOUT)
         .where(
-            DismissalRow.id >= FIRST_ID,
-            DismissalRow.rule.startswith(RULE),
-            DismissalRow.undone_at.is_(None),
-            *scope.match_repositories(DismissalRow.repository_id),
+            FeedbackRow.id >= FIRST_ID,
+            FeedbackRow.rule.startswith(RULE),
+            is_dismissal(),
+            *scope.match_repositories(FeedbackRow.repository_id),
             *scope.match_time(FindingRow.created_at),
         )
     )
@@ -218,19 +218,20 @@ def sum_false_alarms(scope: ReportScope) -> Observed:
 
 def sum_judged(scope: ReportScope) -> Observed:
     """Such findings of which people said whether they are right: how many are."""
-    is_right = JudgementRow.judgement == JudgementKind.violation.value
-    return sum_by_day(JUDGED_RIGHT, JudgementRow.created_at, count_if(is_right)).where(
-        JudgementRow.created_at >= SINCE,
-        JudgementRow.undone_at.is_(None),
-        JudgementRow.judgement.in_(_SETTLED),
-        *scope.match_repositories(JudgementRow.repository_id),
+    is_right = FeedbackRow.word == Word.confirmed.value
+    return sum_by_day(JUDGED_RIGHT, FeedbackRow.created_at, count_if(is_right)).where(
+        FeedbackRow.created_at >= SINCE,
+        FeedbackRow.undone_at.is_(None),
+        FeedbackRow.rule.startswith(RULE),
+        FeedbackRow.word.in_(_SETTLED),
+        *scope.match_repositories(FeedbackRow.repository_id),
     )
 
 
-def sum_whitelisted(scope: ReportScope) -> Observed:
-    """What was put on a whitelist."""
-    return sum_by_day(WHITELISTED, WhitelistRow.created_at).where(
-        WhitelistRow.created_at >= SINCE, *scope.match_repositories(WhitelistRow.repository_id)
+def sum_let_pass(scope: ReportScope) -> Observed:
+    """Dismissals that let more than their finding pass."""
+    return sum_by_day(LET_PASS, FeedbackRow.created_at).where(
+        FeedbackRow.created_at >= SINCE, FeedbackRow.scope != "", *scope.match_repositories(FeedbackRow.repository_id)
     )
 
 

@@ -31,11 +31,11 @@ from domain.metrics import (
 )
 from memory.db.engine import Database
 from memory.db.functions import SecondsBetween, UtcDay
-from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.db.tables.runs import OutboxRow, RunRow
-from memory.findings.dismissals import IS_ABOUT
+from memory.findings.feedback import IS_ABOUT
 from memory.reports import metric_days, metric_facts, retention
 from memory.reports.metric_facts import FINAL
 from memory.reports.metric_queries import (
@@ -103,7 +103,7 @@ def _build_moving(scope: ReportScope) -> AllObserved:
         _list_answers(scope),
         metric_facts.sum_false_alarms(scope),
         metric_facts.sum_judged(scope),
-        metric_facts.sum_whitelisted(scope),
+        metric_facts.sum_let_pass(scope),
         metric_facts.sum_destructive(scope),
         metric_facts.sum_alternatives(scope),
     )
@@ -144,19 +144,19 @@ def _find_dismissals(scope: ReportScope) -> Sequence[Observed]:
     review = and_(OutboxRow.run_id == RunRow.id, OutboxRow.step == "review", OutboxRow.kind == "review")
     dismissed = (
         select(
-            UtcDay(DismissalRow.created_at).label("day"),
+            UtcDay(FeedbackRow.created_at).label("day"),
             RunRow.created_at.label("raised_at"),
             RunRow.state,
-            SecondsBetween(OutboxRow.done_at, DismissalRow.created_at).label("seconds"),
+            SecondsBetween(OutboxRow.done_at, FeedbackRow.created_at).label("seconds"),
         )
         .join(FindingRow, IS_ABOUT)
         .join(RunRow, RunRow.id == FindingRow.posted_by)
         .outerjoin(OutboxRow, review)
         .where(
-            DismissalRow.id >= FIRST_ID,
-            DismissalRow.created_at >= SINCE,
-            DismissalRow.undone_at.is_(None),
-            *scope.match_repositories(DismissalRow.repository_id),
+            FeedbackRow.id >= FIRST_ID,
+            FeedbackRow.created_at >= SINCE,
+            is_dismissal(),
+            *scope.match_repositories(FeedbackRow.repository_id),
         )
         .cte("dismissed")
         .c

@@ -5,18 +5,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from sqlalchemy import ColumnElement, bindparam, func, inspect, or_, select
+from sqlalchemy import ColumnElement, bindparam, func, inspect, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import Event, EventType
 from domain.gates import Gate, GateState
-from domain.review.avoidance import RULE
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run, RunState
 from memory.budgets import model_answers
 from memory.db.engine import Connection, Database, number_in
 from memory.db.tables.automation import LadderRow
-from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.findings import FindingRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.ledger import EventRow
@@ -144,41 +143,6 @@ async def load_timeline(
         TimelineEntry(event, turns.get((event.trace, question))) for event, question in zip(events, asked, strict=True)
     ]
     return KeyedPage(items, newer, older)
-
-
-@dataclass(frozen=True)
-class Muting:
-    """A dismissal that mutes a finding.
-
-    :param memory_id: of what it taught; empty if nothing was learned.
-    """
-
-    by: str
-    at: datetime
-    reason: str
-    memory_id: str
-
-
-async def load_mutings(
-    database: Database, repository_id: int, number: int, fingerprints: Collection[str]
-) -> Mapping[str, Muting]:
-    """What mutes findings of a pull request, by fingerprint: the first dismissal there, or else the first elsewhere.
-
-    Those of giving up count only in their own pull request.
-    """
-    query = (
-        select(DismissalRow)
-        .where(
-            DismissalRow.repository_id == repository_id,
-            DismissalRow.fingerprint.in_(fingerprints),
-            DismissalRow.undone_at.is_(None),
-            or_(DismissalRow.number == number, ~DismissalRow.rule.startswith(RULE)),
-        )
-        .order_by(DismissalRow.number == number, DismissalRow.id.desc())
-    )
-    async with database.transaction() as session:
-        rows = await session.scalars(query)  # of equal fingerprints, the last one is kept
-        return {row.fingerprint: Muting(row.by_login, row.created_at, row.reason, row.memory_id) for row in rows}
 
 
 KeyedRow = TypeVar("KeyedRow", RunRow, EventRow, FindingRow, GateRow, MemoryRow)

@@ -21,14 +21,14 @@ from domain.ids import lowest_id_at
 from domain.runs.run import RunState
 from memory.db.batches import BATCH, delete_in_batches
 from memory.db.engine import Database, TableRow, number_in
-from memory.db.tables.deliveries import AssentRow, BranchPushRow, CommandCountRow, DeliveryRow, SignedCommitRow
-from memory.db.tables.findings import JudgementRow, WhitelistRow
+from memory.db.tables.deliveries import BranchPushRow, CommandCountRow, DeliveryRow, SignedCommitRow
+from memory.db.tables.findings import FeedbackRow, is_dismissal
 from memory.db.tables.gates import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, BudgetRow, SpendRow
 from memory.db.tables.notices import NoticeRow, NoticeTargetRow
 from memory.db.tables.production import FeedbackTokenRow, ProblemRow
-from memory.db.tables.repositories import ConfigurationRow, PurgeRow
+from memory.db.tables.repositories import AssentRow, ConfigurationRow, PurgeRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow, RecoveryRow, RunRow, WorkCheckpointRow
 from memory.reservations.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
@@ -110,7 +110,7 @@ async def remove(database: Database, days: Mapping[int, int], now: datetime) -> 
         for table, key, rows in _select_old(group, now):
             removed[table.__tablename__] += await delete_in_batches(database, table, key, rows)
         removed["gates emptied"] += await _empty_gates(database, group, now)
-    for table, key, rows in (*_select_old_code(now), *_select_old_budgets(now), *_select_old_judgements(now)):
+    for table, key, rows in (*_select_old_code(now), *_select_old_budgets(now), *_select_old_feedback(now)):
         removed[table.__tablename__] += await delete_in_batches(database, table, key, rows)
     return {name: count for name, count in removed.items() if count}
 
@@ -272,13 +272,11 @@ def _select_old_budgets(now: datetime) -> Sequence[_OldRows]:
     return found
 
 
-def _select_old_judgements(now: datetime) -> Sequence[_OldRows]:
-    """What people said about findings, and the code of false alarms; a whitelist, so long after it ended."""
+def _select_old_feedback(now: datetime) -> Sequence[_OldRows]:
+    """What people said about findings: what dismisses none any more, and a scope, so long after it ended."""
     until = now - DISPUTE_RETENTION
-    return [
-        (JudgementRow, JudgementRow.id, select(JudgementRow.id).where(JudgementRow.created_at < until)),
-        (WhitelistRow, WhitelistRow.id, select(WhitelistRow.id).where(WhitelistRow.until < until)),
-    ]
+    is_old = or_(FeedbackRow.until < until, and_(FeedbackRow.created_at < until, ~is_dismissal()))
+    return [(FeedbackRow, FeedbackRow.id, select(FeedbackRow.id).where(is_old))]
 
 
 def _is_over(column: Any) -> ColumnElement[bool]:

@@ -11,7 +11,7 @@ from memory.db.engine import Database
 from memory.db.tables.automation import LadderRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.money import CircuitRow
-from memory.db.tables.process import HaltRow
+from memory.db.tables.repositories import EVERYWHERE, PauseRow
 
 
 @dataclass(frozen=True)
@@ -41,5 +41,5 @@ async def load_snapshot(database: Database) -> SystemSnapshot:
             circuits=Counter({str(name or BreakerState.closed.value): count for name, count in circuits}),
             waiting=Counter({row[0]: row[1] for row in gates}),
             levels=Counter({row[0]: row[1] for row in levels}),
-            is_halted=await session.scalar(select(HaltRow.id)) is not None,
+            is_halted=await session.get(PauseRow, EVERYWHERE) is not None,
         )

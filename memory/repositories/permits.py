@@ -1,16 +1,16 @@
-"""Keeps which repositories are paused, and which heads of strangers somebody approved for review."""
+"""Keeps which repositories are paused, which heads of strangers somebody approved for review, and what takes two."""
 
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import delete, update
+from sqlalchemy import Insert, delete, select, update
 
 from domain.commands import Sender
 from domain.errors import Halted, Superseded
 from domain.events import EventType
 from domain.runs.run import RepositoryRef, Run, Trigger
 from memory.db.engine import Database, insert_new, upsert
-from memory.db.tables.repositories import OkRow, PauseRow
+from memory.db.tables.repositories import AssentRow, PauseRow
 from memory.db.tables.runs import PullRequestRow
 from memory.ledger import ledger
 
@@ -91,23 +91,45 @@ async def give_ok(
     database: Database, repository: RepositoryRef, number: int, head_sha: str, sender: Sender, now: datetime
 ) -> None:
     """Allow all checks on exactly this head of a stranger."""
-    values = {
-        "repository_id": repository.id,
-        "number": number,
-        "head_sha": head_sha,
-        "by_id": sender.id,
-        "by_login": sender.login,
-        "given_at": now,
-    }
+    if await has_ok(database, repository, number, head_sha):
+        return
     async with database.transaction() as session:
-        given = insert_new(database.dialect, OkRow, values).returning(OkRow.head_sha)
-        if (await session.execute(given)).first() is not None:
-            await ledger.record_person_action(
-                session, repository, number, EventType.ok_given, sender, now, head=head_sha
-            )
+        await session.execute(_insert_assent(database, repository, number, _name_ok(head_sha), sender, now))
+        await ledger.record_person_action(session, repository, number, EventType.ok_given, sender, now, head=head_sha)
 
 
 async def has_ok(database: Database, repository: RepositoryRef, number: int, head_sha: str) -> bool:
     """Whether somebody gave their ok for this head."""
+    return bool(await load_assents(database, repository, number, _name_ok(head_sha)))
+
+
+def _name_ok(head_sha: str) -> str:
+    return f"{head_sha} ok"
+
+
+async def note_assent(
+    database: Database, repository: RepositoryRef, number: int, said: str, by: Sender, now: datetime
+) -> None:
+    """Record what somebody said that takes a second person; may be repeated.
+
+    :param said: as :func:`safety.authorization.name_assent` names it.
+    """
     async with database.transaction() as session:
-        return await session.get(OkRow, (repository.id, number, head_sha)) is not None
+        await session.execute(_insert_assent(database, repository, number, said, by, now))
+
+
+def _insert_assent(
+    database: Database, repository: RepositoryRef, number: int, said: str, by: Sender, now: datetime
+) -> Insert:
+    who = {"by_id": by.id, "by_login": by.login, "at": now}
+    values = {"repository_id": repository.id, "number": number, "said": said, **who}
+    return insert_new(database.dialect, AssentRow, values)
+
+
+async def load_assents(database: Database, repository: RepositoryRef, number: int, said: str) -> dict[int, str]:
+    """Who said it before: account and login."""
+    query = select(AssentRow.by_id, AssentRow.by_login).where(
+        AssentRow.repository_id == repository.id, AssentRow.number == number, AssentRow.said == said
+    )
+    async with database.transaction() as session:
+        return {row.by_id: row.by_login for row in await session.execute(query)}

@@ -22,8 +22,7 @@ from memory.db.engine import Connection
 from memory.db.functions import JsonArray
 from memory.db.tables.gates import GateRow
 from memory.db.tables.money import BudgetRow, CircuitRow, SpendRow
-from memory.db.tables.process import HaltRow
-from memory.db.tables.repositories import PauseRow
+from memory.db.tables.repositories import EVERYWHERE, PauseRow
 from memory.db.tables.runs import PullRequestRow
 from memory.gates import gates
 from memory.ledger import ledger
@@ -91,7 +90,7 @@ _CIRCUIT = select(CircuitRow.circuit).where(
 )
 _GRANTED = select(BudgetRow.granted)
 _SELECT_SUMS = select(
-    select(HaltRow.id).exists().label("halted"),
+    select(PauseRow.since).where(PauseRow.repository_id == EVERYWHERE).exists().label("halted"),
     select(PauseRow.repository_id).where(PauseRow.repository_id == bindparam("repository")).exists().label("paused"),
     _FENCE.label("fence"),
     select(func.count()).where(GateRow.run_id == bindparam("run")).label("gates"),

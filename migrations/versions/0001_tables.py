@@ -150,39 +150,12 @@ def upgrade() -> None:
         sa.Column("github_id", sa.BigInteger(), nullable=True),
         sa.Column("steps", sa.JSON(), nullable=False),
         sa.Column("kept", sa.JSON(), nullable=False),
+        sa.Column("holds", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
         sa.PrimaryKeyConstraint("run_id"),
     )
     op.create_index("deployments_by_environment", "deployments", ["repository_id", "environment", "created_at"])
-    op.create_table(
-        "dismissals",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("place", sa.String(), server_default="", nullable=False),
-        sa.Column("by_id", sa.BigInteger(), nullable=False),
-        sa.Column("by_login", sa.String(), nullable=False),
-        sa.Column("by_role", sa.String(), server_default="", nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("memory_id", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("undone_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("repository_id", sa.BigInteger(), nullable=False),
-        sa.Column("number", sa.BigInteger(), nullable=False),
-        sa.Column("fingerprint", sa.String(), nullable=False),
-        sa.Column("rule", sa.String(), nullable=False),
-        sa.Column("path", sa.String(), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-    )
-    op.create_index("dismissals_by_fingerprint", "dismissals", ["repository_id", "fingerprint"])
-    op.create_index("dismissals_by_memory", "dismissals", ["memory_id"])
-    op.create_table(
-        "doors",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("host", sa.String(), nullable=False),
-        sa.Column("open_until", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-    )
     op.create_table(
         "doubtful_deliveries",
         sa.Column("guid", sa.String(), nullable=False),
@@ -192,13 +165,6 @@ def upgrade() -> None:
         sa.Column("last_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("asked", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("guid"),
-    )
-    op.create_table(
-        "environments",
-        sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("environment", sa.String(), nullable=False),
-        sa.Column("run_id", sa.String(), nullable=True),
-        sa.PrimaryKeyConstraint("repository_id", "environment"),
     )
     op.create_table(
         "events",
@@ -236,6 +202,35 @@ def upgrade() -> None:
         sa.Column("lease_until", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
+    op.create_table(
+        "feedback",
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("fingerprint", sa.String(), nullable=False),
+        sa.Column("rule", sa.String(), nullable=False),
+        sa.Column("path", sa.String(), nullable=False),
+        sa.Column("place", sa.String(), server_default="", nullable=False),
+        sa.Column("word", sa.String(), nullable=False),
+        sa.Column("scope", sa.String(), server_default="", nullable=False),
+        sa.Column("until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("version", sa.BigInteger(), server_default="0", nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("by_id", sa.BigInteger(), nullable=False),
+        sa.Column("by_login", sa.String(), nullable=False),
+        sa.Column("by_role", sa.String(), server_default="", nullable=False),
+        sa.Column("head_sha", sa.String(), server_default="", nullable=False),
+        sa.Column("shown", sa.String(), server_default="", nullable=False),
+        sa.Column("cause", sa.String(), server_default="", nullable=False),
+        sa.Column("memory_id", sa.String(), server_default="", nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("undone_at", sa.DateTime(timezone=True), nullable=True),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("feedback_by_fingerprint", "feedback", ["repository_id", "fingerprint"])
+    op.create_index("feedback_by_memory", "feedback", ["memory_id"])
+    op.create_index("feedback_by_rule", "feedback", ["repository_id", "rule"])
     op.create_table(
         "feedback_tokens",
         sa.Column("id", sa.String(), nullable=False),
@@ -304,42 +299,13 @@ def upgrade() -> None:
     op.create_table(
         "github_limits",
         sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("until", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("reason", sa.String(), nullable=False),
-        sa.Column("streak", sa.BigInteger(), nullable=False),
+        sa.Column("until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("reason", sa.String(), server_default="", nullable=False),
+        sa.Column("streak", sa.BigInteger(), server_default="0", nullable=False),
+        sa.Column("writes", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("content", sa.DateTime(timezone=True), nullable=True),
         sa.PrimaryKeyConstraint("installation_id"),
     )
-    op.create_table(
-        "halts",
-        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("why", sa.Text(), nullable=False),
-        sa.Column("since", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-    )
-    op.create_table(
-        "judgements",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("judgement", sa.String(), nullable=False),
-        sa.Column("words", sa.Text(), nullable=False),
-        sa.Column("by_id", sa.BigInteger(), nullable=False),
-        sa.Column("by_login", sa.String(), nullable=False),
-        sa.Column("by_role", sa.String(), nullable=False),
-        sa.Column("head_sha", sa.String(), nullable=False),
-        sa.Column("shown", sa.String(), nullable=False),
-        sa.Column("cause", sa.String(), nullable=False),
-        sa.Column("asked_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("undone_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("repository_id", sa.BigInteger(), nullable=False),
-        sa.Column("number", sa.BigInteger(), nullable=False),
-        sa.Column("fingerprint", sa.String(), nullable=False),
-        sa.Column("rule", sa.String(), nullable=False),
-        sa.Column("path", sa.String(), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("cause", "fingerprint", name="one_judgement_per_command"),
-    )
-    op.create_index("judgements_by_fingerprint", "judgements", ["repository_id", "fingerprint"])
     op.create_table(
         "ladders",
         sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -459,16 +425,6 @@ def upgrade() -> None:
     op.create_index("notices_by_state", "notices", ["state", "target", "id"])
     op.create_index("notices_of_target", "notices", ["target", "repository_id", "created_at"])
     op.create_table(
-        "oks",
-        sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("head_sha", sa.String(), nullable=False),
-        sa.Column("by_id", sa.BigInteger(), nullable=False),
-        sa.Column("by_login", sa.String(), nullable=False),
-        sa.Column("given_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("repository_id", "number", "head_sha"),
-    )
-    op.create_table(
         "outbox",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("run_id", sa.String(), nullable=False),
@@ -488,6 +444,7 @@ def upgrade() -> None:
         "pauses",
         sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("by_login", sa.String(), nullable=False),
+        sa.Column("why", sa.Text(), server_default="", nullable=False),
         sa.Column("since", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("repository_id"),
     )
@@ -535,15 +492,6 @@ def upgrade() -> None:
         sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("repository_id"),
-    )
-    op.create_table(
-        "pushes",
-        sa.Column("repository_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("number", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("head_sha", sa.String(), nullable=False),
-        sa.Column("by_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("repository_id", "number", "head_sha", "by_id"),
     )
     op.create_table(
         "recalls",
@@ -722,28 +670,6 @@ def upgrade() -> None:
     )
     op.create_index("ix_welcomes_installation_id", "welcomes", ["installation_id"])
     op.create_table(
-        "whitelists",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("name", sa.String(), nullable=False),
-        sa.Column("version", sa.BigInteger(), nullable=False),
-        sa.Column("words", sa.Text(), nullable=False),
-        sa.Column("by_id", sa.BigInteger(), nullable=False),
-        sa.Column("by_login", sa.String(), nullable=False),
-        sa.Column("cause", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("until", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("ended", sa.String(), nullable=True),
-        sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("repository_id", sa.BigInteger(), nullable=False),
-        sa.Column("number", sa.BigInteger(), nullable=False),
-        sa.Column("fingerprint", sa.String(), nullable=False),
-        sa.Column("rule", sa.String(), nullable=False),
-        sa.Column("path", sa.String(), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("cause", name="one_whitelist_per_command"),
-    )
-    op.create_index("whitelists_of_repository", "whitelists", ["repository_id", "rule"])
-    op.create_table(
         "work_checkpoints",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("run_id", sa.String(), nullable=False),
@@ -759,10 +685,3 @@ def upgrade() -> None:
         sa.UniqueConstraint("run_id", "work", "base", "number", name="one_chain_per_work"),
     )
     op.create_index("work_checkpoints_by_time", "work_checkpoints", ["time"])
-    op.create_table(
-        "write_budgets",
-        sa.Column("installation_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("writes", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("content", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("installation_id"),
-    )

@@ -17,7 +17,7 @@ from domain.review.review import Review
 from domain.review.uptake import classify_uptake
 from domain.runs.run import RepositoryRef, Run
 from domain.slash.commands import Dismiss
-from memory.findings import dismissals, findings
+from memory.findings import feedback, findings
 from memory.learned import memories
 from memory.ledger import ledger
 from memory.runs import checkpoints
@@ -77,7 +77,7 @@ async def _list_gone(services: Services, run: Run, review: Review) -> list[Findi
         for finding in before.findings
         if finding.fingerprint in commented and there.isdisjoint((finding.fingerprint, finding.trail))
     ]
-    dismissed = await dismissals.find_by_fingerprint(
+    dismissed = await feedback.find_dismissed(
         services.database, run.repository, run.number, [each.fingerprint for each in gone]
     )
     return [finding for finding in gone if finding.fingerprint not in dismissed]
@@ -165,7 +165,7 @@ async def _doubt_memories(
 ) -> None:
     """Doubt the memories behind findings with a thumb down. For a dismissed finding that happened already."""
     fingerprints = {finding.fingerprint for _, finding in doubts}
-    dismissed = await dismissals.find_by_fingerprint(services.database, repository, number, fingerprints)
+    dismissed = await feedback.find_dismissed(services.database, repository, number, fingerprints)
     now = services.clock.now()
     for given, finding in doubts:
         if finding.fingerprint not in dismissed:

@@ -186,7 +186,7 @@ async def find_standing(
     }
     if standing.doubt is None:
         return actor.model_copy(update={**known, "seconds": ()})
-    before = await pushes.load_assents(services.database, repository, number, said)
+    before = await permits.load_assents(services.database, repository, number, said)
     seconds = [
         before[who] for who in before.keys() & others if wrote.find_standing(who, {account, *others} - {who}).may_decide
     ]
@@ -283,7 +283,7 @@ async def note_assent(
     """Keep what only a second person was missing for, so that it counts once they say it, too."""
     if refused.code is RefusalCode.second:
         now = services.clock.now()
-        await pushes.note_assent(services.database, repository, number, refused.assent, sender, now)
+        await permits.note_assent(services.database, repository, number, refused.assent, sender, now)
 
 
 async def record_refusal(services: Services, trace: str, sender: Sender, refused: CommandRefusal) -> None:

@@ -9,11 +9,11 @@ from domain.review.findings import Finding
 from domain.review.identity import follow
 from domain.review.review import Review
 from domain.runs.run import Run
-from memory.findings import dismissals, findings, judgements
+from memory.findings import feedback, findings
 from memory.runs import checkpoints, runs
 from pipeline.checkout import fetch_mirror, load_change
 from pipeline.context import Services
-from pipeline.review.avoidance import build_avoidance_check, end_orphaned_whitelists
+from pipeline.review.avoidance import build_avoidance_check, end_orphaned_scopes
 from pipeline.review.base_branch import add_base, build_for_base
 from pipeline.run_context import run_while_current
 from pipeline.verdicts.settings import RunSettings, is_own_pull_request
@@ -47,7 +47,7 @@ class ReviewAnalysis:
         mirror = await fetch_mirror(services, run)
         change = await load_change(mirror, run)
         if settings.pull_request.base_ref == settings.pull_request.default_branch:
-            await end_orphaned_whitelists(services, run, mirror)
+            await end_orphaned_scopes(services, run, mirror)
         checked = await reviewer.check(
             apply_path_filters(change, configuration),
             mirror,
@@ -68,10 +68,10 @@ class ReviewAnalysis:
         return await add_base(checked, mirror, run, settings, change)
 
     async def _find_settled(self, earlier: Sequence[Finding]) -> Collection[str]:
-        """The fingerprints of the findings that people dismissed or judged."""
+        """The fingerprints of the findings about which people said something."""
         database, run, known = self._services.database, self._run, [each.fingerprint for each in earlier]
-        dismissed = await dismissals.find_by_fingerprint(database, run.repository, run.number, known)
-        return {*dismissed, *await judgements.load_standing(database, run.repository.id, run.number, known)}
+        dismissed = await feedback.find_dismissed(database, run.repository, run.number, known)
+        return {*dismissed, *await feedback.load_standing(database, run.repository.id, run.number, earlier)}
 
     async def has_leaked(self) -> bool:
         """Whether an earlier head had a credential for which nobody answered: no filter of paths covers that."""
@@ -79,7 +79,7 @@ class ReviewAnalysis:
         earlier = {
             each.fingerprint for each in await findings.load_credentials(database, run.repository.id, run.number)
         }
-        return bool(earlier - set(await dismissals.find_by_fingerprint(database, run.repository, run.number, earlier)))
+        return bool(earlier - set(await feedback.find_dismissed(database, run.repository, run.number, earlier)))
 
 
 async def build_review(services: Services, run: Run, checked: CheckedChange, model: ModelPart) -> Review:

@@ -5,9 +5,9 @@ from datetime import timedelta
 from agents.review.checks.avoidance import AvoidanceCheck
 from domain.config.configuration import Configuration
 from domain.review.avoidance import MEMORY_DAYS
-from domain.review.judgements import Lapse
+from domain.review.feedback import DismissalScope
 from domain.runs.run import Run
-from memory.findings import detectors, whitelists
+from memory.findings import detectors, feedback
 from pipeline.context import Services
 from workspace.mirror import Mirror
 
@@ -30,14 +30,15 @@ async def _is_open(services: Services, run: Run, number: int) -> bool:
     return (await services.host.pull_request(run.repository, number)).is_open
 
 
-async def end_orphaned_whitelists(services: Services, run: Run, mirror: Mirror) -> None:
-    """End the whitelists of files that the base of a pull request into the default branch does not have any more."""
+async def end_orphaned_scopes(services: Services, run: Run, mirror: Mirror) -> None:
+    """Let nothing pass any more in files that the base of a pull request into the default branch does not have."""
     database, now = services.database, services.clock.now()
-    held = await whitelists.list_of_files(database, run.repository.id, now)
+    known = await feedback.list_with_scope(database, run.repository.id)
+    held = [each for each in known if each.scope is DismissalScope.file and each.find_lapse(now) is None]
     if not held:
         return
     there = await mirror.read(run.base_sha, sorted({each.path for each in held}))
     missing = [each for each in held if each.path not in there]
     gone = [each.id for each in missing if not await _is_open(services, run, each.number)]
     if gone:
-        await whitelists.end(database, run.repository, gone, Lapse.file, now)
+        await feedback.end_scopes(database, gone, now)

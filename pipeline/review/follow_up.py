@@ -8,7 +8,7 @@ import structlog
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.importance import Importance, use_importance
 from domain.runs.run import Run
-from memory.findings import dismissals
+from memory.findings import feedback
 from memory.runs import checkpoints, runs
 from messages import review as review_texts
 from pipeline.checkout import fetch_mirror
@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 async def apply_late_dismissals(services: Services, run: Run, cause: str) -> None:
     """Show what people judged while the verdict was on its way; until a run is over, its check is left to it."""
-    if await dismissals.has_changed_during(services.database, run):
+    if await feedback.has_changed_during(services.database, run):
         await update_verdict(services, run.repository, run.number, cause, anew=False)
 
 

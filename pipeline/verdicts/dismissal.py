@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from domain.commands import Sender
 from domain.ids import shorten_id
+from domain.review.feedback import DismissalScope, FeedbackStatement, Word
 from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
 from domain.runs.run import RepositoryRef
 from domain.slash.commands import Dismiss
-from memory.findings import dismissals
+from memory.findings import feedback
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor_for
 from pipeline.verdicts import update
@@ -37,6 +38,8 @@ async def dismiss(
     sender: Sender,
     reason: str,
     cause: str,
+    *,
+    scope: DismissalScope | None = None,
 ) -> DismissalEffect:
     """Dismiss findings and update their check.
 
@@ -44,21 +47,20 @@ async def dismiss(
 
     :param cause: the delivery behind it.
     """
-    now, configured = services.clock.now(), await load_memory_settings(services, repository)
+    configured = await load_memory_settings(services, repository)
     asked = Dismiss(reason=reason)
     actor = await load_actor_for(services, asked, repository, number, sender)
     is_own = is_waived(asked, actor.facts)
-    where = (services.database, repository, number)
-    taught = await dismissals.add(
-        *where,
-        found,
-        sender,
-        reason,
-        now,
-        role=actor.role,
-        is_waived=is_own,
-        learns=configured.enabled,
-        most=configured.max,
+    head = "" if actor.pull_request is None else actor.pull_request.head_sha
+    said = FeedbackStatement(sender, reason, services.clock.now(), actor.role, head, cause, scope, is_own)
+    taught = await feedback.dismiss(
+        services.database, repository, number, found, said, learns=configured.enabled, most=configured.max
     )
     await update.update_verdict(services, repository, number, cause)
     return DismissalEffect({shorten_id("M", memory): finding for memory, finding in taught.items()}, is_own)
+
+
+async def is_confirmed(services: Services, repository: RepositoryRef, number: int, finding: Finding) -> bool:
+    """Whether somebody said that a finding is right; then only a command dismisses it, which asks who may overrule."""
+    said = await feedback.load_standing(services.database, repository.id, number, [finding])
+    return any(each.word is Word.confirmed for each in said.values())

@@ -27,7 +27,7 @@ from domain.review.findings import (
 from domain.runs.earlier_tests import NOTHING_EARLIER, BaseRun, EarlierTest, EarlierTests
 from domain.runs.run import RepositoryRef, Run, Trigger
 from domain.runs.task_result import RequiredFix
-from memory.findings import dismissals
+from memory.findings import feedback
 from memory.gates import gates
 from memory.repositories import permits
 from memory.runs import earlier_tests, outbox
@@ -162,7 +162,7 @@ async def load_accepted(services: Services, run: Run, said: EarlierTests) -> Acc
     words = "\n".join(gate.conditions for gate in known if gate.conditions)
     if number is None:
         return AcceptedLosses(words=words)
-    dismissed = await dismissals.find_by_fingerprint(database, run.repository, number, list(map(name_test, said.lost)))
+    dismissed = await feedback.find_dismissed(database, run.repository, number, list(map(name_test, said.lost)))
     approved = await load_approved(services, run.repository, number)
     return AcceptedLosses(frozenset({*dismissed, *approved}), words)
 

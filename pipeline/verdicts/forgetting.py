@@ -8,9 +8,9 @@ import structlog
 from domain.commands import Sender
 from domain.errors import CodeHostError, RateLimited
 from domain.memories.memory import Memory
-from domain.review.suppression import PriorDismissal
+from domain.review.feedback import FindingFeedback
 from domain.runs.run import RepositoryRef
-from memory.findings import dismissals
+from memory.findings import feedback
 from memory.learned import remember
 from pipeline.context import Services
 from pipeline.verdicts import update
@@ -26,7 +26,7 @@ class ForgottenMemory:
     :param was_live: whether it counted until now.
     """
 
-    undone: Sequence[PriorDismissal]
+    undone: Sequence[FindingFeedback]
     was_live: bool
 
 
@@ -48,8 +48,8 @@ async def forget_memory(
     :raises RateLimited: GitHub takes no more requests for now; the memory is forgotten.
     """
     where, now = (repository, number), services.clock.now()
-    taught_in = await dismissals.find_pull_requests(services.database, repository, memory.id)
-    undone = await dismissals.undo_by_memory(services.database, *where, memory.id, sender, now)
+    taught_in = await feedback.find_pull_requests(services.database, repository, memory.id)
+    undone = await feedback.undo_by_memory(services.database, *where, memory.id, sender, now)
     was_live = await remember.forget(services.database, *where, memory, sender, now)
     if taught_in:
         await _update_verdicts(services, repository, taught_in, cause, number if is_pull_request else None)

@@ -131,7 +131,7 @@ class ReviewGates:
 
 
 def _list_taken_back(review: Review, known: Sequence[Gate]) -> Sequence[str]:
-    """The ids of the gates that called a finding a violation, which nobody does any more."""
+    """The ids of the gates that confirmed a finding, which nobody does any more."""
     judged = [gate for gate in known if gate.name == "false_positive" and gate.state is GateState.rejected]
     return [gate.id for gate in judged if not {*gate.request.findings} & {*review.judged.confirmed}]
 

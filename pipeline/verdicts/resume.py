@@ -18,7 +18,7 @@ async def resume_judged_run(
 
     :param is_judged: a finding was judged. A decided gate is found in any case.
     """
-    # a verdict may have been posted since the judgement, without knowing of it
+    # a verdict may have been posted since, without knowing of it
     if is_judged:
         await journal.step("does the check know", _update_verdict, services, guid, repository, number)
     waiting = await journal.step("does a run wait", _find_waiting_run, services, guid, repository, number, is_judged)
@@ -60,7 +60,7 @@ async def _find_waiting_run(
         return None
     if is_judged and await _has_more_to_ask(services, last):
         return last, guid
-    is_about_to_wait = is_judged and not last.state.is_final  # it may have asked before the judgement
+    is_about_to_wait = is_judged and not last.state.is_final  # it may have asked before
     if last.reason is not ReasonCode.gate and not is_about_to_wait:
         return None
     cause = await _find_decided_gate(services, guid, last) or (guid if is_judged else None)

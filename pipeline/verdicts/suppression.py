@@ -7,7 +7,7 @@ from domain.review.findings import Finding, Layer
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run
 from memory.db.engine import Database
-from memory.findings import dismissals, findings
+from memory.findings import feedback, findings
 from memory.learned import memories
 from memory.runs import runs
 from messages.memory import MOST_NAMED, Evidence
@@ -34,7 +34,7 @@ async def apply_dismissals(
     :param configured: the repository's configuration; loaded where it matters and is not given.
     """
     repository = run.repository
-    dismissed = await dismissals.find_by_fingerprint(services.database, repository, run.number, review.fingerprints)
+    dismissed = await feedback.find_dismissed(services.database, repository, run.number, review.fingerprints)
     history = await load_dismissal_history(services.database, repository, review.all_findings)
     if history.dismissed and not await is_learning_enabled(services, repository, configured):
         history = NO_HISTORY
@@ -50,7 +50,7 @@ async def load_dismissal_history(
     if not rules:
         return NO_HISTORY
     of_model = {finding.path for finding in found if finding.layer is Layer.model}
-    past = await dismissals.find_related(database, repository, rules, places, of_model)
+    past = await feedback.find_related(database, repository, rules, places, of_model)
     if len(past) < FEWEST:
         return DismissalHistory(past)
     doubted = {each.rule for each in past}

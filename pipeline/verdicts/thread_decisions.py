@@ -8,15 +8,15 @@ from domain.errors import Behind
 from domain.review.findings import Category, Finding, Severity
 from domain.review.inline_comments import Remark
 from domain.slash.commands import Dismiss
-from memory.deliveries import pushes
-from memory.findings import dismissals, findings
+from memory.findings import feedback, findings
+from memory.repositories import permits
 from memory.runs import checkpoints
 from messages import commands as command_texts
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor_for, note_assent
 from pipeline.publishing import comments
 from pipeline.verdicts import update
-from pipeline.verdicts.dismissal import dismiss
+from pipeline.verdicts.dismissal import dismiss, is_confirmed
 from safety.authorization import CommandRefusal, RefusalCode, authorise
 
 RESOLVED = "resolved without a change"
@@ -41,7 +41,7 @@ async def record_resolution(services: Services, guid: str, command: RecordThread
         return f"only a hint: {refused.code.value}"
     if command.is_resolved:
         return await _dismiss(services, guid, command, remark)
-    known = await dismissals.find_by_fingerprint(
+    known = await feedback.find_dismissed(
         services.database, command.repository, command.number, [each.fingerprint for each in remark]
     )
     back = [each for each in remark if each.fingerprint in known and known[each.fingerprint].reason == RESOLVED]
@@ -49,7 +49,7 @@ async def record_resolution(services: Services, guid: str, command: RecordThread
         return "nothing to take back"
     now = services.clock.now()
     for finding in back:
-        await dismissals.undo(services.database, command.repository, command.number, finding, command.sender, now)
+        await feedback.undo(services.database, command.repository, command.number, finding, command.sender, now)
     await update.update_verdict(services, command.repository, command.number, guid)
     return f"{_format_names(back)} {'counts' if len(back) == 1 else 'count'} again"
 
@@ -68,7 +68,7 @@ async def _find_refusal(services: Services, command: RecordThread) -> CommandRef
 
 async def _note_first(services: Services, guid: str, command: RecordThread, refused: CommandRefusal) -> None:
     """Keep that one of two people resolved the thread, and say once that it takes another."""
-    there = await pushes.load_assents(services.database, command.repository, command.number, refused.assent)
+    there = await permits.load_assents(services.database, command.repository, command.number, refused.assent)
     await note_assent(services, command.repository, command.number, command.sender, refused)
     if command.sender.id not in there:
         text = command_texts.ask_to_resolve_too(refused)
@@ -84,10 +84,11 @@ async def _dismiss(services: Services, guid: str, command: RecordThread, remark:
     counting = [finding for finding in remark if finding.fingerprint in there]
     if not counting:
         return f"{_format_names(remark)} {'is' if len(remark) == 1 else 'are'} gone"
-    meant = [each for each in counting if each.severity is not Severity.critical or each.category != Category.security]
-    if not meant:
-        return f"{_format_names(counting)} is critical: only a command dismisses it"
     where = (command.repository, command.number)
+    milder = [each for each in counting if each.severity is not Severity.critical or each.category != Category.security]
+    meant = [each for each in milder if not await is_confirmed(services, *where, each)]
+    if not meant:
+        return f"{_format_names(counting)} is critical or confirmed: only a command dismisses it"
     effect = await dismiss(services, *where, tuple(meant), command.sender, RESOLVED, guid)
     text = command_texts.confirm_resolved_dismissal(meant, command.sender.login, effect.taught)
     await comments.reply_in_thread(services, command.repository, command.number, command.root, guid, text)

@@ -12,7 +12,7 @@ from domain.review.inline_comments import Remark
 from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run
 from domain.text.escaping import suggestion_block
-from memory.findings import dismissals, findings
+from memory.findings import feedback, findings
 from memory.runs import checkpoints
 from messages import inline_comments as comment_texts
 from pipeline.context import Services
@@ -69,7 +69,7 @@ async def _settle_thread(
     if not over or not _is_own(thread):
         return []
     others = [finding.fingerprint for finding in remark if finding not in over]
-    dismissed = await dismissals.find_by_fingerprint(services.database, run.repository, run.number, others)
+    dismissed = await feedback.find_dismissed(services.database, run.repository, run.number, others)
     if len(dismissed) == len(others) and not thread.is_resolved:
         await reviews.resolve_thread(services, run.repository, thread.id)
     return [finding.id for finding in over]
@@ -78,7 +78,7 @@ async def _settle_thread(
 async def _reopen(services: Services, run: Run, review: Review, thread: ReviewThread, remark: Remark) -> None:
     """Open a thread that Forge resolved if one of its findings counts again and nobody dismissed it since."""
     back = {each.fingerprint for each in review.findings} & {each.fingerprint for each in remark}
-    if back - set(await dismissals.find_by_fingerprint(services.database, run.repository, run.number, back)):
+    if back - set(await feedback.find_dismissed(services.database, run.repository, run.number, back)):
         await reviews.reopen_thread(services, run.repository, thread.id)
 
 
@@ -127,7 +127,7 @@ async def resolve(services: Services, repository: RepositoryRef, number: int, fi
         if thread.is_resolved or not any(_is_same(each, finding) for each in remark):
             continue
         others = [each for each in remark if not _is_same(each, finding) and _may_count(each, review)]
-        dismissed = await dismissals.find_by_fingerprint(
+        dismissed = await feedback.find_dismissed(
             services.database, repository, number, [each.fingerprint for each in others]
         )
         if all(each.fingerprint in dismissed for each in others):

@@ -41,7 +41,7 @@ async def update_verdict(
         review = await checkpoints.load_review(services.database, run)
         if review is None:
             return
-        now = await _apply_judgements(services, run, review, settings)
+        now = await _apply_feedback(services, run, review, settings)
         if now == (shown or (None if anew else review)):
             return
         await checkpoints.replace_review(services.database, run, now, services.clock.now())
@@ -52,7 +52,7 @@ async def update_verdict(
         shown = now  # two people may judge at once, so look again until nothing changes
 
 
-async def _apply_judgements(services: Services, run: Run, review: Review, settings: RunSettings) -> Review:
+async def _apply_feedback(services: Services, run: Run, review: Review, settings: RunSettings) -> Review:
     """The review with the dismissals and answers of now."""
     review = await apply_dismissals(services, run, review, settings.configuration)
     return await ReviewGates(services, run, settings.configuration, settings.pull_request).expect_verdict(review)

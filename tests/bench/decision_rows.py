@@ -8,7 +8,7 @@ from sqlalchemy import Connection, insert
 from ulid import ULID
 
 from memory.db.tables.deployments import DeploymentRow
-from memory.db.tables.findings import DismissalRow
+from memory.db.tables.findings import FeedbackRow
 from memory.db.tables.gates import GateRow
 
 GATE_EVERY, MERGE_EVERY, GRANT_EVERY, MOVE_EVERY, DEPLOYED_EVERY, DISMISSED_EVERY = 10, 3, 50, 5_000, 100, 5
@@ -47,7 +47,7 @@ def fill(connection: Connection, runs: Sequence[dict[str, Any]], found: Sequence
     :param runs: rows of runs, oldest first.
     :param found: rows of their findings.
     """
-    connection.execute(insert(DismissalRow), [_build_dismissal(each) for each in found[::DISMISSED_EVERY]])
+    connection.execute(insert(FeedbackRow), [_build_dismissal(each) for each in found[::DISMISSED_EVERY]])
     connection.execute(insert(GateRow), [_build_gate(run) for run in runs[::GATE_EVERY]])
     connection.execute(insert(DeploymentRow), [_build_deployment(run) for run in runs[::DEPLOYED_EVERY]])
 

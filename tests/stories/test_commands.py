@@ -42,13 +42,13 @@ async def test_help_is_answered_once(story: Story) -> None:
     assert bodies([answer]) == snapshot(
         [
             """\
-Write a command at the start of a line, one per line. Edited comments, quotes and code are not read. `/forge help VERB` says more about one. They take the role write where no other is named.
+Write a command at the start of a line, one per line; words of your own go on below it up to the next command. Edited comments, quotes and code are not read. `/forge help VERB` says more about one. They take the role write where no other is named.
 
 | command | what it does | for example |
 | --- | --- | --- |
 | `/forge do INSTRUCTION` | make the change you describe, as a commit on this pull request's branch; in a review thread it is about that thread's lines | `/forge do let days_left return 0 when the parcel is late, with a test` |
 | `/forge update [ANSWER]` | merge the base branch into this pull request, and resolve the conflicts that are clear; about the others it asks, and `ANSWER` says what to do | `/forge update keep both lines, ours first` |
-| `/forge mend` | find out why the build or another check is red here, and mend what this pull request broke; if it is still red once the checks ran again, Forge tries once more |  |
+| `/forge mend [ANSWER]` | find out why the build or another check is red here, and mend what this pull request broke; if it is still red once the checks ran again, Forge tries once more; `ANSWER`: to what was asked |  |
 | `/forge tests [PATH]` | write tests for what this pull request, or one file of it, leaves untested, as a commit on its branch | `/forge tests shop/cart.py` |
 | `/forge address` | do what people ask for in the open review threads; each thread is answered with its commit or with why not |  |
 | `/forge fix F-ID or all` | propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings | `/forge fix F-AB2CDE` |
@@ -80,13 +80,10 @@ Write a command at the start of a line, one per line. Edited comments, quotes an
 | --- | --- | --- |
 | `/forge explain F-ID` | triage | a finding in more words |
 | `/forge why F-ID` | read | what led to a finding, and what dismissals make of it |
-| `/forge dismiss F-ID reason` | write, not the author where others have it | the finding is wrong or not wanted: do not raise it again |
-| `/forge undismiss F-ID` | write | take a dismissal back |
+| `/forge dismiss F-ID [file: or repository:] reason` | write, not the author where others have it | the finding is wrong or not wanted: do not raise it again; `file:`, `repository:` (role maintain): if it says that a problem was avoided instead of solved, let such findings pass there for 90 days |
+| `/forge undismiss F-ID` | write | take back what was said about a finding |
+| `/forge confirm F-ID reason` | write, not the author where others have it | the finding that a problem was avoided instead of solved is right: it blocks until it is mended |
 | `/forge missed description` | write | report a critical bug Forge did not see |
-| `/forge legitimate [F-ID] justification` | read | the finding that a problem was avoided instead of solved is wrong. With the role write, and not from the author, that settles it; else others are asked |
-| `/forge violation [F-ID] justification` | write, not the author where others have it | the finding that a problem was avoided instead of solved is right: it blocks until it is mended |
-| `/forge needs-review [F-ID] [question]` | write, not the author where others have it | ask the author about a finding that a problem was avoided instead of solved, and others to judge it |
-| `/forge whitelist F-ID file or repository justification` | write, not the author where others have it | the finding that a problem was avoided instead of solved is wrong, and such findings pass for 90 days: in this file, or (role maintain) in the whole repository |
 
 **To answer what Forge asks people** (none here now): `approve`, `reject`, `delegate`, `suggest`, `continue`, `accept`
 

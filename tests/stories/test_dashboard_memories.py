@@ -151,5 +151,5 @@ async def test_archiving_brings_findings_back(story_with_model: Story, model: Sc
     assert f"dismissal of {name} in #{busy.found.number} by dora" in memory.text
     assert f"{name} #{busy.found.number} dismissed" in memory.text
     assert "<img" not in memory.html
-    assert "the dismissal was taken back" in after.text
+    assert "that was taken back" in after.text
     assert f"{name} in #{busy.found.number} open" in after.text

@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 from sqlalchemy import select
 
 from domain.events import EventType
-from memory.db.tables.findings import DismissalRow
+from memory.db.tables.findings import FeedbackRow
 from memory.ledger import ledger
 from messages import review as review_texts
 from simulator.state import CheckRun, PullRequest
@@ -33,7 +33,7 @@ def _check(story: Story, pull: PullRequest) -> CheckRun:
 
 async def _is_dismissed(story: Story) -> bool:
     async with story.forge.services.database.transaction() as session:
-        return await session.scalar(select(DismissalRow.id).limit(1)) is not None
+        return await session.scalar(select(FeedbackRow.id).limit(1)) is not None
 
 
 async def test_a_label_on_a_pull_request_asks_for_a_review(story: Story) -> None:

@@ -11,12 +11,12 @@ from bot.doctor.configured import check_detectors
 from bot.doctor.diagnosis import PartState
 from domain.commands import Sender
 from domain.review.avoidance import AvoidanceKind
+from domain.review.feedback import DismissalScope, FeedbackStatement
 from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.judgements import WhitelistScope
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
-from memory.db.tables.findings import DismissalRow, FindingRow
-from memory.findings import whitelists
+from memory.db.tables.findings import FeedbackRow, FindingRow
+from memory.findings import feedback
 from tests.rows import run_row, settings
 
 NOW = SystemClock().now()
@@ -54,8 +54,9 @@ def _row(finding: Finding) -> FindingRow:
     )
 
 
-def _dismiss(finding: Finding) -> DismissalRow:
-    return DismissalRow(
+def _dismiss(finding: Finding) -> FeedbackRow:
+    return FeedbackRow(
+        word="dismissed",
         id=finding.id,
         repository_id=10,
         number=int(finding.fingerprint),
@@ -82,8 +83,8 @@ async def url(url: str) -> str:
         session.add(run_row("R"))
         session.add_all(map(_row, [*removed, *skipped]))
         session.add_all(map(_dismiss, [*removed[:3], *skipped[:2]]))
-    bob = Sender(id=1, login="bob")
-    await whitelists.add(database, SHOP, 1, removed[0], WhitelistScope.file, bob, "it moved", "cause", NOW)
+    said = FeedbackStatement(Sender(id=1, login="bob"), "it moved", NOW, scope=DismissalScope.file)
+    await feedback.dismiss(database, SHOP, int(removed[0].fingerprint), removed[:1], said)
     await database.close()
     return url
 
@@ -97,7 +98,7 @@ async def test_it_is_printed(url: str, capsys: pytest.CaptureFixture[str]) -> No
     await shown.show_detectors(settings(url), None, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert [each["unreliable"] for each in told["detectors"]] == [True, False]
-    assert told["whitelists"] == []
+    assert told["passing"] == []
 
 
 async def test_the_operator_is_told(url: str) -> None:

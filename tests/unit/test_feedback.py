@@ -19,7 +19,7 @@ from domain.money import MICRO
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.db.bus import Bus
 from memory.db.engine import Database
-from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.findings import FeedbackRow, FindingRow
 from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow
 from memory.ledger import ledger
@@ -85,7 +85,7 @@ ARITHMETIC: list[tuple[list[Observation], Weekly]] = [
         [Observation(metrics.TO_DISMISSAL, LAST, seconds) for seconds in (10.0, 1000.0, 60.0)],
         {"dismissal_seconds": (None, 60.0)},
     ),
-    ([Observation(metrics.WHITELISTED, at, 1) for at in (BEFORE, LAST, LAST)], {"whitelisted": (1.0, 2.0)}),
+    ([Observation(metrics.LET_PASS, at, 1) for at in (BEFORE, LAST, LAST)], {"let_pass": (1.0, 2.0)}),
 ]
 
 
@@ -306,10 +306,10 @@ def _finding(row_id: str, fingerprint: str, posted_by: str | None) -> FindingRow
     return FindingRow(id=row_id, fingerprint=fingerprint, posted_by=posted_by, **values)
 
 
-def _dismissal(fingerprint: str, undone_at: datetime | None = None) -> DismissalRow:
+def _dismissal(fingerprint: str, undone_at: datetime | None = None) -> FeedbackRow:
     values: dict[str, Any] = {"repository_id": 10, "number": 1, "name": "F", "rule": "r", "path": "a", "by_id": 7}
     values |= {"by_login": "carol", "reason": "", "memory_id": "", "created_at": LAST, "undone_at": undone_at}
-    return DismissalRow(id=_id(LAST, int(fingerprint[0])), fingerprint=fingerprint, **values)
+    return FeedbackRow(word="dismissed", id=_id(LAST, int(fingerprint[0])), fingerprint=fingerprint, **values)
 
 
 def _memory(memory_id: str, *, pinned: bool) -> MemoryRow:

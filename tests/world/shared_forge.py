@@ -67,7 +67,7 @@ class SharedForge:
             return False
         with closing(self._connect()) as connection:
             [[waits]] = connection.execute("SELECT count(*) FROM waits WHERE workflow_id NOT LIKE '%/look'")
-            [[halts]] = connection.execute("SELECT count(*) FROM halts")
+            [[halts]] = connection.execute("SELECT count(*) FROM pauses WHERE repository_id = 0")
         return not waits and not halts
 
     def empty(self) -> None:

@@ -84,28 +84,3 @@ class SignedCommitRow(TableRow):
     made_sha: Mapped[str] = mapped_column(primary_key=True)  # as Forge made it: the same for the same work
     sha: Mapped[str] = mapped_column(index=True)
     at: Mapped[datetime] = mapped_column(index=True)
-
-
-class AssentRow(TableRow):
-    """Somebody said what takes effect once a second person says it, too."""
-
-    __tablename__ = "assents"
-
-    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    said: Mapped[str] = mapped_column(primary_key=True)
-    by_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    by_login: Mapped[str]
-    at: Mapped[datetime] = mapped_column(index=True)
-
-
-class PushRow(TableRow):
-    """The head of a pull request that Forge made for a person on a page."""
-
-    __tablename__ = "pushes"
-
-    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    head_sha: Mapped[str] = mapped_column(primary_key=True)
-    by_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    at: Mapped[datetime]  # as GitHub says

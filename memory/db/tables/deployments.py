@@ -1,9 +1,9 @@
-"""The tables of deployments: one row for each, and who works in each environment."""
+"""The table of deployments, which says who works in each environment."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Index, Text
+from sqlalchemy import JSON, Index, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memory.db.engine import TableRow
@@ -33,15 +33,6 @@ class DeploymentRow(TableRow):
     github_id: Mapped[int | None]  # of the deployment on GitHub
     steps: Mapped[list[dict[str, Any]]] = mapped_column(JSON)  # what was deployed and watched
     kept: Mapped[dict[str, Any]] = mapped_column(JSON)  # what later executions of the run need, by name
+    holds: Mapped[bool] = mapped_column(server_default=false())  # it works in its environment; nobody else may
     created_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
-
-
-class EnvironmentRow(TableRow):
-    """An environment, and the run that works there; nobody else may."""
-
-    __tablename__ = "environments"
-
-    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    environment: Mapped[str] = mapped_column(primary_key=True)
-    run_id: Mapped[str | None]

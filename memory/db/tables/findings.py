@@ -1,11 +1,12 @@
-"""The tables of findings, dismissals, judgements and whitelists."""
+"""The tables of findings, and of what people said about them."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Index, Text, UniqueConstraint
+from sqlalchemy import JSON, ColumnElement, Index, Text, UniqueConstraint, and_
 from sqlalchemy.orm import Mapped, mapped_column
 
+from domain.review.feedback import Word
 from memory.db.engine import TableRow
 
 
@@ -35,78 +36,43 @@ class FindingRow(TableRow):
     created_at: Mapped[datetime]
 
 
-class _AboutFinding:
-    """The columns by which a row says which finding it is about."""
+class FeedbackRow(TableRow):
+    """What a person said about a finding; see :mod:`domain.review.feedback`. It stands until somebody takes it back."""
 
+    __tablename__ = "feedback"
+    __table_args__ = (
+        Index("feedback_by_fingerprint", "repository_id", "fingerprint"),
+        Index("feedback_by_rule", "repository_id", "rule"),
+        Index("feedback_by_memory", "memory_id"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
     repository_id: Mapped[int]
     number: Mapped[int]
+    name: Mapped[str]
     fingerprint: Mapped[str]
     rule: Mapped[str]
     path: Mapped[str]
-
-
-class DismissalRow(_AboutFinding, TableRow):
-    """A dismissal of a finding by a person with write access. It lasts until it is undone."""
-
-    __tablename__ = "dismissals"
-    __table_args__ = (
-        Index("dismissals_by_fingerprint", "repository_id", "fingerprint"),
-        Index("dismissals_by_memory", "memory_id"),
-    )
-
-    id: Mapped[str] = mapped_column(primary_key=True)
-    name: Mapped[str]
     place: Mapped[str] = mapped_column(server_default="")  # where a finding in other words is the same one
+    word: Mapped[str]
+    scope: Mapped[str] = mapped_column(server_default="")  # empty: nothing but this finding
+    until: Mapped[datetime | None]  # then the scope ends
+    version: Mapped[int] = mapped_column(server_default="0")  # of the detector, for the scope
+    reason: Mapped[str] = mapped_column(Text)
     by_id: Mapped[int]
     by_login: Mapped[str]
     by_role: Mapped[str] = mapped_column(server_default="")  # at that time; empty if it is not known
-    reason: Mapped[str] = mapped_column(Text)
-    memory_id: Mapped[str]  # empty if nothing was learned
+    head_sha: Mapped[str] = mapped_column(server_default="")
+    shown: Mapped[str] = mapped_column(server_default="")  # a digest of the finding as people saw it
+    cause: Mapped[str] = mapped_column(server_default="")
+    memory_id: Mapped[str] = mapped_column(server_default="")  # empty if nothing was learned
     created_at: Mapped[datetime]
     undone_at: Mapped[datetime | None]
 
 
-class JudgementRow(_AboutFinding, TableRow):
-    """What a person said about a finding of giving up in disguise; see :mod:`domain.review.judgements`."""
+def is_dismissal(row: type[FeedbackRow] = FeedbackRow) -> ColumnElement[bool]:
+    """For queries: it dismisses a finding, and nobody took that back.
 
-    __tablename__ = "judgements"
-    __table_args__ = (
-        UniqueConstraint("cause", "fingerprint", name="one_judgement_per_command"),
-        Index("judgements_by_fingerprint", "repository_id", "fingerprint"),
-    )
-
-    id: Mapped[str] = mapped_column(primary_key=True)
-    name: Mapped[str]
-    judgement: Mapped[str]
-    words: Mapped[str] = mapped_column(Text)
-    by_id: Mapped[int]
-    by_login: Mapped[str]
-    by_role: Mapped[str]
-    head_sha: Mapped[str]
-    shown: Mapped[str]
-    cause: Mapped[str]
-    asked_at: Mapped[datetime]
-    created_at: Mapped[datetime]
-    undone_at: Mapped[datetime | None]
-
-
-class WhitelistRow(_AboutFinding, TableRow):
-    """What may pass for a time in a repository, which ``path`` leaves empty, or in one file of it."""
-
-    __tablename__ = "whitelists"
-    __table_args__ = (
-        UniqueConstraint("cause", name="one_whitelist_per_command"),
-        Index("whitelists_of_repository", "repository_id", "rule"),
-    )
-
-    id: Mapped[str] = mapped_column(primary_key=True)
-    name: Mapped[str]
-    version: Mapped[int]
-    words: Mapped[str] = mapped_column(Text)
-    by_id: Mapped[int]
-    by_login: Mapped[str]
-    cause: Mapped[str]
-    created_at: Mapped[datetime]
-    until: Mapped[datetime]
-    ended: Mapped[str | None]
-    ended_at: Mapped[datetime | None]
+    :param row: the table, or an alias of it.
+    """
+    return and_(row.word == Word.dismissed.value, row.undone_at.is_(None))

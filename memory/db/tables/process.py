@@ -1,15 +1,17 @@
-"""The tables of Forge's processes: their leases, doors that are open, the operator's halt, and GitHub's rate limits."""
+"""The tables of Forge's processes: their leases, and GitHub's rate limits."""
 
 from datetime import datetime
 
-from sqlalchemy import Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memory.db.engine import TableRow
 
 
 class ExecutorRow(TableRow):
-    """The lease of a process on its executor id; when it lapses, another process recovers its workflows."""
+    """The lease of a process on its executor id; when it lapses, another process recovers its workflows.
+
+    A process that only takes webhooks has one, too, so that whoever works has GitHub repeat what it missed.
+    """
 
     __tablename__ = "executors"
 
@@ -18,16 +20,6 @@ class ExecutorRow(TableRow):
     host: Mapped[str]
     pid: Mapped[int]
     lease_until: Mapped[datetime]
-
-
-class DoorRow(TableRow):
-    """A process that only takes webhooks, and until when it counts as there. Whoever works has GitHub repeat for it."""
-
-    __tablename__ = "doors"
-
-    id: Mapped[str] = mapped_column(primary_key=True)
-    host: Mapped[str]
-    open_until: Mapped[datetime]
 
 
 class SchemaReachRow(TableRow):
@@ -40,31 +32,13 @@ class SchemaReachRow(TableRow):
 
 
 class LimitRow(TableRow):
-    """Until when Forge sends nothing to GitHub for an installation (0: the App itself), as GitHub asked."""
+    """Until when Forge sends nothing to GitHub for an installation (0: the App itself), or only no writes."""
 
     __tablename__ = "github_limits"
 
     installation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    until: Mapped[datetime]
-    reason: Mapped[str]
-    streak: Mapped[int]
-
-
-class WriteBudgetRow(TableRow):
-    """Until when the writes of an installation (0: the App itself) have used up its rate."""
-
-    __tablename__ = "write_budgets"
-
-    installation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    writes: Mapped[datetime]
-    content: Mapped[datetime]  # the same for writes that create content
-
-
-class HaltRow(TableRow):
-    """The operator's halt of every process; there is one row, or none."""
-
-    __tablename__ = "halts"
-
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    why: Mapped[str] = mapped_column(Text)
-    since: Mapped[datetime]
+    until: Mapped[datetime | None]  # as GitHub asked; None: it asks for nothing
+    reason: Mapped[str] = mapped_column(server_default="")
+    streak: Mapped[int] = mapped_column(server_default="0")
+    writes: Mapped[datetime | None]  # until then they have used up their rate
+    content: Mapped[datetime | None]  # the same for writes that create content

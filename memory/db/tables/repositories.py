@@ -1,35 +1,38 @@
-"""The tables of repositories: pauses, approved heads of strangers, configurations and purges."""
+"""The tables of repositories: pauses, what people allowed, configurations and purges."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON
+from sqlalchemy import JSON, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memory.db.engine import TableRow
 
+EVERYWHERE = 0  # in place of a repository
+
 
 class PauseRow(TableRow):
-    """A repository in which a person paused Forge."""
+    """A repository in which a person paused Forge; 0: all of them, which the operator halted."""
 
     __tablename__ = "pauses"
 
     repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     by_login: Mapped[str]
+    why: Mapped[str] = mapped_column(Text, server_default="")
     since: Mapped[datetime]
 
 
-class OkRow(TableRow):
-    """A person with write access allowed all checks on a stranger's head (T-F1)."""
+class AssentRow(TableRow):
+    """Somebody let a stranger's head be looked at (T-F1), or said what takes effect once a second person does, too."""
 
-    __tablename__ = "oks"
+    __tablename__ = "assents"
 
     repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    head_sha: Mapped[str] = mapped_column(primary_key=True)
-    by_id: Mapped[int]
+    said: Mapped[str] = mapped_column(primary_key=True)
+    by_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     by_login: Mapped[str]
-    given_at: Mapped[datetime]
+    at: Mapped[datetime] = mapped_column(index=True)
 
 
 class ConfigurationRow(TableRow):

@@ -30,7 +30,7 @@ from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.follow_up import follow_up
 from pipeline.gates.actor import CommandActor
 from pipeline.publishing import comments
-from safety.authorization import CommandRefusal, RefusalCode, authorise, refuse_role
+from safety.authorization import CommandRefusal, RefusalCode, authorise, may_dispute, refuse_role
 
 log = structlog.get_logger(__name__)
 
@@ -95,10 +95,13 @@ class CommandExecutor:
         if context is None:
             return texts.cannot_ask(self._comment.sender.login)
         refused = authorise(asked, context.actor.facts)
-        if refused is not None:
+        if refused is None:
+            self._effects |= row.effects
+        elif not may_dispute(asked, refused, context.actor.facts):
             return await context.journal.step("note the refusal", _refuse, context, asked, refused)
+        reply = self._note_effects(await HANDLERS[asked.verb](context, asked))
         self._effects |= row.effects
-        return self._note_effects(await HANDLERS[asked.verb](context, asked))
+        return reply
 
     def _note_effects(self, reply: str | GateReply) -> str | GateReply:
         if isinstance(reply, GateReply) and reply.answers:

@@ -5,7 +5,7 @@ from pydantic import BaseModel
 from agents.llm.models import ModelTier, Unusable
 from domain.slash.commands import AboutFinding, TextCommand
 from domain.slash.verbs import Verb
-from memory.findings import dismissals
+from memory.findings import feedback
 from memory.runs import checkpoints
 from messages import commands as texts
 from pipeline.deliveries.commands.context import CommandContext
@@ -40,7 +40,7 @@ async def _explain(context: CommandContext, asked: AboutFinding) -> _Explanation
     if not meant:
         return _Explanation(text=await answer_no_finding(context, asked))
     finding, where = meant[0], (context.repository, context.number)
-    known = await dismissals.find_by_fingerprint(context.database, *where, [finding.fingerprint])
+    known = await feedback.find_dismissed(context.database, *where, [finding.fingerprint])
     if finding.fingerprint in known:
         return _Explanation(text=texts.explain_finding(finding, known[finding.fingerprint]))
     review = await checkpoints.load_latest_review(context.database, context.repository.id, context.number)

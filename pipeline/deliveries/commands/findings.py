@@ -1,105 +1,73 @@
-"""Executes the commands about findings: ``dismiss``, ``undismiss``, ``explain`` and ``why``."""
+"""Finds the findings that commands name, and executes ``why`` and ``undismiss``."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from domain.review.avoidance import RULE
 from domain.review.findings import Finding
 from domain.review.inline_comments import Remark
-from domain.slash.commands import AboutFinding, Dismiss, NamesFinding, SlashCommand
+from domain.slash.commands import AboutFinding, NamesFinding, SlashCommand
 from domain.slash.verbs import Verb
-from memory.findings import dismissals, findings
+from memory.findings import feedback, findings
 from memory.runs import checkpoints
 from messages import commands as texts
+from messages import feedback as feedback_texts
 from messages import memory as memory_texts
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.deliveries.commands.gate_roles import refuse_at_gate
-from pipeline.verdicts import threads, update
-from pipeline.verdicts.dismissal import dismiss as dismiss_findings
-from pipeline.verdicts.judging import take_back
+from pipeline.gates.actor import CommandActor
+from pipeline.verdicts import update
 from pipeline.verdicts.suppression import is_learning_enabled, load_dismissal_history, load_evidence
-from safety.gates import needs_security_gate
+from safety.avoidance_gates import may_overrule
 from safety.suppression import list_to_release
 
 
-async def dismiss(context: CommandContext, asked: Dismiss) -> str:
-    """``/forge dismiss``: do not raise a finding again."""
-    return await context.step_with_permission(asked.verb, asked, _dismiss, context, asked)
+async def explain_why(context: CommandContext, asked: AboutFinding) -> str:
+    """``/forge why``"""
+    return await context.step_with_permission(asked.verb, asked, _explain_why, context, asked)
 
 
-async def answer_about_finding(context: CommandContext, asked: AboutFinding) -> str:
-    """``/forge why`` and ``undismiss``."""
-    return await context.step_with_permission(asked.verb, asked, _answer, context, asked)
-
-
-async def _answer(context: CommandContext, asked: AboutFinding) -> str:
+async def _explain_why(context: CommandContext, asked: AboutFinding) -> str:
     meant = await find_meant(context, asked.finding)
     if not meant:
         return await answer_no_finding(context, asked)
-    finding = next(iter(meant))
-    if asked.verb is Verb.undismiss:
-        return await _undismiss(context, finding)
-    return await _explain_why(context, finding)
-
-
-async def _dismiss(context: CommandContext, asked: Dismiss) -> str:
-    """Dismiss all findings of one comment, or none if one of them needs a higher role."""
-    meant = await find_meant(context, asked.finding)
-    if not meant:
-        return await answer_no_finding(context, asked)
-    for finding in meant:
-        refused = await _find_refusal(context, finding, asked)
-        if refused is not None:
-            return refused
-    known = await dismissals.find_by_fingerprint(
-        context.database, context.repository, context.number, [each.fingerprint for each in meant]
-    )
-    new = tuple(finding for finding in meant if finding.fingerprint not in known)
-    if not new:
-        return texts.already_dismissed(meant[0], known[meant[0].fingerprint])
     where = (context.repository, context.number)
-    cause = f"{context.guid} dismiss {new[0].id}"
-    effect = await dismiss_findings(context.services, *where, new, context.sender, asked.reason, cause)
-    await threads.resolve(context.services, *where, new[0])
-    if len(meant) > 1:
-        return texts.confirm_group_dismissal(new, asked.reason, effect.taught, is_waived=effect.is_waived)
-    return texts.confirm_dismissal(new[0], asked.reason, effect.taught, is_waived=effect.is_waived)
+    is_learning = await is_learning_enabled(context.services, context.repository)
+    return memory_texts.answer_why(await load_evidence(context.database, *where, meant[0], is_learning=is_learning))
 
 
-async def _undismiss(context: CommandContext, finding: Finding) -> str:
-    """Take a dismissal back; of a finding that resembles dismissed ones, the dismissals of those."""
-    cause = f"{context.guid} undismiss {finding.id}"
-    if finding.rule.startswith(RULE):
-        return await take_back(context.services, context.repository, context.number, context.actor, finding, cause)
-    where, now = (context.repository, context.number), context.services.clock.now()
-    is_undone = await dismissals.undo(context.database, *where, finding, context.sender, now)
+async def undismiss(context: CommandContext, asked: AboutFinding) -> str:
+    """``/forge undismiss``"""
+    return await context.step_with_permission(asked.verb, asked, _undismiss, context, asked)
+
+
+async def _undismiss(context: CommandContext, asked: AboutFinding) -> str:
+    """Take back what was said about a finding; of one that resembles dismissed ones, the dismissals of those."""
+    meant = await find_meant(context, asked.finding)
+    if not meant:
+        return await answer_no_finding(context, asked)
+    finding, where, now = meant[0], (context.repository, context.number), context.services.clock.now()
+    refused = await find_overruled(context, context.actor, [finding])
+    if refused is not None:
+        return refused
+    is_undone = await feedback.undo(context.database, *where, finding, context.sender, now)
     history = None if is_undone else await load_dismissal_history(context.database, context.repository, [finding])
     similar = () if history is None else list_to_release(finding, history)
     if similar:
         ids = [past.id for past in similar]
-        await dismissals.undo_all(context.database, *where, ids, context.sender, now)
-    await update.update_verdict(context.services, *where, cause)
+        await feedback.undo_all(context.database, *where, ids, context.sender, now)
+    await update.update_verdict(context.services, *where, f"{context.guid} undismiss {finding.id}")
     if similar:
         return memory_texts.confirm_similar_undismissal(finding, similar)
     return texts.confirm_undismissal(finding) if is_undone else texts.not_dismissed(finding)
 
 
-async def _explain_why(context: CommandContext, finding: Finding) -> str:
-    where = (context.repository, context.number)
-    is_learning = await is_learning_enabled(context.services, context.repository)
-    return memory_texts.answer_why(await load_evidence(context.database, *where, finding, is_learning=is_learning))
-
-
-async def _find_refusal(context: CommandContext, finding: Finding, asked: Dismiss) -> str | None:
-    """A finding that a gate asks about needs the role of that gate, too."""
-    services = context.services
-    if finding.rule.startswith(RULE):
-        return await refuse_at_gate(context, "false_positive", asked)
-    review = await checkpoints.load_latest_review(services.database, context.repository.id, context.number)
-    current = () if review is None else review.findings
-    if not needs_security_gate(finding) or finding.fingerprint not in {each.fingerprint for each in current}:
-        return None
-    return await refuse_at_gate(context, "security_findings", asked)
+async def find_overruled(context: CommandContext, actor: CommandActor, found: Sequence[Finding]) -> str | None:
+    """Why somebody may not take back what was said against the change; None if they may."""
+    said = await feedback.load_standing(context.database, context.repository.id, context.number, found)
+    for each in found:
+        before = said.get(each.fingerprint)
+        if before is not None and not may_overrule(before, actor.facts, actor.sender.id):
+            return feedback_texts.refuse_to_overrule(each, before)
+    return None
 
 
 async def find_meant(context: CommandContext, name: str | None) -> Remark:

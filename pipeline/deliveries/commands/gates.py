@@ -8,7 +8,7 @@ from domain.errors import CodeHostError
 from domain.gates import BUDGET_GATES, Choice, Gate
 from domain.github.conversation import Reaction
 from domain.money import BudgetExtension, to_micro
-from domain.slash.commands import Approve, Continue, Delegate, Judge, PlainCommand, Reject, SlashCommand
+from domain.slash.commands import Approve, Confirm, Continue, Delegate, Dismiss, PlainCommand, Reject, SlashCommand
 from domain.slash.verbs import Verb
 from memory.budgets import grants
 from memory.findings import findings
@@ -20,7 +20,7 @@ from messages import gate_answers
 from messages import recovery as recovery_texts
 from pipeline.automation import level
 from pipeline.deliveries.commands.context import CommandContext
-from pipeline.deliveries.commands.judgements import judge_in_step
+from pipeline.deliveries.commands.feedback import answer_in_step
 from pipeline.deliveries.commands.other_agent import find_lacking_agent
 from pipeline.gates.ask import list_gates, show_decision
 from pipeline.gates.decide import (
@@ -131,25 +131,25 @@ async def _decide(context: CommandContext, name: str | None, answer: GateAnswer)
     if isinstance(gate, str):
         return GateDecisionReply(gate)
     if gate.name == "false_positive":
-        return await _judge_at_gate(context, gate, answer)
+        return await _answer_false_positive(context, gate, answer)
     return await decide_gate(context.services, context.guid, gate, answer)
 
 
-async def _judge_at_gate(context: CommandContext, gate: Gate, answer: GateAnswer) -> GateDecisionReply:
-    """Judge all that the gate asks about, whatever thread it is answered in."""
+async def _answer_false_positive(context: CommandContext, gate: Gate, answer: GateAnswer) -> GateDecisionReply:
+    """Dismiss or confirm all that the gate asks about, whatever thread it is answered in."""
     shown_at = await find_shown_at(context.services, gate)
     stale = find_stale_reason(gate, answer, shown_at) if gate.is_waiting else None
     if stale is not None:
         return GateDecisionReply(stale)
     where = (context.database, context.repository.id, context.number)
     found = await findings.load_by_fingerprint(*where, gate.request.findings)
-    return GateDecisionReply(await judge_in_step(context, _read_judgement(answer), found))
-
-
-def _read_judgement(answer: GateAnswer) -> Judge:
-    """What an approval or a rejection means where findings are judged."""
-    verb = Verb.legitimate if answer.choice is Choice.approve else Verb.violation
-    return Judge(verb=verb, justification=answer.words or None)
+    if answer.choice is Choice.reject:
+        asked: Dismiss | Confirm = Confirm(reason=answer.words)
+    elif answer.words:
+        asked = Dismiss(reason=answer.words)
+    else:
+        return GateDecisionReply(gate_answers.ask_for_words(gate))
+    return GateDecisionReply(await answer_in_step(context, asked, found))
 
 
 async def _find_own_decision(context: CommandContext, name: str | None) -> Gate | None:

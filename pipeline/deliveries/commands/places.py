@@ -7,9 +7,10 @@ from domain.gates import Gate
 from domain.review.avoidance import MEMORY_DAYS, RULE, DetectorRecord
 from domain.review.findings import Finding
 from domain.slash.commands import AboutGate, LookBack
-from memory.findings import detectors, findings, judgements, whitelists
-from messages import judgements as texts
-from messages.judgements import DetectorHistory
+from memory.findings import detectors, feedback, findings
+from messages import commands as command_texts
+from messages import feedback as texts
+from messages.feedback import DetectorHistory
 from pipeline.checkout import compare_with_base
 from pipeline.deliveries.commands.changes import show_changes
 from pipeline.deliveries.commands.context import CommandContext
@@ -54,7 +55,7 @@ async def _render_places(context: CommandContext, asked: LookBack) -> str:
     found = await _find_asked(context, asked)
     pull = context.actor.pull_request
     if isinstance(found, str) or pull is None:
-        return found if isinstance(found, str) else texts.which_findings(asked.verb)
+        return found if isinstance(found, str) else command_texts.only_on_pull_requests(asked.verb)
     mirror, merge_base = await compare_with_base(context.services, context.repository, pull)
     change = await mirror.change(merge_base, pull.head_sha)
     paths = list(dict.fromkeys(each.path for each in found))
@@ -68,7 +69,7 @@ async def _render_history(context: CommandContext, asked: LookBack) -> str:
         return found
     about = {(each.rule, each.path): each for each in found if each.rule.startswith(RULE)}
     if not about:
-        return texts.no_avoidance(found[0], asked.verb)
+        return texts.no_history(found[0])
     return "\n\n".join([texts.render_history(await _load_history(context, each)) for each in [*about.values()][:_MOST]])
 
 
@@ -79,8 +80,7 @@ async def _load_history(context: CommandContext, finding: Finding) -> DetectorHi
     return DetectorHistory(
         finding,
         records.get(finding.rule, DetectorRecord(0, 0)),
-        await judgements.list_of_file(database, repository_id, finding.rule, finding.path, _MOST_SAID),
-        await whitelists.list_for_rules(database, repository_id, {finding.rule}),
+        await feedback.list_of_file(database, repository_id, finding, _MOST_SAID),
     )
 
 

@@ -9,7 +9,7 @@ from domain.slash.commands import AboutGate, AskHelp, LookBack, PlainCommand
 from domain.slash.verbs import HelpSubject, Verb
 from memory.budgets import model_answers
 from memory.deployments import deployments
-from memory.findings import dismissals
+from memory.findings import feedback
 from memory.repositories import permits
 from memory.reservations import reservations
 from memory.runs import checkpoints, recoveries, runs, waits, work_checkpoints
@@ -190,8 +190,6 @@ async def _render_verdict(context: CommandContext) -> str:
     if review is None:
         return texts.render_verdict(None, {})
     everything = review.all_findings
-    known = await dismissals.find_by_fingerprint(
-        database, repository, number, [each.fingerprint for each in everything]
-    )
+    known = await feedback.find_dismissed(database, repository, number, [each.fingerprint for each in everything])
     dismissed = {each.id: known[each.fingerprint] for each in everything if each.fingerprint in known}
     return texts.render_verdict(review, dismissed)

@@ -12,13 +12,13 @@ from domain.memories.memory import Use
 from domain.review.findings import Finding, Severity
 from domain.slash.commands import LONGEST_TEXT
 from domain.text.redaction import redact_outgoing
-from memory.findings import dismissals
+from memory.findings import feedback
 from memory.learned import memories
-from messages import commands as command_texts
+from messages import feedback as feedback_texts
 from messages import thread_replies as reply_texts
 from pipeline.context import Services
 from pipeline.verdicts import threads
-from pipeline.verdicts.dismissal import dismiss
+from pipeline.verdicts.dismissal import dismiss, is_confirmed
 from safety.authorization import CommandRefusal
 from safety.gates import needs_security_gate
 
@@ -73,20 +73,21 @@ async def _handle_disagreement(
 ) -> ReplyOutcome:
     """:param hint: the answer to somebody who may not dismiss it; None: they may."""
     why = redact_outgoing(flatten_markdown(command.words, LONGEST_TEXT))
-    known = await dismissals.find_by_fingerprint(
-        services.database, command.repository, command.number, [finding.fingerprint]
-    )
+    known = await feedback.find_dismissed(services.database, command.repository, command.number, [finding.fingerprint])
     before = known.get(finding.fingerprint)
     if before is not None and (before.by, before.reason) != (command.sender.login, why):
         return ReplyOutcome()  # dismissed by another reply; one by this reply was interrupted before the answer
     if hint is not None:
         return ReplyOutcome(text=hint)
-    if needs_security_gate(finding) or finding.is_credential or finding.severity.rank >= Severity.error.rank:
+    blocks = finding.severity.rank >= Severity.error.rank or await is_confirmed(
+        services, command.repository, command.number, finding
+    )
+    if needs_security_gate(finding) or finding.is_credential or blocks:
         return ReplyOutcome(text=reply_texts.ask_for_command(finding))
     if not (reading.is_sure and reading.has_reason):
         return ReplyOutcome(text=reply_texts.ask_about_dismissal(finding))
     where = (command.repository, command.number)
     effect = await dismiss(services, *where, (finding,), command.sender, why, guid)
     await threads.resolve(services, *where, finding)
-    receipt = command_texts.confirm_dismissal(finding, why, effect.taught, is_waived=effect.is_waived)
+    receipt = feedback_texts.confirm_dismissal([finding], why, effect.taught, is_waived=effect.is_waived)
     return ReplyOutcome(text=reply_texts.confirm_dismissal(receipt), dismissed=True)

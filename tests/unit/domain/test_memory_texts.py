@@ -6,8 +6,9 @@ import pytest
 from inline_snapshot import snapshot
 
 from domain.memories.memory import Archived, Memory, MemoryKind, Origin
+from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
-from domain.review.suppression import PriorDismissal, SuppressedFinding, SuppressionReason
+from domain.review.suppression import SuppressedFinding, SuppressionReason
 from handlers.slash import read
 from messages import memory as memory_texts
 from messages import review as review_texts
@@ -34,8 +35,8 @@ HOSTILE_MEMORY = MEMORY.model_copy(update={"content": HOSTILE, "archived_at": NO
 UNDEFINED = FINDING.model_copy(update={"path": "tools/five.py"})
 
 
-def past(index: int, finding: Finding = FINDING, path: str = "tools/a.py", said: str = "no") -> PriorDismissal:
-    return PriorDismissal(
+def past(index: int, finding: Finding = FINDING, path: str = "tools/a.py", said: str = "no") -> FindingFeedback:
+    return FindingFeedback(
         id=f"d{index}",
         number=index,
         name="F-AEGTUI",

@@ -6,6 +6,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from domain.money import MICRO, LimitUse, Usage
+from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
 from domain.review.review import Conclusion, Decision, Review, Risk, RiskLevel
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
@@ -14,7 +15,8 @@ from domain.slash.verbs import Verb
 from domain.verdicts import Reason
 from handlers.slash import read
 from messages import commands as command_texts
-from messages.commands import Answer, Dismissal, PastRun, Spending
+from messages import feedback as feedback_texts
+from messages.commands import Answer, PastRun, Spending
 from safety.authorization import CommandRefusal, RefusalCode
 from tests.rendering import find_active
 from tests.unit.domain.hostile_findings import BAD, FINDING, HOSTILE, KINDS
@@ -32,7 +34,7 @@ RUN = Run(
     state=RunState.completed,
 )
 PAST = PastRun(RUN, NOON, NOON + timedelta(seconds=12))
-DISMISSAL = Dismissal("bob", NOON, HOSTILE)
+DISMISSAL = FindingFeedback("D", 1, "F-ABC234", "model/logic", "a.py", "f", "bob", 2, HOSTILE, NOON)
 
 
 def _review(*findings: Finding, dismissed: tuple[Finding, ...] = ()) -> Review:
@@ -73,7 +75,7 @@ ALL = {
     "explain": command_texts.explain_finding(BAD),
     "explain gone": command_texts.explain_finding(BAD, gone_at="0d4ff97aaaa"),
     "explain dismissed": command_texts.explain_finding(FINDING, DISMISSAL),
-    "dismissed": command_texts.confirm_dismissal(FINDING, HOSTILE, is_waived=True),
+    "dismissed": feedback_texts.confirm_dismissal([FINDING], HOSTILE, is_waived=True),
     "resolved": command_texts.confirm_resolved_dismissal((FINDING,), HOSTILE),
     "undismissed": command_texts.confirm_undismissal(FINDING),
     "already": command_texts.already_dismissed(FINDING, DISMISSAL),
@@ -143,12 +145,12 @@ def test_nothing_in_an_answer_acts(text: str) -> None:
                 SlashMistake(problem=Problem.no_finding, written="/forge dismiss x", verb=Verb.dismiss)
             ),
             snapshot(
-                "`/forge dismiss x` does not name a finding. Usage: `/forge dismiss F-ID reason`. "
-                "`/forge view` lists the findings."
+                "`/forge dismiss x` does not name a finding. Usage: `/forge dismiss F-ID [file: or repository:] "
+                "reason`. `/forge view` lists the findings."
             ),
         ),
         (
-            command_texts.confirm_dismissal(FINDING, "set by the caller."),
+            feedback_texts.confirm_dismissal([FINDING], "set by the caller."),
             snapshot(
                 "**F-AEGTUI** is dismissed: set by the caller. Forge does not raise it again here, nor where "
                 "the same rule meets the same code. `/forge undismiss F-AEGTUI` undoes this."

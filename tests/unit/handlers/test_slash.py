@@ -19,13 +19,13 @@ from domain.slash.commands import (
     AskFix,
     AskHelp,
     AskReview,
+    Confirm,
     Continue,
     Delegate,
     Deploy,
     Describe,
     Dismiss,
     Forget,
-    Judge,
     Level,
     LookBack,
     Mend,
@@ -40,7 +40,6 @@ from domain.slash.commands import (
     Tell,
     TextCommand,
     Walkthrough,
-    Whitelist,
     WriteChangelog,
     WriteTests,
 )
@@ -66,7 +65,7 @@ GOOD: list[tuple[str, SlashCommand]] = [
     *[(verb.value, PlainCommand(verb=verb)) for verb in PLAIN],  # pyright: ignore[reportArgumentType] — a list of them
     ("help", AskHelp()),
     ("help do", AskHelp(about=Verb.do)),
-    ("help /forge needs-review", AskHelp(about=Verb.needs_review)),
+    ("help /forge confirm", AskHelp(about=Verb.confirm)),
     ("pause", Pause(verb=Verb.pause)),
     ("pause here", Pause(verb=Verb.pause, here=True)),
     ("unpause Here", Pause(verb=Verb.unpause, here=True)),
@@ -123,10 +122,10 @@ GOOD: list[tuple[str, SlashCommand]] = [
     ("delegate agent", Delegate(to="agent")),
     ("delegate recovery agent", Delegate(gate="recovery", to="agent")),
     ("delegate cost_overrun @jane_acme", Delegate(gate="cost_overrun", account="jane_acme")),
-    ("legitimate", Judge(verb=Verb.legitimate)),
-    ("violation F-AEGTUI", Judge(verb=Verb.violation, finding="F-AEGTUI")),
-    ("needs-review F-AEGTUI unsure", Judge(verb=Verb.needs_review, finding="F-AEGTUI", justification="unsure")),
-    ("whitelist F-AEGTUI file generated", Whitelist(finding="F-AEGTUI", scope="file", justification="generated")),
+    ("confirm F-AEGTUI it matters", Confirm(finding="F-AEGTUI", reason="it matters")),
+    ("dismiss F-AEGTUI file: generated", Dismiss(finding="F-AEGTUI", scope="file", reason="generated")),
+    ("dismiss F-AEGTUI Repository:  vendored", Dismiss(finding="F-AEGTUI", scope="repository", reason="vendored")),
+    ("dismiss F-AEGTUI file is generated", Dismiss(finding="F-AEGTUI", reason="file is generated")),
     ("rollback C-4ZK9QX", Rollback(checkpoint="C-4ZK9QX")),
     ("rollback C-01J000000000000000004ZK9QX", Rollback(checkpoint="C-01J000000000000000004ZK9QX")),
     ("rollback C-4ZK9QX a.py  b/c.py", Rollback(checkpoint="C-4ZK9QX", paths=("a.py", "b/c.py"))),
@@ -167,8 +166,8 @@ MALFORMED = [
     "reject",
     "reject human_review",
     "delegate octocat",
-    "whitelist F-AEGTUI everywhere because",
-    "whitelist F-AEGTUI file",
+    "dismiss F-AEGTUI file:",
+    "confirm F-AEGTUI",
     "rollback",
     "rollback C-4ZK9",
     "rollback C-4ZK9 a.py",
@@ -230,7 +229,7 @@ def test_a_malformed_command_is_a_mistake_with_its_usage(written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["explain", "explain F-AB1", "explain `F-AEGTUI`", "dismiss not a bug", "fix it", "whitelist file x"]
+    "written", ["explain", "explain F-AB1", "explain `F-AEGTUI`", "dismiss not a bug", "fix it", "confirm it"]
 )
 def test_outside_a_thread_a_finding_needs_its_name(written: str) -> None:
     [made] = read(f"/forge {written}")
@@ -247,7 +246,7 @@ def test_outside_a_thread_a_finding_needs_its_name(written: str) -> None:
         ("dismiss F-AEGTUI not a bug", Dismiss(finding="F-AEGTUI", reason="not a bug")),
         ("dismiss f-string is fine", Dismiss(reason="f-string is fine")),
         ("dismiss F-strings are fine", Dismiss(reason="F-strings are fine")),
-        ("whitelist repository vendored", Whitelist(scope="repository", justification="vendored")),
+        ("dismiss repository: vendored", Dismiss(scope="repository", reason="vendored")),
     ],
 )
 def test_in_a_thread_a_finding_needs_no_name(written: str, expected: SlashCommand) -> None:
@@ -266,7 +265,9 @@ def test_in_a_thread_half_a_name_is_not_a_reason(written: str) -> None:
     [
         ("aprove", Verb.approve),
         ("dismis F-AEGTUI x", Verb.dismiss),
-        ("needs_review", Verb.needs_review),
+        ("legitimate F-AEGTUI x", Verb.dismiss),
+        ("whitelist F-AEGTUI file x", Verb.dismiss),
+        ("violation F-AEGTUI x", Verb.confirm),
         ("Reviews", Verb.review),
         ("unpuase", Verb.unpause),
         ("approve.", Verb.approve),

@@ -13,7 +13,7 @@ from domain.errors import ForgeError, UnknownName
 from domain.events import EventType
 from domain.memories.memory import Archived, Memory, MemoryKind, Use
 from memory.db.engine import Database
-from memory.db.tables.findings import DismissalRow
+from memory.db.tables.findings import FeedbackRow
 from memory.db.tables.learned import RecallRow
 from memory.learned import memories
 from memory.ledger import ledger
@@ -294,7 +294,7 @@ async def test_an_archived_memory_leaves_the_dismissal_that_taught_it(
     await database.close()
 
 
-def _dismissal(name: str, fingerprint: str, memory_id: str = "", **more: Any) -> DismissalRow:
+def _dismissal(name: str, fingerprint: str, memory_id: str = "", **more: Any) -> FeedbackRow:
     values: dict[str, Any] = {"repository_id": SHOP, "number": 1, "rule": "ruff/F401", "path": "app.py"}
     values |= {
         "place": "",
@@ -304,4 +304,6 @@ def _dismissal(name: str, fingerprint: str, memory_id: str = "", **more: Any) ->
         "created_at": NOON,
         "undone_at": None,
     }
-    return DismissalRow(id=name, name=name, fingerprint=fingerprint, memory_id=memory_id, **(values | more))
+    return FeedbackRow(
+        word="dismissed", id=name, name=name, fingerprint=fingerprint, memory_id=memory_id, **(values | more)
+    )

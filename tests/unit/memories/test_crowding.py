@@ -10,9 +10,10 @@ from domain.events import EventType
 from domain.ids import new_id
 from domain.memories.memory import Archived, Memory, MemoryKind, Origin
 from domain.memories.memory_file import MemoryFileEntry
+from domain.review.feedback import FeedbackStatement
 from memory.db.engine import Database
 from memory.db.tables.ledger import EventRow
-from memory.findings import dismissals
+from memory.findings import feedback
 from memory.learned import catalogue, memories, memory_file, recall, reflections, remember
 from safety.learning_screening import MOST_PROPOSED, Learning, LearningDecision
 from safety.memory_eviction import plan_eviction
@@ -158,8 +159,10 @@ async def test_proposals_do_not_pile_up(database: Database) -> None:
 
 async def test_a_dismissal_holds_also_where_it_teaches_nothing(database: Database) -> None:
     await memories.add(database, _build_pinned(1))
-    assert await dismissals.add(database, SHOP, 1, [build_finding()], CAROL, "no", NOON, most=1) == {}
-    assert list(await dismissals.find_by_fingerprint(database, SHOP, 1, ["A"])) == ["A"]
+    assert (
+        await feedback.dismiss(database, SHOP, 1, [build_finding()], FeedbackStatement(CAROL, "no", NOON), most=1) == {}
+    )
+    assert list(await feedback.find_dismissed(database, SHOP, 1, ["A"])) == ["A"]
     assert await _live(database) == {"Number 1."}
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from memory.db.engine import Database
 from memory.process import executors
 from memory.process.executors import LEASE, TAKEOVER_PERIOD, Holder
+from tests.clock import MovableClock
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATE = NOW + LEASE + timedelta(seconds=1)
@@ -58,3 +59,18 @@ async def test_a_lease_that_was_forgotten_is_not_renewed(database: Database) -> 
     await executors.take(database, A, NOW)
     await executors.forget(database, "a", LATE + TAKEOVER_PERIOD)
     assert not await executors.renew(database, A, LATE + TAKEOVER_PERIOD)
+
+
+async def test_a_door_is_open_until_it_closes_or_says_so_no_more(database: Database) -> None:
+    clock = MovableClock()
+    door = Holder(f"{executors.DOOR}1", "door", "host", 3)
+    await executors.take(database, A, clock.now())
+    assert not await executors.is_any_door_open(database, clock)
+    await executors.keep_door_open(database, door, clock.now())
+    assert await executors.is_any_door_open(database, clock)
+    clock.move(seconds=LEASE.total_seconds() + 1)
+    assert not await executors.is_any_door_open(database, clock)
+    await executors.keep_door_open(database, door, clock.now())
+    assert await executors.is_any_door_open(database, clock)
+    await executors.release(database, door, clock.now())
+    assert not await executors.is_any_door_open(database, clock)

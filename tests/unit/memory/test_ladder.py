@@ -7,7 +7,7 @@ from domain.commands import Sender
 from domain.config.configuration import Ladder
 from domain.runs.run import RepositoryRef, Run
 from memory.db.engine import Database
-from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.findings import FeedbackRow, FindingRow
 from memory.db.tables.gates import GateRow
 from memory.db.tables.runs import RunRow
 from memory.repositories import automation_level
@@ -65,8 +65,9 @@ def finding(posted_by: RunRow | None, name: str, number: int) -> FindingRow:
     )
 
 
-def dismissal(name: str, number: int, undone: datetime | None = None) -> DismissalRow:
-    return DismissalRow(
+def dismissal(name: str, number: int, undone: datetime | None = None) -> FeedbackRow:
+    return FeedbackRow(
+        word="dismissed",
         id=f"{number}-{name}-{undone}",
         repository_id=10,
         number=number,

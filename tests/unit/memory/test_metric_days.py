@@ -11,7 +11,7 @@ from ulid import ULID
 
 from domain.metrics import WEEK, Series, build_series, find_end_of_day
 from memory.db.engine import Database
-from memory.db.tables.findings import DismissalRow, FindingRow
+from memory.db.tables.findings import FeedbackRow, FindingRow
 from memory.db.tables.ledger import IS_AUDITED, EventRow
 from memory.db.tables.reports import MetricDayRow
 from memory.db.tables.runs import RunRow
@@ -83,10 +83,10 @@ class History:
         return [found, *([build_dismissal(about, rule)] if self._chance.random() < 0.5 else [])]
 
 
-def build_dismissal(about: dict[str, Any], rule: str) -> DismissalRow:
+def build_dismissal(about: dict[str, Any], rule: str) -> FeedbackRow:
     """The dismissal of a finding."""
     by = {"by_id": 1, "by_login": "dora", "reason": "", "memory_id": "", "path": "a.py"}
-    return DismissalRow(id=str(ULID.from_datetime(about["created_at"])), **about, **by, rule=rule)
+    return FeedbackRow(word="dismissed", id=str(ULID.from_datetime(about["created_at"])), **about, **by, rule=rule)
 
 
 async def count_plainly(database: Database, repository_ids: Sequence[int] | None) -> Sequence[Series]:
@@ -111,7 +111,7 @@ async def test_kept_sums_tell_the_same_as_a_count_of_all_rows(database: Database
         at_work = select(RunRow.id).where(RunRow.state == "running", RunRow.id.in_(newest))
         ends = {"state": "completed", "finished_at": NOW - timedelta(minutes=5)}
         await session.execute(update(RunRow).where(RunRow.id.in_(at_work)).values(**ends))
-        await session.execute(update(DismissalRow).where(DismissalRow.number < 6).values(undone_at=NOW))
+        await session.execute(update(FeedbackRow).where(FeedbackRow.number < 6).values(undone_at=NOW))
     for scope in ([SHOP], None):
         assert_same(await load_weekly(database, NOW, WEEKS, scope), await count_plainly(database, scope))
 

@@ -26,8 +26,7 @@ def test_what_is_executed_twice_only_reads() -> None:
 
 def test_what_judges_has_no_effect_of_its_own_where_it_is_refused() -> None:
     """A refused judgement must not evaluate the automation level; an answer at a gate always does."""
-    judging = {Verb.legitimate, Verb.violation, Verb.needs_review, Verb.whitelist}
-    assert _list_verbs(Effect.judges_findings) == {Verb.dismiss, Verb.undismiss, Verb.forget, *judging}
+    assert _list_verbs(Effect.judges_findings) == {Verb.dismiss, Verb.undismiss, Verb.confirm, Verb.forget}
     assert not _list_verbs(Effect.judges_findings) & _list_verbs(Effect.counts_for_level)
     assert _list_verbs(Effect.counts_for_level) == {Verb.approve, Verb.reject, Verb.missed}
 

@@ -21,13 +21,13 @@ from safety.authorization import (
 from safety.authorship import Doubt
 
 LEAST = {
-    "read": ["help", "status", "cost", "view", "history", "diff", "level", "why F-AEGTUI", "suggest", "legitimate"],
+    "read": ["help", "status", "cost", "view", "history", "diff", "level", "why F-AEGTUI", "suggest"],
     "triage": ["review", "review full", "test", "explain F-AEGTUI"],
     "write": [
         *["dismiss F-AEGTUI x", "undismiss F-AEGTUI", "remember x", "forget M-4ZK9QX", "fix F-AEGTUI", "do x"],
         *["update", "address", "mend"],
         *["run", "plan", "retry", "resume", "cancel", "continue 5usd", "ask why x"],
-        *["violation", "needs-review", "whitelist F-AEGTUI file x"],
+        *["confirm F-AEGTUI x", "dismiss F-AEGTUI file: x"],
         *["accept", "abort", "missed x", "rollback C-4ZK9QX"],
         *["describe", "describe apply", "tests", "changelog", "walkthrough"],
     ],
@@ -161,7 +161,7 @@ def test_what_takes_two_people() -> None:
     assert (refused.code, refused.doubt, refused.assent) == (RefusalCode.second, Doubt.app, "x")
     assert _code(Dismiss(reason="x"), replace(doubtful, has_second=True)) is None
     assert _code(AskReview(), doubtful) is None
-    for written in ("violation", "needs-review", "reject x"):  # what lets nothing pass
+    for written in ("confirm F-AEGTUI x", "reject x"):  # what lets nothing pass
         assert _code(_parse_command(written), doubtful) is None
     both = AuthorizationFacts("admin", is_author=True, is_alone=True, doubt=Doubt.shared)
     assert _code(Dismiss(reason="x"), both) is RefusalCode.second

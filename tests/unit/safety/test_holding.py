@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from domain.review.anchors import Anchor
+from domain.review.feedback import FindingFeedback
 from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.suppression import PriorDismissal, SuppressedFinding, SuppressionReason, UptakeRecord
+from domain.review.suppression import SuppressedFinding, SuppressionReason, UptakeRecord
 from safety.gates import needs_security_gate
 from safety.review_update import with_dismissals
 from safety.suppression import (
@@ -58,8 +59,8 @@ def past(
     place: str = "",
     by: int = 1,
     role: str = "write",
-) -> PriorDismissal:
-    return PriorDismissal(
+) -> FindingFeedback:
+    return FindingFeedback(
         id=f"d{index}",
         number=number,
         name=f"F-{index}",
@@ -76,15 +77,15 @@ def past(
     )
 
 
-def here(count: int, number: int = 1) -> list[PriorDismissal]:
+def here(count: int, number: int = 1) -> list[FindingFeedback]:
     return [past(index, number=number, by=index) for index in range(count)]
 
 
-def by_one(count: int) -> list[PriorDismissal]:
+def by_one(count: int) -> list[FindingFeedback]:
     return [past(index) for index in range(count)]
 
 
-def elsewhere(count: int, numbers: Sequence[int] = (1, 2)) -> list[PriorDismissal]:
+def elsewhere(count: int, numbers: Sequence[int] = (1, 2)) -> list[FindingFeedback]:
     return [past(100 + index, "src/a.py", numbers[index % len(numbers)], by=index) for index in range(count)]
 
 
@@ -125,7 +126,7 @@ def build_uptake(count: int, path: str = "docs/b.py") -> list[UptakeRecord]:
     ],
 )
 def test_arithmetic(
-    stated: float, dismissed: list[PriorDismissal], taken_up: list[UptakeRecord], effective: float, is_held: bool
+    stated: float, dismissed: list[FindingFeedback], taken_up: list[UptakeRecord], effective: float, is_held: bool
 ) -> None:
     history = DismissalHistory(dismissed, taken_up)
     assert rate_confidence(finding(confidence=stated), history).effective == effective
@@ -192,7 +193,9 @@ def test_the_same_some_lines_further_on_is_the_same() -> None:
     """In its own file, of a model, and not under another's name."""
     lines = ["def total(prices):", "    amount = sum(prices)", "    return amount / len(prices)"]
     spots = [Anchor.of("correctness", "An empty list divides by zero.", lines, line) for line in (2, 3)]
-    dismissed: Sequence[PriorDismissal] = [replace(past(1, "docs/new.py", rule="model/race", place="p"), spot=spots[0])]
+    dismissed: Sequence[FindingFeedback] = [
+        replace(past(1, "docs/new.py", rule="model/race", place="p"), spot=spots[0])
+    ]
     here_ = model(place="q").model_copy(update={"spot": spots[1]})
     found = find_suppression(here_, DismissalHistory(dismissed))
     assert found is not None

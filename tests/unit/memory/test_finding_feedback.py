@@ -4,14 +4,14 @@ from datetime import timedelta
 
 from domain.ids import new_id
 from domain.memories.memory import Archived, Memory
+from domain.review.feedback import FeedbackStatement
 from domain.review.findings import Finding, Layer
 from domain.review.suppression import UptakeRecord
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.db.tables.findings import FindingRow
-from memory.findings import dismissals, findings
+from memory.findings import feedback, findings
 from memory.learned import memories
-from memory.reports import pages
 from tests.rows import NOON, run_row
 from tests.unit.memories.records import build_rated
 from tests.unit.memory.dismissed_findings import CAROL, SHOP, build_finding
@@ -29,8 +29,8 @@ async def test_a_dismissal_doubts_what_led_to_the_finding_once(database: Databas
     led = build_rated(0.5)
     await memories.add(database, led)
     one = build_finding(memories=(led.id,))
-    taught = await dismissals.add(database, SHOP, 1, [one], CAROL, "no", NOON)
-    assert await dismissals.add(database, SHOP, 1, [one], CAROL, "no", NOON) == taught
+    taught = await feedback.dismiss(database, SHOP, 1, [one], FeedbackStatement(CAROL, "no", NOON))
+    assert await feedback.dismiss(database, SHOP, 1, [one], FeedbackStatement(CAROL, "no", NOON)) == taught
     assert (await load_memory(database, led.id)).confidence == 0.3
     assert (await load_memory(database, *taught)).is_live
 
@@ -38,8 +38,10 @@ async def test_a_dismissal_doubts_what_led_to_the_finding_once(database: Databas
 async def test_what_mutes_a_finding_is_the_first_dismissal_there_or_else_elsewhere(database: Database) -> None:
     """A later one of the same code elsewhere changes nothing, so it is not what people are told."""
     for number, words, at in ((2, "elsewhere", 0), (3, "again elsewhere", 1), (1, "here", 2), (4, "late", 3)):
-        await dismissals.add(database, SHOP, number, [build_finding()], CAROL, words, NOON + timedelta(hours=at))
-    told = {number: await pages.load_mutings(database, SHOP.id, number, ["A"]) for number in (1, 4, 5)}
+        await feedback.dismiss(
+            database, SHOP, number, [build_finding()], FeedbackStatement(CAROL, words, NOON + timedelta(hours=at))
+        )
+    told = {number: await feedback.find_dismissed(database, SHOP, number, ["A"]) for number in (1, 4, 5)}
     assert [each["A"].reason for each in told.values()] == ["here", "late", "elsewhere"]
     assert told[5]["A"].at == NOON
 
@@ -48,51 +50,53 @@ async def test_where_nothing_is_learned_the_dismissal_holds(database: Database) 
     led = build_rated(0.5)
     await memories.add(database, led)
     one = build_finding(memories=(led.id,))
-    assert await dismissals.add(database, SHOP, 1, [one], CAROL, "no", NOON, learns=False) == {}
-    assert list(await dismissals.find_by_fingerprint(database, SHOP, 1, ["A"])) == ["A"]
+    assert await feedback.dismiss(database, SHOP, 1, [one], FeedbackStatement(CAROL, "no", NOON), learns=False) == {}
+    assert list(await feedback.find_dismissed(database, SHOP, 1, ["A"])) == ["A"]
     assert (await load_memory(database, led.id)).confidence == 0.5
     assert await memories.list_live(database, SHOP.id) == []
-    assert await dismissals.undo(database, SHOP, 1, one, CAROL, NOON)
-    assert not await dismissals.undo(database, SHOP, 1, one, CAROL, NOON)
+    assert await feedback.undo(database, SHOP, 1, one, CAROL, NOON)
+    assert not await feedback.undo(database, SHOP, 1, one, CAROL, NOON)
 
 
 async def test_like_ones_are_found_by_rule_and_by_place_of_what_a_model_said(database: Database) -> None:
-    await dismissals.add(database, SHOP, 1, [build_finding("A")], CAROL, "no", NOON)
-    await dismissals.add(database, SHOP, 2, [build_finding("B", Layer.static, rule="ruff/E501")], CAROL, "no", NOON)
-    await dismissals.add(database, OTHER, 3, [build_finding("C")], CAROL, "no", NOON)
+    await feedback.dismiss(database, SHOP, 1, [build_finding("A")], FeedbackStatement(CAROL, "no", NOON))
+    await feedback.dismiss(
+        database, SHOP, 2, [build_finding("B", Layer.static, rule="ruff/E501")], FeedbackStatement(CAROL, "no", NOON)
+    )
+    await feedback.dismiss(database, OTHER, 3, [build_finding("C")], FeedbackStatement(CAROL, "no", NOON))
 
-    assert [past.name for past in await dismissals.find_related(database, SHOP, ["model/race"])] == ["F-A"]
-    assert [past.name for past in await dismissals.find_related(database, SHOP, [], ["place of A"])] == ["F-A"]
-    assert await dismissals.find_related(database, SHOP, [], ["place of B", ""]) == []  # a tool has no other words
-    assert [past.number for past in await dismissals.find_related(database, SHOP, ["ruff/E501"])] == [2]
+    assert [past.name for past in await feedback.find_related(database, SHOP, ["model/race"])] == ["F-A"]
+    assert [past.name for past in await feedback.find_related(database, SHOP, [], ["place of A"])] == ["F-A"]
+    assert await feedback.find_related(database, SHOP, [], ["place of B", ""]) == []  # a tool has no other words
+    assert [past.number for past in await feedback.find_related(database, SHOP, ["ruff/E501"])] == [2]
 
 
 async def test_forgetting_a_memory_takes_its_dismissal_back(database: Database) -> None:
-    [taught] = await dismissals.add(database, SHOP, 1, [build_finding()], CAROL, "no", NOON)
-    assert await dismissals.undo_by_memory(database, OTHER, 1, taught, CAROL, NOON) == []
-    assert [past.name for past in await dismissals.undo_by_memory(database, SHOP, 9, taught, CAROL, NOON)] == ["F-A"]
-    assert await dismissals.undo_by_memory(database, SHOP, 9, taught, CAROL, NOON) == []
-    assert await dismissals.find_pull_requests(database, SHOP, taught) == {1}
-    assert await dismissals.find_by_fingerprint(database, SHOP, 1, ["A"]) == {}
+    [taught] = await feedback.dismiss(database, SHOP, 1, [build_finding()], FeedbackStatement(CAROL, "no", NOON))
+    assert await feedback.undo_by_memory(database, OTHER, 1, taught, CAROL, NOON) == []
+    assert [past.name for past in await feedback.undo_by_memory(database, SHOP, 9, taught, CAROL, NOON)] == ["F-A"]
+    assert await feedback.undo_by_memory(database, SHOP, 9, taught, CAROL, NOON) == []
+    assert await feedback.find_pull_requests(database, SHOP, taught) == {1}
+    assert await feedback.find_dismissed(database, SHOP, 1, ["A"]) == {}
     assert (await load_memory(database, taught)).archived_why is Archived.forgotten
 
 
 async def test_what_is_dismissed_together_teaches_once_for_each_folder(database: Database) -> None:
     one, two, three = build_finding("A"), build_finding("B"), build_finding("C", path="tools/b.py")
-    taught = await dismissals.add(database, SHOP, 1, [one, two, three], CAROL, "no", NOON)
+    taught = await feedback.dismiss(database, SHOP, 1, [one, two, three], FeedbackStatement(CAROL, "no", NOON))
     assert list(taught.values()) == [three, one]
     assert len(await memories.list_live(database, SHOP.id)) == 2
-    again = await dismissals.add(database, SHOP, 1, [one, two, three], CAROL, "no", NOON)
+    again = await feedback.dismiss(database, SHOP, 1, [one, two, three], FeedbackStatement(CAROL, "no", NOON))
     assert again == taught
-    assert set(await dismissals.find_by_fingerprint(database, SHOP, 1, ["A", "B", "C"])) == {"A", "B", "C"}
+    assert set(await feedback.find_dismissed(database, SHOP, 1, ["A", "B", "C"])) == {"A", "B", "C"}
 
 
 async def test_a_memory_lasts_as_long_as_one_of_those_that_taught_it(database: Database) -> None:
     one, two = build_finding("A"), build_finding("B")
-    [taught] = await dismissals.add(database, SHOP, 1, [one, two], CAROL, "no", NOON)
-    await dismissals.undo(database, SHOP, 1, one, CAROL, NOON)
+    [taught] = await feedback.dismiss(database, SHOP, 1, [one, two], FeedbackStatement(CAROL, "no", NOON))
+    await feedback.undo(database, SHOP, 1, one, CAROL, NOON)
     assert (await load_memory(database, taught)).is_live
-    await dismissals.undo(database, SHOP, 1, two, CAROL, NOON)
+    await feedback.undo(database, SHOP, 1, two, CAROL, NOON)
     assert (await load_memory(database, taught)).archived_why is Archived.forgotten
 
 
@@ -130,8 +134,8 @@ async def test_taken_up_is_what_was_commented_and_is_gone_on_a_later_head(databa
     await _save_finding(database, build_finding("SILENT"), "1", posted=False)
     await _save_finding(database, build_finding("OTHER", rule="model/security"), "1")
     await _save_finding(database, build_finding("DISMISSED"), "1")
-    await dismissals.add(database, SHOP, 1, [build_finding("DISMISSED")], CAROL, "no", NOON)
-    await dismissals.undo(database, SHOP, 1, build_finding("DISMISSED"), CAROL, NOON)
+    await feedback.dismiss(database, SHOP, 1, [build_finding("DISMISSED")], FeedbackStatement(CAROL, "no", NOON))
+    await feedback.undo(database, SHOP, 1, build_finding("DISMISSED"), CAROL, NOON)
     assert await findings.find_resolved(database, SHOP.id, ["model/race"]) == []
 
     async with database.transaction() as session:

@@ -1,4 +1,4 @@
-"""People say whether a finding of giving up is right, and Forge learns from it."""
+"""People dismiss, dispute and confirm findings of giving up, and Forge learns from it."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from memory.findings import judgements, whitelists
+from domain.review.feedback import FindingFeedback
+from domain.runs.run import RepositoryRef
+from memory.findings import feedback, findings
 from memory.gates import gates
 from memory.reports.metrics import load_weekly
 from simulator import User
@@ -98,32 +100,39 @@ async def test_a_false_alarm_counts_no_more_and_is_kept(story: Story) -> None:
     scene = await _begin(story)
     assert scene.gates == ["destructive"]
     name = scene.finding
-    assert "this is kept with your reason" in await scene.say(scene.bob, f"/forge legitimate {name}")
-    assert scene.conclusion == "action_required"
-    said = await scene.say(scene.bob, f"/forge legitimate {name} the suite moved to another repository")
-    assert f"{name} is kept as a false alarm" in said
-    assert (scene.conclusion, scene.gates) == ("success", [])
-    database = story.forge.services.database
-    [kept] = await judgements.list_of_file(
-        database, scene.repository.id, "avoidance/test-skipped", "tests/test_north.py", 9
+    said = await scene.say(scene.bob, f"/forge dismiss {name} the suite moved to another repository")
+    assert f"**{name}** is dismissed: the suite moved to another repository. It counts no more" in said
+    assert (scene.conclusion, scene.gates) == ("neutral", [])  # who dismisses one finding has not read the change
+    [kept] = (await _load_dismissed(scene, name)).values()
+    assert (kept.word, kept.by, kept.role, kept.reason) == (
+        "dismissed",
+        "bob",
+        "write",
+        "the suite moved to another repository",
     )
-    assert (kept.kind, kept.by_login, kept.role) == ("legitimate", "bob", "write")
-    assert kept.head_sha == scene.pull.head_sha
     assert "is not dismissed" not in await scene.say(scene.carol, f"/forge undismiss {name}")
     assert scene.gates == ["destructive"]
     story.pass_over(scene.pull)
 
 
+async def _load_dismissed(scene: Scene, name: str) -> Mapping[str, FindingFeedback]:
+    database, number = scene.story.forge.services.database, scene.pull.number
+    found = await findings.find_by_name(database, scene.repository.id, number, name)
+    assert found is not None
+    where = RepositoryRef(installation_id=1, id=scene.repository.id, owner="octo-org", name="shop")
+    return await feedback.find_dismissed(database, where, number, [found.fingerprint])
+
+
 async def test_the_author_can_only_have_others_asked(story: Story) -> None:
     scene = await _begin(story)
     name = scene.finding
-    assert "asks the others" in await scene.say(scene.alice, f"/forge legitimate {name} it is tested elsewhere")
+    assert "asks the others" in await scene.say(scene.alice, f"/forge dismiss {name} it is tested elsewhere")
     assert scene.gates == ["false_positive"]  # about what is disputed, nobody is asked twice
     [question] = [each for each in story.questions(scene.pull) if "Forge asks: false_positive" in each.body]
-    assert "alice says that it is a false alarm: it is tested elsewhere" in question.body
-    assert f"/forge violation {name} why" in question.body
-    assert "cannot be decided by the author" in await scene.say(scene.alice, f"/forge legitimate {name} really")
-    assert "is kept as a false alarm" in await scene.say(scene.bob, "/forge legitimate alice is right")
+    assert "alice says that it is wrong: it is tested elsewhere" in question.body
+    assert f"/forge confirm {name} why" in question.body
+    assert "cannot be decided by the author" in await scene.say(scene.alice, f"/forge dismiss {name} really")
+    assert "is dismissed: alice is right" in await scene.say(scene.bob, f"/forge dismiss {name} alice is right")
     assert scene.conclusion == "success"
     [decided] = [
         gate
@@ -133,7 +142,7 @@ async def test_the_author_can_only_have_others_asked(story: Story) -> None:
     assert decided.decision is not None
     assert (decided.state, decided.decision.choice, decided.decision.words) == (
         "approved",
-        "legitimate",
+        "approve",
         "alice is right",
     )
     assert decided.decision.shown == decided.request.digest
@@ -143,18 +152,18 @@ async def test_the_author_can_only_have_others_asked(story: Story) -> None:
 async def test_a_stranger_cannot_have_anybody_asked(story: Story) -> None:
     scene = await _begin(story)
     mallory = story.github.user("mallory")
-    assert "needs" in await scene.say(mallory, f"/forge legitimate {scene.finding} trust me")
+    assert "needs" in await scene.say(mallory, f"/forge dismiss {scene.finding} trust me")
     assert scene.gates == ["destructive"]
     story.pass_over(scene.pull)
 
 
 @pytest.mark.parametrize(
-    "words", ["/forge violation they still matter", "/forge reject false_positive they still matter"]
+    "words", ["/forge confirm F-ID they still matter", "/forge reject false_positive they still matter"]
 )
 async def test_a_confirmed_finding_blocks_until_it_is_mended(story: Story, words: str) -> None:
     scene = await _begin(story)
-    await scene.say(scene.alice, f"/forge legitimate {scene.finding} it is tested elsewhere")
-    assert "is confirmed: the check fails" in await scene.say(scene.carol, words)
+    await scene.say(scene.alice, f"/forge dismiss {scene.finding} it is tested elsewhere")
+    assert "is confirmed: the check fails" in await scene.say(scene.carol, words.replace("F-ID", scene.finding))
     assert scene.conclusion == "failure"
     await scene.alice.push(scene.repository, "work", {"shop.py": FILES["shop.py"] + "\n\nTAX = 0\n"})
     await story.settle()
@@ -162,7 +171,7 @@ async def test_a_confirmed_finding_blocks_until_it_is_mended(story: Story, words
     assert "carol said that it is right: they still matter" in (scene.check.summary or "")
     await scene.alice.push(scene.repository, "work", {"tests/test_north.py": FILES["tests/test_north.py"]})
     await story.settle()
-    assert scene.conclusion == "success"
+    assert scene.conclusion == "neutral"
     story.pass_over(scene.pull)
 
 
@@ -174,9 +183,9 @@ async def test_what_was_approved_stays_approved_where_a_part_of_it_is_disputed(s
     said = await scene.say(scene.carol, "/forge approve destructive with: they are tested elsewhere")
     assert "Your words are kept with the decision." in said
     assert (scene.conclusion, scene.gates) == ("success", [])
-    await scene.say(scene.alice, f"/forge legitimate {second} it is tested elsewhere")
+    await scene.say(scene.alice, f"/forge dismiss {second} it is tested elsewhere")
     assert "destructive" not in scene.gates  # nobody is asked about the first one again
-    await scene.say(scene.bob, f"/forge legitimate {second} she is right")
+    await scene.say(scene.bob, f"/forge dismiss {second} she is right")
     assert (scene.conclusion, scene.gates) == ("success", [])
     assert first in (scene.check.summary or "")
     story.pass_over(scene.pull)
@@ -185,12 +194,12 @@ async def test_what_was_approved_stays_approved_where_a_part_of_it_is_disputed(s
 async def test_a_word_that_was_taken_back_leaves_no_red_gate(story: Story) -> None:
     scene = await _begin(story)
     name = scene.finding
-    await scene.say(scene.alice, f"/forge legitimate {name} it is tested elsewhere")
-    await scene.say(scene.carol, "/forge violation they still matter")
+    await scene.say(scene.alice, f"/forge dismiss {name} it is tested elsewhere")
+    await scene.say(scene.carol, f"/forge confirm {name} they still matter")
     [gate] = story.github.check_runs(scene.repository, scene.pull.head_sha, "Forge / gate: false_positive")
     assert gate.conclusion == "failure"
     await scene.say(scene.carol, f"/forge undismiss {name}")
-    await scene.say(scene.carol, f"/forge legitimate {name} they are tested elsewhere")
+    await scene.say(scene.carol, f"/forge dismiss {name} they are tested elsewhere")
     assert scene.conclusion == "neutral"
     gate = story.github.check_runs(scene.repository, scene.pull.head_sha, "Forge / gate: false_positive")[0]
     assert gate.conclusion == "cancelled"
@@ -198,33 +207,24 @@ async def test_a_word_that_was_taken_back_leaves_no_red_gate(story: Story) -> No
     story.pass_over(scene.pull)
 
 
-async def test_who_is_unsure_asks_the_author(story: Story) -> None:
-    scene = await _begin(story)
-    said = await scene.say(scene.bob, f"/forge needs-review {scene.finding} which suite has it now?")
-    assert "@alice, about" in said
-    assert "which suite has it now?" in said
-    assert scene.gates == ["false_positive"]
-    story.pass_over(scene.pull)
-
-
 async def test_silence_decides_nothing(story: Story) -> None:
     scene = await _begin(story)
-    await scene.say(scene.alice, f"/forge legitimate {scene.finding} it is tested elsewhere")
+    await scene.say(scene.alice, f"/forge dismiss {scene.finding} it is tested elsewhere")
     story.clock.move(hours=25)
     await story.settle()
     assert scene.conclusion == "action_required"
     story.pass_over(scene.pull)
 
 
-async def test_a_whitelist_lets_pass_what_it_names_for_ninety_days(story: Story) -> None:
+async def test_a_scope_lets_pass_what_it_names_for_ninety_days(story: Story) -> None:
     scene = await _begin(
         story, {"tests/test_north.py": f"import pytest\n\n\n@pytest.mark.skip\n{TESTS['tests/test_north.py']}"}
     )
     name = scene.finding
-    said = await scene.say(scene.bob, f"/forge whitelist {name} repository no winter, no north")
+    said = await scene.say(scene.bob, f"/forge dismiss {name} repository: no winter, no north")
     assert "needs the role maintain" in said
-    said = await scene.say(scene.bob, f"/forge whitelist {name} file no winter, no north")
-    assert "pass until" in said
+    said = await scene.say(scene.bob, f"/forge dismiss {name} file: no winter, no north")
+    assert "pass for 90 days" in said
     assert scene.conclusion == "neutral"
     again = {"tests/test_north.py": f"import pytest\n\n\n@pytest.mark.skip('later')\n{TESTS['tests/test_north.py']}"}
     passed = await scene.propose("again", again)
@@ -240,19 +240,17 @@ async def test_a_whitelist_lets_pass_what_it_names_for_ninety_days(story: Story)
     story.pass_over(scene.pull)
 
 
-async def test_a_whitelist_ends_with_its_file(story: Story) -> None:
+async def test_what_passes_in_a_file_ends_with_it(story: Story) -> None:
     skipped = {"tests/test_north.py": f"import pytest\n\n\n@pytest.mark.skip\n{TESTS['tests/test_north.py']}"}
     scene = await _begin(story, skipped)
-    await scene.say(scene.carol, f"/forge whitelist {scene.finding} file no winter, no north")
+    await scene.say(scene.carol, f"/forge dismiss {scene.finding} file: no winter, no north")
     await scene.carol.merge(scene.pull)
     await story.settle()
     await scene.alice.push(scene.repository, "main", {"tests/test_north.py": None})
     await story.settle()
     await scene.propose("other", {"shop.py": FILES["shop.py"] + "\n\nTAX = 0\n"})
-    [listed] = await whitelists.list_for_rules(
-        story.forge.services.database, scene.repository.id, {"avoidance/test-skipped"}
-    )
-    assert listed.ended == "file"
+    [said] = await feedback.list_with_scope(story.forge.services.database, scene.repository.id)
+    assert said.find_lapse(story.clock.now()) == "time"
     story.pass_over(scene.pull)
 
 
@@ -265,33 +263,34 @@ async def test_who_decides_sees_the_places_their_past_and_what_else_could_be_don
     assert "fix what makes the test fail" in await scene.say(scene.bob, "/forge suggest")
     said = await scene.say(scene.bob, f"/forge history {name}")
     assert "found 1 place in this repository" in said
-    await scene.say(scene.bob, f"/forge legitimate {name} it moved")
+    await scene.say(scene.bob, f"/forge dismiss {name} it moved")
     said = await scene.say(scene.bob, f"/forge history {name}")
-    assert "bob said that it is a false alarm: it moved" in said
+    assert "bob said that it is wrong: it moved" in said
     assert "There is no finding" in await scene.say(scene.bob, "/forge history F-AAAAAA")
     story.pass_over(scene.pull)
 
 
-async def test_other_findings_are_not_judged(story: Story) -> None:
+async def test_other_findings_are_dismissed_alone_and_count_anyway(story: Story) -> None:
     scene = await _begin(story, {"shop.py": "import os\n\n\ndef total(prices):\n    return sum(prices)\n"})
     [name] = story.finding_names(scene.pull)
-    assert "is no finding of giving up in disguise" in await scene.say(scene.bob, f"/forge legitimate {name} fine")
-    assert "`false_positive` does not wait" in await scene.say(scene.bob, "/forge violation it is wrong")
+    assert "can be dismissed alone" in await scene.say(scene.bob, f"/forge dismiss {name} file: generated")
+    assert "counts as it is" in await scene.say(scene.bob, f"/forge confirm {name} it is wrong")
+    assert "is not for the author" in await scene.say(scene.alice, f"/forge dismiss {name} it is used")
     story.pass_over(scene.pull)
 
 
 async def test_a_detector_that_was_often_wrong_here_asks_whether_it_is(story: Story) -> None:
     """Twice in a row it was wrong; the third time it does not claim, but asks; who confirms it makes it believed."""
     scene = await _begin(story)
-    await scene.say(scene.bob, f"/forge legitimate {scene.finding} it moved")
+    await scene.say(scene.bob, f"/forge dismiss {scene.finding} it moved")
     second = await scene.propose("second", skip("south"))
     assert second.gates == ["destructive"]
-    await second.say(scene.bob, f"/forge legitimate {second.finding} it moved")
+    await second.say(scene.bob, f"/forge dismiss {second.finding} it moved")
     third = await scene.propose("third", skip("west"))
     assert third.gates == ["false_positive"]
     [question] = story.questions(third.pull)
     assert "of a detector that was often wrong here" in question.body
-    assert "is confirmed" in await third.say(scene.bob, "/forge violation this one matters")
+    assert "is confirmed" in await third.say(scene.bob, f"/forge confirm {third.finding} this one matters")
     assert third.conclusion == "failure"
     fourth = await scene.propose("fourth", skip("east"))
     assert fourth.gates == ["destructive"]
@@ -303,16 +302,16 @@ async def test_what_people_decided_is_counted(story: Story) -> None:
     first = await _begin(story)
     await first.say(first.carol, "/forge approve destructive with: north is gone for good")
     second = await first.propose("second", skip("south"))
-    await second.say(second.bob, f"/forge violation {second.finding} south is still there")
+    await second.say(second.bob, f"/forge confirm {second.finding} south is still there")
     await second.alice.push(
         second.repository, "second", {"tests/test_south.py": TESTS["tests/test_south.py"], "a.txt": "a"}
     )
     await story.settle()
     third = await first.propose("third", skip("west"))
-    await third.say(third.carol, f"/forge whitelist {third.finding} repository we leave the west")
+    await third.say(third.carol, f"/forge dismiss {third.finding} repository: we leave the west")
     services = story.forge.services
     weekly = {each.metric.name: each.now for each in await load_weekly(services.database, story.clock.now(), 1)}
-    wanted = {"avoidance_false_alarms": 1 / 3, "avoidance_precision": 0.5, "whitelisted": 1.0}
+    wanted = {"avoidance_false_alarms": 1 / 3, "avoidance_precision": 0.5, "let_pass": 1.0}
     wanted |= {"destructive_approved": 1.0, "alternatives_found": 1.0}
     assert {name: weekly[name] for name in wanted} == pytest.approx(wanted)
     for each in (first, second, third):
@@ -322,13 +321,13 @@ async def test_what_people_decided_is_counted(story: Story) -> None:
 async def test_the_author_lifts_nothing_that_was_said_against_the_change(story: Story) -> None:
     scene = await _begin(story)
     name = scene.finding
-    await scene.say(scene.carol, f"/forge violation {name} it matters")
+    await scene.say(scene.carol, f"/forge confirm {name} it matters")
     assert scene.conclusion == "failure"
     assert "Refused" in await scene.say(scene.alice, f"/forge undismiss {name}")
-    assert "Refused" in await scene.say(scene.alice, f"/forge legitimate {name} no")
-    assert "Refused" in await scene.say(scene.bob, f"/forge legitimate {name} no")
+    assert "Refused" in await scene.say(scene.alice, f"/forge dismiss {name} no")
+    assert "Refused" in await scene.say(scene.bob, f"/forge dismiss {name} no")
     assert scene.conclusion == "failure"
-    assert "is taken back" in await scene.say(scene.carol, f"/forge undismiss {name}")
+    assert "counts again" in await scene.say(scene.carol, f"/forge undismiss {name}")
     assert (scene.conclusion, scene.gates) == ("action_required", ["destructive"])
     story.pass_over(scene.pull)
 
@@ -345,11 +344,10 @@ async def test_who_pushed_before_a_puppet_opened_it_judges_nothing(story: Story)
     await story.settle()
     scene = Scene(story, repository, alice, bob, carol, pull)
     name = scene.finding
-    for said in (f"violation {name} no", f"whitelist {name} repository fine"):
-        assert "author of the change" in await scene.say(alice, f"/forge {said}")
-    assert "You cannot decide it yourself" in await scene.say(alice, f"/forge legitimate {name} fine")
+    assert "author of the change" in await scene.say(alice, f"/forge confirm {name} no")
+    assert "You cannot decide it yourself" in await scene.say(alice, f"/forge dismiss {name} fine")
     assert (scene.conclusion, scene.gates) == ("action_required", ["false_positive"])
-    assert "is kept as a false alarm" in await scene.say(bob, f"/forge legitimate {name} it moved elsewhere")
+    assert "is dismissed" in await scene.say(bob, f"/forge dismiss {name} it moved elsewhere")
     assert scene.conclusion == "success"
     story.pass_over(pull)
 
@@ -361,7 +359,7 @@ async def test_what_is_judged_in_one_pull_request_counts_in_no_other(story: Stor
     puppet = await scene.bob.open_pull_request(scene.repository, "puppet", "main", title="Tidy up")
     await story.settle()
     other = Scene(story, scene.repository, scene.alice, scene.bob, scene.carol, puppet)
-    assert "is kept as a false alarm" in await other.say(scene.alice, f"/forge legitimate {other.finding} fine")
+    assert "is dismissed" in await other.say(scene.alice, f"/forge dismiss {other.finding} fine")
     mine = await scene.propose("mine", skip("east"))
     assert mine.gates == ["destructive"]
     for each in (scene, other, mine):

@@ -1,13 +1,13 @@
-"""Killed with SIGKILL while somebody judges a finding of giving up, Forge keeps the judgement once, and answers once."""
+"""Killed with SIGKILL while somebody dismisses or confirms a finding, Forge keeps that once, and answers once."""
 
 import re
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import select
 
-from domain.review.judgements import JudgementKind
-from memory.db.tables.findings import DismissalRow, JudgementRow, WhitelistRow
+from domain.review.feedback import Word
+from memory.db.tables.findings import FeedbackRow
 from memory.gates import gates
 from tests.chaos.driver import Point, stage
 
@@ -21,14 +21,14 @@ SKIPPED = f"import pytest\n\n\n@pytest.mark.skip\n{TEST}"
 @pytest.mark.parametrize(
     ("words", "disputed"),
     [
-        ("legitimate F-ID it moved", False),
-        ("legitimate it moved", True),
-        ("violation it matters", True),
-        ("whitelist F-ID file no winter, no north", False),
+        ("dismiss F-ID it moved", False),
+        ("dismiss F-ID it moved", True),
+        ("confirm F-ID it matters", True),
+        ("dismiss F-ID file: no winter, no north", False),
         ("reject false_positive it matters", True),
     ],
 )
-async def test_a_judgement_is_kept_once(words: str, disputed: bool, moment: str, tmp_path: Path) -> None:
+async def test_what_is_said_is_kept_once(words: str, disputed: bool, moment: str, tmp_path: Path) -> None:
     async with stage("sqlite", tmp_path) as there:
         repository = there.github.create_repository("octo-org/shop", files=FILES)
         there.github.install(repository)
@@ -42,7 +42,7 @@ async def test_a_judgement_is_kept_once(words: str, disputed: bool, moment: str,
         [check] = there.github.check_runs(repository, pull.head_sha, "Forge / review")
         [name] = set(re.findall(r"F-[A-Z2-7]{6}", check.summary or ""))
         if disputed:
-            await alice.comment(pull, f"/forge legitimate {name} it is tested elsewhere")
+            await alice.comment(pull, f"/forge dismiss {name} it is tested elsewhere")
             await there.settle()
         said = len([each for each in there.github.comments(pull) if each.user is there.github.app.bot])
         there.clock.move(seconds=2)
@@ -55,20 +55,15 @@ async def test_a_judgement_is_kept_once(words: str, disputed: bool, moment: str,
         await carol.comment(pull, f"/forge {words.replace('F-ID', name)}")
         await there.settle()
         assert there.kills == 1
-        is_right = words.startswith(("violation", "reject"))
+        is_right = words.startswith(("confirm", "reject"))
         check = there.github.check_runs(repository, pull.head_sha, "Forge / review")[-1]
-        let = "neutral" if words.startswith("whitelist") else "success"  # who lets pass has not read the change
+        let = "success" if disputed else "neutral"  # who dismisses without a gate has not read the change
         assert check.conclusion == ("failure" if is_right else let)
-        kinds = [JudgementKind.reported] if disputed else []
-        kinds.append(JudgementKind.violation if is_right else JudgementKind.legitimate)
+        said_before = [Word.disputed] if disputed else []
         async with there.database.transaction() as session:
-            kept = await session.scalars(select(JudgementRow.judgement).order_by(JudgementRow.id))
-            assert [*kept] == kinds
-            for table, count in (
-                (DismissalRow, not is_right),
-                (WhitelistRow, words.startswith("whitelist")),
-            ):
-                assert await session.scalar(select(func.count()).select_from(table)) == count
+            kept = (await session.scalars(select(FeedbackRow).order_by(FeedbackRow.id))).all()
+            assert [each.word for each in kept] == [*said_before, Word.confirmed if is_right else Word.dismissed]
+            assert kept[-1].scope == ("file" if "file:" in words else "")
         asked = await gates.list_for_pull_request(there.database, repository.id, pull.number)
         [decided] = [each.state for each in asked if each.name == "false_positive"] or [""]
         assert decided == ("" if not disputed else "rejected" if is_right else "approved")

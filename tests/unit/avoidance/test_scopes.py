@@ -1,12 +1,12 @@
-"""A whitelist covers what it names, for its time, in its file, and for its version of the detector."""
+"""A scope covers what it names, for its time, in its file, and for its version of the detector."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from domain.review.avoidance import AvoidanceKind, DetectorRecord, find_version
+from domain.review.feedback import SCOPE_TIME, DismissalScope, FindingFeedback, Lapse, find_lapsed, find_passing
 from domain.review.findings import Category, Finding, Layer, Severity
-from domain.review.judgements import WHITELIST_TIME, Lapse, Whitelisting, find_lapsed, find_whitelisting
 
 NOON = datetime(2026, 9, 1, 12, tzinfo=UTC)
 RULE = AvoidanceKind.test_skipped.rule
@@ -27,54 +27,50 @@ def _find(path: str = "tests/test_a.py", rule: str = RULE, message: str = "The t
     )
 
 
-def _allow(path: str = "tests/test_a.py", version: int | None = None, ended: Lapse | None = None) -> Whitelisting:
-    return Whitelisting(
+def _allow(scope: DismissalScope = DismissalScope.file, version: int | None = None) -> FindingFeedback:
+    return FindingFeedback(
         id="W1",
         number=1,
         name="F-AEGTUI",
         rule=RULE,
-        path=path,
-        version=find_version(RULE) if version is None else version,
-        words="they moved",
+        path="tests/test_a.py",
+        fingerprint="0",
+        by="bob",
         by_id=1,
-        by_login="bob",
+        reason="they moved",
         at=NOON,
-        until=NOON + WHITELIST_TIME,
-        ended=ended,
+        scope=scope,
+        until=NOON + SCOPE_TIME,
+        version=find_version(RULE) if version is None else version,
     )
 
 
 @pytest.mark.parametrize(
-    ("finding", "path", "covered"),
+    ("finding", "scope", "covered"),
     [
-        (_find(), "tests/test_a.py", True),
-        (_find(), "", True),
-        (_find("tests/test_b.py"), "tests/test_a.py", False),
-        (_find("tests/test_b.py"), "", True),
-        (_find(rule=AvoidanceKind.failure_ignored.rule), "", False),
+        (_find(), DismissalScope.file, True),
+        (_find(), DismissalScope.repository, True),
+        (_find("tests/test_b.py"), DismissalScope.file, False),
+        (_find("tests/test_b.py"), DismissalScope.repository, True),
+        (_find(rule=AvoidanceKind.failure_ignored.rule), DismissalScope.repository, False),
     ],
 )
-def test_it_covers_what_it_names(finding: Finding, path: str, covered: bool) -> None:
-    assert (find_whitelisting(finding, [_allow(path)], NOON) is not None) is covered
+def test_it_covers_what_it_names(finding: Finding, scope: DismissalScope, covered: bool) -> None:
+    assert (find_passing(finding, [_allow(scope)], NOON) is not None) is covered
 
 
 @pytest.mark.parametrize(
     ("allowed", "later", "lapse"),
     [
-        (_allow(), WHITELIST_TIME - timedelta(seconds=1), None),
-        (_allow(), WHITELIST_TIME, Lapse.time),
+        (_allow(), SCOPE_TIME - timedelta(seconds=1), None),
+        (_allow(), SCOPE_TIME, Lapse.time),
         (_allow(version=0), timedelta(0), Lapse.version),
-        (_allow(ended=Lapse.file), timedelta(0), Lapse.file),
     ],
 )
-def test_it_says_why_it_does_not_hold_any_more(allowed: Whitelisting, later: timedelta, lapse: Lapse | None) -> None:
+def test_it_says_why_it_does_not_hold_any_more(allowed: FindingFeedback, later: timedelta, lapse: Lapse | None) -> None:
     found = find_lapsed(_find(), [allowed], NOON + later)
     assert (found and found[1]) == lapse
-    assert (find_whitelisting(_find(), [allowed], NOON + later) is None) is (lapse is not None)
-
-
-def test_of_one_that_was_taken_back_nothing_is_said() -> None:
-    assert find_lapsed(_find(), [_allow(ended=Lapse.undone)], NOON) is None
+    assert (find_passing(_find(), [allowed], NOON + later) is None) is (lapse is not None)
 
 
 @pytest.mark.parametrize(
