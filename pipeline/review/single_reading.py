@@ -161,6 +161,7 @@ class SingleReading:
                 related=around.related,
                 riskiest=riskiest,
                 written=written,
+                says=self._effort.says,
             )
         )
         why = await explain_look_ups(self._effort, plan, checked, code)

@@ -17,7 +17,7 @@ from agents.review.model.seams import render_whole
 from domain.globs import matches
 from domain.review.changes import Change, FileVersions, SkippedFile
 from domain.review.conventions import NOTHING_HELD, ConventionFile, Conventions, HeldConventions, ShownFile
-from domain.review.findings import RawFinding
+from domain.review.findings import RawFinding, Severity
 from domain.review.outline import Outline
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
@@ -140,6 +140,7 @@ def build_questions(
     related: Sequence[RelatedCode] = (),
     riskiest: Collection[str] = (),
     written: WrittenConventions = NOTHING_WRITTEN,
+    says: Severity = Severity.warning,
 ) -> QuestionPlan:
     """The questions about a change: one if it is small.
 
@@ -154,6 +155,7 @@ def build_questions(
     :param related: code of other files that the change touches by name, the most telling first.
     :param riskiest: paths to ask about before all others.
     :param written: the conventions of the repository. What is shown first is held against them.
+    :param says: the least severity of what is said at all.
     """
     withheld = find_withheld_lines(found)
     reading = select_files(
@@ -170,7 +172,7 @@ def build_questions(
     groups = [*reading.groups, *([()] if len(again) > len(reading.groups) else [])]
     if len(groups) > 1:  # no part of a change can tell whether all of it does what an issue asks
         intent = Intent(title=intent.title, so_far=intent.so_far)
-    shown = _Shown(change, versions, found, withheld, redact, related)
+    shown = _Shown(change, versions, found, withheld, redact, related, says)
     asked = tuple(
         shown.build_question(
             f"model review {number} of {len(groups)}",
@@ -261,6 +263,7 @@ class _Shown:
     withheld: Mapping[str, Collection[int]]
     redact: Redact
     related: Sequence[RelatedCode]
+    says: Severity
 
     def build_question(
         self,
@@ -287,12 +290,16 @@ class _Shown:
         ]
         return ReviewQuestion(
             key=key,
-            instructions=load_prompt("review"),
+            instructions=self._load_instructions(),
             content=frame_data("\n".join(parts)),
             lines=_list_lines(group),
             cut=tuple(sorted({shown.path for shown in group if not shown.is_whole})),
             earlier=tuple(earlier),
         )
+
+    def _load_instructions(self) -> str:
+        is_deep = self.says is Severity.info
+        return f"{load_prompt('review')}\n\n{load_prompt('review_deep')}" if is_deep else load_prompt("review")
 
     def _render_earlier(self, item: EarlierFinding) -> str:
         now = "(the lines are gone)"
