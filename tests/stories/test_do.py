@@ -54,6 +54,7 @@ def listen(story: Story, pull: PullRequest) -> list[str]:
 async def test_a_writer_is_obeyed_with_a_commit(story_with_model: Story, model: ScriptedModel) -> None:
     repository, alice, carol, pull = await open_pull(story_with_model)
     head = pull.head_sha
+    story_with_model.github.report_check(repository, head, "types", "failure", "types-app", {"summary": "no type"})
     script(model)
     await carol.comment(pull, "/forge do give the cart a discount, with a test")
     await story_with_model.settle()
@@ -73,6 +74,8 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     [asked] = [call.content for call in model.calls if ASKED in call.content]
     assert "> give the cart a discount, with a test" in asked
     assert "- NOTES.md" in asked
+    assert "> +Discounts come next." in asked
+    assert "== red check types\n> no type" in asked  # people speak of it without naming it
     run = next(each for each in await story_with_model.runs() if each.trigger == "instruction")
     assert (run.state, run.reason) == ("completed", "committed")
     await carol.comment(pull, "/forge diff")

@@ -108,7 +108,7 @@ def _describe_run(run: TestRun, redact: Redact, says_words: bool) -> Iterator[st
 
 
 def _show_ends(run: TestRun, redact: Redact) -> Iterator[str]:
-    """What tests printed last that left no report and do not count as failed: how many ran stands there, if anywhere."""
+    """What tests printed last that left no report and did not fail: how many ran stands there, if anywhere."""
     for command in run.without_report:
         if command not in run.failed_commands:
             lines = [line for line in redact(strip_invisible(command.output)).split("\n") if line.strip()]
