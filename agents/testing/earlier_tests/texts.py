@@ -265,7 +265,7 @@ def _strip(lines: Sequence[str]) -> list[str]:
 
 def _join_checks(lines: Sequence[str]) -> list[str]:
     """Each line, or the whole check that it is part of, where formatters spread that over several lines."""
-    whole, opened = {at: line for at, line in enumerate(lines)}, list[int]()
+    whole, opened = dict(enumerate(lines)), list[int]()
     joined = set[int]()
     for at, line in enumerate(lines):
         for bracket in _BRACKET.findall(_QUOTED.sub("", line)):

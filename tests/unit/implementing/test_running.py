@@ -172,8 +172,10 @@ NO_RULE = "make: *** No rule to make target 'test'.  Stop."
         ({"kind": "setup", "line": "npm ci", "exit_status": 1}, "`npm ci` ended with exit status 1."),
         (
             {"line": "make test", "exit_status": 2, "output": f"\n{NO_RULE}\n\n", "is_excused": True},
-            "every test that concerns this change fails without it, too, so nothing shows whether it works.\n"
-            f"make test left no report that can be read. It printed last:\n> {NO_RULE}",
+            (
+                "every test that concerns this change fails without it, too, so nothing shows whether it works.\n"
+                f"make test left no report that can be read. It printed last:\n> {NO_RULE}"
+            ),
         ),
     ],
 )
