@@ -292,7 +292,7 @@ def explain_finding(finding: Finding, dismissal: FindingFeedback | None = None, 
 
     :param gone_at: the reviewed head that does not have it any more; else empty.
     """
-    rule, what = link(finding.rule, finding.help_url), escape(finding.message, 2000)
+    rule, what = link(finding.rule, finding.help_url), escape(finding.message, 2000, is_cell=False)
     head = f"**{finding.id}** · {finding.severity.value} · {finding.category.value} · {inline_path(finding.where)}"
     origin = f"Rule {rule}, confidence {finding.confidence:.0%}."
     if dismissal is not None:

@@ -46,7 +46,7 @@ def _render_topic(topic: Remark, gone: Collection[str], *, named: bool) -> str:
     fix = None if others or own.id in gone else own.fix
     parts = [
         " · ".join(kind),
-        escape(own.message, 1500) + (_GONE_HERE if own.id in gone else ""),
+        escape(own.message, 1500, is_cell=False) + (_GONE_HERE if own.id in gone else ""),
         "" if own.id in gone else render_proof(own),
         "" if fix is None else suggestion_block(fix.replacement),
         _elsewhere(topic, gone) if others else "",
@@ -60,7 +60,7 @@ def render_outdated(remark: Sequence[Finding], head_sha: str) -> str:
     names = ", ".join(finding.id for finding in remark[:SHOWN_IN_COMMENT])
     more = f" and {len(remark) - SHOWN_IN_COMMENT} more" if len(remark) > SHOWN_IN_COMMENT else ""
     rules = ", ".join(dict.fromkeys(link_rule(topic[0]) for topic in split_topics(remark)))
-    what = f"{escape(remark[0].message, 300)}\n\n<sub>{names}{more} · {rules}</sub>"
+    what = f"{escape(remark[0].message, 300, is_cell=False)}\n\n<sub>{names}{more} · {rules}</sub>"
     return f"{OUTDATED} ({inline_code(head_sha[:7])}).\n\n{what}"
 
 

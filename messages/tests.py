@@ -150,7 +150,7 @@ def render_line(run: TestRun) -> str:
     excused = [each for each in run.commands if each.is_excused and not each.cases]
     before = "; ".join(_describe_failure(each, " without the change, too") for each in excused[:_SAME])
     if came_to is SuiteVerdict.not_run:
-        why = before or (run.not_run or _explain_not_run(run)).rstrip(".")
+        why = before or (run.not_run or explain_not_run(run)).rstrip(".")
         return why if before else f"{title}: {why}{_tell_remedy(run)}"
     return f"{title}; {before}" if before else title
 
@@ -218,7 +218,7 @@ def _success_title(run: TestRun) -> str:
 def _describe_result(run: TestRun, came_to: SuiteVerdict) -> str:
     chosen = escape(run.selection, 800)
     if came_to is SuiteVerdict.not_run:
-        return f"**What happened:** {escape(run.not_run, 800) or _explain_not_run(run)}"
+        return f"**What happened:** {escape(run.not_run, 800) or explain_not_run(run)}"
     if came_to is SuiteVerdict.no_tests:
         why = _explain_no_tests(run)
         return f"**What happened:** {why}, so nothing shows whether this change works. {chosen}".rstrip()
@@ -234,7 +234,7 @@ def _explain_no_tests(run: TestRun) -> str:
     return "Forge found no tests for this change that it can run by itself"
 
 
-def _explain_not_run(run: TestRun) -> str:
+def explain_not_run(run: TestRun) -> str:
     """Why nobody knows whether the tests pass."""
     if failed := _find_failed_setup(run):
         return _describe_end(failed)

@@ -213,9 +213,8 @@ def _render_areas(task: ImplementationTask) -> Iterator[str]:
     )
     for name, areas in named:
         if areas:
-            yield f"{name}:"
-            yield from (f"- {_flatten(area)}" for area in areas[:_AREAS])
-            yield from _note_omitted(len(areas) - _AREAS, "more")
+            listed = [*map(_flatten, areas[:_AREAS]), *_note_omitted(len(areas) - _AREAS, "more")]
+            yield f"{name}: {', '.join(listed)}"
 
 
 def _render_to_fix(items: Sequence[RequiredFix], redact: Redact) -> Iterator[str]:

@@ -15,7 +15,6 @@ from agents.prompts.conventions.choice import render_conventions, render_elsewhe
 from agents.review.model.questions import flatten_markdown, frame_data
 from domain.review.conventions import NO_CONVENTIONS, Conventions
 from domain.runs.baseline import Baseline
-from domain.runs.contracts import CONTRACTS
 from domain.runs.plan import Plan, Planned, find_mistakes
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
@@ -94,7 +93,6 @@ class PlanningTask(BaseModel):
     :param entries: paths at the top level of the repository; folders end with “/”.
     :param earlier: the plan that this one replaces.
     :param replies: comments by people after that plan.
-    :param contracts: names of all contracts.
     :param conventions: what the repository wrote down about how it wants code to be written; None in a run that began
         under a version which did not read that.
     :param place: of an instruction, whose words are those of ``issue`` and whose number and title are those of the
@@ -111,7 +109,6 @@ class PlanningTask(BaseModel):
     entries: tuple[str, ...] = ()
     earlier: Plan | None = None
     replies: tuple[AuthoredText, ...] = ()
-    contracts: tuple[str, ...] = tuple(CONTRACTS)
     conventions: Conventions | None = None
     place: InstructionPlace | None = None
 
@@ -228,7 +225,6 @@ def _render_instruction(task: PlanningTask, place: InstructionPlace, redact: Red
 def _render_repository(task: PlanningTask, redact: Redact) -> Iterator[str]:
     yield "== repository"
     yield f"Default branch: {_flatten(task.default_branch)}"
-    yield f"Contracts: {', '.join(map(_flatten, task.contracts)) or 'none'}"
     yield "Top level:"
     yield from (f"- {redact(_flatten(entry))}" for entry in task.entries[:_ENTRIES])
     yield from _note_omitted(len(task.entries) - _ENTRIES, "entries")

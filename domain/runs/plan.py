@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.json_schema import SkipJsonSchema
 
 from domain import globs
 from domain.review.review import RiskLevel
@@ -87,7 +88,7 @@ class Plan(_Part):
     :param title: the title of the change, as of a pull request; may be empty.
     :param allowed_areas: globs, or plain names of files and folders; nothing outside may change.
     :param forbidden_areas: the same, for excluded parts of them.
-    :param contracts: names of the contracts that change; see :mod:`domain.runs.contracts`.
+    :param contracts: names of the contracts that change, which Forge finds; see :mod:`domain.runs.contracts`.
     """
 
     title: Title = ""
@@ -100,7 +101,7 @@ class Plan(_Part):
     estimate: Estimate
     allowed_areas: tuple[Place, ...] = Field(min_length=1, max_length=30)
     forbidden_areas: tuple[Place, ...] = Field(default=(), max_length=30)
-    contracts: tuple[Short, ...] = Field(default=(), max_length=20)
+    contracts: SkipJsonSchema[tuple[Short, ...]] = Field(default=(), max_length=20)
 
     @property
     def files(self) -> tuple[str, ...]:

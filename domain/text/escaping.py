@@ -50,15 +50,16 @@ _FORMULA = re.compile(r"\$[^\s`$|]*")
 _TRAILING = ".,:;!?*_~'\""
 
 
-def escape(text: str, limit: int = 600) -> str:
+def escape(text: str, limit: int = 600, *, is_cell: bool = True) -> str:
     """One paragraph of Markdown in which nothing pings, closes, links, renders HTML, commands or breaks out.
 
-    Inline code in it stays. The result fits anywhere in a paragraph, a list item or a table cell.
+    Inline code in it stays. The result fits anywhere in a paragraph or a list item.
 
     :param limit: characters kept, escapes not counted.
+    :param is_cell: whether it may stand in a cell of a table, where a pipe within code would end that.
     """
     flat = cut_words(_redact_line(text, limit), limit)
-    parts = _merge_neighbours((code, part) for code, part in _split(flat) if part)
+    parts = _merge_neighbours((code, part) for code, part in _split(flat, is_cell=is_cell) if part)
     shown = "".join(_code_span(part) if code else _escape_markdown(part) for code, part in parts)
     return _escape_line_start(shown)
 
@@ -139,11 +140,11 @@ def _defuse_markers(text: str) -> str:
     return _FORGED.sub("<! --", text)
 
 
-def _split(text: str) -> Iterator[tuple[bool, str]]:
+def _split(text: str, *, is_cell: bool) -> Iterator[tuple[bool, str]]:
     """(is code, text), with all active text as code."""
     for is_code, part in _code_spans(text):
         if is_code:
-            yield from _split_cells(part)
+            yield from _split_cells(part) if is_cell else [(True, part)]
         else:
             yield from _split_active(part)
 

@@ -88,6 +88,7 @@ class ModelQuestions:
             intent = await load_intent(self._services.host, self._run.repository, self._settings.pull_request)
         riskiest = list_riskiest(asked_about.files, checked.findings, self._configuration.paths.sensitive)
         written = await load_conventions(self._services, self._run, self._settings, asked_about)
+        effort, mirror = EFFORTS[self._configuration.review.effort], await fetch_mirror(self._services, self._run)
         plan = await asyncio.to_thread(
             lambda: build_questions(
                 asked_about,
@@ -97,16 +98,16 @@ class ModelQuestions:
                 earlier=shown,
                 never_send=self._configuration.review.never_send,
                 redact=redact_outgoing,
-                size=EFFORTS[self._configuration.review.effort].limits,
+                size=effort.limits,
                 outlines=around.outlines,
                 related=around.related,
                 riskiest=riskiest,
                 written=written,
                 texts=checked.is_low,
+                says=effort.says,
             )
         )
         asked = {path for question in plan.questions for path in question.lines}
-        effort, mirror = EFFORTS[self._configuration.review.effort], await fetch_mirror(self._services, self._run)
         unread = asked | {entry.path for entry in plan.not_read}
         return PreparedQuestions(
             plan=plan,

@@ -162,6 +162,7 @@ class SingleReading:
                 riskiest=riskiest,
                 written=written,
                 texts=checked.is_low,
+                says=self._effort.says,
             )
         )
         why = await explain_look_ups(self._effort, plan, checked, code)

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel, ScriptedReply, Uses
 from simulator import User
-from simulator.state import PullRequest, Repository
+from simulator.state import Json, PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
 from tests.world.issues import DONE, SHOP, TASK, TEST, patches, plan
@@ -54,6 +54,8 @@ def listen(story: Story, pull: PullRequest) -> list[str]:
 async def test_a_writer_is_obeyed_with_a_commit(story_with_model: Story, model: ScriptedModel) -> None:
     repository, alice, carol, pull = await open_pull(story_with_model)
     head = pull.head_sha
+    output: Json = {"title": "1 problem", "summary": "shop/cart.py has no type"}
+    story_with_model.github.report_check(repository, head, "types", "failure", "types-app", output)
     script(model)
     await carol.comment(pull, "/forge do give the cart a discount, with a test")
     await story_with_model.settle()
@@ -73,6 +75,9 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     [asked] = [call.content for call in model.calls if ASKED in call.content]
     assert "> give the cart a discount, with a test" in asked
     assert "- NOTES.md" in asked
+    assert "> +Discounts come next." in asked
+    assert "== red check types\n" in asked  # people speak of it without naming it
+    assert "shop/cart.py has no type" in asked
     run = next(each for each in await story_with_model.runs() if each.trigger == "instruction")
     assert (run.state, run.reason) == ("completed", "committed")
     await carol.comment(pull, "/forge diff")

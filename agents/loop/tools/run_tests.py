@@ -10,7 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from agents.loop.tools.tool import Tool, ToolEffect, ToolMistake
 from agents.testing.failures import ShownFailures, render_failures
 from domain.runs.testing import CaseOutcome, SuiteVerdict, TestRun, decide_verdict
+from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
+from messages.tests import explain_not_run
 from workspace.draft import Draft
 
 RUN_TESTS = "run_tests"
@@ -23,6 +25,7 @@ _SAME = "Nothing changed since you last asked, so it is the same:"
 _UNKNOWN = "No such file: {}. Name files of tests as they are now, or leave `tests` out."
 _OFTEN = "The tests ran often enough for one task. Hand in what you have; they are run once more afterwards."
 _MOST_KNOWN = 20  # tests that are named
+_LAST_LINES, _LONGEST_LINE = 5, 300  # of what a command without a report printed; characters of one
 MAX_RUNS = 6
 """The most runs of one task before it waits for people; nothing else limits them within a turn."""
 SECONDS = 300.0
@@ -93,13 +96,24 @@ def _describe_run(run: TestRun, redact: Redact, says_words: bool) -> Iterator[st
     yield from _count_tests(run)
     if run.selection:
         yield redact(run.selection)
-    if run.not_run:
-        yield redact(run.not_run)
+    if decide_verdict(run) is SuiteVerdict.not_run:
+        yield redact(run.not_run or explain_not_run(run))
+    if says_words:
+        yield from _show_ends(run, redact)
     failed = ShownFailures.of(run)
     yield from render_failures(failed, {}, redact) if says_words else _list_places(failed)
     if run.known and says_words:
         yield "These fail without the change, too; leave them:"
         yield from (f"- {redact(name)}" for name in sorted(run.known)[:_MOST_KNOWN])
+
+
+def _show_ends(run: TestRun, redact: Redact) -> Iterator[str]:
+    """What tests printed last that left no report and did not fail: how many ran stands there, if anywhere."""
+    for command in run.without_report:
+        if command not in run.failed_commands:
+            lines = [line for line in redact(strip_invisible(command.output)).split("\n") if line.strip()]
+            yield f"{redact(command.line)} left no report that can be read. It printed last:"
+            yield from (f"> {line[:_LONGEST_LINE]}" for line in lines[-_LAST_LINES:] or ["(nothing)"])
 
 
 def _count_tests(run: TestRun) -> Iterator[str]:

@@ -143,7 +143,7 @@ def extract_findings(
     known = [*found, *map(_earlier_to_finding, question.earlier)]
     kept: list[RawFinding] = []
     for finding in sorted((finding for finding in placed if finding is not None), key=lambda each: each.sort_key):
-        if not any(repeats(finding, other) for other in (*known, *kept)):
+        if not any(repeats(finding, other) for other in known) and not any(_restates(finding, each) for each in kept):
             kept.append(finding)
     return tuple(kept[:MAX_FINDINGS])
 
@@ -274,6 +274,12 @@ def repeats(finding: RawFinding, other: RawFinding) -> bool:
         (other.end_line or other.line) + reach
     )
     return same_place and (finding.category is other.category or finding.rule == other.rule)
+
+
+def _restates(finding: RawFinding, other: RawFinding) -> bool:
+    """Whether a finding is another one of the same answer once more; two defects may stand side by side."""
+    is_same = finding.line == other.line or finding.message == other.message
+    return is_same and finding.category is other.category and finding.path == other.path
 
 
 def _earlier_to_finding(earlier: EarlierFinding) -> RawFinding:

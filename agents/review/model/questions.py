@@ -17,7 +17,7 @@ from agents.review.model.seams import render_whole
 from domain.globs import matches
 from domain.review.changes import Change, FileVersions, SkippedFile
 from domain.review.conventions import NOTHING_HELD, ConventionFile, Conventions, HeldConventions, ShownFile
-from domain.review.findings import RawFinding
+from domain.review.findings import RawFinding, Severity
 from domain.review.outline import Outline
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
@@ -141,6 +141,7 @@ def build_questions(
     riskiest: Collection[str] = (),
     written: WrittenConventions = NOTHING_WRITTEN,
     texts: bool = False,
+    says: Severity = Severity.warning,
 ) -> QuestionPlan:
     """The questions about a change: one if it is small.
 
@@ -156,6 +157,7 @@ def build_questions(
     :param riskiest: paths to ask about before all others.
     :param written: the conventions of the repository. What is shown first is held against them.
     :param texts: show documents and data, too.
+    :param says: the least severity of what is said at all.
     """
     withheld = find_withheld_lines(found)
     reading = select_files(
@@ -173,7 +175,7 @@ def build_questions(
     groups = [*reading.groups, *([()] if len(again) > len(reading.groups) else [])]
     if len(groups) > 1:  # no part of a change can tell whether all of it does what an issue asks
         intent = Intent(title=intent.title, so_far=intent.so_far)
-    shown = _Shown(change, versions, found, withheld, redact, related)
+    shown = _Shown(change, versions, found, withheld, redact, related, says)
     asked = tuple(
         shown.build_question(
             f"model review {number} of {len(groups)}",
@@ -264,6 +266,7 @@ class _Shown:
     withheld: Mapping[str, Collection[int]]
     redact: Redact
     related: Sequence[RelatedCode]
+    says: Severity
 
     def build_question(
         self,
@@ -290,12 +293,16 @@ class _Shown:
         ]
         return ReviewQuestion(
             key=key,
-            instructions=load_prompt("review"),
+            instructions=self._load_instructions(),
             content=frame_data("\n".join(parts)),
             lines=_list_lines(group),
             cut=tuple(sorted({shown.path for shown in group if not shown.is_whole})),
             earlier=tuple(earlier),
         )
+
+    def _load_instructions(self) -> str:
+        is_deep = self.says is Severity.info
+        return f"{load_prompt('review')}\n\n{load_prompt('review_deep')}" if is_deep else load_prompt("review")
 
     def _render_earlier(self, item: EarlierFinding) -> str:
         now = "(the lines are gone)"

@@ -17,6 +17,7 @@ from agents.testing.runners.table import list_runners
 from agents.testing.tester import Tester
 from domain.runs.earlier_tests import BaseRun
 from domain.runs.testing import LONGEST_ID, CaseOutcome, CommandResult, Framework, TestCase, TestRun
+from domain.text.escaping import cut_words
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,16 @@ class BaseRunKeeper(Protocol):
 TOO_LONG = "`{}` took too long and was ended: name a faster command, or fewer tests in one file."
 _MOST_KEPT = 5_000  # cases of one run
 _NOT_BELIEVED = "`{}` ended with {}, although its report tells of no failure, so the report is not believed."
+_LEAVES_REPORT = re.compile(r" (?:-o junit_|--(?:json|junit-xml|reporter|test-reporter)\b)")
 _TIME_IS_UP = "Their time was up before all of them had run."
 _BY_FILE = frozenset({Framework.mocha})  # before version 8, no test is told with its file
 _ALONE = frozenset({Framework.node, Framework.tape})  # whose reports never tell it
 _NO_REPORT = "`{}` ended without saying how its tests ended."
+
+
+def name_call(result: CommandResult) -> str:
+    """A command as people call it, without what has it leave a report."""
+    return cut_words(_LEAVES_REPORT.split(result.line, maxsplit=1)[0], 100)
 
 
 def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
@@ -68,9 +75,9 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
     if absence := find_absence(result):
         return Ran(not_run=(f"{absence} {WAY_OUT}",), has_begun=False)
     if result.exit_status is None:
-        return Ran(not_run=(TOO_LONG.format(result.line[:100]),))
+        return Ran(not_run=(TOO_LONG.format(name_call(result)),))
     if not result.is_successful and result.cases and not any(case.outcome.is_bad for case in result.cases):
-        return Ran(not_run=(_NOT_BELIEVED.format(result.line[:100], result.exit_status),))
+        return Ran(not_run=(_NOT_BELIEVED.format(name_call(result), result.exit_status),))
     tests = [case for case in result.cases if not stands_for_file(case) and not _names_whole_file(case, files)]
     own = [_place(case, files) for case in tests]
     cases = {case.id: case for case in own}
@@ -81,7 +88,7 @@ def read_result(result: CommandResult, files: Sequence[str]) -> Ran:
     silent = [path for path in files if path not in seen and path not in loading]
     if silent and not result.is_successful:
         loading.update(dict.fromkeys(silent, result.output))
-    unproven = _NO_REPORT.format(result.line[:100]) if result.is_successful and not result.cases else ""
+    unproven = _NO_REPORT.format(name_call(result)) if result.is_successful and not result.cases else ""
     is_mixing = len(files) > 1 and any(case.path is None for case in tests)
     mixing = frozenset({result.framework} & _BY_FILE if is_mixing else ())
     hushed = frozenset(name for name, case in cases.items() if case.outcome.is_bad and result.is_successful)

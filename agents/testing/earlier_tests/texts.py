@@ -109,6 +109,8 @@ _EXPECTS_FAILURE = re.compile(
     re.IGNORECASE,
 )
 _ASSERTED = re.compile(r"\bassert(?:ion)?\b[^\n]* failed|AssertionError|AssertionFailed|Failed asserting")
+_BRACKET, _QUOTED = re.compile(r"[()]"), re.compile(r"\"[^\"]*\"|'[^']*'")
+_LONGEST_CHECK = 8  # lines after the first of a check that is shown as one
 _COMMENT = re.compile(r"^\s*(#(?!\[)|//|\*|/\*)")
 
 
@@ -179,15 +181,18 @@ def compare(before: Version, after: Version, failing: int | None) -> Difference:
     changes = [code for code in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if code[0] != "equal"]
     hit = [code for code in changes if at is not None and code[1] <= at < code[2]]
     chosen = hit or changes
-    removed = [line for _, start, end, _, _ in chosen for line in old[start:end] if line]
-    added = [line for _, _, _, start, end in chosen for line in new[start:end] if line]
-    added = added or [line for _, _, _, start, end in changes for line in new[start:end] if line]
-    demanded = (quote(before, failing) if failing is not None and not hit else ()) or ()
+    whole_before, whole_now = _join_checks(old), _join_checks(new)
+    removed = [at for _, start, end, _, _ in chosen for at in range(start, end) if old[at]]
+    added = [at for _, _, _, start, end in chosen for at in range(start, end) if new[at]]
+    added = added or [at for _, _, _, start, end in changes for at in range(start, end) if new[at]]
+    demanded = [] if at is None or hit else [whole_before[at]]
     added_anywhere = [line for _, _, _, start, end in changes for line in new[start:end]]
     evades = evades_more([line for code in changes for line in old[code[1] : code[2]]], added_anywhere)
-    shown_before = tuple(dict.fromkeys((*demanded, *_choose(removed))))[:_SHOWN]
-    is_less = evades or not added or (bool(hit) and _measure(added) < _measure(removed))
-    return Difference(shown_before, tuple(_choose(added))[:_SHOWN], is_less)
+    weaker = _measure([new[at] for at in added]) < _measure([old[at] for at in removed])
+    is_less = evades or not added or (bool(hit) and weaker)
+    shown_before = dict.fromkeys((*demanded, *_choose([whole_before[at] for at in removed])))
+    shown_now = dict.fromkeys(_choose([whole_now[at] for at in added]))
+    return Difference(tuple(shown_before)[:_SHOWN], tuple(shown_now)[:_SHOWN], is_less)
 
 
 def evades_more(removed: Sequence[str], added: Sequence[str]) -> bool:
@@ -256,6 +261,23 @@ def _count_words(version: Version) -> Counter[str]:
 
 def _strip(lines: Sequence[str]) -> list[str]:
     return [" ".join(line.split()) if not _COMMENT.match(line) else "" for line in lines]
+
+
+def _join_checks(lines: Sequence[str]) -> list[str]:
+    """Each line, or the whole check that it is part of, where formatters spread that over several lines."""
+    whole, opened = dict(enumerate(lines)), list[int]()
+    joined = set[int]()
+    for at, line in enumerate(lines):
+        for bracket in _BRACKET.findall(_QUOTED.sub("", line)):
+            if bracket == "(":
+                opened.append(at)
+                continue
+            start = opened.pop() if opened else at
+            if 0 < at - start <= _LONGEST_CHECK and _CHECK.search(lines[start]):
+                inside = {*range(start, at + 1)} - joined  # an inner check was closed before
+                whole |= dict.fromkeys(inside, " ".join(filter(None, lines[start : at + 1])))
+                joined |= inside
+    return [whole[at] for at in range(len(lines))]
 
 
 def _choose(lines: Sequence[str]) -> list[str]:

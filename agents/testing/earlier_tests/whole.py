@@ -12,7 +12,7 @@ from agents.testing.earlier_tests.gone import GoneNames
 from agents.testing.earlier_tests.names import misfits_call
 from agents.testing.earlier_tests.outcomes import OUTPUT, SharedChange, cut_lines
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
-from agents.testing.earlier_tests.running import TOO_LONG, FileRunner
+from agents.testing.earlier_tests.running import TOO_LONG, FileRunner, name_call
 from agents.testing.earlier_tests.texts import Version
 from agents.testing.runners.facts import list_needed
 from agents.testing.runners.runner import ProjectCommand
@@ -135,7 +135,7 @@ class WholeCommand:
         for result in run.commands:
             absence = find_absence(result)
             why = f"{absence} {WAY_OUT}" if absence else ""
-            why = why or (TOO_LONG.format(result.line[:100]) if result.exit_status is None else "")
+            why = why or (TOO_LONG.format(name_call(result)) if result.exit_status is None else "")
             if why or not result.is_successful:
                 return _Ended(result.line, passed=False, output=result.output, why=why)
         return _Ended(run.commands[0].line, passed=True)

@@ -1,5 +1,6 @@
 """Writes what a command such as ``/forge tests`` asks for: its words, what it may change, what has to be known."""
 
+import structlog
 from pydantic import BaseModel
 
 from agents.coding.changelogs import SETTINGS, find_changelog
@@ -8,10 +9,11 @@ from agents.llm.models import ModelTier, Unusable
 from agents.prompts import load_prompt
 from agents.testing.missing_tests import wants_tests
 from domain.config.configuration import Configuration
+from domain.errors import Forbidden
 from domain.globs import matches
 from domain.review.changes import Change, ChangeStatus
 from domain.runs.testing import DiffCoverage, measure_diff_coverage
-from domain.slash.commands import Mend, WriteChangelog, WriteTests
+from domain.slash.commands import Mend, TakeBaseIn, WriteChangelog, WriteTests
 from messages import instructions as texts
 from messages.tests import format_ranges
 from pipeline.checkout import find_base
@@ -21,6 +23,8 @@ from pipeline.publishing.instructions import InstructingCommand
 from pipeline.run_context import RunContext, run_while_current
 from workspace.mirror import Mirror
 from workspace.snapshot import Snapshot
+
+log = structlog.get_logger(__name__)
 
 TESTS = (
     *("**/tests/**", "**/test/**", "**/spec/**", "**/__tests__/**", "**/conftest.py"),
@@ -56,36 +60,60 @@ class Brief(BaseModel):
 async def write_brief(
     context: RunContext, configuration: Configuration, asked: InstructingCommand, mirror: Mirror, change: Change
 ) -> Brief:
-    """What a command asks for.
+    """What a command asks for, with what the pull request changes.
 
     :param mirror: has the commits of ``change``, which is that of the pull request.
     """
+    if isinstance(asked, TakeBaseIn):
+        return Brief()  # no planner is asked
+    brief = await _write(context, configuration, asked, mirror, change)
+    sent = [path for path in change.paths if not matches(path, configuration.review.never_send)]
+    if brief.obstacle or not sent:
+        return brief
+    diff = await mirror.render_patch(change.merge_base, change.head_sha, _LONGEST_DIFF, sent)
+    shown = [Excerpt(heading="what the pull request changes", text=diff)] if diff else []
+    return brief.model_copy(update={"shown": (*brief.shown, *shown)})
+
+
+async def _write(
+    context: RunContext, configuration: Configuration, asked: InstructingCommand, mirror: Mirror, change: Change
+) -> Brief:
     match asked:
         case WriteChangelog():
             return await _write_for_changelog(configuration, mirror, change)
         case WriteTests():
             return await _write_for_tests(context, configuration, asked, mirror, change)
         case Mend():
-            return await _write_for_mending(context, configuration, mirror, change)
+            return await _write_for_mending(context, change)
         case _:
-            return Brief()
+            return await _write_for_words(context, change)
 
 
-async def _write_for_mending(
-    context: RunContext, configuration: Configuration, mirror: Mirror, change: Change
-) -> Brief:
+async def _write_for_mending(context: RunContext, change: Change) -> Brief:
+    red = await _load_red_checks(context, change)
+    if not red.own:
+        return Brief(obstacle=texts.report_nothing_to_mend(red.before))
+    return Brief(words=load_prompt("do_mend"), shown=_show_red(red), red=red)
+
+
+async def _write_for_words(context: RunContext, change: Change) -> Brief:
+    """What is red, as people often speak of it."""
+    try:
+        return Brief(shown=_show_red(await _load_red_checks(context, change)))
+    except Forbidden as error:  # an installation that did not accept to show them
+        log.warning("red_checks.hidden", run=context.run.id, error=str(error))
+        return Brief()
+
+
+async def _load_red_checks(context: RunContext, change: Change) -> RedChecks:
     services, repository = context.services, context.run.repository
     live = await services.host.pull_request(repository, context.run.number)
     bases = (change.merge_base, await find_base(services.host, repository, live))
-    red = await load_red_checks(services, repository, change.head_sha, *bases)
-    if not red.own:
-        return Brief(obstacle=texts.report_nothing_to_mend(red.before))
-    shown = tuple(Excerpt(heading=f"red check {each.name}", text=each.said) for each in red.own)
-    sent = [path for path in change.paths if not matches(path, configuration.review.never_send)]
-    diff = await mirror.render_patch(change.merge_base, change.head_sha, _LONGEST_DIFF, sent) if sent else None
-    if diff:
-        shown = (*shown, Excerpt(heading="what the pull request changes", text=diff))
-    return Brief(words=load_prompt("do_mend"), shown=shown, red=red)
+    return await load_red_checks(services, repository, change.head_sha, *bases)
+
+
+def _show_red(red: RedChecks) -> tuple[Excerpt, ...]:
+    return tuple(Excerpt(heading=f"red check {each.name}", text=each.said) for each in red.own)
 
 
 async def _write_for_changelog(configuration: Configuration, mirror: Mirror, change: Change) -> Brief:

@@ -87,13 +87,19 @@ def test_ordinary_sentences_have_no_code(text: str) -> None:
 @example("#0/FORGE")
 @example("#0WWW.")
 def test_prose_does_nothing_wherever_it_stands(text: str) -> None:
-    said = escape(text)
-    assert "\n" not in said
-    assert find_active(said) == []
-    assert find_active(f"**What happened:** {said}\n\nNext.", ["strong_open", "strong_close"]) == []
     item = ["bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close"]
-    assert find_active(f"- {said}\n- second", item) == []
-    assert find_active(f"Text before\n{said}\nand after", ["softbreak"]) == []
+    for said in (escape(text), escape(text, is_cell=False)):
+        assert "\n" not in said
+        assert find_active(said) == []
+        assert find_active(f"**What happened:** {said}\n\nNext.", ["strong_open", "strong_close"]) == []
+        assert find_active(f"- {said}\n- second", item) == []
+        assert find_active(f"Text before\n{said}\nand after", ["softbreak"]) == []
+
+
+def test_code_stays_whole_where_no_cell_ends_it() -> None:
+    said = escape("keep `const opts = options || {}` and a|b", is_cell=False)
+    assert said == "keep `const opts = options || {}` and a&#124;b"
+    assert escape("a `b` | c\n--- | ---", is_cell=False).count("\n") == 0  # so no table begins there
 
 
 @given(TEXTS, TEXTS)

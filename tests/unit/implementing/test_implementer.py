@@ -48,13 +48,13 @@ def test_the_task_stands_among_the_others_with_what_was_done() -> None:
         in text
     )
     assert "- T1 Count the items; done: The cart counts.\n- T3 Count the items; not done yet\n" in text
-    assert "Allowed:\n- src/**\n- tests\nForbidden:\n- src/legacy/**" in text
+    assert "Allowed: src/**, tests\nForbidden: src/legacy/**" in text
     assert "== to fix" not in text
 
 
 def test_areas_of_the_repository_and_what_a_person_let_through_are_told() -> None:
     text = build_question(protected=("infra/**",), granted=("uv.lock",))
-    assert "Protected:\n- infra/**\nProtected, but a person lets you change it:\n- uv.lock" in text
+    assert "Protected: infra/**\nProtected, but a person lets you change it: uv.lock" in text
 
 
 def test_what_is_wrong_is_told_with_its_place() -> None:

@@ -163,6 +163,41 @@ async def test_what_cannot_be_said_is_not_said(mirror: Mirror, author: Author, r
     assert (await call_run_tests(mirror, author, run)).startswith(said)
 
 
+NO_RULE = "make: *** No rule to make target 'test'.  Stop."
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ({"kind": "setup", "line": "npm ci", "exit_status": 1}, "`npm ci` ended with exit status 1."),
+        (
+            {"line": "make test", "exit_status": 2, "output": f"\n{NO_RULE}\n\n", "is_excused": True},
+            (
+                "every test that concerns this change fails without it, too, so nothing shows whether it works.\n"
+                f"make test left no report that can be read. It printed last:\n> {NO_RULE}"
+            ),
+        ),
+    ],
+)
+async def test_why_tests_could_not_run_is_said(
+    mirror: Mirror, author: Author, command: dict[str, object], why: str
+) -> None:
+    run = TestRun(commands=(CommandResult.model_validate({"kind": "test", **command}),))
+    text = await call_run_tests(mirror, author, run)
+    assert text == f"Forge could not run the tests, so go on without them.\n{why}"
+    assert NO_RULE not in await call_run_tests(mirror, author, run, says_words=False)
+
+
+async def test_where_no_report_counts_tests_what_they_printed_last_is_shown(mirror: Mirror, author: Author) -> None:
+    """A suite that passes without having run the new tests is seen there."""
+    printed = "".join(f"case {number}\n" for number in range(9)) + f"9 tests, 0 failures {SECRET}\n"
+    run = TestRun(commands=(CommandResult(kind="test", line="make check", exit_status=0, output=printed),))
+    text = await call_run_tests(mirror, author, run)
+    assert text.startswith("Everything passed.\nmake check left no report that can be read. It printed last:\n> case 5")
+    assert "\n> 9 tests, 0 failures" in text
+    assert SECRET not in text
+
+
 async def test_it_takes_no_command(mirror: Mirror, author: Author) -> None:
     """What is run is for people to say, in the repository's configuration."""
 

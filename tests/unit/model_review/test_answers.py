@@ -188,7 +188,7 @@ def test_at_most_five_the_gravest_and_surest():
     rules = sorted(rule for rule in RULES if RULES[rule].category is Category.correctness)[:4]
     lines = {31: NEW[0], 33: NEW[2], 34: NEW[3], 35: NEW[4]}
     claims = [
-        claim(rule=rule, line=line, end_line=line, quote=quote, confidence=0.6 + line / 100)
+        claim(rule=rule, line=line, end_line=line, quote=quote, message=quote, confidence=0.6 + line / 100)
         for rule in [*rules, "model/security", "model/performance", "model/missing-test"]
         for line, quote in lines.items()
     ]
@@ -196,8 +196,17 @@ def test_at_most_five_the_gravest_and_surest():
     assert all(finding.severity.rank >= Severity.warning.rank for finding in parse_findings(*claims))
 
 
-def test_the_same_matter_is_said_once():
-    assert len(parse_findings(claim(), claim(rule="model/missing-edge-case", line=34, quote=NEW[3], end_line=34))) == 1
+@pytest.mark.parametrize(
+    ("other", "kept"),
+    [
+        ({"line": 34, "end_line": 34, "quote": NEW[3]}, 1),  # in the same words
+        ({"message": "Refuse a rate of 0."}, 1),  # of the same line
+        ({"line": 34, "end_line": 34, "quote": NEW[3], "message": "Two threads lose a share here."}, 2),
+        ({"line": 32, "end_line": 35, "quote": NEW[1], "message": "Two threads lose a share here."}, 2),
+    ],
+)
+def test_an_answer_says_the_same_once_and_what_stands_beside_it_as_well(other: dict[str, JsonValue], kept: int):
+    assert len(parse_findings(claim(), claim(rule="model/missing-edge-case", **other))) == kept
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What the planner gets to read: people's words as data that nobody can break out of, without secrets, bounded."""
 
+import json
 import re
 import time
 
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.coding.planner import AuthoredText, PlanningTask, build_content, load_instructions, strip_hidden_markup
+from domain.runs.plan import Planned
 from tests.unit.planning.plans import plan
 
 
@@ -53,7 +55,12 @@ def test_the_issue_is_data_with_its_author_and_role() -> None:
     assert text.startswith("== issue 7 by ann (role read)\nTitle: Count the items\n> Please count.\n> All of them.")
     assert "Default branch: main" in text
     assert "- README.md\n- src/" in text
-    assert "Contracts: openapi, graphql, rpc, events, db" in text
+
+
+def test_contracts_are_no_matter_of_the_planner() -> None:
+    """Forge finds them by the files of the tasks; most repositories have none."""
+    assert "ontracts" not in build_question("Please count.") + load_instructions()
+    assert '"contracts"' not in json.dumps(Planned.model_json_schema())
 
 
 def test_an_issue_without_a_body_says_so() -> None:

@@ -32,6 +32,15 @@ async def test_a_test_that_demands_another_value_has_changed(earlier: Earlier) -
     assert [each.outcome for each in found.tests] == [EarlierOutcome.changed]
 
 
+async def test_a_check_that_stretches_over_lines_is_shown_as_a_whole(earlier: Earlier) -> None:
+    """As formatters write it; its first line alone says nothing."""
+    spread = "from sums import add\n\n\ndef test_adds():\n    assert (\n        add(\n            2, 2\n        )\n        == 4\n    )\n"
+    after = {**BROKEN, "tests/test_sums.py": spread.replace("== 4", "== 0")}
+    found = await earlier({**PROGRAM, "tests/test_sums.py": spread}, after)
+    [changed] = found.select(EarlierOutcome.changed)
+    assert (changed.demanded, changed.now) == (("assert ( add( 2, 2 ) == 4 )",), ("assert ( add( 2, 2 ) == 0 )",))
+
+
 async def test_a_test_that_still_fails_is_seen_by_everybody(earlier: Earlier) -> None:
     after = {**BROKEN, "tests/test_sums.py": TEST.replace("== 4", "== 5")}
     found = await earlier({**PROGRAM, "tests/test_sums.py": TEST}, after)
