@@ -44,7 +44,7 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.explain: explain.explain,
     Verb.undismiss: findings.answer_about_finding,
     Verb.dismiss: findings.dismiss,
-    Verb.fix: answers.fix,
+    Verb.fix: answers.carry_out,
     Verb.ask: answers.ask,
     Verb.do: answers.carry_out,
     Verb.mend: answers.carry_out,
