@@ -38,8 +38,9 @@ def summarise(fixed: Sequence[str], count: int, said: str) -> str:
     :param fixed: the ids of what is fixed; :param count: of how many findings.
     :param said: by the agent; empty where none was asked.
     """
-    which = "" if count == 1 else f", {len(fixed)} of {_count(count)}"
-    return " ".join(filter(None, [f"Fixed{which}: {', '.join(fixed)}." if fixed else "", said]))
+    of_all = f"{len(fixed)} of {_count(count)}" if len(fixed) < count else _count(count)
+    which = "" if count == 1 else f"{of_all}: "
+    return " ".join(filter(None, [f"Fixes {which}{', '.join(fixed)}." if fixed else "", said]))
 
 
 def render_outcomes(outcomes: Sequence[tuple[Finding, str]]) -> str:
@@ -141,12 +142,9 @@ def explain_kept_code() -> str:
     return f"`review.model: never` keeps code from models. {_BY_HAND}"
 
 
-def explain_no_model(why: str, then: str) -> str:
-    """Why there is no fix: no model can be asked.
-
-    :param then: what lets one be asked, in sentences.
-    """
-    return " ".join(filter(None, ["no tool knows one, and no model can write one.", escape(why), escape(then)]))
+def explain_no_model(why: str) -> str:
+    """Why there is no fix: no model can be asked."""
+    return f"no model can write one. {escape(why)}"
 
 
 def explain_overlap(other: Finding) -> str:

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
+from difflib import Match, SequenceMatcher
+from functools import lru_cache
 
 from domain.review.findings import Fix
 
@@ -51,10 +52,14 @@ def move(fix: Fix, old: bytes, new: bytes) -> Fix | None:
     if old == new:
         return fix
     first, last = fix.start_line - 1, fix.end_line
-    for block in SequenceMatcher(None, old.split(b"\n"), new.split(b"\n"), autojunk=False).get_matching_blocks():
-        if block.a <= first and last <= block.a + block.size:
-            return fix.move(block.b - block.a)
-    return None
+    block = next((each for each in _match(old, new) if each.a <= first and last <= each.a + each.size), None)
+    return None if block is None else fix.move(block.b - block.a)
+
+
+@lru_cache(maxsize=4)
+def _match(old: bytes, new: bytes) -> Sequence[Match]:
+    """The lines that both versions of a file have, matched once for all of its fixes."""
+    return SequenceMatcher(None, old.split(b"\n"), new.split(b"\n"), autojunk=False).get_matching_blocks()
 
 
 def overlap(one: Fix, other: Fix) -> bool:

@@ -167,7 +167,7 @@ class Sorting:
             return texts.explain_kept_code()
         model = self.context.services.models.choose(ModelTier.strong)
         if isinstance(model, Unusable):
-            return texts.explain_no_model(model.reason, model.advice)
+            return texts.explain_no_model(model.reason)
         if len(self._written) >= texts.MOST_WRITTEN:
             return texts.explain_too_many()
         self._written.append(finding)
@@ -176,7 +176,7 @@ class Sorting:
     async def _take(self, finding: Finding, fix: Fix) -> str:
         """Take its own fix, which was looked at by itself when it was found."""
         old, now = await self._read(self.review.head_sha, finding.path), await self._read(self.head, finding.path)
-        moved = suggestions.move(fix, old, now)
+        moved = suggestions.move(fix, old, now) if now else None
         if moved is None:
             return texts.explain_moved(self.head)
         before = [each for each in self._known if each.path == finding.path and each.fix is not None]
