@@ -87,16 +87,16 @@ def report_nothing_open(head_sha: str, done: Sequence[str]) -> str:
 
     :param done: what fixed some before, as clauses.
     """
-    told = f"{inline_code(head_sha[:7])} has no open finding, so there is nothing to fix."
-    return " ".join([told, *(f"{each[0].upper()}{each[1:]}." for each in done)])
+    why = f": {'; '.join(done)}" if done else ""
+    return f"{inline_code(head_sha[:7])} has no open finding, so there is nothing to fix{why}."
 
 
-def report_done(name: str, done: str) -> str:
+def report_done(done: str) -> str:
     """For a finding that an earlier command fixed.
 
     :param done: by what, as a clause.
     """
-    return f"**{name}** is done: {done}."
+    return f"Done already: {done}."
 
 
 def explain_commit(commit: str, ids: Sequence[str]) -> str:

@@ -52,12 +52,25 @@ async def test_a_fix_that_is_known_is_committed_once(story: Story) -> None:
     message = repository.git.run("log", "-1", "--format=%B", made.sha).stdout.decode()
     assert message.startswith(f"Fix {name}\n\n{name}: ruff/F401 in app.py.")
     assert f"Co-authored-by: alice <{alice.id}+alice@" in message
-    assert bodies(story.thread_answers(pull, comment)) == snapshot()
+    assert bodies(story.thread_answers(pull, comment)) == snapshot(
+        [
+            """\
+SHA is on `feature`. Fixes F-FNQ5I5. Tests: No tests found.
+
+<sub>`/forge rollback C-ID` takes it back.</sub>\
+"""
+        ]
+    )
     assert comment.thread.resolved
 
     await alice.comment(pull, f"/forge fix {name}\n/forge fix all")
     await settle_looks(story)
-    assert bodies(story.answers(pull)) == snapshot()
+    assert bodies(story.answers(pull)) == snapshot(
+        [
+            "Done already: SHA fixes F-FNQ5I5.",
+            "`SHA` has no open finding, so there is nothing to fix: SHA fixes F-FNQ5I5.",
+        ]
+    )
     assert pull.head_sha == made.sha
 
     taken_back = story.thread_answers(pull, comment)[0].body.partition("`/forge rollback ")[2].partition("`")[0]
@@ -78,11 +91,21 @@ async def test_a_model_fixes_it_and_the_tests_run(story_with_model: Story, model
     pull, head = await open_pull_request(story, repository, alice, {"billing/pay.py": PAY})
     [comment] = story.comments(pull)
     model.when(ASKED, ONE_LINE, FIXED)
-    await alice.reply(comment, "/forge fix\n/forge fix")
+    await alice.reply(comment, "/forge fix")
+    await alice.reply(comment, "/forge fix")
     await settle_looks(story)
     [_] = repository.git.commits_between(head, pull.head_sha)
     assert read(repository, pull, "billing/pay.py") == PAY.replace(WRONG, RIGHT)
-    assert bodies(story.thread_answers(pull, comment)) == snapshot()
+    assert bodies(story.thread_answers(pull, comment)) == snapshot(
+        [
+            """\
+SHA is on `feature`. Fixes F-OZQFDT. An empty list gives 0. Tests: Passed: 1 test.
+
+<sub>`/forge rollback C-ID` takes it back.</sub>\
+""",
+            "Done already: SHA fixes F-OZQFDT.",
+        ]
+    )
     asked = [call.content for call in model.calls if ASKED in call.content]
     assert "> An empty list divides by zero. Return 0 for it, or refuse it." in asked[0]
     assert len(asked) == 2
@@ -104,8 +127,10 @@ async def test_what_fails_because_of_it_is_mended_once_and_else_proposed(
     made = find_own(story, pull)
     assert (made.base_ref, pull.head_sha) == ("feature", head)
     first, again = bodies(story.thread_answers(pull, comment))
-    assert first == snapshot()
-    assert again == snapshot()
+    assert first == snapshot(
+        "#2 proposes it for `feature`, because tests fail with it. Fixes F-OZQFDT. An empty list gives 0. Tests: 1 test failed."
+    )
+    assert again == snapshot("Done already: #2 proposes a fix of F-OZQFDT; merge it, or close it and ask again.")
     story.pass_over(made)
     story.pass_over(pull)
 
@@ -119,7 +144,12 @@ async def test_a_finding_that_is_wrong_or_left(story_with_model: Story, model: S
     for _ in range(2):
         await carol.reply(comment, "/forge fix")
         await story.settle()
-    assert bodies(story.thread_answers(pull, comment)) == snapshot()
+    assert bodies(story.thread_answers(pull, comment)) == snapshot(
+        [
+            "Nothing was changed: Nobody calls it without prices.",
+            "Nothing was changed: Nothing. Not done: Ask `@team`: 0 or an error?",
+        ]
+    )
     assert pull.head_sha == head
 
 
@@ -132,7 +162,6 @@ async def test_a_fix_that_obeys_the_code_does_nothing_else(story_with_model: Sto
     await story.settle()
     [reply] = story.thread_answers(pull, comment)
     assert list_acting(reply.body) == []
-    assert list_acting(repository.git.run("log", "-1", "--format=%b", pull.head_sha).stdout.decode()) == []
     assert sorted(repository.git.refs()) == ["refs/heads/feature", "refs/heads/main"]
     story.pass_over(pull)
 
@@ -171,7 +200,9 @@ async def test_people_decide_about_a_protected_file(story_with_model: Story, mod
         await story.settle()
     made = find_own(story, pull)
     assert (made.base_ref, pull.head_sha) == ("feature", head)
-    assert mask(story.thread_answers(pull, comment)[-1].body) == snapshot()
+    assert mask(story.thread_answers(pull, comment)[-1].body) == snapshot(
+        "#2 proposes it for `feature`, because it changes protected files (billing/pay.py). Fixes F-OZQFDT. An empty list gives 0. Tests: No tests found."
+    )
     story.pass_over(made)
     story.pass_over(pull)
 

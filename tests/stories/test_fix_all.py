@@ -73,7 +73,8 @@ async def test_with_a_model_its_changes_are_in_the_same_commit(story_with_model:
     repository, pull = await _open(story, model)
     by, head = story.github.user("alice"), pull.head_sha
     model.when(ASKED, ONE_LINE, FIXED)
-    await by.comment(pull, "/forge fix all\n/forge fix all")
+    await by.comment(pull, "/forge fix all")
+    await by.comment(pull, "/forge fix all")
     await settle_looks(story)
     [made] = repository.git.commits_between(head, pull.head_sha)
     assert read(repository, made.sha, "app.py") == APP

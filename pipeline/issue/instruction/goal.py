@@ -72,7 +72,7 @@ async def find_goal(
     finding = next((each for each in current if named is not None and each.fingerprint == named.fingerprint), None)
     done = None if named is None else await _find_done(mirror, named, standing, review if finding else None)
     if done is not None:
-        return texts.report_done(asked.finding, done.told)
+        return texts.report_done(done.told)
     if finding is None or review is None:
         return texts.report_gone(asked.finding, head)
     goal = await Sorting(context, configuration, mirror, head, review, is_alone=True).sort([finding])
