@@ -43,7 +43,7 @@ def find_division(model: ScriptedModel, severity: str = "error") -> None:
 
 
 WRONG = "    return sum(prices) / len(prices)"
-RIGHT = "    return sum(prices) / len(prices) if prices else 0.0"
+RIGHT = "    return sum(prices) / max(1, sum(1 for _ in prices))"
 ASKED = "== your task: mend"
 """What a model is shown that is to fix findings, or what fails because of that."""
 FIXED: dict[str, JsonValue] = {"summary": "An empty list gives 0.", "is_done": True}
