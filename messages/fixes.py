@@ -11,7 +11,7 @@ MOST_WRITTEN = 10
 
 _MOST_ROWS = 100
 _PLAIN = re.compile(r"[^\w./-]+")
-_BY_HAND = "Fix it by hand, or ask again after the next push."
+_BY_HAND = "Fix it by hand."
 AS_SUGGESTED, BY_MODEL = "fixed as suggested", "fixed by a model"
 """What became of a finding."""
 

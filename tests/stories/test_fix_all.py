@@ -80,8 +80,17 @@ async def test_with_a_model_its_changes_are_in_the_same_commit(story_with_model:
     assert read(repository, made.sha, "app.py") == APP
     assert read(repository, made.sha, "billing/pay.py") == PAY.replace(WRONG, RIGHT)
     first, second = (mask(each.body) for each in story.answers(pull)[-2:])
-    assert first == snapshot()
-    assert second == snapshot()
+    assert first == snapshot("""\
+SHA is on `feature`. Fixes 2 open findings: F-FNQ5I5, F-OZQFDT. An empty list gives 0. Tests: No tests found.
+
+| finding | where | |
+| --- | --- | --- |
+| **F-OZQFDT** | `billing/pay.py:124` | fixed by a model |
+| **F-FNQ5I5** | `app.py:2` | fixed as suggested |
+
+<sub>`/forge rollback C-ID` takes it back.</sub>\
+""")
+    assert "SHA fixes F-FNQ5I5, F-OZQFDT." in second
     assert len([call for call in model.calls if ASKED in call.content]) == 2
     story.pass_over(pull)
 
@@ -94,7 +103,9 @@ async def test_a_model_that_does_not_answer_leaves_what_is_known(story_with_mode
     await settle_looks(story)
     assert read(repository, pull.head_sha, "app.py") == APP
     assert read(repository, pull.head_sha, "billing/pay.py") == PAY
-    assert hear(story, pull) == snapshot()
+    said = hear(story, pull)
+    assert said.startswith("SHA is on `feature`. Fixes 1 of 2 open findings: F-FNQ5I5. Tests: ")
+    assert "| **F-OZQFDT** | `billing/pay.py:124` | not fixed: " in said
     story.pass_over(pull)
 
 
@@ -114,7 +125,20 @@ async def test_what_may_not_be_fixed_is_named_with_its_reason(story_with_model: 
     model.when(ASKED, {"summary": "Ask @team: 0 or an error?", "is_done": True})
     await alice.comment(pull, "/forge fix all")
     await settle_looks(story)
-    assert hear(story, pull) == snapshot()
+    assert hear(story, pull) == snapshot("""\
+SHA is on `feature`. Fixes 2 of 6 open findings: F-FNQ5I5, F-JYAM5D. Ask `@team`: 0 or an error? Tests: No tests found.
+
+| finding | where | |
+| --- | --- | --- |
+| **F-B33GHU** | `leak.py:7` | not fixed: a credential that was pushed stays in the history. Revoke it where it was issued, then remove the line. |
+| **F-QVN6RD** | `private/app.py:5` | not fixed: `review.never_send` keeps `private/app.py` from models. Fix it by hand. |
+| **F-OZQFDT** | `billing/pay.py:124` | not fixed: see above |
+| **F-FNQ5I5** | `app.py:2` | fixed as suggested |
+| **F-PV5UQV** | `infra/main.py:2` | not fixed: `infra/main.py` is protected, so it is changed by itself: `/forge fix F-PV5UQV` asks people first. |
+| **F-JYAM5D** | `private/app.py:1` | fixed as suggested |
+
+<sub>`/forge rollback C-ID` takes it back.</sub>\
+""")
     assert read(repository, pull.head_sha, "infra/main.py") == UNUSED
     story.pass_over(pull)
 

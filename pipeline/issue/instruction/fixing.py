@@ -106,7 +106,7 @@ class FixWork(InstructionWork):
         outcomes = [
             *((each, texts.AS_SUGGESTED) for each in goal.known),
             *((each, texts.BY_MODEL if is_written else texts.explain_unfixed(why)) for each in goal.written),
-            *((each.finding, texts.explain_unfixed(each.why)) for each in goal.left),
+            *((each.finding, each.became) for each in goal.left),
         ]
         fixed = (*goal.known, *(goal.written if is_written else ()))
         said = "" if worked is None else worked.summary

@@ -27,13 +27,20 @@ _SYNTAX_SECONDS = 10.0
 
 
 class LeftFinding(BaseModel):
-    """A finding that is not fixed; in journals.
+    """A finding that is left alone; in journals.
 
     :param why: one of the explanations of :mod:`messages.fixes`.
+    :param is_done: an earlier change fixed it.
     """
 
     finding: Finding
     why: str
+    is_done: bool = False
+
+    @property
+    def became(self) -> str:
+        """What became of it."""
+        return self.why if self.is_done else texts.explain_unfixed(self.why)
 
 
 class FixGoal(BaseModel):
@@ -94,10 +101,12 @@ async def _find_all(
     done = [(each, await _find_done(mirror, each, standing, review)) for each in review.findings]
     sorting = Sorting(context, configuration, mirror, head, review)
     goal = await sorting.sort([finding for finding, by in done if by is None])
-    left = [*goal.left, *(LeftFinding(finding=each, why=f"{by.told}.") for each, by in done if by is not None)]
+    fixed = [LeftFinding(finding=each, why=by.told, is_done=True) for each, by in done if by is not None]
+    left = (*goal.left, *fixed)
     if not goal.findings:
-        return texts.report_none([(each.finding, texts.explain_unfixed(each.why)) for each in left])
-    return goal.model_copy(update={"left": tuple(left)})
+        all_done = texts.report_done("; ".join(dict.fromkeys(each.why for each in fixed)))
+        return texts.report_none([(each.finding, each.became) for each in left]) if goal.left else all_done
+    return goal.model_copy(update={"left": left})
 
 
 async def _builds_on(context: RunContext, head: str, reviewed: str) -> bool:
