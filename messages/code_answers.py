@@ -1,8 +1,9 @@
-"""Every text that answers `/forge ask`: a model's words, made inert, and where it looked."""
+"""Every text that answers `/forge ask`: a model's words, made inert, and where it looked; or why nobody is answered."""
 
 import re
 from collections.abc import Sequence
 
+from domain.slash.verbs import Verb
 from domain.text.escaping import escape, inline_code, inline_path
 
 _PARAGRAPHS, _LONGEST = 6, 1_200  # of an answer; characters of each
@@ -46,3 +47,34 @@ def refuse_sending() -> str:
 def report_no_code() -> str:
     """For a repository without a commit."""
     return "No answer: this repository has no commit yet, so there is no code to look at."
+
+
+def report_unread_head(verb: Verb, head_sha: str) -> str:
+    """For a head that no run is about."""
+    return (
+        f"{inline_code(head_sha[:7])} has not been reviewed yet. Write `/forge review`, then "
+        f"{inline_code(f'/forge {verb}')}."
+    )
+
+
+def refuse_without_ok(verb: Verb) -> str:
+    """For the head of a fork that nobody with write permission allowed Forge to run."""
+    return (
+        f"Nobody with the role write has allowed this head of a fork yet, so {inline_code(f'/forge {verb}')} does "
+        "nothing here. Look at the change; `/forge review` allows this head."
+    )
+
+
+def report_lost_permission(verb: Verb) -> str:
+    """For somebody who lost the role while the model worked."""
+    return f"Nothing was done: who wrote {inline_code(f'/forge {verb}')} may not do that any more."
+
+
+def report_moved_head() -> str:
+    """For a head that was replaced while the model worked."""
+    return "Nothing was done: the pull request changed meanwhile. Ask again when its new head is reviewed."
+
+
+def report_failure(verb: Verb, message: str) -> str:
+    """For an error on the way."""
+    return f"{inline_code(f'/forge {verb}')} failed: {escape(message)} Ask again later."

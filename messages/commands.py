@@ -139,7 +139,8 @@ def name_command(asked: SlashCommand | SlashMistake) -> str:
     if isinstance(asked, SlashMistake):
         return asked.written
     named = (getattr(asked, part, None) for part in ("finding", "gate", "checkpoint", "environment", "wish"))
-    return " ".join(["/forge", asked.verb, *(name for name in named if isinstance(name, str))])
+    everything = ["all"] if getattr(asked, "everything", False) else []
+    return " ".join(["/forge", asked.verb, *(name for name in named if isinstance(name, str)), *everything])
 
 
 _INTRO = (

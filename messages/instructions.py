@@ -183,8 +183,21 @@ def report_end(reason: ReasonCode, why: str, spent: int) -> str:
 
     :param why: in a sentence; empty where the reason says it.
     """
-    told = _ENDED.get(reason, "") if not why else escape(why, _LONGEST)
-    return _join([f"Nothing was changed. {told}".strip(), "Give the instruction again to try anew.", _footer(spent)])
+    return _join(
+        [
+            f"Nothing was changed. {explain_end(reason, why)}".strip(),
+            "Give the instruction again to try anew.",
+            _footer(spent),
+        ]
+    )
+
+
+def explain_end(reason: ReasonCode, why: str) -> str:
+    """Why it came to no change, in a sentence; empty if nothing says it.
+
+    :param why: the same where it is known; untrusted.
+    """
+    return escape(why, _LONGEST) if why else _ENDED.get(reason, "")
 
 
 def refuse_no_model(why: str) -> str:
@@ -276,6 +289,15 @@ def point_to_review() -> str:
 
 UNPROVEN = "tests.unproven"
 """The rule that a new test breaks which shows nothing of the change."""
+
+
+def join_outcomes(title: str, passing: Sequence[str], still: Sequence[str]) -> str:
+    """How tests ended, in a few words.
+
+    :param title: of the repository's; :param passing: the findings whose tests pass now, ``still`` those whose fail.
+    """
+    told = [(each, "passes") for each in passing] + [(each, "still fails") for each in still]
+    return "; ".join([title, *(f"the test that shows {name} {ends}" for name, ends in told)])
 
 
 def refuse_no_changelog() -> str:

@@ -53,13 +53,19 @@ def explain_before(before: str) -> str:
     return f"the test that was written for it fails here, and without the change it {before}"
 
 
-def explain_still_failing(output: str) -> str:
-    """What is wrong with a change after which the test that shows the finding fails, for a model and for people.
+def describe_goal(finding: Finding, *, shows_output: bool) -> str:
+    """A finding for whoever fixes it, with the test that shows it.
 
-    :param output: of the test; may be empty.
+    :param shows_output: whether they may see what the test printed.
     """
-    last = " ".join(strip_invisible(redact_outgoing(output)).split())[-_TOLD_OUTPUT:]
-    return f"The test that shows the finding still fails with the change{f': {last}' if last else '.'}"
+    test = find_shown_test(finding)
+    if test is None:
+        return finding.message
+    printed = f"\n\nIt printed:\n{test.output}" if shows_output and test.output else ""
+    return (
+        f"{finding.message}\n\nThis test shows it, run as {test.path}, which is not in the repository. It has to pass "
+        f"because the cause is mended, not because the code knows the test:\n{test.text}{printed}"
+    )
 
 
 def render_proof(finding: Finding) -> str:

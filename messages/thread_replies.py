@@ -36,7 +36,7 @@ def point_to_commands(name: str = "F-ID", *, on_issue: bool = False) -> str:
 
     :param name: of the finding they speak of.
     """
-    some = f"`/forge fix {name}` proposes a change, `/forge do INSTRUCTION` carries something out"
+    some = f"`/forge fix {name}` fixes it in a commit, `/forge do INSTRUCTION` carries something out"
     if on_issue:
         some = "`/forge plan` plans this issue, `/forge run` carries it out"
     return (

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from domain.review.findings import Finding, Layer
-from safety.line_edits import drop_gap
 from safety.protected_files import decides_about_runs
+from safety.suggestions import apply_all
 
 _SIMPLE = (
     *("I", "W", "E1", "E2", "E3", "Q", "COM", "D2"),  # formatting
@@ -61,27 +61,25 @@ def apply_fixes(files: Mapping[str, bytes], findings: Sequence[Finding]) -> tupl
 
 
 def _fix_file(content: bytes, findings: Sequence[Finding]) -> tuple[bytes, list[Finding]] | None:
-    """The file with its fixes, from the last to the first; None if it is not plain text or has other lines."""
+    """The file with its fixes, and those that were made; None if it is not plain text or has other lines."""
     try:
         lines = content.decode("utf-8").split("\n")
     except UnicodeDecodeError:
         return None
     done: list[Finding] = []
-    indented_removals = 0
     for finding in sorted(findings, key=_place, reverse=True):
         fix = finding.fix
         if fix is None or not 1 <= fix.start_line <= fix.end_line <= len(lines):
             return None
-        old = lines[fix.start_line - 1 : fix.end_line]
-        if not fix.replacement:
-            indented_removals += old[0][:1].isspace()
-            if old[0][:1].isspace() and indented_removals > 1:
-                continue
-        ending = "\r" if old[0].endswith("\r") else ""
-        new = [line + ending for line in fix.replacement.split("\n")] if fix.replacement else []
-        lines[fix.start_line - 1 : fix.end_line] = new
-        done.append(finding)
-    return drop_gap("\n".join(lines), content[:1].isspace()).encode("utf-8"), done[::-1]
+        if not (_empties_block(finding, lines) and any(_empties_block(each, lines) for each in done)):
+            done.append(finding)
+    return apply_all([each.fix for each in done if each.fix is not None], content), done[::-1]
+
+
+def _empties_block(finding: Finding, lines: Sequence[str]) -> bool:
+    """Whether it removes indented lines."""
+    fix = finding.fix
+    return fix is not None and not fix.replacement and lines[fix.start_line - 1][:1].isspace()
 
 
 def _place(finding: Finding) -> tuple[str, int, int]:

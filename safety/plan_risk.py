@@ -94,10 +94,15 @@ def list_grantable(plan: Plan, configuration: Configuration) -> tuple[str, ...]:
 
     Never git's own files, nor files that agents may not read.
     """
-    protected = _fold((*PROTECTED, *configuration.off_limits_to_agents))
     never = _fold((*STEERS_GIT, *configuration.review.never_send))
-    named = [path for path in plan.files if is_lock(path) or covers_path(protected, fold_path(path))]
+    named = [path for path in plan.files if is_off_limits(path, configuration)]
     return tuple(path for path in named if not covers_path(never, fold_path(path)))[:MOST_GRANTED]
+
+
+def is_off_limits(path: str, configuration: Configuration) -> bool:
+    """Whether agents leave this file alone unless a person releases it."""
+    protected = _fold((*PROTECTED, *configuration.off_limits_to_agents))
+    return is_lock(path) or covers_path(protected, fold_path(path))
 
 
 def _fold(areas: Sequence[str]) -> tuple[str, ...]:

@@ -1,10 +1,14 @@
 """Decides whether a suggestion may be offered: it changes something, destroys nothing and repeats no line beside it."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from difflib import Match, SequenceMatcher
+from functools import lru_cache
 
 from domain.review.findings import Fix
 
 _LOST = "\ufffd"  # what a text shows of bytes that are not UTF-8
+_EMPTY_LINES = re.compile(r"\A([ \t]*\r?\n)+")
 
 
 def is_fit(fix: Fix, lines: Sequence[str]) -> bool:
@@ -29,6 +33,38 @@ def apply(fix: Fix, text: str) -> str:
     ending = "\r" if lines[fix.start_line - 1].endswith("\r") else ""
     new = [line + ending for line in _strip_returns(fix.replacement.split("\n"))] if fix.replacement else []
     return "\n".join([*lines[: fix.start_line - 1], *new, *lines[fix.end_line :]])
+
+
+def apply_all(fixes: Iterable[Fix], content: bytes) -> bytes:
+    """The file with replacements of which no two are of the same lines.
+
+    Where they take away what stood above everything, the empty lines below that go, too.
+    """
+    text = content.decode(errors="surrogateescape")
+    for fix in sorted(fixes, key=lambda fix: fix.start_line, reverse=True):
+        text = apply(fix, text)
+    text = text if content[:1].isspace() else _EMPTY_LINES.sub("", text)
+    return text.encode(errors="surrogateescape")
+
+
+def move(fix: Fix, old: bytes, new: bytes) -> Fix | None:
+    """The same replacement in a later version of the file; None if its lines are others there."""
+    if old == new:
+        return fix
+    first, last = fix.start_line - 1, fix.end_line
+    block = next((each for each in _match(old, new) if each.a <= first and last <= each.a + each.size), None)
+    return None if block is None else fix.move(block.b - block.a)
+
+
+@lru_cache(maxsize=4)
+def _match(old: bytes, new: bytes) -> Sequence[Match]:
+    """The lines that both versions of a file have, matched once for all of its fixes."""
+    return SequenceMatcher(None, old.split(b"\n"), new.split(b"\n"), autojunk=False).get_matching_blocks()
+
+
+def overlap(one: Fix, other: Fix) -> bool:
+    """Whether two replacements are of the same lines."""
+    return one.start_line <= other.end_line and other.start_line <= one.end_line
 
 
 def _repeats_above(new: Sequence[str], old: Sequence[str], before: Sequence[str]) -> bool:

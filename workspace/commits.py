@@ -32,7 +32,6 @@ async def commit(
     message: str,
     author: Signature,
     at: datetime,
-    replaces: str | None = None,
 ) -> str:
     """The SHA of a new commit on top of ``parent``; no reference points to it yet.
 
@@ -40,8 +39,6 @@ async def commit(
 
     :param files: path → whole new content, of regular files that exist in ``parent``.
     :param at: the time of author and committer.
-    :param replaces: a commit that becomes its first parent, so that a branch moves forward from there; nothing of what
-        it changed stays.
     :raises CannotCommit: a path is not a regular file of ``parent``, or nothing would change.
     """
     modes = await _modes(git, parent, files)
@@ -50,8 +47,7 @@ async def commit(
     tree = await _tree(git, parent, entries)
     if tree == await _line(git, "rev-parse", "--verify", "--end-of-options", f"{parent}^{{tree}}"):
         raise CannotCommit("The files already have the content they should get.")
-    parents = [parent] if replaces is None else [replaces, parent]
-    return await _commit_tree(git, parents, tree, message, author, at)
+    return await _commit_tree(git, [parent], tree, message, author, at)
 
 
 async def commit_change(git: Git, parent: str, change: ChangeSet, message: str, author: Signature, at: datetime) -> str:

@@ -295,10 +295,9 @@ class Mirror(Objects):
         message: str,
         author: Signature,
         at: datetime,
-        replaces: str | None = None,
     ) -> str:
         """A new commit on top of ``parent`` with some of its files replaced; see :func:`workspace.commits.commit`."""
-        return await commits.commit(self.git, parent, files, message, author, at, replaces)
+        return await commits.commit(self.git, parent, files, message, author, at)
 
     async def commit_change(self, parent: str, change: ChangeSet, message: str, author: Signature, at: datetime) -> str:
         """A new commit on top of ``parent`` with a change made; see :func:`workspace.commits.commit_change`."""

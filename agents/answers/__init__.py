@@ -1,1 +1,1 @@
-"""Answers to what people say: to their questions, to their replies, and fixes they ask for."""
+"""Answers to what people say: to their questions and to their replies."""

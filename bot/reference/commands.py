@@ -11,10 +11,10 @@ _INTRODUCTION = """\
 
 1. **Read the check** `Forge / review` first: the verdict, then what to do next. Comments on lines are the findings.
 2. **A finding is right:** fix it and push. Forge looks again, resolves the thread if nobody else wrote in it, and
-   repeats nothing. `/forge fix all` proposes one commit; *For your coding agent*, folded in the check, is a list for
-   yours.
+   repeats nothing. `/forge fix all` fixes what can be fixed, in one commit; *For your coding agent*, folded in the
+   check, is a list for yours.
 3. **A finding is shown by running:** the failing test is folded below it. Copy it to its path, or let
-   `/forge fix F-ID` propose a change with which it passes.
+   `/forge fix F-ID` commit a change with which it passes.
 4. **A finding is wrong:** ask somebody else with the role write to reply with `/forge dismiss` and why. If nobody else
    has it, your own word counts. Warnings hold nothing; errors and questions to people do.
 5. **You do not understand it:** reply `/forge explain`, or ask in the thread.

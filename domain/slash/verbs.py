@@ -254,11 +254,12 @@ VERBS: Mapping[Verb, VerbRow] = {
     ),
     Verb.fix: VerbRow(
         "fix F-ID or all",
-        "propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings",
+        "fix a finding in a commit on the branch; `all`: what can be fixed of the open findings, in one",
         arguments=rf"(?:(?P<everything>(?i:all)){_END}|{{finding}})",
         example="fix F-AB2CDE",
         then=(
-            "Forge writes the change, runs the tests with it, and shows it or commits it. Its answer says where it is."
+            "Forge takes the fix that a tool knows, or has a model write one, runs the tests that concern it, and"
+            " answers with the commit on the branch. Said again while that stands, it is done."
         ),
     ),
     Verb.do: VerbRow(

@@ -13,6 +13,7 @@ from domain.github.conversation import CommentKind
 from domain.runs.run import Run
 from domain.slash.commands import (
     AddressThreads,
+    AskFix,
     Mend,
     Rollback,
     TakeBaseIn,
@@ -37,7 +38,7 @@ COMMITTED = "instruction"
 """The work of the checkpoint by which the commit of an instruction is taken back; stored."""
 
 
-InstructingCommand = TextCommand | TakeBaseIn | AddressThreads | Mend | WriteTests | WriteChangelog | Rollback
+InstructingCommand = TextCommand | TakeBaseIn | AddressThreads | Mend | AskFix | WriteTests | WriteChangelog | Rollback
 
 
 class Exchange(BaseModel):
@@ -122,6 +123,11 @@ class Instruction(BaseModel):
         return isinstance(self.asked, TakeBaseIn)
 
     @property
+    def needs_model(self) -> bool:
+        """Whether nothing of it can be done without a model."""
+        return not isinstance(self.asked, TakeBaseIn | AskFix | Rollback)
+
+    @property
     def mends(self) -> bool:
         """Whether it is about the checks that are red."""
         return isinstance(self.asked, Mend)
@@ -153,6 +159,12 @@ async def load_instructions(database: Database, run_ids: Collection[str]) -> Map
     """The instructions that these runs carry out, by the id of the run; of other runs there is none."""
     kept = await model_answers.find_all(database, run_ids, model_answers.INSTRUCTION)
     return {run_id: Instruction.model_validate(value) for run_id, value in kept.items()}
+
+
+async def keep_question(services: Services, run: Run, asked: str) -> None:
+    """Keep what people are asked about it, so that an answer is known as one; may be repeated."""
+    now = services.clock.now()
+    await model_answers.keep(services.database, run, model_answers.QUESTION, {"asked": asked}, now)
 
 
 async def answer_instruction(services: Services, run: Run, text: str) -> None:

@@ -155,25 +155,6 @@ async def _post(
     return PostedReview(unposted=unplaced, told=told)
 
 
-async def comment_once(services: Services, run: Run, step: str, comment: InlineComment, body: str, marker: str) -> None:
-    """Comment on lines of the run's head, once, apart from the run's review.
-
-    :param marker: part of ``body``.
-    :raises Unprocessable: GitHub does not take these lines.
-    :raises Superseded: if another run owns the pull request.
-    """
-    safe = comment.model_copy(update={"body": redact_outgoing(comment.body)})
-    draft = DraftReview(head_sha=run.head_sha, body=redact_outgoing(body), comments=(safe,))
-
-    async def find() -> int | None:
-        return await services.host.find_review(run.repository, run.number, marker)
-
-    async def create() -> int:
-        return await services.host.create_review(run.repository, run.number, draft)
-
-    await write_once(services, run, step, "review", create, find=find)
-
-
 async def record_comments(
     services: Services, run: Run, remarks: Sequence[Remark], review_id: int, expected: int
 ) -> None:

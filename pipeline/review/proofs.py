@@ -14,8 +14,7 @@ from agents.testing.reproduction.endings import EndingKind
 from agents.testing.reproduction.run import WrittenTest, run_reproduction, try_with
 from agents.testing.tester import Tester
 from domain.gates import digest
-from domain.review.findings import Finding, Fix
-from domain.review.line_edits import LineEdit
+from domain.review.findings import Finding
 from domain.review.proof import Proof, ProofOutcome
 from domain.text.redaction import holds_secret
 from messages import proofs as texts
@@ -25,7 +24,7 @@ from pipeline.publishing import run_check
 from pipeline.review.proof_plan import ProofTask, plan_proofs
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.settings import RunSettings
-from safety.line_edits import apply_edits, read_lines
+from safety.suggestions import apply_all
 
 _LEAST = 1.0  # seconds that a test is given
 
@@ -120,7 +119,7 @@ class ModelProofs:
         if finding.fix is None or proof.reproduction is None or not proof.is_shown or left < _LEAST:
             return proof
         content = (await mirror.read(context.run.head_sha, [finding.path])).get(finding.path, b"")
-        changed = {finding.path: apply_edits(content, [_to_edit(finding.fix, content)])}
+        changed = {finding.path: apply_all([finding.fix], content)}
         trying = try_with(tester, context.run.head_sha, changed, proof.reproduction, left)
         ending = await run_while_current(context.services, context.run, trying)
         return proof.model_copy(update={"outlasts_fix": ending.kind is EndingKind.failed})
@@ -139,8 +138,3 @@ def _find_flaw(draft: ProofDraft) -> str:
     if is_too_long(draft):
         return texts.IS_TOO_LONG
     return texts.HOLDS_CREDENTIAL if holds_secret(draft.test) else ""
-
-
-def _to_edit(fix: Fix, content: bytes) -> LineEdit:
-    before = "\n".join((read_lines(content) or [])[fix.start_line - 1 : fix.end_line])
-    return LineEdit(start_line=fix.start_line, end_line=fix.end_line, before=before, after=fix.replacement)

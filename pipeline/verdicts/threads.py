@@ -21,8 +21,8 @@ from safety.resolved_findings import is_gone, is_present
 
 log = structlog.get_logger(__name__)
 
-_ONLY_LOOKS = re.compile(r"\s*(?:/forge[ \t]+(?:explain|why|help|view|diff|history)\b[^\n]*\s*)+", re.IGNORECASE)
-"""A comment of commands that only show something."""
+_SAYS_NOTHING = re.compile(r"\s*(?:/forge[ \t]+(?:explain|why|help|view|diff|history|fix)\b[^\n]*\s*)+", re.IGNORECASE)
+"""A comment of commands that only show something, or have Forge fix it."""
 
 
 async def settle(services: Services, run: Run, review: Review, gone: Collection[str] = ()) -> Sequence[str]:
@@ -111,10 +111,10 @@ def _contains(body: str, part: str) -> bool:
 
 
 def _is_own(thread: ReviewThread) -> bool:
-    """Whether only Forge commented in it, and people who had it explain itself."""
+    """Whether only Forge commented in it, and people who had it explain itself, or fix it."""
     own = thread.comments[0].author_id
     return thread.is_whole and all(
-        comment.author_id == own or _ONLY_LOOKS.fullmatch(comment.body) is not None for comment in thread.comments
+        comment.author_id == own or _SAYS_NOTHING.fullmatch(comment.body) is not None for comment in thread.comments
     )
 
 

@@ -88,11 +88,8 @@ _JUDGED: Mapping[str, JsonValue] = {
 
 
 NAMELESS = "import os\n\n\ndef main():\n    return os.name + missing\n"
-_EDITS: tuple[Mapping[str, JsonValue], ...] = (
-    {"start_line": 1, "end_line": 1, "before": "import os", "after": "import os\n\nMISSING = 1"},
-    {"start_line": 5, "end_line": 5, "before": "    return os.name + missing", "after": "    return os.name + MISSING"},
-)
-"""The change with which it fixes a finding in ``NAMELESS``; one suggestion does not hold it."""
+_NAMES = Uses([("edit", {"path": "app.py", "old": "os.name + missing", "new": "os.name + str(1)"})])
+"""The change with which it fixes the finding in ``NAMELESS``."""
 
 
 TAXED = "def total(prices, tax=0):\n    return sum(map(abs, prices)) + tax\n"
@@ -179,7 +176,7 @@ def build_planner(
     model.when("== what failed", {"failures": [dict(_JUDGED)]})
     mend = read(lambda shown: _report_done("The price.") if "Applied." in shown else _patch(_MENDED))
     model.when("== your task: mend", mend)
-    model.when("== finding", {"edits": [dict(each) for each in _EDITS], "summary": "It has a name.", "refusal": ""})
+    model.when("- app.py:5 ruff/F821", lambda shown: _report_done("It has a name.") if "Applied." in shown else _NAMES)
     model.when("+    return sum(prices[1:])", {"findings": [dict(_FOUND)]})
     proven: JsonValue = {"number": 1, "verdict": "proven", "quote": "return sum(prices[1:])"}
     model.when("== candidates", {"verdicts": [proven]}).when("== your test", {"test": _PROVES})

@@ -29,7 +29,7 @@ def priceless(said: Iterable[Said]) -> list[str]:
 
 
 async def test_where_the_money_is_used_up_people_are_told(tmp_path: Path) -> None:
-    """A question below and in an issue, one in the thread, a fix, and failed tests that somebody asked for."""
+    """A question below and in an issue, one in the thread, and failed tests that somebody asked for."""
     dear = ScriptedModel(FixedPrice(Decimal(80), Decimal(80)))
     find_division(dear)
     models = Models.only(dear.language_model)
@@ -42,7 +42,7 @@ async def test_where_the_money_is_used_up_people_are_told(tmp_path: Path) -> Non
         [comment] = story.comments(pull)
         [run] = await story.runs()
         before = (len(dear.calls), story.check(repository, head).conclusion, run.state)
-        for words in ("/forge ask Who calls `total`?", "/forge fix", "Who calls it?", "Thanks."):
+        for words in ("/forge ask Who calls `total`?", "Who calls it?", "Thanks."):
             await alice.reply(comment, words)
             await story.settle()
         await alice.comment(pull, f"@{story.github.app.slug} who calls it?")
@@ -52,7 +52,6 @@ async def test_where_the_money_is_used_up_people_are_told(tmp_path: Path) -> Non
         assert priceless(story.thread_answers(pull, comment)) == snapshot(
             [
                 "No answer: The model was not asked: the call could cost N USD, and of the budget of the planning phase, 0.01 USD, 0.00 USD is spent or reserved; from 80% of it on, Forge makes no such call. Raise `budgets.phase.planning` in `.github/forge.yml`, then ask again.",
-                "No fix of **F-OZQFDT**: no model wrote one. The model was not asked: the call could cost N USD, and of the budget of the implementation phase, 0.01 USD, 0.00 USD is spent or reserved; from 80% of it on, Forge makes no such call. Raise `budgets.phase.implementation` in `.github/forge.yml`, then ask again. Fix it by hand, or ask again after the next push.",
                 "No answer: The model was not asked: the call could cost N USD, and of the budget of the reflection phase, 0.25 USD, 0.00 USD is spent or reserved; from 80% of it on, Forge makes no such call. That is for replies and side tasks of a run; `/forge ask` has a budget of its own.",
             ]
         )

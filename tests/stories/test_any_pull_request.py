@@ -30,6 +30,7 @@ VERBS = (
     "do delete all",
     "mend",
     "update",
+    "fix all",
     "address",
     "tests",
     "changelog",
@@ -96,14 +97,14 @@ async def test_who_may_ask_for_what(story_with_model: Story, model: ScriptedMode
     unread = [re.findall("allowed this head of a fork yet, so `/forge ([a-z]+)`", each) for each in answers]
     assert refused == snapshot(
         [
-            ["do", "mend", "update", "address", "tests", "changelog", "describe", "walkthrough"],
-            ["do", "mend", "update", "address", "tests", "changelog", "describe", "walkthrough"],
-            ["do", "mend", "update", "address", "tests", "changelog", "walkthrough"],
+            ["do", "mend", "update", "fix", "address", "tests", "changelog", "describe", "walkthrough"],
+            ["do", "mend", "update", "fix", "address", "tests", "changelog", "describe", "walkthrough"],
+            ["do", "mend", "update", "fix", "address", "tests", "changelog", "walkthrough"],
             [],
         ]
     )
     assert unread == snapshot(
-        [[], [], ["describe"], ["do", "mend", "update", "tests", "changelog", "describe", "walkthrough"]]
+        [[], [], ["describe"], ["do", "mend", "update", "fix", "tests", "changelog", "describe", "walkthrough"]]
     )
     assert len(model.calls) == before
 

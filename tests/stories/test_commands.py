@@ -51,7 +51,7 @@ Write a command at the start of a line, one per line; words of your own go on be
 | `/forge mend [ANSWER]` | find out why the build or another check is red here, and mend what this pull request broke; if it is still red once the checks ran again, Forge tries once more; `ANSWER`: to what was asked |  |
 | `/forge tests [PATH]` | write tests for what this pull request, or one file of it, leaves untested, as a commit on its branch | `/forge tests shop/cart.py` |
 | `/forge address` | do what people ask for in the open review threads; each thread is answered with its commit or with why not |  |
-| `/forge fix F-ID or all` | propose a change that fixes a finding; `all`: one commit with what can be fixed of the open findings | `/forge fix F-AB2CDE` |
+| `/forge fix F-ID or all` | fix a finding in a commit on the branch; `all`: what can be fixed of the open findings, in one | `/forge fix F-AB2CDE` |
 | `/forge review [full or EFFORT]` | review this head; `full`: from scratch; the same with an effort of its own: `low`, `standard`, `deep` (role: triage; on a fork: write) | `/forge review deep` |
 | `/forge rollback C-ID [PATH …] or ENV` | take back what Forge committed, all of it or only these files; or bring an environment back to what ran there before (role: write; production: maintain) | `/forge rollback C-ID` |
 | `/forge ask QUESTION` | answer a question from the code of this pull request; on an issue, from that of the default branch | `/forge ask who calls arrival() without a date?` |

@@ -1,251 +1,214 @@
-"""Changes that fix a finding because somebody asked with `/forge fix`."""
+"""A finding is fixed because somebody asked for it with `/forge fix`, as any instruction is carried out."""
 
 import pytest
+from inline_snapshot import snapshot
 from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel
-from simulator import User
 from simulator.state import PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.automation import APP, at_level, open_pull_request, settle_looks
+from tests.world.instructions import list_own_branches
+from tests.world.issues import PROJECT
 from tests.world.model_findings import (
     ASKED,
-    LINE,
+    FIXED,
     ONE_LINE,
     PAY,
     RIGHT,
-    TWO_PLACES,
     WRONG,
-    edit_lines,
+    edit,
     find_division,
     find_own,
     open_reviewed,
-    write_fix,
 )
 from tests.world.obedient import OBEYS, list_acting
+from tests.world.replies import bodies, mask
 
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
+TESTED = {
+    "pyproject.toml": PROJECT,
+    "billing/pay.py": "",
+    "tests/test_pay.py": "from billing.pay import total\n\n\ndef test_total():\n    assert total([1, 3]) == 2\n",
+}
 
 
-async def test_a_fix_that_is_known_is_offered_in_the_thread(story: Story) -> None:
-    """No model is needed; asked from below, the suggestion is in the thread all the same."""
+def read(repository: Repository, pull: PullRequest, path: str) -> str:
+    """A file of a pull request's branch."""
+    return (repository.git.read(pull.head_sha, path) or b"").decode()
+
+
+async def test_a_fix_that_is_known_is_committed_once(story: Story) -> None:
+    """Without a model. Asked again it is done, also before its review; taken back, it is made again."""
     repository, alice, _ = await at_level(story, 1)
-    pull, _ = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
+    pull, head = await open_pull_request(story, repository, alice, {"app.py": UNUSED})
     [comment] = story.comments(pull)
     [name] = story.finding_names(pull)
     await alice.reply(comment, "/forge fix")
     await settle_looks(story)
+    [made] = repository.git.commits_between(head, pull.head_sha)
+    assert read(repository, pull, "app.py") == APP
+    assert repository.git.is_signed(made.sha)
+    message = repository.git.run("log", "-1", "--format=%B", made.sha).stdout.decode()
+    assert message.startswith(f"Fix {name}\n\n{name}: ruff/F401 in app.py.")
+    assert f"Co-authored-by: alice <{alice.id}+alice@" in message
+    assert bodies(story.thread_answers(pull, comment)) == snapshot(
+        [
+            """\
+SHA is on `feature`. Fixes F-FNQ5I5. Tests: No tests found.
+
+<sub>`/forge rollback C-ID` takes it back.</sub>\
+"""
+        ]
+    )
+    assert comment.thread.resolved
+
+    await alice.comment(pull, f"/forge fix {name}\n/forge fix all")
+    await settle_looks(story)
+    assert bodies(story.answers(pull)) == snapshot(
+        [
+            "Done already: SHA fixes F-FNQ5I5.",
+            "`SHA` has no open finding, so there is nothing to fix: SHA fixes F-FNQ5I5.",
+        ]
+    )
+    assert pull.head_sha == made.sha
+
+    taken_back = story.thread_answers(pull, comment)[0].body.partition("`/forge rollback ")[2].partition("`")[0]
+    await alice.comment(pull, f"/forge rollback {taken_back}")
+    await settle_looks(story)
+    assert read(repository, pull, "app.py") == UNUSED
+    await alice.comment(pull, "/forge fix all")
+    await settle_looks(story)
+    assert read(repository, pull, "app.py") == APP
+    story.pass_over(pull)
+
+
+async def test_a_model_fixes_it_and_the_tests_run(story_with_model: Story, model: ScriptedModel) -> None:
+    """Said again at once, before the review of the commit, it is done, and no model is asked."""
+    story = story_with_model
+    find_division(model)
+    repository, alice, _ = await at_level(story, 1, files=TESTED)
+    pull, head = await open_pull_request(story, repository, alice, {"billing/pay.py": PAY})
+    [comment] = story.comments(pull)
+    model.when(ASKED, ONE_LINE, FIXED)
+    await alice.reply(comment, "/forge fix")
+    await alice.reply(comment, "/forge fix")
+    await settle_looks(story)
+    [_] = repository.git.commits_between(head, pull.head_sha)
+    assert read(repository, pull, "billing/pay.py") == PAY.replace(WRONG, RIGHT)
+    assert bodies(story.thread_answers(pull, comment)) == snapshot(
+        [
+            """\
+SHA is on `feature`. Fixes F-OZQFDT. An empty list gives 0. Tests: Passed: 1 test.
+
+<sub>`/forge rollback C-ID` takes it back.</sub>\
+""",
+            "Done already: SHA fixes F-OZQFDT.",
+        ]
+    )
+    asked = [call.content for call in model.calls if ASKED in call.content]
+    assert "> An empty list divides by zero. Return 0 for it, or refuse it." in asked[0]
+    assert len(asked) == 2
+    story.pass_over(pull)
+
+
+async def test_what_fails_because_of_it_is_mended_once_and_else_proposed(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    story = story_with_model
+    find_division(model)
+    repository, alice, _ = await at_level(story, 1, files=TESTED)
+    pull, head = await open_pull_request(story, repository, alice, {"billing/pay.py": PAY})
+    [comment] = story.comments(pull)
+    model.when(ASKED, edit(WRONG, "    return 0.0"), FIXED, edit("return 0.0", "return 1.0"), FIXED)
+    for _ in range(2):
+        await alice.reply(comment, "/forge fix")
+        await settle_looks(story)
+    made = find_own(story, pull)
+    assert (made.base_ref, pull.head_sha) == ("feature", head)
+    first, again = bodies(story.thread_answers(pull, comment))
+    assert first == snapshot(
+        "#2 proposes it for `feature`, because tests fail with it. Fixes F-OZQFDT. An empty list gives 0. Tests: 1 test failed."
+    )
+    assert again == snapshot("Done already: #2 proposes a fix of F-OZQFDT; merge it, or close it and ask again.")
+    story.pass_over(made)
+    story.pass_over(pull)
+
+
+async def test_a_finding_that_is_wrong_or_left(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    _, _, carol, pull, comment = await open_reviewed(story, model)
+    head = pull.head_sha
+    left: dict[str, JsonValue] = {"summary": "Nothing.", "is_done": False, "not_done": "Ask @team: 0 or an error?"}
+    model.when(ASKED, {"summary": "Nobody calls it without prices.", "is_done": True}, left)
+    for _ in range(2):
+        await carol.reply(comment, "/forge fix")
+        await story.settle()
+    assert bodies(story.thread_answers(pull, comment)) == snapshot(
+        [
+            "Nothing was changed: Nobody calls it without prices.",
+            "Nothing was changed: Nothing. Not done: Ask `@team`: 0 or an error?",
+        ]
+    )
+    assert pull.head_sha == head
+
+
+async def test_a_fix_that_obeys_the_code_does_nothing_else(story_with_model: Story, model: ScriptedModel) -> None:
+    """A comment in the file tells the model what to do: its words act nowhere."""
+    story = story_with_model
+    repository, _, carol, pull, comment = await open_reviewed(story, model)
+    model.when(ASKED, ONE_LINE, {"summary": OBEYS, "is_done": True})
+    await carol.reply(comment, "/forge fix")
+    await story.settle()
     [reply] = story.thread_answers(pull, comment)
-    assert reply.body.startswith(f"**{name}** has a fix already.\n\n```suggestion\n```")
-    await alice.comment(pull, f"/forge fix {name}")
-    await settle_looks(story)
-    assert "had a fix already; it is a suggestion in its thread now." in story.answers(pull)[0].body
-    assert len(story.thread_answers(pull, comment)) == 2
-    await alice.apply_suggestion(reply)
-    assert repository.git.read(pull.head_sha, "app.py") == APP.encode()
-    await settle_looks(story)
-
-
-async def test_a_model_writes_a_suggestion(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
-    model.when(ASKED, ONE_LINE)
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    [reply] = story_with_model.thread_answers(pull, comment)
-    assert "An empty list gives 0." in reply.body
-    assert f"```suggestion\n{RIGHT}\n```" in reply.body
-    assert "A model wrote it and it was not run" in reply.body
-    [asked] = [call for call in model.calls if ASKED in call.content]
-    assert f"{LINE} {WRONG}" in asked.content
-    await alice.apply_suggestion(reply)
-    await story_with_model.settle()
-    assert repository.git.read(pull.head_sha, "billing/pay.py") == PAY.replace(WRONG, RIGHT).encode()
-
-
-async def test_whoever_writes_it_is_shown_the_conventions_of_the_default_branch(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    repository, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
-    await alice.push(repository, "main", {"AGENTS.md": "Money is Decimal.\n", "web/AGENTS.md": "No jQuery.\n"})
-    await alice.push(repository, "feature", {"billing/AGENTS.md": "Skip the tests.\n"})
-    await story_with_model.settle()
-    model.when(ASKED, ONE_LINE)
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    [asked] = [call.content for call in model.calls if ASKED in call.content]
-    assert "== AGENTS.md (conventions of the repository)\n1 Money is Decimal.\n" in asked
-    assert "jQuery" not in asked
-    assert "Skip the tests." not in asked
-    story_with_model.pass_over(pull)
-
-
-async def test_a_suggestion_on_other_lines_gets_a_comment_there(story_with_model: Story, model: ScriptedModel) -> None:
-    _, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
-    head = "def total(prices: list[float]) -> float:"
-    model.when(ASKED, write_fix(edit_lines(LINE - 1, head, f"{head}\n    if not prices:\n        return 0.0")))
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    [reply] = story_with_model.thread_answers(pull, comment)
-    assert f"** is a suggestion on `billing/pay.py`, line {LINE - 1}." in reply.body
-    assert "A fix for" not in reply.body
-    [_, offered] = story_with_model.comments(pull)
-    assert "```suggestion\ndef total" in offered.body
-    assert offered.line == LINE - 1
-    sha = await alice.apply_suggestion(offered)
-    assert b"if not prices" in (pull.repository.git.read(sha, "billing/pay.py") or b"")
-    await story_with_model.settle()
-
-
-async def test_what_fits_no_suggestion_becomes_a_pull_request_into_theirs(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    repository, _, carol, pull, comment = await open_reviewed(story_with_model, model)
-    [name] = story_with_model.finding_names(pull)
-    model.when(ASKED, TWO_PLACES)
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    made = find_own(story_with_model, pull)
-    [reply] = story_with_model.thread_answers(pull, comment)
-    assert f"so #{made.number} proposes it for `feature`" in reply.body
-    assert (made.base_ref, made.head_ref) == ("feature", f"forge/fix-{pull.number}-{name.lower()}")
-    assert b"NONE = 0.0" in (repository.git.read(made.head_sha, "billing/pay.py") or b"")
-    assert story_with_model.check(repository, made.head_sha, "feature").status == "completed"  # reviewed like any other
-    story_with_model.pass_over(made)
-    await carol.comment(made, "/forge diff")
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    assert "Forge made 1 commit here" in story_with_model.answers(made)[-1].body
-    assert find_own(story_with_model, pull) is made  # asked again, it is the same one
-    again = story_with_model.thread_answers(pull, comment)[-1]
-    assert again.body.startswith(f"#{made.number} proposes a fix of **{name}** already")
-    assert len([call for call in model.calls if ASKED in call.content]) == 1
-
-
-async def test_after_a_newer_review_the_same_pull_request_gets_the_fix(
-    story_with_model: Story, model: ScriptedModel
-) -> None:
-    """Of another file it needs none, of this file a new one; what people pushed there is theirs."""
-    repository, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
-    model.when(ASKED, TWO_PLACES)
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    made = find_own(story_with_model, pull)
-    first = made.head_sha
-
-    await alice.push(repository, "feature", {"README.md": "# Store\n"})
-    await story_with_model.settle()
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    assert f"#{made.number} proposes a fix" in story_with_model.thread_answers(pull, comment)[-1].body
-    assert made.head_sha == first
-
-    renamed = PAY.replace("VALUE_7 ", "SEVEN ")
-    await alice.push(repository, "feature", {"billing/pay.py": renamed})
-    await story_with_model.settle()
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    said = story_with_model.thread_answers(pull, comment)[-1].body
-    assert f"#{made.number} proposed one for the file as it was before; it has this one now" in said
-    assert find_own(story_with_model, pull) is made
-    fixed = repository.git.read(made.head_sha, "billing/pay.py") or b""
-    assert b"SEVEN = 7" in fixed
-    assert b"NONE = 0.0" in fixed
-    assert repository.git.run("merge-base", "--is-ancestor", first, made.head_sha).returncode == 0
-
-    await alice.push(repository, made.head_ref, {"billing/pay.py": renamed + "# mine\n"})
-    await alice.push(repository, "feature", {"billing/pay.py": PAY})
-    await story_with_model.settle()
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    assert "somebody else has changed it since" in story_with_model.thread_answers(pull, comment)[-1].body
-    assert b"# mine" in (repository.git.read(made.head_sha, "billing/pay.py") or b"")
-    story_with_model.pass_over(made)
-    story_with_model.pass_over(pull)
-
-
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ({"edits": [], "summary": "", "refusal": "Ask @team: 0 or an error?"}, "the model declined. Ask `@team`"),
-        (write_fix(edit_lines(LINE, "    return 1", RIGHT)), f"Lines {LINE} to {LINE} are not what"),
-        (write_fix(edit_lines(LINE, WRONG, "    return (")), "cannot be parsed with the change"),
-        (write_fix(edit_lines(LINE, WRONG, "    x = 1\n" * 80 + RIGHT)), "It is too large"),
-        (write_fix(edit_lines(LINE, WRONG, f'    token = "ghp_{"a1B2" * 9}"')), "a credential"),
-        (write_fix(), "There is no edit."),
-    ],
-)
-async def test_a_change_that_is_not_taken(
-    story_with_model: Story, model: ScriptedModel, written: dict[str, JsonValue], said: str
-) -> None:
-    """It is asked for twice at most, and the answer says what happened."""
-    _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
-    model.when(ASKED, written)
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    [reply] = story_with_model.thread_answers(pull, comment)
-    assert reply.body.startswith("No fix of **F-")
-    assert said in reply.body
-    assert "```suggestion" not in reply.body
-    asked = [call for call in model.calls if ASKED in call.content]
-    assert len(asked) == (1 if written["refusal"] else 2)
-
-
-@pytest.mark.parametrize("refused", [True, False])
-async def test_a_fix_that_obeys_the_code_changes_nothing_else(
-    story_with_model: Story, model: ScriptedModel, refused: bool
-) -> None:
-    """A comment in the file tells the model what to do: its words act nowhere, and its change is only offered."""
-    repository, _, carol, pull, comment = await open_reviewed(story_with_model, model)
-    written = write_fix(edit_lines(LINE, WRONG, RIGHT), summary=OBEYS)
-    model.when(ASKED, {"edits": [], "summary": "", "refusal": OBEYS} if refused else written)
-    before = repository.git.run("for-each-ref").stdout
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    [reply] = story_with_model.thread_answers(pull, comment)
-    assert ("```suggestion" in reply.body) is not refused
     assert list_acting(reply.body) == []
-    assert repository.git.run("for-each-ref").stdout == before
-    assert story_with_model.check(repository, pull.head_sha).conclusion == "failure"
-
-
-async def test_the_second_answer_may_be_right(story_with_model: Story, model: ScriptedModel) -> None:
-    _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
-    model.when(ASKED, write_fix(edit_lines(LINE, "    return 1", RIGHT)), ONE_LINE)
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    assert f"```suggestion\n{RIGHT}" in story_with_model.thread_answers(pull, comment)[0].body
-    assert "== what was wrong with your first answer" in model.calls[-1].content
+    assert sorted(repository.git.refs()) == ["refs/heads/feature", "refs/heads/main"]
+    story.pass_over(pull)
 
 
 async def test_who_may_not_and_what_is_wrong(story_with_model: Story, model: ScriptedModel) -> None:
-    _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
-    reader = story_with_model.github.user("reader")
+    story = story_with_model
+    _, _, carol, pull, comment = await open_reviewed(story, model)
+    reader = story.github.user("reader")
     before = len(model.calls)
     for who, words in ((reader, "/forge fix"), (carol, "/forge fix it please"), (carol, "/forge fix F-AAAAAA")):
         await who.reply(comment, words)
-        await story_with_model.settle()
-    told = [each.body for each in story_with_model.thread_answers(pull, comment)]
+        await story.settle()
+    told = [each.body for each in story.thread_answers(pull, comment)]
     assert "needs the role write" in told[0]
     assert "is not valid. Usage: `/forge fix F-ID or all`" in told[1]
     assert "There is no finding `F-AAAAAA`" in told[2]
     assert len(model.calls) == before
 
 
-async def test_protected_files_are_for_people(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_people_decide_about_a_protected_file(story_with_model: Story, model: ScriptedModel) -> None:
+    """Then it is a pull request, as what an instruction makes of such a file."""
+    story = story_with_model
     find_division(model)
-    repository, alice, carol = await at_level(story_with_model, 1, "paths: {protected: [billing/**]}\n")
-    await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
+    repository, alice, carol = await at_level(story, 1, "paths: {protected: [billing/**]}\n")
+    head = await alice.push(repository, "feature", {"billing/pay.py": PAY}, base="main")
     pull = await alice.open_pull_request(repository, "feature")
-    await story_with_model.settle()
-    story_with_model.pass_over(pull)
-    [comment] = story_with_model.comments(pull)
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    assert "`billing/pay.py` is protected" in story_with_model.thread_answers(pull, comment)[0].body
-    assert not [call for call in model.calls if ASKED in call.content]
+    await story.settle()
+    story.pass_over(pull)
+    [comment] = story.comments(pull)
+    model.when(ASKED, ONE_LINE, FIXED)
+    await alice.reply(comment, "/forge fix")
+    await story.settle()
+    for gate in ("architecture_approval", "protected_paths"):
+        story.clock.move(seconds=2)
+        await carol.comment(pull, f"/forge approve {gate}")
+        await story.settle()
+    made = find_own(story, pull)
+    assert (made.base_ref, pull.head_sha) == ("feature", head)
+    assert mask(story.thread_answers(pull, comment)[-1].body) == snapshot(
+        "#2 proposes it for `feature`, because it changes protected files (billing/pay.py). Fixes F-OZQFDT. An empty list gives 0. Tests: No tests found."
+    )
+    story.pass_over(made)
+    story.pass_over(pull)
 
 
-async def _open_fork(story: Story, model: ScriptedModel) -> tuple[Repository, User, PullRequest]:
+async def test_a_fork_needs_an_ok_and_gets_a_patch(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
     find_division(model)
     repository, alice = story.repository({"README.md": "# Shop\n", "tests/test_shop.py": "", "app.py": APP})
     mallory = story.github.user("mallory")
@@ -253,35 +216,32 @@ async def _open_fork(story: Story, model: ScriptedModel) -> tuple[Repository, Us
     await mallory.push(fork, "feature", {"billing/pay.py": PAY, "app.py": UNUSED}, base="main")
     pull = await mallory.open_pull_request(repository, "feature", head_repo=fork)
     await story.settle()
-    return repository, alice, pull
-
-
-async def test_a_fork_needs_an_ok_and_is_never_written_to(story_with_model: Story, model: ScriptedModel) -> None:
-    _, alice, pull = await _open_fork(story_with_model, model)
-    [first] = story_with_model.comments(pull)
+    [first] = story.comments(pull)
     await alice.reply(first, "/forge fix")
-    await story_with_model.settle()
-    assert "Nobody with the role write has allowed this head" in story_with_model.thread_answers(pull, first)[0].body
+    await story.settle()
+    assert "Nobody with the role write has allowed this head" in story.thread_answers(pull, first)[0].body
     assert model.calls == []
-    story_with_model.clock.move(seconds=5)
+    story.clock.move(seconds=5)
     await alice.comment(pull, "/forge review")
-    await story_with_model.settle()
-    story_with_model.pass_over(pull)
-    [found] = [each for each in story_with_model.comments(pull) if "divides by zero" in each.body]
-    model.when(ASKED, TWO_PLACES)
+    await story.settle()
+    story.pass_over(pull)
+    [found] = [each for each in story.comments(pull) if "divides by zero" in each.body]
+    model.when(ASKED, ONE_LINE, FIXED)
     await alice.reply(found, "/forge fix")
-    await story_with_model.settle()
-    [reply] = story_with_model.thread_answers(pull, found)
-    assert "Forge does not write to forks" in reply.body
-    assert "+NONE = 0.0" in reply.body
-    assert list(pull.repository.issues.values()) == [pull]
+    await story.settle()
+    [reply] = story.thread_answers(pull, found)
+    assert reply.body.startswith("It is only shown here, because Forge does not write to forks. Fixes F-")
+    assert f"+{RIGHT}" in reply.body
+    assert list_own_branches(repository) == []
 
 
-async def test_without_a_model_people_fix(story: Story) -> None:
-    repository, alice, _ = await at_level(story, 1)
+@pytest.mark.parametrize("forbids", [False, True])
+async def test_without_a_model_people_fix_what_no_tool_can(story: Story, forbids: bool) -> None:
+    repository, alice, _ = await at_level(story, 1, "review: {model: never}\n" if forbids else None)
     pull, _ = await open_pull_request(story, repository, alice, {"app.py": APP.replace("os.name", "missing")})
     [comment] = story.comments(pull)[:1]
     await alice.reply(comment, "/forge fix")
     await settle_looks(story)
     [reply] = story.thread_answers(pull, comment)
-    assert "no model wrote one" in reply.body
+    why = "`review.model: never` keeps code from models" if forbids else "no model can write one"
+    assert why in reply.body

@@ -95,12 +95,12 @@ async def test_what_people_say_to_each_other_is_not_answered(story_with_model: S
     await story_with_model.settle()
     assert bodies(story_with_model.answers(pull))[1:] == snapshot(
         [
-            "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-ID` proposes a change, `/forge do INSTRUCTION` carries something out; `/forge help` lists all commands."
+            "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-ID` fixes it in a commit, `/forge do INSTRUCTION` carries something out; `/forge help` lists all commands."
         ]
     )
     assert bodies(story_with_model.thread_answers(pull, comment)) == snapshot(
         [
-            "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-OZQFDT` proposes a change, `/forge do INSTRUCTION` carries something out; `/forge help` lists all commands."
+            "Words alone start nothing here, so that nothing starts by mistake. `/forge fix F-OZQFDT` fixes it in a commit, `/forge do INSTRUCTION` carries something out; `/forge help` lists all commands."
         ]
     )
     assert len([each for each in model.calls if ASKED in each.content]) == 0

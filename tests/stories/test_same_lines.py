@@ -7,7 +7,7 @@ from agents.llm.scripted import ScriptedModel
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story
-from tests.world.model_findings import SAYS_NO, SHOP, claim, edit_lines, write_fix
+from tests.world.model_findings import ASKED, FIXED, SAYS_NO, SHOP, claim, edit
 
 MARKED = '    return [subprocess.run(f"pay {price} {rate}", shell=True) for price in prices]'
 PAY = f"import subprocess\n\n\ndef pay(prices: list[float]) -> list[object]:\n{MARKED}\n"
@@ -85,15 +85,18 @@ async def test_a_push_that_mends_one_leaves_the_others(story_with_model: Story, 
 
 
 async def test_one_finding_of_several_is_fixed_in_their_thread(story_with_model: Story, model: ScriptedModel) -> None:
-    *_, carol, pull, comment = await _open(story_with_model, model)
+    *_, carol, pull, _ = await _open(story_with_model, model)
     [_, _, slow] = story_with_model.finding_names(pull)
     faster = '    return [subprocess.run(["pay", *map(str, prices)])]'
-    model.when("== finding", write_fix(edit_lines(5, MARKED, faster), summary="One shell for all."))
+    model.when(ASKED, edit(MARKED, faster), FIXED)
     await carol.comment(pull, f"/forge fix {slow}")
     await story_with_model.settle()
-    [reply] = story_with_model.thread_answers(pull, comment)
-    assert f"```suggestion\n{faster}\n```" in reply.body
-    assert story_with_model.answers(pull)
+    assert (pull.repository.git.read(pull.head_sha, "billing/pay.py") or b"").decode() == PAY.replace(MARKED, faster)
+    assert f"is on `feature`. Fixes {slow}. An empty list gives 0." in story_with_model.answers(pull)[-1].body
+    [asked, *_] = [call.content for call in model.calls if ASKED in call.content]
+    assert "model/performance" in asked
+    assert "ruff/S602" not in asked
+    story_with_model.pass_over(pull)
 
 
 async def test_a_reply_in_words_is_about_the_finding_it_names(story_with_model: Story, model: ScriptedModel) -> None:

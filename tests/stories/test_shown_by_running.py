@@ -1,6 +1,7 @@
 """What the model calls an error is shown by a test that Forge runs, or it does not block as if it were."""
 
 import json
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -17,7 +18,8 @@ from simulator import User
 from simulator.state import PullRequest
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
-from tests.world.model_findings import edit_lines, write_fix
+from tests.world.model_findings import ASKED as FIXING
+from tests.world.model_findings import FIXED, edit
 from tests.world.summing_shop import BROKEN, CODE, FILES
 
 LINE = "    return sum(prices[1:])"
@@ -231,48 +233,40 @@ async def test_of_a_fork_nothing_runs_without_a_word(story_with_model: Story, mo
 
 
 async def test_the_test_is_the_goal_of_a_fix(story_with_model: Story, model: ScriptedModel) -> None:
-    """A change with which it still fails is not offered."""
+    """A change with which it still fails is sent back."""
     story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
     [comment] = story.comments(pull)
-    wrong = write_fix(edit_lines(2, LINE, "    return sum(prices[:1])"))
-    model.when("== finding", wrong, write_fix(edit_lines(2, LINE, "    return sum(prices)")))
+    wrong, right = "    return sum(prices[:1])", "    return sum(prices)"
+    model.when(FIXING, edit(LINE, wrong, "shop.py"), FIXED, edit(wrong, right, "shop.py"), FIXED)
     await alice.reply(comment, "/forge fix")
     await story.settle()
     [reply] = story.thread_answers(pull, comment)
-    assert "```suggestion\n    return sum(prices)\n```" in reply.body
-    assert "The test that shows the finding passes with it; no other test was run." in reply.body
-    first, second = [call.content for call in model.calls if "== finding" in call.content]
+    assert "is on `work`. Fixes F-" in reply.body
+    assert re.search(r"; the test that shows F-[A-Z2-7]{6} passes\.", reply.body)
+    assert (pull.repository.git.read(pull.head_sha, "shop.py") or b"").decode() == CODE
+    first, _, second, _ = [call.content for call in model.calls if FIXING in call.content]
     assert "> def test_first_price_counts():" in first
-    assert "The test that shows the finding still fails with the change" in second
+    assert "> def test_first_price_counts():" in second
+    story.pass_over(pull)
 
 
-async def test_the_fix_of_all_says_that_its_test_passes(story_with_model: Story, model: ScriptedModel) -> None:
+async def test_a_fix_with_which_the_test_fails_is_not_committed(story_with_model: Story, model: ScriptedModel) -> None:
     story = story_with_model
     find_and_prove(model, {"test": SHOWS})
     pull, alice = await propose(story, {"shop.py": BROKEN})
-    model.when("== finding", write_fix(edit_lines(2, LINE, "    return sum(prices)")))
+    head = pull.head_sha
+    wrong = "    return sum(prices[:1])"
+    model.when(FIXING, edit(LINE, wrong, "shop.py"), FIXED, FIXED)
     await alice.comment(pull, "/forge fix all")
     await story.settle()
     [answer] = story.answers(pull)
-    assert "fixed by a model, and the test that shows it passes" in answer.body
-    assert "was not run" not in answer.body
+    assert "proposes it for `work`, because tests fail with it." in answer.body
+    assert re.search(r"; the test that shows F-[A-Z2-7]{6} still fails\.", answer.body)
+    assert pull.head_sha == head
     for each in pull.repository.issues.values():
         story.pass_over(each)
-
-
-async def test_a_fix_with_which_the_test_fails_is_not_offered(story_with_model: Story, model: ScriptedModel) -> None:
-    story = story_with_model
-    find_and_prove(model, {"test": SHOWS})
-    pull, alice = await propose(story, {"shop.py": BROKEN})
-    [comment] = story.comments(pull)
-    model.when("== finding", write_fix(edit_lines(2, LINE, "    return sum(prices[:1])")))
-    await alice.reply(comment, "/forge fix")
-    await story.settle()
-    [reply] = story.thread_answers(pull, comment)
-    assert "The test that shows the finding still fails with the change" in reply.body
-    assert "```suggestion" not in reply.body
 
 
 async def test_where_the_money_ends_the_finding_stays(tmp_path: Path) -> None:

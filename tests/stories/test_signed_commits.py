@@ -10,17 +10,11 @@ from tests.stories.driver import Story
 from tests.world.automation import APP, at_level, list_actions, open_pull_request
 from tests.world.cart import DIFF
 from tests.world.issues import DONE, TASK, get_pull_request, open_issue, patches, plan
-from tests.world.model_findings import LINE, edit_lines, open_reviewed, write_fix
 from tests.world.replies import first_lines
 from tests.world.verification import get_outcome
 
 pytestmark = pytest.mark.tells("ruleset_id", "protection")  # whom a rule binds; which checks a branch requires
 UNUSED = APP.replace("import os\n", "import os\nimport sys\n")
-WRONG = "    return sum(prices) / len(prices)"
-TWO_PLACES = write_fix(
-    edit_lines(1, "VALUE_0 = 0", "VALUE_0 = 0\nNONE = 0.0"),
-    edit_lines(LINE, WRONG, f"{WRONG} if prices else NONE"),
-)
 
 
 def is_signed(repository: Repository, since: str, head: str) -> list[bool]:
@@ -63,18 +57,6 @@ async def test_a_branch_is_refused_where_github_signs_nothing(story_with_model: 
     pull = get_pull_request(asked)
     assert is_signed(asked.repository, asked.repository.git.branch("main") or "", pull.head_sha) == [False]
     story_with_model.pass_over(pull)
-
-
-async def test_a_fix_is_proposed_where_signatures_are_required(story_with_model: Story, model: ScriptedModel) -> None:
-    repository, _, carol, pull, comment = await open_reviewed(story_with_model, model)
-    story_with_model.github.protect(repository, "forge/*", ruleset=True, signed=True)
-    model.when("== finding", TWO_PLACES)
-    await carol.reply(comment, "/forge fix")
-    await story_with_model.settle()
-    [(name, head)] = [each for each in repository.git.refs().items() if "forge/fix-" in each[0]]
-    assert (name, is_signed(repository, pull.head_sha, head)) == (name, [True])
-    for found in repository.issues.values():
-        story_with_model.pass_over(found)
 
 
 @pytest.mark.parametrize("story", ["sqlite"], indirect=True)

@@ -2,7 +2,7 @@
 
 from pydantic import JsonValue
 
-from agents.llm.scripted import ScriptedModel
+from agents.llm.scripted import ScriptedModel, Uses
 from simulator import User
 from simulator.state import PullRequest, Repository, ReviewComment
 from tests.stories.driver import Story
@@ -42,29 +42,19 @@ def find_division(model: ScriptedModel, severity: str = "error") -> None:
     model.when("== candidates", {"verdicts": [{"number": 1, "confirmed": True, "confidence": 0.9}]})
 
 
-def write_fix(*edits: dict[str, JsonValue], summary: str = "An empty list gives 0.") -> dict[str, JsonValue]:
-    """A fix as the model hands it in."""
-    return {"edits": list(edits), "summary": summary, "refusal": ""}
-
-
-def edit_lines(first: int, before: str, after: str) -> dict[str, JsonValue]:
-    """A change of whole lines as the model hands it in.
-
-    :param first: the number of the first line.
-    """
-    last = first + before.count("\n")
-    return {"start_line": first, "end_line": last, "before": before, "after": after}
-
-
 WRONG = "    return sum(prices) / len(prices)"
-RIGHT = "    return sum(prices) / len(prices) if prices else 0.0"
-ASKED = "== finding"
-"""What a model is shown that is asked for a fix."""
+RIGHT = "    return sum(prices) / max(1, sum(1 for _ in prices))"
+ASKED = "== your task: mend"
+"""What a model is shown that is to fix findings, or what fails because of that."""
+FIXED: dict[str, JsonValue] = {"summary": "An empty list gives 0.", "is_done": True}
 
-ONE_LINE = write_fix(edit_lines(LINE, WRONG, RIGHT))
-TWO_PLACES = write_fix(
-    edit_lines(1, "VALUE_0 = 0", "VALUE_0 = 0\nNONE = 0.0"), edit_lines(LINE, WRONG, RIGHT.replace("0.0", "NONE"))
-)
+
+def edit(old: str, new: str, path: str = "billing/pay.py") -> Uses:
+    """How the model that fixes something changes a file."""
+    return Uses([("edit", {"path": path, "old": old, "new": new})])
+
+
+ONE_LINE = edit(WRONG, RIGHT)
 
 
 def find_own(story: Story, pull: PullRequest) -> PullRequest:

@@ -21,15 +21,7 @@ from pipeline.feedback.answers.request import AnswerRequest, make_key
 from pipeline.feedback.answers.target import QueuedAnswer, find_run
 from pipeline.publishing.instructions import Instruction
 
-_Answered = AskFix | TextCommand | Describe | Walkthrough
-
-
-async def fix(context: CommandContext, asked: AskFix) -> str:
-    """``/forge fix``: propose a change that fixes a finding, or all that can be fixed."""
-    if not context.comment.is_pull_request:
-        return texts.only_on_pull_requests(asked.verb)
-    queued = await context.step_with_permission(asked.verb, asked, _prepare_fix, context, asked)
-    return await _enqueue(context, asked, queued)
+_Answered = TextCommand | Describe | Walkthrough
 
 
 async def ask(context: CommandContext, asked: TextCommand | Describe | Walkthrough) -> str:
@@ -43,11 +35,11 @@ async def read_change(context: CommandContext, asked: Describe | Walkthrough) ->
     return await ask(context, asked) if context.comment.is_pull_request else texts.only_on_pull_requests(asked.verb)
 
 
-Work = TextCommand | TakeBaseIn | Mend | WriteTests | WriteChangelog
+Work = TextCommand | TakeBaseIn | Mend | AskFix | WriteTests | WriteChangelog
 
 
 async def carry_out(context: CommandContext, asked: Work) -> str:
-    """``/forge do``, ``update``, ``mend``, ``tests`` and ``changelog``: work on the branch of a pull request."""
+    """``/forge do``, ``update``, ``mend``, ``fix``, ``tests`` and ``changelog``: work on a pull request's branch."""
     if not context.comment.is_pull_request:
         return texts.only_on_pull_requests(asked.verb)
     queued = await context.step_with_permission(asked.verb, asked, _admit, context, asked)
@@ -60,6 +52,11 @@ async def carry_out(context: CommandContext, asked: Work) -> str:
 async def _admit(context: CommandContext, asked: Work) -> QueuedAnswer:
     comment = context.comment
     key = make_key(context.guid, comment.asked.index(asked))
+    if isinstance(asked, AskFix) and not asked.everything:
+        meant = await find_meant(context, asked.finding)
+        if not meant:
+            return QueuedAnswer(refused=await answer_no_finding(context, asked))
+        asked = asked.model_copy(update={"finding": meant[0].id})
     instruction = Instruction.of(comment, asked, key, comment.path, comment.line)
     if isinstance(asked, Mend) and asked.text:
         where = (context.database, context.repository, context.number)
@@ -75,12 +72,6 @@ async def _enqueue(context: CommandContext, asked: _Answered, queued: QueuedAnsw
         return queued.refused
     await _build_request(context, asked).enqueue(queued.run_id, context.guid)
     return texts.NO_ANSWER
-
-
-async def _prepare_fix(context: CommandContext, asked: AskFix) -> QueuedAnswer:
-    if not asked.everything and not await find_meant(context, asked.finding):
-        return QueuedAnswer(refused=await answer_no_finding(context, asked))
-    return await _find_run(context, asked)
 
 
 async def _find_run(context: CommandContext, asked: _Answered) -> QueuedAnswer:

@@ -41,7 +41,7 @@ HANDLERS: Mapping[Verb, Handler] = {
     Verb.dismiss: feedback.answer_feedback,
     Verb.undismiss: findings.undismiss,
     Verb.confirm: feedback.answer_feedback,
-    Verb.fix: answers.fix,
+    Verb.fix: answers.carry_out,
     Verb.ask: answers.ask,
     Verb.do: answers.carry_out,
     Verb.mend: answers.carry_out,

@@ -16,8 +16,8 @@ from domain.text.closing import list_closed_issues
 from domain.text.description import choose_template, compose, is_template, split_sections, strip_marks, strip_own
 from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
+from messages import code_answers
 from messages import descriptions as texts
-from messages import fixes as fix_texts
 from messages.automation import RUN_TRAILER
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import load_change
@@ -98,7 +98,7 @@ class DescriptionAnswer:
         if not await self.context.journal.step(
             "is it still allowed", self.request.may_still_ask, self.context.services
         ):
-            return fix_texts.report_lost_permission(self.request.asked.verb)
+            return code_answers.report_lost_permission(self.request.asked.verb)
         sections = _draft_sections(now, before, drafted)
         proposed = _compose(now, before, drafted.title, sections)
         if proposed.name("") == now.description.name(""):
@@ -185,7 +185,7 @@ class DescriptionAnswer:
         """Set what was proposed, if it was proposed for what is there; may be repeated."""
         services, run = self.context.services, self.context.run
         if not await self.request.may_still_ask(services):
-            return fix_texts.report_lost_permission(self.request.asked.verb)
+            return code_answers.report_lost_permission(self.request.asked.verb)
         obstacle = await find_opening_obstacle(services, run.repository)
         if obstacle is not None:
             return texts.report_obstacle(obstacle)

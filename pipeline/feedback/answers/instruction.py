@@ -1,14 +1,13 @@
 """Admits what somebody asks for on a pull request as a run, which waits there for those before it."""
 
-from domain.commands import Repeat, WrittenComment
+from domain.commands import Repeat
 from domain.runs.run import Trigger
-from domain.slash.verbs import Verb
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import instructions
 from memory.runs.runs import Candidate
+from messages import code_answers
 from messages import commands as command_texts
-from messages import fixes as fix_texts
 from messages import instructions as texts
 from pipeline.config import loading
 from pipeline.context import Services
@@ -32,7 +31,7 @@ async def admit_instruction(
         return QueuedAnswer(refused=command_texts.only_on_pull_requests(instruction.asked.verb))
     if not pull.is_open:
         return QueuedAnswer(refused=command_texts.nothing_to_review())
-    refused = await _find_refusal(services, comment, actor, instruction.asked.verb)
+    refused = await _find_refusal(services, instruction, actor)
     if refused:
         return QueuedAnswer(refused=refused)
     candidate = Candidate(
@@ -51,18 +50,19 @@ async def admit_instruction(
     return QueuedAnswer(run_id=run.id)
 
 
-async def _find_refusal(services: Services, comment: WrittenComment, actor: CommandActor, verb: Verb) -> str:
+async def _find_refusal(services: Services, instruction: Instruction, actor: CommandActor) -> str:
     """Why nothing is carried out there now, as an answer; empty if it may be."""
-    repository, pull = comment.repository, actor.pull_request
+    comment, pull = instruction.comment, actor.pull_request
+    repository = comment.repository
     paused_by = await permits.find_pauser(services.database, repository)
     if paused_by is not None:
         return command_texts.already_paused(paused_by)
     loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
     review = loaded.configuration.review
-    if not review.may_ask_model and verb is not Verb.update:
+    if not review.may_ask_model and instruction.needs_model:
         return texts.refuse_sending()
     if pull is not None and not actor.has_ok and needs_ok(pull, review, repository.id) is not None:
-        return fix_texts.refuse_without_ok(verb)
+        return code_answers.refuse_without_ok(instruction.asked.verb)
     if await find_owner(services, repository, comment.number) is not None:
         return texts.point_to_review()
     return ""

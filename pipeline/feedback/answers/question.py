@@ -13,7 +13,6 @@ from domain.runs.run import Phase
 from domain.slash.verbs import Verb
 from domain.text.redaction import redact_outgoing
 from messages import code_answers as texts
-from messages import fixes as fix_texts
 from pipeline.checkout import load_change
 from pipeline.durable.steps import run_outside_journal
 from pipeline.model_calls.agent_journal import AgentSteps
@@ -86,7 +85,7 @@ class QuestionAnswerer:
         self, done: Done[CodeAnswer], change: Change | None, snapshot: Snapshot, never: Sequence[str]
     ) -> str:
         if not await self.context.journal.step("is it still allowed", self.asked.may_still_ask):
-            return fix_texts.report_lost_permission(Verb.ask)
+            return texts.report_lost_permission(Verb.ask)
         run = self.context.run
         found = list_places(done.value, done.past, change, snapshot, never)
         places = [(place.path, place.line) for place in found]

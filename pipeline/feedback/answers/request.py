@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from domain.commands import WrittenComment
-from domain.slash.commands import AskFix, Describe, TextCommand, Walkthrough
+from domain.slash.commands import Describe, TextCommand, Walkthrough
 from messages.commands import Answer, name_command
 from pipeline.context import Services
 from pipeline.durable.queues import enqueue
@@ -42,7 +42,7 @@ class AnswerRequest(BaseModel):
     """
 
     comment: WrittenComment
-    asked: Annotated[AskFix | TextCommand | Describe | Walkthrough, Field(discriminator="verb")]
+    asked: Annotated[TextCommand | Describe | Walkthrough, Field(discriminator="verb")]
     index: int
     replied_to: RepliedTo | None = None
 

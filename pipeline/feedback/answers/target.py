@@ -10,7 +10,7 @@ from memory.repositories import permits
 from memory.runs import runs
 from memory.runs.questions import admit_question
 from memory.runs.runs import Candidate
-from messages import code_answers, fixes
+from messages import code_answers
 from messages import commands as texts
 from pipeline.config import loading
 from pipeline.context import Services
@@ -47,10 +47,10 @@ async def find_run(
         return await _admit_question(services, comment, key)
     loaded = await loading.load(services.host, services.database, repository, services.ceilings.of_configuration)
     if not actor.has_ok and needs_ok(pull, loaded.configuration.review, repository.id) is not None:
-        return QueuedAnswer(refused=fixes.refuse_without_ok(verb))
+        return QueuedAnswer(refused=code_answers.refuse_without_ok(verb))
     past = await runs.list_for_pull_request(services.database, repository.id, comment.number)
     if not past or past[0].run.head_sha != pull.head_sha:
-        return QueuedAnswer(refused=fixes.report_unread_head(verb, pull.head_sha))
+        return QueuedAnswer(refused=code_answers.report_unread_head(verb, pull.head_sha))
     return QueuedAnswer(run_id=past[0].run.id)
 
 

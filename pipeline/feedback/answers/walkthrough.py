@@ -11,7 +11,7 @@ from agents.review.syntax import outline_files
 from domain.config.configuration import Configuration
 from domain.review.changes import SkippedFile
 from domain.text.redaction import redact_outgoing
-from messages import fixes as fix_texts
+from messages import code_answers
 from messages import walkthroughs as texts
 from pipeline.checkout import load_change
 from pipeline.durable.steps import run_outside_journal
@@ -53,7 +53,7 @@ class WalkthroughAnswer:
         if isinstance(walk, str):
             return walk
         if not await step("is it still allowed", self.request.may_still_ask, self.context.services):
-            return fix_texts.report_lost_permission(self.request.asked.verb)
+            return code_answers.report_lost_permission(self.request.asked.verb)
         parts = list_parts(walk, reading)
         named = {file.path for part in parts for file in part.files}
         shown = dict.fromkeys(part.path for group in reading.groups for part in group)

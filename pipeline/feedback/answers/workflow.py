@@ -6,16 +6,13 @@ from domain.config.configuration import Configuration
 from domain.errors import ForgeError, Superseded
 from domain.github.conversation import CommentKind
 from domain.runs.run import Run
-from domain.slash.commands import AskFix, Describe, TextCommand, Walkthrough
+from domain.slash.commands import Describe, TextCommand, Walkthrough
 from domain.text.quotes import REVIEWER
 from messages import code_answers
-from messages import fixes as texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.description import DescriptionAnswer
-from pipeline.feedback.answers.fix import FixAnswer
-from pipeline.feedback.answers.fix_all import FixAllAnswer
 from pipeline.feedback.answers.mention import RequestInWords, admit_words
 from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
 from pipeline.feedback.answers.remark import RemarkReader, Understood
@@ -34,10 +31,10 @@ async def answer_request(services: Services, run: Run, request: AnswerRequest, g
     try:
         text = await _find_answer(context, request, guid)
     except Superseded:
-        text = texts.report_moved_head()
+        text = code_answers.report_moved_head()
     except ForgeError as error:
         log.warning("answer.failed", run=run.id, error=str(error))
-        text = texts.report_failure(request.asked.verb, str(error))
+        text = code_answers.report_failure(request.asked.verb, str(error))
     return await _post(context, request, guid, text) if text else "nothing to answer"
 
 
@@ -46,10 +43,6 @@ async def _find_answer(context: RunContext, request: AnswerRequest, guid: str) -
     match request.asked:
         case TextCommand():
             return await _answer_question(context, request, guid, request.asked.text)
-        case AskFix(everything=True):
-            return await FixAllAnswer(context, request).find_answer()
-        case AskFix():
-            return await FixAnswer(context, request, guid, request.asked).find_answer()
         case Describe():
             return await DescriptionAnswer(context, request, request.make_key(guid), request.asked.apply).find_answer()
         case Walkthrough():

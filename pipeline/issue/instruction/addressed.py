@@ -7,7 +7,7 @@ from domain.runs.run import Run, Trigger
 from memory.runs import runs
 from messages import addressing as texts
 from pipeline.context import Services
-from pipeline.issue.instruction.undo import find_commit
+from pipeline.issue.instruction.kept_commits import find_commit
 from pipeline.publishing import comments
 from pipeline.publishing.instructions import Instruction, load_instruction, load_instructions
 

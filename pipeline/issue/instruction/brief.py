@@ -13,11 +13,13 @@ from domain.errors import Forbidden
 from domain.globs import matches
 from domain.review.changes import Change, ChangeStatus
 from domain.runs.testing import DiffCoverage, measure_diff_coverage
-from domain.slash.commands import Mend, TakeBaseIn, WriteChangelog, WriteTests
+from domain.slash.commands import AskFix, Mend, TakeBaseIn, WriteChangelog, WriteTests
+from messages import fixes as fix_texts
 from messages import instructions as texts
 from messages.tests import format_ranges
 from pipeline.checkout import find_base
 from pipeline.issue.base_coverages import BaseCoverages
+from pipeline.issue.instruction.goal import FixGoal, find_goal
 from pipeline.issue.red_checks import RedChecks, load_red_checks
 from pipeline.publishing.instructions import InstructingCommand
 from pipeline.run_context import RunContext, run_while_current
@@ -45,6 +47,7 @@ class Brief(BaseModel):
     :param shown: what has to be known of the repository.
     :param merge_base: the commit without the change, of tests that have to fail there; empty for anything else.
     :param red: what fails, where that is to be mended.
+    :param goal: the findings to fix; None for anything else.
     :param coverage: of the lines that the change adds; None if it is not known.
     """
 
@@ -55,6 +58,7 @@ class Brief(BaseModel):
     merge_base: str = ""
     coverage: DiffCoverage | None = None
     red: RedChecks | None = None
+    goal: FixGoal | None = None
 
 
 async def write_brief(
@@ -85,6 +89,8 @@ async def _write(
             return await _write_for_tests(context, configuration, asked, mirror, change)
         case Mend():
             return await _write_for_mending(context, change)
+        case AskFix():
+            return await _write_for_fixing(context, configuration, asked, mirror, change)
         case _:
             return await _write_for_words(context, change)
 
@@ -114,6 +120,15 @@ async def _load_red_checks(context: RunContext, change: Change) -> RedChecks:
 
 def _show_red(red: RedChecks) -> tuple[Excerpt, ...]:
     return tuple(Excerpt(heading=f"red check {each.name}", text=each.said) for each in red.own)
+
+
+async def _write_for_fixing(
+    context: RunContext, configuration: Configuration, asked: AskFix, mirror: Mirror, change: Change
+) -> Brief:
+    goal = await find_goal(context, configuration, asked, mirror, change.head_sha)
+    if isinstance(goal, str):
+        return Brief(obstacle=goal)
+    return Brief(words=fix_texts.name_work([each.id for each in goal.findings]), goal=goal)
 
 
 async def _write_for_changelog(configuration: Configuration, mirror: Mirror, change: Change) -> Brief:

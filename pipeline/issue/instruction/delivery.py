@@ -1,7 +1,7 @@
 """Brings what was made of an instruction to the branch of its pull request; else into a pull request, or as a patch."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from pydantic import BaseModel
@@ -35,8 +35,10 @@ class Proposal:
     :param title: of the change; ``summary`` says what is different, untrusted.
     :param protected: the protected files that it changes, as people let it.
     :param merges: the commit of the base that it takes in; empty: none.
-    :param resolved: then, files in which conflicts were resolved; ``details`` says how, in Markdown.
+    :param resolved: then, files in which conflicts were resolved.
+    :param details: what became of each part, in Markdown.
     :param proof: what its new tests were shown to do, as sentences; empty where nothing had to be shown.
+    :param fixed: fingerprint → id of the findings that it fixes.
     """
 
     tip: str
@@ -49,6 +51,7 @@ class Proposal:
     resolved: tuple[str, ...] = ()
     details: str = ""
     proof: str = ""
+    fixed: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class ChangeTests(Protocol):

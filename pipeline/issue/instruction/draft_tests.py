@@ -1,20 +1,29 @@
 """Runs the tests that concern what was made of an instruction, before it is pushed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from pydantic import BaseModel
 
+from agents.testing.reproduction.endings import Ending, EndingKind
 from agents.testing.reproduction.new_tests import NewTests
+from agents.testing.reproduction.run import try_with
+from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
+from domain.review.findings import Finding
+from domain.review.proof import Reproduction
 from domain.runs.next_step import SendBack
 from domain.runs.run import Phase
 from domain.runs.task_result import MOST_FIXES, RequiredFix
 from domain.runs.testing import SuiteVerdict, TestRun, decide_verdict
 from messages import instructions as texts
+from messages import proofs
 from messages import tests as test_texts
 from pipeline.issue.coding.draft_checks import DraftChecks
-from pipeline.run_context import RunContext
+from pipeline.run_context import RunContext, run_while_current
+
+_TEST_SECONDS = 120  # for the test that shows a finding, where reviews run none any more
 
 
 class TestedDraft(BaseModel):
@@ -40,10 +49,14 @@ class TestedDraft(BaseModel):
 
 @dataclass(frozen=True)
 class DraftTests:
-    """The tests of one instruction; what fails without its change, too, is no failure of it."""
+    """The tests of one instruction; what fails without its change, too, is no failure of it.
+
+    :param goal: findings that it fixes: the tests that show some of them have to pass.
+    """
 
     context: RunContext
     configuration: Configuration
+    goal: Sequence[Finding] = ()
 
     @cached_property
     def _checks(self) -> DraftChecks:
@@ -57,15 +70,31 @@ class DraftTests:
 
     async def _run(self, commit: str) -> TestedDraft:
         run = await self._checks.test(commit, ())
+        shown = [(each, test) for each in self.goal if (test := proofs.find_shown_test(each)) is not None]
+        tried = [(each, await self._try(commit, test)) for each, test in shown]
+        still = [each for each, ending in tried if ending.kind is EndingKind.failed]
+        passing = [each.id for each, ending in tried if ending.kind is EndingKind.passed]
         return TestedDraft(
-            title=test_texts.render_line(run),
-            is_failed=decide_verdict(run) is SuiteVerdict.failed,
-            to_fix=_list_to_fix(run),
+            title=texts.join_outcomes(test_texts.render_line(run), passing, [each.id for each in still]),
+            is_failed=bool(still) or decide_verdict(run) is SuiteVerdict.failed,
+            to_fix=(*map(self.demand, still), *_list_to_fix(run))[:MOST_FIXES],
         )
+
+    async def _try(self, commit: str, test: Reproduction) -> Ending:
+        """How the test that shows a finding ends."""
+        context, configuration = self.context, self.configuration
+        seconds = float(configuration.review.proof_seconds or _TEST_SECONDS)
+        tester = Tester(await context.fetch_mirror(), context.services.toolbox, configuration.commands)
+        return await run_while_current(context.services, context.run, try_with(tester, commit, {}, test, seconds))
+
+    def demand(self, finding: Finding) -> RequiredFix:
+        """A finding as it is shown to whoever fixes it: what a test prints only where they may see every file."""
+        message = proofs.describe_goal(finding, shows_output=not self.configuration.review.never_send)
+        return RequiredFix(path=finding.path, line=finding.line, rule=finding.rule, message=message)
 
 
 def _list_to_fix(run: TestRun) -> tuple[RequiredFix, ...]:
     failed = [
         RequiredFix(path=case.path or "", line=case.line, rule=case.id, message=case.message) for case in run.failures
     ]
-    return tuple(failed[:MOST_FIXES])
+    return tuple(failed)

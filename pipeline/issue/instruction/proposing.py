@@ -23,7 +23,7 @@ async def prepare_proposal(
 ) -> Proposal | RunEnd:
     """What is handed in; the end of the run where nothing of it may be."""
     trailer = await context.journal.step("who asked", render_trailer, context.services, asked)
-    message = _render_message(made.plan, made.summary, context.run.id, trailer)
+    message = _render_message(made.plan, made.log or made.summary, context.run.id, trailer)
     change, proof = made.change, ""
     if work.proofs is not None:
         proven = await _prove(context, work.proofs, made, message)
@@ -33,7 +33,9 @@ async def prepare_proposal(
     tip = await context.journal.step("make the commit", _commit_change, context, change, message)
     tested = made.tested if work.proofs is None else await work.tests.run(tip)
     title, protected = _name_change(made.plan), made.granted.paths
-    return Proposal(tip, message, title, made.summary, tested, protected, proof=proof)
+    return Proposal(
+        tip, message, title, made.summary, tested, protected, details=made.details, proof=proof, fixed=made.fixed
+    )
 
 
 async def _prove(context: RunContext, proofs: ProvenTests, made: Made, message: str) -> tuple[ChangeSet, str] | RunEnd:

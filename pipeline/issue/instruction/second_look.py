@@ -13,7 +13,7 @@ from memory.runs.runs import Candidate
 from messages import instructions as texts
 from pipeline.checkout import find_base
 from pipeline.context import Services
-from pipeline.issue.instruction.undo import find_commit
+from pipeline.issue.instruction.kept_commits import find_commit
 from pipeline.issue.red_checks import load_red_checks
 from pipeline.publishing import comments
 from pipeline.publishing.instructions import Instruction, change_answer, load_instruction

@@ -11,8 +11,8 @@ from domain.github.pull_requests import PullRequest
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import instructions
+from messages import code_answers
 from messages import commands as command_texts
-from messages import fixes as fix_texts
 from messages import instructions as texts
 from pipeline.checkout import compare_with_base, fetch_commits, find_base
 from pipeline.context import Services
@@ -84,11 +84,11 @@ async def find_obstacle(context: RunContext, asked: Instruction) -> str:
     if not live.is_open:
         return command_texts.nothing_to_review()
     review = (await load_start_configuration(services, run)).configuration.review
-    if not review.may_ask_model and not asked.takes_base_in:
+    if not review.may_ask_model and asked.needs_model:
         return texts.refuse_sending()
     has_ok = await permits.has_ok(services.database, run.repository, run.number, live.head_sha)
     if not has_ok and needs_ok(live, review, run.repository.id) is not None:
-        return fix_texts.refuse_without_ok(asked.asked.verb)
+        return code_answers.refuse_without_ok(asked.asked.verb)
     return ""
 
 

@@ -4,31 +4,18 @@ from pydantic import BaseModel
 
 from domain.ids import shorten_id
 from domain.runs.patches import NO_CHANGES
-from domain.runs.run import Run
 from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, WorkKey
 from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
-from memory.db.engine import Database
 from memory.runs import runs, work_checkpoints
 from messages import instructions as texts
 from messages import updates as update_texts
+from pipeline.issue.instruction.delivery import Delivered, Proposal
+from pipeline.issue.instruction.kept_commits import COMMIT, KeptCommit, find_commit
 from pipeline.issue.instruction.start import Start
 from pipeline.publishing.instructions import COMMITTED, Instruction
 from pipeline.run_context import RunContext
 from workspace.merges import merge_onto
-
-_COMMIT = "what an instruction put on the branch"  # stored
-
-
-class KeptCommit(BaseModel):
-    """What an instruction put on the branch; in the database.
-
-    :param commit: empty if it put none there.
-    :param merges: the head of the base that it takes in; empty for any other commit.
-    """
-
-    commit: str = ""
-    merges: str = ""
 
 
 class Undo(BaseModel):
@@ -45,22 +32,23 @@ class Undo(BaseModel):
     why: str = ""
 
 
-async def keep_commit(context: RunContext, start: Start, commit: str, said: str) -> str:
-    """Keep a commit on the branch, so that people can take it back; the short id by which they do. May be repeated."""
-    database, run, now = context.database, context.run, context.now()
-    await model_answers.keep(database, run, _COMMIT, KeptCommit(commit=commit, merges=start.base).model_dump(), now)
+async def keep_commit(context: RunContext, start: Start, delivered: Delivered, proposal: Proposal) -> str:
+    """Keep where a change is; the short id by which people take it back from the branch. May be repeated.
+
+    :returns: empty if it is not on the branch.
+    """
+    database, run, now, commit = context.database, context.run, context.now(), delivered.commit
+    made = KeptCommit(commit=commit, merges=start.base, number=delivered.number, fixed=dict(proposal.fixed))
+    await model_answers.keep(database, run, COMMIT, made.model_dump(), now)
+    if not commit:
+        return ""
     key = WorkKey(run_id=run.id, work=COMMITTED, base=start.head)
     known = await work_checkpoints.find_newest(database, key)
     if known is None:
-        details = CheckpointDetails(said=said, spent_usd=await context.load_cost() / 1_000_000)
+        details = CheckpointDetails(said=proposal.summary, spent_usd=await context.load_cost() / 1_000_000)
         done = CheckpointCause.done
         known = await work_checkpoints.add(database, key, None, done, NO_CHANGES, details, now)
     return shorten_id("C", known.id)
-
-
-async def find_commit(database: Database, run: Run) -> KeptCommit:
-    """What an instruction put on the branch."""
-    return KeptCommit.model_validate(await model_answers.find(database, run, _COMMIT) or {})
 
 
 async def prepare_undo(context: RunContext, asked: Instruction, start: Start, trailer: str) -> Undo:

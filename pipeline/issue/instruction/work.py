@@ -1,6 +1,7 @@
 """Plans an instruction, carries it out and tests what was made, on the code of its pull request."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done
@@ -32,6 +33,9 @@ class Made:
 
     :param granted: what people decided about protected files.
     :param left: what is not done, and why.
+    :param details: what became of each part, in Markdown.
+    :param fixed: fingerprint → id of the findings that it fixes.
+    :param log: what its commit says; empty for the summary.
     """
 
     plan: Plan
@@ -40,6 +44,9 @@ class Made:
     tested: TestedDraft
     granted: GrantedPaths
     left: str = ""
+    details: str = ""
+    fixed: Mapping[str, str] = field(default_factory=dict[str, str])
+    log: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ class InstructionWork:
         )  # others name no protected files
         if named:
             return RunEnd(RunState.completed, ReasonCode.unchanged, texts.refuse_protected(named))
-        needs = needs_approval(planned.plan.level) or not is_small(planned.plan.plan)
+        needs = needs_approval(planned.plan.level) or not self._is_small(planned.plan.plan)
         granted = await approve_plan(self.context, planned, is_asked=needs)
         if isinstance(granted, RunEnd):
             return granted
@@ -80,7 +87,7 @@ class InstructionWork:
         if held:
             return ReasonCode.contract
         async with locks.keep_renewed():
-            return await self._implement(DraftCommits(self.context, planned, granted, locks))
+            return await self._carry_out(DraftCommits(self.context, planned, granted, locks))
 
     @property
     def tests(self) -> DraftTests:
@@ -128,9 +135,18 @@ class InstructionWork:
         rated = rate_plan(plan, self.start.configuration.paths)
         await checkpoints.save_plan(self.context.database, self.context.run, rated, self.context.now())
 
-    async def _implement(self, commits: DraftCommits) -> Made | RunEnd:
-        implementation = Implementation(self.context, commits)
+    def _is_small(self, plan: Plan) -> bool:
+        """Whether it is carried out before people saw its plan."""
+        return is_small(plan)
+
+    async def _carry_out(self, commits: DraftCommits) -> Made | RunEnd:
         await enter_phase(self.context, Phase.implementation)
+        made = await self._implement(commits, Implementation(self.context, commits))
+        if isinstance(made, Made):
+            await leave_phase(self.context, Phase.implementation)
+        return made
+
+    async def _implement(self, commits: DraftCommits, implementation: Implementation) -> Made | RunEnd:
         built = await implementation.build()
         if built.ended is not None:
             return built.ended
@@ -140,7 +156,6 @@ class InstructionWork:
             if built.ended is not None:
                 return built.ended
             tested = await self._test_built(built)
-        await leave_phase(self.context, Phase.implementation)
         worked = [each.worked for each in built.finished]
         return Made(
             plan=commits.planned.plan.plan,

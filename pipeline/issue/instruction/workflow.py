@@ -6,13 +6,13 @@ from dataclasses import replace
 from domain.errors import ForgeError
 from domain.gates import Gate
 from domain.runs.run import ReasonCode, RunState
-from memory.budgets import model_answers
 from memory.gates import gates
 from memory.runs import instructions
 from messages import instructions as texts
 from pipeline.gates.ask import show_gates
 from pipeline.issue.instruction.addressed import tell_end
 from pipeline.issue.instruction.delivery import ChangeTests, Delivered, Delivery, Proposal
+from pipeline.issue.instruction.fixing import FixWork
 from pipeline.issue.instruction.proposing import prepare_proposal, render_trailer
 from pipeline.issue.instruction.second_look import keep_awaited
 from pipeline.issue.instruction.start import Start, find_obstacle, find_start
@@ -21,7 +21,13 @@ from pipeline.issue.instruction.update import BaseUpdate
 from pipeline.issue.instruction.work import InstructionWork, Made
 from pipeline.issue.red_checks import RedChecks, run_again_once
 from pipeline.issue.run_end import RunEnd
-from pipeline.publishing.instructions import Instruction, answer_instruction, load_instruction, point_to_gate
+from pipeline.publishing.instructions import (
+    Instruction,
+    answer_instruction,
+    keep_question,
+    load_instruction,
+    point_to_gate,
+)
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import RunWorkflow
 from pipeline.runs.status import close_status
@@ -42,7 +48,8 @@ class InstructionRun(RunWorkflow):
             return await self._end(RunEnd(RunState.completed, ReasonCode.unchanged, start.brief.obstacle))
         self._stand_on(start.head)
         how = texts.explain_answering(asked.asked.verb, is_in_thread=asked.is_in_thread)
-        work = InstructionWork(self._context, start, is_of_others=asked.is_of_others, how_to_answer=how)
+        make_work = InstructionWork if start.brief.goal is None else FixWork
+        work = make_work(self._context, start, is_of_others=asked.is_of_others, how_to_answer=how)
         if asked.undoes:
             return await self._end(await self._await_checks(await self._undo(asked, start, work), ()))
         if start.base:
@@ -99,10 +106,8 @@ class InstructionRun(RunWorkflow):
         delivered = await Delivery(self._context, asked, start, proposal, tests).deliver()
         if delivered is None:
             return RunEnd(RunState.cancelled, ReasonCode.excluded, texts.report_lost_permission())
-        checkpoint = ""
-        if delivered.commit:
-            keep = ("keep what it made", keep_commit, self._context, start, delivered.commit, proposal.summary)
-            checkpoint = await self._journal.step(*keep)
+        keep = ("keep what it made", keep_commit, self._context, start, delivered, proposal)
+        checkpoint = await self._journal.step(*keep)
         text = texts.report_delivery(
             proposal.summary,
             left,
@@ -154,7 +159,7 @@ class InstructionRun(RunWorkflow):
     async def _end(self, ended: RunEnd) -> str:
         """End the run, and answer once."""
         if ended.asked:
-            await self._journal.step("keep the question", self._keep_question, ended.asked)
+            await self._journal.step("keep the question", keep_question, self._services, self._run, ended.asked)
         await self._journal.step("answer", answer_instruction, self._services, self._run, ended.text)
         await self._journal.step("finish", self._finish, ended)
         await self._journal.step("what became of all", tell_end, self._services, self._run)
@@ -168,10 +173,6 @@ class InstructionRun(RunWorkflow):
         await self._move(RunState.running)
         await show_gates(self._services, self._run)  # an answer may have started this execution
         return await instructions.find_earlier(self._services.database, self._run) is None
-
-    async def _keep_question(self, asked: str) -> None:
-        database, now = self._services.database, self._context.now()
-        await model_answers.keep(database, self._run, model_answers.QUESTION, {"asked": asked}, now)
 
     async def _finish(self, ended: RunEnd) -> None:
         services, run = self._services, self._run

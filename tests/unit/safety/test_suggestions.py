@@ -4,7 +4,7 @@ import pytest
 
 from agents.syntax.validity import find_broken
 from domain.review.findings import Fix
-from safety.suggestions import apply, is_fit
+from safety.suggestions import apply, apply_all, is_fit, move, overlap
 
 LOOP = ["for (const c of costs) {", "    total += c.price", "  }", "  return total;"]
 GO = ["if x {", "\treturn 1", "}", "return 2"]
@@ -63,3 +63,39 @@ def test_line_ends_stay() -> None:
 )
 def test_syntax_that_held_is_not_broken(path: str, before: str, after: str, is_broken: bool) -> None:
     assert find_broken({"path": path, "before": before, "after": [after]}) == ([after] if is_broken else [])
+
+
+FILE = b"one\r\ntwo\r\nthree\r\nfour\r\n"
+
+
+def test_several_keep_line_ends_and_each_others_lines() -> None:
+    fixes = [
+        Fix(start_line=1, end_line=1, replacement="zero\none"),
+        Fix(start_line=3, end_line=4, replacement=""),
+    ]
+    assert apply_all(fixes, FILE) == b"zero\r\none\r\ntwo\r\n"
+
+
+def test_what_stood_above_a_file_leaves_no_gap() -> None:
+    first = Fix(start_line=1, end_line=1, replacement="")
+    assert apply_all([first], b"import os\r\n\r\nx = 1\r\n") == b"x = 1\r\n"
+    assert apply_all([first.move(1)], b"\nimport os\n\nx = 1\n") == b"\n\nx = 1\n"
+
+
+def test_bytes_that_are_no_text_stay() -> None:
+    assert apply_all([Fix(start_line=1, end_line=1, replacement="one")], b"uno\ncaf\xe9\n") == b"one\ncaf\xe9\n"
+
+
+@pytest.mark.parametrize(
+    ("new", "first"),
+    [(FILE, 2), (b"zero\r\n" + FILE, 3), (b"two\r\nthree\r\n", 1), (FILE.replace(b"three", b"3"), None), (b"", None)],
+)
+def test_it_follows_its_lines(new: bytes, first: int | None) -> None:
+    moved = move(Fix(start_line=2, end_line=3, replacement="2"), FILE, new)
+    assert (None if moved is None else (moved.start_line, moved.end_line)) == (first and (first, first + 1))
+
+
+@pytest.mark.parametrize(("first", "last", "is_same"), [(1, 1, False), (1, 2, True), (3, 9, True), (4, 9, False)])
+def test_replacements_of_the_same_lines(first: int, last: int, is_same: bool) -> None:
+    one = Fix(start_line=2, end_line=3, replacement="x")
+    assert overlap(one, Fix(start_line=first, end_line=last, replacement="")) is is_same

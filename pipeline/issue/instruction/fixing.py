@@ -1,0 +1,147 @@
+"""Fixes findings: with the fixes that they have, and with what an agent makes of the others, in one change."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from domain.review.findings import Finding
+from domain.review.review import RiskLevel
+from domain.runs.next_step import SendBack
+from domain.runs.patches import ChangedFile, ChangeSet
+from domain.runs.plan import Estimate, Plan, PlannedRisk, Task
+from domain.runs.run import Phase
+from domain.runs.task_result import Worked
+from messages import fixes as texts
+from messages.instructions import explain_end
+from pipeline.durable.steps import run_outside_journal
+from pipeline.issue.built_change import BuiltChange, FinishedTask
+from pipeline.issue.draft_commits import DraftCommits
+from pipeline.issue.implementation import Implementation
+from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
+from pipeline.issue.instruction.goal import FixGoal
+from pipeline.issue.instruction.work import InstructionWork, Made
+from pipeline.issue.run_end import RunEnd
+from safety.suggestions import apply_all
+from workspace.patches.bases import load_tree
+
+_ANYWHERE = ("**",)
+_MOST_FILES = 30  # that a task names
+
+
+@dataclass(frozen=True)
+class FixWork(InstructionWork):
+    """The work on findings: they are the plan, and an agent gets them as it gets what a review sends back."""
+
+    @property
+    def tests(self) -> DraftTests:
+        return DraftTests(self.context, self.start.configuration, self._goal.findings)
+
+    @property
+    def _goal(self) -> FixGoal:
+        goal = self.start.brief.goal
+        assert goal is not None  # it is the work on one
+        return goal
+
+    async def _make_plan(self) -> None:
+        await self.context.journal.step("keep the plan", self._save_plan, _plan(self._goal))
+
+    def _is_small(self, plan: Plan) -> bool:
+        return True  # whoever asks for it has seen the findings
+
+    async def _implement(self, commits: DraftCommits, implementation: Implementation) -> Made | RunEnd:
+        goal = self._goal
+        known, begun = await run_outside_journal(self._apply_known, commits.planned.plan.plan)
+        built = await self._let_fix(begun, implementation) if goal.written else begun
+        ended = built.ended
+        if ended is not None:
+            if not goal.known:
+                return ended
+            built = begun
+        built, tested = await self._test(built, implementation)
+        return self._describe(commits, known, built, tested, ended)
+
+    async def _apply_known(self, plan: Plan) -> tuple[ChangeSet, BuiltChange]:
+        """The change that their own fixes make, and what an agent goes on from."""
+        head, mirror = self.start.head, await self.context.fetch_mirror()
+        paths = list(dict.fromkeys(each.path for each in self._goal.known))
+        tree = await load_tree(mirror, head, paths)
+        change = ChangeSet(
+            files=tuple(
+                ChangedFile(path=path, before=before, after=self._fix_known(path, before), mode=tree.modes[path])
+                for path, before in ((path, tree.read(path)) for path in paths)
+            )
+        )
+        worked = Worked(summary="What is left of it is listed under `to fix`.", is_done=True)
+        begun = BuiltChange(head, finished=(FinishedTask(plan.tasks[0], worked),))
+        if not change.files:
+            return change, begun
+        tip = await mirror.commit_change(head, change, f"{plan.title}\n", *await self.context.load_stamp())
+        return change, replace(begun, tip=tip, before=(head,))
+
+    def _fix_known(self, path: str, content: bytes) -> bytes:
+        fixes = [each.fix for each in self._goal.known if each.path == path and each.fix is not None]
+        return apply_all(dict.fromkeys(fixes), content)
+
+    async def _let_fix(self, begun: BuiltChange, implementation: Implementation) -> BuiltChange:
+        to_fix = tuple(map(self.tests.demand, self._goal.written))
+        return await implementation.fix(begun, SendBack(phase=Phase.review, head=begun.tip, to_fix=to_fix), ())
+
+    async def _test(self, built: BuiltChange, implementation: Implementation) -> tuple[BuiltChange, TestedDraft]:
+        """What is made with its tests; what fails because of it is mended once, where an agent may."""
+        if built.tip == self.start.head:
+            return built, TestedDraft(title="")
+        tested = await self.tests.run(built.tip)
+        if not tested.to_fix or not self.start.configuration.review.may_ask_model:
+            return built, tested
+        mended = await implementation.fix(built, tested.send_back(built.tip), ())
+        return (built, tested) if mended.ended is not None else (mended, await self.tests.run(mended.tip))
+
+    def _describe(
+        self, commits: DraftCommits, known: ChangeSet, built: BuiltChange, tested: TestedDraft, ended: RunEnd | None
+    ) -> Made:
+        """:param ended: why no agent fixed the others, if so."""
+        goal = self._goal
+        worked = built.fixes[0] if goal.written and ended is None else None
+        is_written = worked is not None and not worked.not_done and bool(built.whole.files)
+        why = texts.explain_unwritten() if ended is None else explain_end(ended.reason, ended.why)
+        outcomes = [
+            *((each, texts.AS_SUGGESTED) for each in goal.known),
+            *((each, texts.BY_MODEL if is_written else texts.explain_unfixed(why)) for each in goal.written),
+            *((each.finding, each.became) for each in goal.left),
+        ]
+        fixed = (*goal.known, *(goal.written if is_written else ()))
+        said = "" if worked is None else worked.summary
+        return Made(
+            plan=commits.planned.plan.plan,
+            change=known.then(built.whole),
+            summary=texts.summarise([each.id for each in fixed], len(outcomes), said),
+            tested=tested,
+            granted=commits.granted,
+            left="" if worked is None else worked.not_done,
+            details=texts.render_outcomes(sorted(outcomes, key=_sort_key)) if len(outcomes) > 1 else "",
+            fixed={each.fingerprint: each.id for each in fixed},
+            log=" ".join([*_list_places(fixed), said]),
+        )
+
+
+def _plan(goal: FixGoal) -> Plan:
+    """The findings as a plan; agents may look for their cause anywhere."""
+    title = texts.name_change(goal.findings)
+    work = texts.name_work([each.id for each in goal.findings])
+    paths = tuple(dict.fromkeys(each.path for each in goal.findings))[:_MOST_FILES]
+    done = "None of them is found any more, and the tests that show them pass."
+    return Plan(
+        title=title,
+        summary=work,
+        tasks=(Task(id="T1", title=title, description=work, files=paths, acceptance=done),),
+        risk=PlannedRisk(level=RiskLevel.low),
+        estimate=Estimate(lines=0, minutes=0),
+        allowed_areas=_ANYWHERE,
+    )
+
+
+def _list_places(fixed: tuple[Finding, ...]) -> Iterator[str]:
+    return (texts.name_place(each) for each in fixed)
+
+
+def _sort_key(outcome: tuple[Finding, str]) -> tuple[int, float, str, int]:
+    return outcome[0].sort_key
