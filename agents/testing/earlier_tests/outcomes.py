@@ -30,11 +30,6 @@ from domain.runs.testing import CaseOutcome, TestCase
 
 OUTPUT = 2_000
 """Characters of what a test printed that are kept."""
-_INSTALLED = re.compile(
-    r"^\s*(?:(?:at|from)\s|#\d+\s|/).*(?:/gems/|/(?:site|dist)-packages/|/node_modules/|\bnode:\w).*:\d+.*\n?",
-    re.MULTILINE,
-)
-"""A frame in a package that is installed: of a runner, mostly."""
 _WORD = re.compile(r"\w{5,}")
 _TELLING = 5  # characters of a line that an output may quote by chance
 
@@ -127,17 +122,11 @@ def judge(found: TestEvidence) -> EarlierTest:
         demanded=cut_lines(difference.demanded or (quote(found.before, line) if found.before else ())),
         now=cut_lines(difference.now),
         is_blind=found.is_blind,
-        output=cut_output(found.output),
+        output=found.output[-OUTPUT:],
         names=found.gone if outcome is EarlierOutcome.gone else (),
         head_path=None if found.after is None else found.after.path,
         head_line=None if found.after is None else found.after.test.start,
     )
-
-
-def cut_output(text: str) -> str:
-    """The end of what was printed, without the frames of others: behind many of them, nobody would see what failed."""
-    own = _INSTALLED.sub("", text)
-    return (own if own.strip() else text)[-OUTPUT:]
 
 
 def cut_lines(lines: Sequence[str]) -> tuple[str, ...]:

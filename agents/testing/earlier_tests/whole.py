@@ -10,7 +10,7 @@ from agents.testing.earlier_tests.choice import Entry
 from agents.testing.earlier_tests.evidence import Sides
 from agents.testing.earlier_tests.gone import GoneNames
 from agents.testing.earlier_tests.names import misfits_call
-from agents.testing.earlier_tests.outcomes import SharedChange, cut_lines, cut_output
+from agents.testing.earlier_tests.outcomes import OUTPUT, SharedChange, cut_lines
 from agents.testing.earlier_tests.reading import Reader, list_shared_changes
 from agents.testing.earlier_tests.running import TOO_LONG, FileRunner
 from agents.testing.earlier_tests.texts import Version
@@ -100,7 +100,7 @@ class WholeCommand:
             demanded=cut_lines(removed[:_LINES]),
             now=cut_lines(added[:_LINES]),
             is_blind=is_blind,
-            output=cut_output(failed.output),
+            output=failed.output[-OUTPUT:],
             names=names if outcome is EarlierOutcome.gone else (),
             head_path=unknown[0] if unknown[0] in after else None,
             head_line=1 if unknown[0] in after else None,

@@ -208,6 +208,15 @@ async def test_what_failed_is_shown_and_not_the_frames_of_its_runner(earlier: Ea
     assert "/lib/rspec/" not in said
 
 
+async def test_a_phpunit_of_the_system_stands_in_for_one_that_is_not_installed(earlier: Earlier) -> None:
+    example = EXAMPLES["phpunit"]
+    if not has_program(example.needs):
+        pytest.skip(f"no {example.needs} here")
+    needed = {"composer.json": '{"require-dev": {"phpunit/phpunit": "^9"}}'}
+    found = await earlier({**example.files, **needed}, example.change("lost"))
+    assert [each.outcome.value for each in found.tests] == ["lost"], found
+
+
 DESELECTED: dict[str, tuple[str, Changed]] = {
     "by a new file of settings": ("mocha", {".mocharc.json": '{"grep": "adds", "invert": true}'}),
     "by the script that runs them": ("mocha", {"package.json": '{"scripts": {"test": "mocha --grep adds --invert"}}'}),
