@@ -13,6 +13,7 @@ from pathlib import Path
 from agents.testing import absence, command_detection
 from agents.testing.dependency_cache import Dependencies
 from agents.testing.execution import execute, read_ends
+from agents.testing.frames import drop_frames
 from agents.testing.runners import (
     ProjectCommand,
     RepositoryFacts,
@@ -590,7 +591,7 @@ def _redact_cases(cases: Sequence[TestCase]) -> tuple[TestCase, ...]:
 
 
 def _redact_case(case: TestCase) -> TestCase:
-    details = redact_outgoing(case.details)[-_DETAILS:]  # the error is at the end of a trace
+    details = redact_outgoing(drop_frames(case.details))[-_DETAILS:]  # the error is at the end of a trace
     return case.model_copy(update={"message": redact_outgoing(case.message)[:LONGEST_MESSAGE], "details": details})
 
 

@@ -3,7 +3,8 @@
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from urllib.parse import quote
 
 from agents.testing.runners.facts import RepositoryFacts
@@ -18,6 +19,7 @@ _SCRIPTS = re.compile(r"tests?\b|unit\b|mocha|jest|vitest|tape")
 _IN_A_SHELL = re.compile(r"[|<>$`;()\n\\]|(?<!&)&(?!&)|\|\|")
 _WITH_LINES = "--includeTaskLocation"
 """Has vitest 2 and later tell the lines of tests."""
+_LIKE_NODE = frozenset({"node", "tsx"})
 _STOPS = frozenset({"--bail", "-b"})
 _TAKES_A_VALUE = frozenset({*"rcRtgfpu", "require", "config", "import", "loader", "project", "projects", "root", "env"})
 _TAKES_A_VALUE_TOO = frozenset(
@@ -33,6 +35,7 @@ def list_node_runners(facts: RepositoryFacts) -> list[Runner]:
         scripts = [text for key, text in facts.scripts.items() if _SCRIPTS.match(key)]
         call = next((call for text in [test, *scripts] if (call := _find_call(text, name))), None)
         if call is not None:
+            call = replace(call, places=_expand(call.places, facts)) if name == "node" else call
             whole = _find_call(test, name)
             reason = f"`package.json` has a script `test` ({framework.value})"
             found.append(make(call, reason, whole is not None and whole.is_whole))
@@ -41,18 +44,31 @@ def list_node_runners(facts: RepositoryFacts) -> list[Runner]:
     return found
 
 
+def _expand(places: Sequence[str], facts: RepositoryFacts) -> tuple[str, ...]:
+    """Patterns of files as a shell reads them: Node does not before version 21."""
+
+    def find(place: str) -> list[str]:
+        pattern = PurePosixPath(place)
+        depth = len(pattern.parts)
+        return sorted(each for each in facts.paths if each.count("/") + 1 == depth and PurePosixPath(each).match(place))
+
+    return tuple(each for place in places for each in (("*" in place and find(place)) or [place]))
+
+
 @dataclass(frozen=True)
 class _Call:
     """How a script calls a runner.
 
     :param places: the files and patterns that it names, which give way to the files that Forge names.
     :param is_whole: whether the script does nothing else.
+    :param program: what runs in the place of Node itself, with its options.
     """
 
     options: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
     is_whole: bool = False
+    program: str = "node"
 
 
 def _find_call(script: str, name: str) -> _Call | None:
@@ -72,7 +88,10 @@ def _find_call(script: str, name: str) -> _Call | None:
         program = rest[0].rpartition("/")[2] if rest else ""
         if program == "node" and len(rest) > 1 and rest[1].endswith((f"/bin/{name}.js", f"/.bin/{name}")):
             rest.pop(0)
-        elif program != name or (name == "node" and "--test" not in rest):
+        elif name == "node" and program in _LIKE_NODE and "--test" in rest:
+            call = _read_options(rest[1:], tuple(environment), is_whole=len(parts) == 1)
+            return replace(call, program=program)
+        elif program != name or name == "node":
             continue
         return _read_options(rest[1:], tuple(environment), is_whole=len(parts) == 1)
     return None
@@ -205,17 +224,18 @@ def _make_node(call: _Call, reason: str, is_whole: bool) -> Runner:
         *(f"--test-reporter={_REPORTER}", "--test-reporter-destination={results}/node.json"),
     )
     options = _drop(call.options, "--test", "--watch")
+    program = (call.program,) if call.program == "node" else ("npx", "--no-install", call.program)
     return Runner(
         Framework.node,
         reason,
         _NODE_TESTS,
-        ("node", "--test", *options, *report),
+        (*program, "--test", *options, *report),
         ReportPlace(format="node", file="node.json"),
         call.environment,
         everything=call.places,
         can_name=False,
         is_whole=is_whole,
-        shown=shlex.join(("node", "--test", *options)),
+        shown=shlex.join((call.program, "--test", *options)),
     )
 
 

@@ -17,9 +17,10 @@ _PHPUNIT_TESTS = re.compile(r"Test\.php$")
 _BATS_TESTS = re.compile(r"\.bats$")
 _DOCUMENTED = ("--no-fail-fast", "--format", "documentation")
 _UNSTOPPED = r"""sed -i -E 's/\bstopOn[A-Za-z]+=.(true|1).//g' phpunit*.xml* 2>/dev/null
+[ -x "$1" ] || ! command -v phpunit >/dev/null || { shift; set -- phpunit "$@"; }
 exec "$@"
 """
-"""phpunit has no option against settings that end a run at its first failure."""
+"""phpunit has no option against settings that end a run at its first failure, and may be one of the system's."""
 _AWAIT = """"$@"; status=$?
 for _ in 1 2 3 4 5 6 7 8 9 10; do grep -q "</testsuites>" "{results}/report.xml" && break; sleep 0.2; done
 exit $status"""

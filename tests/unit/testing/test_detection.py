@@ -97,6 +97,12 @@ PYTEST = {"pyproject.toml": "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]
             Framework.node,
         ),
         (
+            package("tsx --test test/*.test.ts"),
+            ["test/a.test.ts", "test/b.test.ts", "test/help.ts", "lib/test/c.test.ts"],
+            ["test: tsx --test test/a.test.ts test/b.test.ts"],
+            Framework.node,
+        ),
+        (
             {"go.mod": "module example.com/m\n"},
             ["a.go", "a_test.go"],
             ["build: go build ./...", "lint: go vet ./...", "test: go test -v ./..."],

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from agents.testing.earlier_tests.reading import list_shared_changes
+from messages.earlier_tests import render_section
 from tests.unit.sandbox.machine import has_bubblewrap
 from tests.unit.testing.earlier.conftest import MODULES, Earlier, has_program
 
@@ -195,6 +196,25 @@ async def test_a_test_ends(earlier: Earlier, runner: str, end: str) -> None:
     assert [each.outcome.value for each in found.tests] == ([] if end == "holds" else [end]), found
     assert (found.holding, found.not_run) == (end == "holds", ())
     assert all(each.path == example.test for each in found.tests)
+
+
+async def test_what_failed_is_shown_and_not_the_frames_of_its_runner(earlier: Earlier) -> None:
+    example = EXAMPLES["rspec"]
+    if not has_program(example.needs):
+        pytest.skip(f"no {example.needs} here")
+    said = render_section(await earlier(example.files, example.change("lost"))).partition("Now:")[2]
+    assert "expected: 4" in said
+    assert "sums_spec.rb:5" in said
+    assert "/lib/rspec/" not in said
+
+
+async def test_a_phpunit_of_the_system_stands_in_for_one_that_is_not_installed(earlier: Earlier) -> None:
+    example = EXAMPLES["phpunit"]
+    if not has_program(example.needs):
+        pytest.skip(f"no {example.needs} here")
+    needed = {"composer.json": '{"require-dev": {"phpunit/phpunit": "^9"}}'}
+    found = await earlier({**example.files, **needed}, example.change("lost"))
+    assert [each.outcome.value for each in found.tests] == ["lost"], found
 
 
 DESELECTED: dict[str, tuple[str, Changed]] = {
