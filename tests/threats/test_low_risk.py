@@ -46,7 +46,7 @@ async def test_t_t4_what_no_model_reads_is_left_to_people(story_without_model: S
 
 
 async def test_t_t4_what_a_model_remarks_on_is_left_to_people(story: Story, model: ScriptedModel) -> None:
-    remark = {
+    remark: Json = {
         "rule": "model/security",
         "path": "README.md",
         "line": 3,
