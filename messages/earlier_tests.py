@@ -103,6 +103,10 @@ def _render_changed(changed: Sequence[EarlierTest]) -> str:
         f"| {inline_code(each.id, 120)} | {_cell(each.demanded)} | {_cell(each.now)} |" for each in changed[:_CHANGED]
     ]
     more = _count_rest(len(changed) - _CHANGED, "more", "more")
+    blind = [each for each in changed if each.is_blind]
+    told = (
+        f"What stands in place of {_name(blind)} passes on the code of before as well, so it does not show the change."
+    )
     return "\n".join(
         [
             "**Behaviour that tests show to have changed**",
@@ -111,6 +115,7 @@ def _render_changed(changed: Sequence[EarlierTest]) -> str:
             "| --- | --- | --- |",
             *rows,
             *more,
+            *(["", told] if blind else []),
         ]
     )
 

@@ -113,6 +113,19 @@ class EarlierTests(_Value):
         """Behaviour that tests show to have changed."""
         return self.select(EarlierOutcome.changed)
 
+    @property
+    def barred(self) -> tuple[EarlierTest, ...]:
+        """What an agent may not leave behind: it mends its code, or people say that it was meant."""
+        return (*self.lost, *self.blind)
+
+    @property
+    def blind(self) -> tuple[EarlierTest, ...]:
+        """Those of the changed whose other expectation holds on the code of before, too, so that it shows no change.
+
+        People widen a test for something new, or weaken it to hide a failure; running does not tell which.
+        """
+        return tuple(each for each in self.changed if each.is_blind)
+
 
 class BaseRun(_Value):
     """How tests ended on the code they were written for, each time they ran: none failed, and nothing was lacking.

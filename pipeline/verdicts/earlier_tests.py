@@ -152,7 +152,7 @@ async def load_accepted(services: Services, run: Run, said: EarlierTests) -> Acc
     An answer covers the same test at later heads.
     """
     database, number, owner = services.database, run.number, run.id
-    if not said.lost:
+    if not said.barred:
         return AcceptedLosses()
     if run.trigger is Trigger.issue:
         number = await outbox.find_proposal(database, run.id)
@@ -162,7 +162,7 @@ async def load_accepted(services: Services, run: Run, said: EarlierTests) -> Acc
     words = "\n".join(gate.conditions for gate in known if gate.conditions)
     if number is None:
         return AcceptedLosses(words=words)
-    dismissed = await feedback.find_dismissed(database, run.repository, number, list(map(name_test, said.lost)))
+    dismissed = await feedback.find_dismissed(database, run.repository, number, list(map(name_test, said.barred)))
     approved = await load_approved(services, run.repository, number)
     return AcceptedLosses(frozenset({*dismissed, *approved}), words)
 
@@ -184,8 +184,8 @@ async def find_lost_tests(
 ) -> tuple[Finding, ...]:
     """The tests of a pull request that fail and that nothing stands in for, as findings.
 
-    Of Forge's own changes they always block, unless people said that they were meant to go; what an agent was told to
-    drop is no finding.
+    Of Forge's own changes they always block, and so do those whose other expectation held before, too, unless people
+    said that they were meant to go; what an agent was told to drop is no finding.
     """
     accepted = await load_accepted(services, run, said)
     owned = await outbox.find_proposing_run(services.database, run.repository.id, run.number) is not None
@@ -193,7 +193,7 @@ async def find_lost_tests(
         return ()
     return tuple(
         _build_finding(each, change, blocks=owned and name_test(each) not in accepted.fingerprints)
-        for each in said.lost
+        for each in (said.barred if owned else said.lost)
         if not accepted.names(each)
     )
 

@@ -181,8 +181,8 @@ def _decide(found: TestEvidence, fate: Fate, line: int | None) -> tuple[EarlierO
         case Fate.surroundings:
             return _judge_surroundings(found)
         case Fate.rewritten:
-            is_lost = difference.is_less or (found.after is not None and not demands_something(found.after))
-            is_lost = is_lost or found.is_blind or _expects_its_failure(found)
+            is_lost = difference.is_less or _expects_its_failure(found)
+            is_lost = is_lost or (found.is_blind if found.after is None else not demands_something(found.after))
             return _lose_if(found, is_lost), difference
 
 

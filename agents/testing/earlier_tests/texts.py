@@ -188,8 +188,7 @@ def compare(before: Version, after: Version, failing: int | None) -> Difference:
     demanded = [] if at is None or hit else [whole_before[at]]
     added_anywhere = [line for _, _, _, start, end in changes for line in new[start:end]]
     evades = evades_more([line for code in changes for line in old[code[1] : code[2]]], added_anywhere)
-    weaker = _measure([new[at] for at in added]) < _measure([old[at] for at in removed])
-    is_less = evades or not added or (bool(hit) and weaker)
+    is_less = evades or not added
     shown_before = dict.fromkeys((*demanded, *_choose([whole_before[at] for at in removed])))
     shown_now = dict.fromkeys(_choose([whole_now[at] for at in added]))
     return Difference(tuple(shown_before)[:_SHOWN], tuple(shown_now)[:_SHOWN], is_less)
