@@ -133,10 +133,10 @@ def _list_lines(earlier: EarlierTests) -> list[str]:
     named = ", ".join(inline_code(each, 80) for each in names[:_NAMES])
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     went = _count(gone, "test", "tests")
-    held = _count(earlier.holding, "test that this change touches passes", "tests that this change touches pass")
+    held = _count(earlier.holding, "test of the changed files passes", "tests of the changed files pass")
     left = _count(earlier.left_out, "test was", "tests were")
     lines = [
-        f"{held} on its code as before." if earlier.holding else "",
+        f"{held} on the new code as they were before." if earlier.holding else "",
         f"{went} went with the code{f': {named}{more} {_is(names)} gone' if names else ''}." if gone else "",
         f"{_count(len(opened), 'test fails', 'tests fail')}, and so does what stands in its place: {_name(opened)}."
         if opened

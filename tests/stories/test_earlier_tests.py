@@ -164,7 +164,7 @@ async def test_a_test_that_passes_wherever_it_is_is_one_line(story: Story) -> No
     pull, _, _ = await propose(story, {"tests/test_shop.py": None, "tests/unit/test_shop.py": TEST})
     check = find_check(story, pull)
     assert (check.conclusion, check.title) == ("success", "No findings")
-    assert read_section(check) == "- 2 tests that this change touches pass on its code as before."
+    assert read_section(check) == "- 2 tests of the changed files pass on the new code as they were before."
     story.pass_over(pull)
 
 

@@ -31,6 +31,8 @@ _ROUNDS = 4  # in which files that cannot be loaded are cut
 _MOST_HEAD = 60  # files of head in which a test may have found another place
 _ON_BASE = "Without the change: {}"
 _NOT_LOADED = "{} cannot be loaded on the new code, and nothing that is named there was seen to be gone: {}"
+_ERROR = re.compile(r"error|exception|cannot|could not|undefined|not found|no such", re.IGNORECASE)
+_WORDS = re.compile(r"[^\W\d_]{2,}")
 _NOT_LOADED_BEFORE = "{} could not be run before the change, either: {}"
 _REMEDY = " If that is missing here, `commands.setup` in .github/forge.yml installs what tests need."
 _SKIPPED = "{} tests that passed before are skipped on the new code."
@@ -394,7 +396,7 @@ def _list_causes(text: str, loading: Mapping[str, str]) -> list[str]:
     """
     causes: defaultdict[str, list[str]] = defaultdict(list)
     for path, output in loading.items():
-        causes[_find_last_line(output)].append(path)
+        causes[_find_cause(output)].append(path)
     return [_explain_cause(text, paths, cause) for cause, paths in causes.items()]
 
 
@@ -404,16 +406,12 @@ def _explain_cause(text: str, paths: Sequence[str], cause: str) -> str:
     return text.format(files, cause) + (f".{_REMEDY}" if find_missing(cause) else "")
 
 
-def _find_last_line(output: str) -> str:
-    """The last line that is no frame, such as pytest draws around its sum."""
-    return next(
-        (
-            line.removeprefix("E ").strip()
-            for line in reversed(output.split("\n"))
-            if line.strip(" =-\t") and line[0] != "="
-        ),
-        "",
-    )[:200]
+def _find_cause(output: str) -> str:
+    """The last line that names an error, else the last of several words: braces, frames and sums tell people nothing."""
+    lines = [line.removeprefix("E ").strip() for line in output.split("\n") if line[:1] not in set("=!0123456789")]
+    named = [line for line in lines if _ERROR.search(line)]
+    words = [line for line in lines if len(_WORDS.findall(line)) > 1]
+    return next(reversed(named or words), "no reason is given")[:200]
 
 
 def _is_whole(name: str, missing: Iterable[str]) -> bool:
