@@ -407,7 +407,7 @@ def _explain_cause(text: str, paths: Sequence[str], cause: str) -> str:
 
 
 def _find_cause(output: str) -> str:
-    """The last line that names an error, else the last of several words: braces, frames and sums tell people nothing."""
+    """The last line that names an error, else the last of several words: braces and sums tell people nothing."""
     lines = [line.removeprefix("E ").strip() for line in output.split("\n") if line[:1] not in set("=!0123456789")]
     named = [line for line in lines if _ERROR.search(line)]
     words = [line for line in lines if len(_WORDS.findall(line)) > 1]
