@@ -1,5 +1,7 @@
 """Runs one command of a repository in a checkout, with the operator's programs and, if allowed, the network."""
 
+import re
+
 from agents.testing.runners.runner import ProjectCommand
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
@@ -10,6 +12,10 @@ from workspace.checkout import Checkout
 from workspace.sandbox.bubblewrap import build_path
 from workspace.sandbox.sandbox import Completed
 
+_INSTALLED = re.compile(
+    r"^\s*(?:(?:at|from)\s|#\d+\s|/).*(?:/gems/|/(?:site|dist)-packages/|/node_modules/|\bnode:\w).*:\d+.*\n?",
+    re.MULTILINE,
+)
 _SHORT = 15  # characters of a line that says little by itself
 _IN_FOLDER = ("sh", "-c", 'cd "$0" && exec "$@"')
 _OWN_PACKAGES = {"PIP_BREAK_SYSTEM_PACKAGES": "1"}
@@ -78,3 +84,9 @@ def _drop_repeated(text: str) -> str:
         if len(line.strip()) > _SHORT:
             seen.add(line)
     return "\n".join(kept)
+
+
+def drop_frames(text: str) -> str:
+    """A text without frames in installed packages, of a runner mostly; as it is where it has nothing else."""
+    own = _INSTALLED.sub("", text)
+    return own if own.strip() else text

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from agents.testing import absence, command_detection
 from agents.testing.dependency_cache import Dependencies
-from agents.testing.execution import execute, read_ends
-from agents.testing.frames import drop_frames
+from agents.testing.execution import drop_frames, execute, read_ends
 from agents.testing.runners import (
     ProjectCommand,
     RepositoryFacts,
