@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 from inline_snapshot import snapshot
 
+from agents.review.checks.locks.archives import is_python_archive
 from agents.review.checks.locks.check import ComparedLocks
 from agents.review.checks.locks.comparison import compare
 from agents.review.checks.locks.entries import UnreadableLock, holds_credential
@@ -205,7 +206,7 @@ UPDATES.extend(
         ("package-lock.json", NPM, json.dumps(json.loads(UPDATES[0][2]) | BOTH)),
         (
             "package-lock.json",
-            NPM,
+            NPM.replace("example/left-1.0.0", "example/download/left/1.0.0/left-1.0.0", 1),
             UPDATES[0][2].replace("example/left-1.1.0", "example/download/left/1.1.0/left-1.1.0"),
         ),
         ("requirements.txt", "# Pins.\nleft==1.0.0\n", "# All pins.\nleft==1.1.0  # via app\n"),
@@ -441,6 +442,73 @@ def test_what_is_suspicious_is_found(path: str, base: str, head: str, expected: 
             assert each.line is not None
             name = each.packages[0].split(" ")[0]
             assert name in "\n".join(lines[max(0, each.line - 10) : each.line + 4])
+
+
+NAMED = f"{REGISTRY}/npm/left/-/left-1.0.0.tgz"
+AT_NAME = {
+    "package-lock.json": npm(left=npm_package() | {"resolved": NAMED}),
+    "yarn.lock": f'# yarn lockfile v1\n\n\nleft@^1:\n  version "1.0.0"\n  resolved "{NAMED}"\n  integrity sha512-a=\n',
+    "pnpm-lock.yaml": PNPM.replace("sha512-a=}", f"sha512-a=, tarball: {NAMED}}}"),
+}
+
+
+@pytest.mark.parametrize("path", AT_NAME)
+@pytest.mark.parametrize(
+    ("place", "suspicious"),
+    [
+        ("npm/left/-/left-1.1.0.tgz", None),
+        ("npm/left/-/@scope/left-1.1.0.tgz", "other-source warning url"),
+        ("npm/@evil/left/-/left-1.1.0.tgz", "other-host warning registry.example/npm/@evil/"),
+        ("npm/evil/-/left-1.1.0.tgz", "other-source warning url"),
+        ("left/-/left-1.1.0.tgz", "other-host warning registry.example/"),
+        ("npm/left/-/../../evil/-/left-1.1.0.tgz", "other-source warning url"),
+        ("npm/left/-/%2e%2E/%2e%2e/evil/-/left-1.1.0.tgz", "other-source warning url"),
+        ("npm/evil/../left/-/left-1.1.0.tgz", "other-source warning url"),
+        ("npm/Left/-/Left-1.1.0.tgz", "other-source warning url"),
+    ],
+)
+def test_an_archive_is_that_of_the_package(path: str, place: str, suspicious: str | None) -> None:
+    """Anybody may publish ``@evil/left``, whose archive is called like that of ``left``."""
+    base = AT_NAME[path]
+    head = base.replace(NAMED, f"{REGISTRY}/{place}").replace("1.0.0", "1.1.0").replace("sha512-a", "sha512-x")
+    found = compare(path, base, head)
+    told = [f"{each.rule} {each.severity.value} {each.subject}" for each in found.faults]
+    assert told == ([] if suspicious is None else [suspicious])
+    assert found.is_plain is (suspicious is None)
+
+
+@pytest.mark.parametrize(
+    ("file", "is_left"),
+    [
+        ("left-1.1.0.tar.gz", True),
+        ("Left-1.1-1-py2.py3-none-any.whl", True),
+        ("left-1.1.0-cp312-cp312-manylinux_2_17_x86_64.manylinux2014_x86_64.whl", True),
+        ("left-01.1.zip", True),
+        ("left_evil-1.1.0-py3-none-any.whl", False),
+        ("left-evil-1.1.0.tar.gz", False),
+        ("left-1.2.0-py3-none-any.whl", False),
+        ("left-1.1.0rc1.tar.gz", False),
+        ("left-1.1.0.exe", False),
+        ("left-1.1.0-evil.tar.gz", False),
+    ],
+)
+def test_an_archive_of_python_is_that_of_the_package(file: str, is_left: bool) -> None:
+    head = UV.replace('version = "1.0.0"', 'version = "1.1.0"').replace("left-1.0.0.tar.gz", file)
+    head = head.replace("left-1.0.0-py3", "left-1.1.0-py3").replace(":aa", ":cc").replace(":bb", ":dd")
+    assert compare("uv.lock", UV, head).is_plain is is_left
+
+
+@pytest.mark.parametrize(
+    ("version", "file"),
+    [
+        ("2024.07.04", "left-2024.7.4-py3-none-any.whl"),
+        ("1.0rc1", "left-1.0.0-rc1.tar.gz"),
+        ("1.0.post1", "left-1.0.rev1.tar.gz"),
+        ("2.1.0+cu118", "left-2.1.0%2Bcu118-cp311-cp311-linux_x86_64.whl"),
+    ],
+)
+def test_a_version_of_python_has_many_spellings(version: str, file: str) -> None:
+    assert is_python_archive(f"https://files.example/aa/{file}#sha256=aa", "left", version)
 
 
 HONEST = [

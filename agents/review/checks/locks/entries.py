@@ -75,19 +75,6 @@ def find_host(address: str) -> str:
     return f"{parts.hostname}{'' if port in {'', _PORTS.get(parts.scheme)} else f':{port}'}"
 
 
-def names_archive(address: str, name: str, version: str) -> bool:
-    """Whether an address of a registry of JavaScript is that of the archive of this version of this package."""
-    parts = split_address(address)
-    if parts is None:
-        return False
-    path, name, version = (unquote(each).lower() for each in (parts.path, name, version.partition("+")[0]))
-    short = name.rpartition("/")[2]
-    package, dash, file = path.partition("/-/")
-    if dash:
-        return package.endswith(f"/{name}") and file.rpartition("/")[2] == f"{short}-{version}.tgz"
-    return f"/{name}/{version}/" in path or path.endswith((f"/{name}-{version}.tgz", f"/{name}/{short}-{version}.tgz"))
-
-
 def is_plain_http(address: str) -> bool:
     """Whether an address is fetched without encryption by anybody but this machine."""
     parts = split_address(address)

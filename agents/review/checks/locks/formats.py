@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 from urllib.parse import unquote
 
+from agents.review.checks.locks.archives import find_registry, is_python_archive
 from agents.review.checks.locks.entries import (
     GIT,
     LOCAL,
@@ -21,8 +22,6 @@ from agents.review.checks.locks.entries import (
     UnreadableLock,
     classify,
     list_addresses,
-    names_archive,
-    normalise,
     split_hashes,
 )
 from domain.paths import is_manifest
@@ -92,12 +91,18 @@ def _build_npm(name: str, entry: Table) -> LockEntry:
         kind = LOCAL
     else:
         kind = classify(address) if address else REGISTRY
-    if kind == URL and address != version and names_archive(address, name, version):
-        kind = REGISTRY
+    kind, origins = _look_up(kind, "" if address == version else address, name, version)
     if kind == GIT and "#" in address:
         version = address.rsplit("#", 1)[1]
     runs = bool(entry.get("hasInstallScript") or entry.get("requiresBuild"))
-    return LockEntry(name, version, kind, list_addresses(address), split_hashes(entry.get("integrity")), runs)
+    hashes = split_hashes(entry.get("integrity"))
+    return LockEntry(name, version, kind, list_addresses(address), hashes, runs, origins)
+
+
+def _look_up(kind: str, address: str, name: str, version: str) -> tuple[str, frozenset[str]]:
+    """The kind of a package with the registry that serves it at an address, if one does."""
+    registry = find_registry(address, name, version) if kind == URL else None
+    return (kind, frozenset()) if registry is None else (REGISTRY, frozenset({registry}))
 
 
 _BLOCK = re.compile(r"^(?=\S)", re.MULTILINE)
@@ -129,14 +134,13 @@ def _build_yarn(head: str, fields: Table) -> LockEntry:
     version = str(fields["version"])
     kind = classify(address) if address else LOCAL
     is_wanted = re.match(r"(https?|ftp|git):|[\w.-]+/[\w.-]+(#|$)", wanted)
-    if kind == URL and not is_wanted and names_archive(address, name, version):
-        kind = REGISTRY
+    kind, origins = _look_up(kind, "" if is_wanted else address, name, version)
     hashes = split_hashes(fields.get("integrity"))
     if kind == GIT or (kind == URL and not re.fullmatch(r"[0-9a-f]{40}", fragment)):
         version = fragment or version
     elif fragment:
         hashes |= {("fragment", fragment)}
-    return LockEntry(name, version, kind, list_addresses(address), hashes)
+    return LockEntry(name, version, kind, list_addresses(address), hashes, origins=origins)
 
 
 def _build_berry(head: str, fields: Table, cache: str) -> LockEntry:
@@ -149,10 +153,11 @@ def _build_berry(head: str, fields: Table, cache: str) -> LockEntry:
     hashes = frozenset({(key if slash else cache, checksum)} if checksum else ())
     if protocol == "npm":
         archive = re.search(r"::.*__archiveUrl=([^&]+)", rest)
-        addresses = list_addresses(unquote(archive[1])) if archive else frozenset[str]()
+        address = unquote(archive[1]) if archive else ""
         is_asked_for = f"{name}@" in head and rest.partition("::")[0] == version
-        is_named = is_asked_for and all(names_archive(each, name, version) for each in addresses)
-        return LockEntry(name, version, REGISTRY if is_named else URL, addresses, hashes)
+        kind, origins = _look_up(URL, address, name, version) if address else (REGISTRY, frozenset[str]())
+        kind = kind if is_asked_for else URL
+        return LockEntry(name, version, kind, list_addresses(address), hashes, origins=origins)
     if protocol == "patch":  # a file of the repository, on top of a package that has an entry of its own
         return LockEntry(name, f"{version} {resolution}", LOCAL, hashes=hashes)
     kind = GIT if "commit=" in resolution else classify(resolution)
@@ -183,8 +188,9 @@ def _build_pnpm(key: str, body: str) -> LockEntry:
         return LockEntry(name, said["commit"], GIT, list_addresses(address), runs_scripts=runs)
     if "directory" in said or version.startswith(("file:", "link:")):
         return LockEntry(name, version, LOCAL)
-    kind = URL if "://" in key or (address and not names_archive(address, name, version)) else REGISTRY
-    return LockEntry(name, version, kind, list_addresses(address), split_hashes(said.get("integrity")), runs)
+    kind = URL if "://" in key or address else REGISTRY
+    kind, origins = _look_up(kind, "" if "://" in key else address, name, version)
+    return LockEntry(name, version, kind, list_addresses(address), split_hashes(said.get("integrity")), runs, origins)
 
 
 # --- Python, Rust ----------------------------------------------------------------------------------------------------
@@ -214,18 +220,13 @@ def _build_toml(entry: Table, files: Mapping[str, list[Table]]) -> LockEntry:
     if entry.get("checksum"):
         hashes.add(("checksum", str(entry["checksum"])))
     kind, address, commit = _find_toml_source(entry, source, has_hashes=bool(hashes))
-    addresses = list_addresses(address, *(each.get("url") for each in archives))
-    if kind == REGISTRY and not all(_is_archive_of(name, str(each.get("url") or "")) for each in archives):
+    urls = [str(each["url"]) for each in archives if each.get("url")]
+    addresses = list_addresses(address, *urls)
+    if kind == REGISTRY and not all(is_python_archive(each, name, version) for each in urls):
         kind = URL
     origins = list_addresses(address) if kind == REGISTRY else frozenset[str]()
     found = frozenset(cast(set[tuple[str, str]], hashes))
     return LockEntry(name, commit or version, kind, addresses, found, origins=origins)
-
-
-def _is_archive_of(name: str, address: str) -> bool:
-    """Whether an address is that of a file of a Python package; an entry without one is looked up by name."""
-    file = unquote(address.partition("#")[0].rpartition("/")[2])
-    return not address or normalise(file, "")[0].startswith(normalise(name, "")[0] + "-")
 
 
 def _find_toml_source(entry: Table, source: Any, *, has_hashes: bool) -> tuple[str, str, str]:
