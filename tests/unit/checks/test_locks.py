@@ -133,6 +133,9 @@ COMPOSER = json.dumps(
                 "version": "v1.0.0",
                 "source": {"type": "git", "url": "https://code.example/a/left.git", "reference": "aa"},
                 "dist": {"type": "zip", "url": "https://code.example/a/left/zip/aa", "reference": "aa", "shasum": ""},
+                "type": "library",
+                "autoload": {"files": ["a.php"]},
+                "extra": {"branch-alias": {"dev-main": "1.0.x-dev"}},
             }
         ],
         "packages-dev": [],
@@ -162,6 +165,9 @@ NUGET = json.dumps(
         "dependencies": {"net8.0": {"Left": {"type": "Direct", "resolved": "1.0.0", "contentHash": "aa=="}}},
     },
     indent=2,
+)
+BESIDE = COMPOSER.replace(
+    '"packages": [', '"packages": [{"name": "a/right", "version": "9.0.0", "dist": {"type": "zip"}},'
 )
 REQUIREMENTS = f"--index-url {REGISTRY}/simple\nleft==1.0.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n"
 
@@ -209,6 +215,7 @@ UPDATES.extend(
             NPM.replace("example/left-1.0.0", "example/download/left/1.0.0/left-1.0.0", 1),
             UPDATES[0][2].replace("example/left-1.1.0", "example/download/left/1.1.0/left-1.1.0"),
         ),
+        ("composer.lock", BESIDE, BESIDE.replace("9.0.0", "1.1.0").replace("1.0.x", "1.1.x")),
         ("requirements.txt", "# Pins.\nleft==1.0.0\n", "# All pins.\nleft==1.1.0  # via app\n"),
         ("package-lock.json", NPM, UPDATES[0][2].replace(f"{REGISTRY}/left-1.1", f"{REGISTRY}:443/left-1.1")),
         ("package-lock.json", NPM.replace("sha512-a", "sha1-a"), UPDATES[0][2]),
@@ -221,7 +228,7 @@ def test_an_update_is_plain(path: str, base: str, head: str) -> None:
     found = compare(path, base, head)
     assert (found.faults, found.is_plain) == ((), True)
     assert {version for _, version in found.added} == {"1.1.0"}
-    assert {version for _, version in found.removed} <= {"1.0.0"}
+    assert {version for _, version in found.removed} <= {"1.0.0", "9.0.0"}
 
 
 EVIL = "https://mirror.evil.example"
@@ -552,6 +559,20 @@ NOT_PLAIN = [
             right=npm_package(value="r"),
             new=npm_package(hasInstallScript=True) | {"resolved": f"{REGISTRY}/new-1.0.0.tgz"},
         ),
+    ),
+    # What Composer takes from the entry, beside an update: of the same package, or of one whose version stays.
+    *(
+        ("composer.lock", before, after.replace(old, new))
+        for before, after in ((COMPOSER, UPDATES[9][2]), (BESIDE, BESIDE.replace("9.0.0", "9.1.0")))
+        for old, new in (
+            ('"a.php"', '"../../../tests/evil.php"'),
+            ('"library"', '"metapackage"'),
+            ('"extra": {', '"bin": ["x"], "extra": {'),
+            ('"extra": {', '"replace": {"a/right": "*"}, "extra": {'),
+            ('"extra": {', '"provide": {"a/right": "*"}, "extra": {'),
+            ('"extra": {', '"extra": {"class": "Evil", '),
+            ('"type": "zip",', '"type": "zip", "mirrors": [{"url": "https://code.example/e.zip", "preferred": true}],'),
+        )
     ),
     # A line that is no pinned package, and an index that is gone.
     ("requirements.txt", "left==1.0.0\n", "left==1.0.1\nevil>=1\n"),

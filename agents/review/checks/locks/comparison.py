@@ -124,11 +124,12 @@ def _is_plain(entry: LockEntry, versions: _Versions) -> bool:
     is_known = entry.hashes or not versions.is_hashed or any(not each.hashes for each in before)
     ran_scripts = any(each.runs_scripts for each in before)
     is_silent = ran_scripts or not entry.runs_scripts or any(entry.hashes & each.hashes for each in before)
+    acts_alike = not entry.effects or any(entry.effects == each.effects for each in before)
     is_at_home = entry.hosts <= versions.hosts and entry.origins <= versions.origins
     is_as_strong = not entry.hashes or _measure_strength(entry) >= min(
         (_measure_strength(each) for each in before or versions.base if each.hashes), default=-1
     )
-    return entry.kind == REGISTRY and bool(is_known) and is_silent and is_at_home and is_as_strong
+    return entry.kind == REGISTRY and bool(is_known) and is_silent and acts_alike and is_at_home and is_as_strong
 
 
 def _find_faults(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:

@@ -28,6 +28,7 @@ class LockEntry:
     :param hashes: (algorithm, value) of what is fetched.
     :param runs_scripts: it runs a program as it is installed.
     :param origins: the indexes or repositories in which it is looked up, which stay the same with every version.
+    :param effects: what else the file says of what it does and from where it comes, where installers go by that.
     """
 
     name: str
@@ -37,6 +38,7 @@ class LockEntry:
     hashes: frozenset[tuple[str, str]] = frozenset()
     runs_scripts: bool = False
     origins: frozenset[str] = frozenset()
+    effects: str = ""
 
     @property
     def pair(self) -> tuple[str, str]:

@@ -321,6 +321,31 @@ def _read_composer(text: str) -> list[LockEntry]:
     return [_build_composer(cast(Table, entry)) for entry in packages]
 
 
+_ABOUT = {
+    "abandoned",
+    "authors",
+    "conflict",
+    "description",
+    "dist",
+    "funding",
+    "homepage",
+    "keywords",
+    "license",
+    "name",
+    "notification-url",
+    "require",
+    "require-dev",
+    "source",
+    "suggest",
+    "support",
+    "time",
+    "version",
+    "version_normalized",
+}
+"""What a package says of itself that Composer does not act on, or that is part of an entry by itself."""
+_WHENCE = {"url", "reference", "shasum"}
+
+
 def _build_composer(entry: Table) -> LockEntry:
     dist, source = cast(Table, entry.get("dist") or {}), cast(Table, entry.get("source") or {})
     version = str(entry["version"])
@@ -334,7 +359,17 @@ def _build_composer(entry: Table) -> LockEntry:
     origins = frozenset(each.replace(commit, "") if commit else each for each in addresses)
     runs = entry.get("type") == "composer-plugin"
     version = f"{version} {commit}" if is_moving else version
-    return LockEntry(str(entry["name"]), version, REGISTRY, addresses, frozenset(hashes), runs, origins)
+    effects = _list_effects(entry, dist, source)
+    return LockEntry(str(entry["name"]), version, REGISTRY, addresses, frozenset(hashes), runs, origins, effects)
+
+
+def _list_effects(entry: Table, dist: Table, source: Table) -> str:
+    """What Composer takes from the entry and not from the package: its autoloader, programs, mirrors."""
+    said = {key: value for key, value in entry.items() if key not in _ABOUT}
+    if isinstance(extra := said.get("extra"), dict):
+        said["extra"] = {key: value for key, value in extra.items() if key != "branch-alias"}  # names a version
+    whence = [{key: value for key, value in each.items() if key not in _WHENCE} for each in (dist, source)]
+    return json.dumps([said, whence], sort_keys=True)
 
 
 _GEM = re.compile(r"^    (\S+) \(([^)]+)\)$", re.MULTILINE)
