@@ -44,7 +44,7 @@ version = "0.1.0"
 YARN = f"""# yarn lockfile v1
 
 
-"@a/left@^1.0.0", left@^1:
+"@a/left@^1.0.0", "@a/left@^1":
   version "1.0.0"
   resolved "{REGISTRY}/@a/left/-/left-1.0.0.tgz#{"a" * 40}"
   integrity sha512-a=
@@ -549,6 +549,24 @@ def test_what_is_only_unusual_is_no_finding_and_not_plain(path: str, base: str |
 
 
 OLD_SECTION = {"dependencies": {"left": npm_package("9.0.0", value="x"), "right": npm_package(value="r")}}
+OLD, NEW = npm_package(), npm_package("2.0.0", value="n")
+OTHER: dict[str, object] = {"version": "1.0.0", "resolved": f"{REGISTRY}/other-1.0.0.tgz", "integrity": "sha512-o="}
+ASKED = {"left@^1": "left 1.0.0", "left@^2": "left 2.0.0", "other@^1": "other 1.0.0", "right@^1": "right 1.0.0"}
+UPDATED = {"right@^1": "right 1.1.0"}
+
+
+def tree(left: dict[str, object], below: dict[str, object], right: str) -> str:
+    updated = npm_package(right, value=right) | {"resolved": f"{REGISTRY}/right-{right}.tgz"}
+    return npm(left=left, other=OTHER, right=updated, **{"other/node_modules/left": below})
+
+
+def yarn(**asked: str) -> str:
+    """A lock file in which these packages are asked for."""
+    blocks = [(head, *package.split(" ")) for head, package in asked.items() if package]
+    block = '\n\n{0}:\n  version "{2}"\n  resolved "{3}/{1}/-/{1}-{2}.tgz"\n  integrity sha512-x=\n'
+    return "# yarn lockfile v1\n" + "".join(block.format(*each, REGISTRY) for each in blocks)
+
+
 NOT_PLAIN = [
     # A new package that runs a program.
     (
@@ -574,6 +592,17 @@ NOT_PLAIN = [
             ('"type": "zip",', '"type": "zip", "mirrors": [{"url": "https://code.example/e.zip", "preferred": true}],'),
         )
     ),
+    # Another package, or another version of it, at a place: both were in the file before.
+    ("package-lock.json", tree(NEW, OLD, "1.0.0"), tree(OTHER | {"name": "other"}, OLD, "1.0.0")),
+    ("package-lock.json", tree(NEW, OLD, "1.0.0"), tree(OLD, NEW, "1.1.0")),
+    ("yarn.lock", yarn(**ASKED), yarn(**ASKED | {"other@^1, left@^2": "other 1.0.0", "left@^2": ""})),
+    ("yarn.lock", yarn(**ASKED), yarn(**ASKED | {"left@npm:other@^1": "other 1.0.0", "left@^2": ""})),
+    ("yarn.lock", yarn(**ASKED), yarn(**ASKED | {"left@^2": "left 1.0.0", "left@^1": "left 2.0.0", **UPDATED})),
+    ("pnpm-lock.yaml", PNPM, UPDATES[4][2].replace("version: 1.1.0", "version: '@a/right@2.0.0'")),
+    ("pnpm-lock.yaml", PNPM, UPDATES[4][2] + "    dependencies:\n      b: '@a/right@2.0.0'\n"),
+    ("requirements.txt", "left==1.0.0\n", "left==1.1.0 --global-option=evil\n"),
+    ("requirements.txt", "left==1.0.0\n", "left==1.1.0 --config-settings=a=b\n"),
+    ("requirements.txt", "left==1.0.0\n", "left==1.1.0 ; python_version < '3'\n"),
     # A line that is no pinned package, and an index that is gone.
     ("requirements.txt", "left==1.0.0\n", "left==1.0.1\nevil>=1\n"),
     ("requirements.txt", "left==1.0.0\n", "left==1.0.1\n--trusted-host evil.example\n"),
@@ -609,6 +638,16 @@ NOT_PLAIN = [
     ("package-lock.json", NPM, UPDATES[0][2].replace(f"{REGISTRY}/left-1.1", f"{REGISTRY}:8443/left-1.1")),
     ("uv.lock", UV, UPDATES[7][2].replace("https://index.example", "https://index.example:444")),
 ]
+
+
+def test_an_update_beside_others_is_plain() -> None:
+    assert compare("package-lock.json", tree(NEW, OLD, "1.0.0"), tree(NEW, OLD, "1.1.0")).is_plain
+    assert compare("yarn.lock", yarn(**ASKED), yarn(**ASKED | UPDATED)).is_plain
+    both = {"left@^1": "", "left@^1, left@^1.0": "left 1.1.0", "a@npm:right@^1": "right 1.0.0"}
+    named = ASKED | {"a@npm:right@^1": "right 1.0.0"}
+    assert compare("yarn.lock", yarn(**named), yarn(**named | both)).is_plain
+    marked = "left==1.0.0 ; python_version < '3.12' \\\n    --hash=sha256:aa\n"
+    assert compare("requirements.txt", marked, marked.replace("1.0.0", "1.1.0").replace(":aa", ":bb")).is_plain
 
 
 @pytest.mark.parametrize(("path", "base", "head"), NOT_PLAIN)

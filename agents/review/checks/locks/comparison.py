@@ -1,7 +1,7 @@
 """Compares two versions of a lock file: what is suspicious in it, and what an update has to explain."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict
@@ -112,8 +112,16 @@ def compare(path: str, base: str | None, head: str) -> LockDifference:
         and not faults
         and before != after
         and {entry for entry in versions.base if entry.kind == SOURCE} <= set(versions.head)
-        and all(_is_plain(entry, versions) for entry in new),
+        and all(_is_plain(entry, versions) for entry in new)
+        and not _is_exchanged(versions, before & after),
     )
+
+
+def _is_exchanged(versions: _Versions, staying: Set[Pair]) -> bool:
+    """Whether somewhere another package or version is installed than before, though the file names both as before."""
+    there = {place: entry.pair for entry in versions.base for place in entry.places}
+    now = {place: entry.pair for entry in versions.head for place in entry.places}
+    return any(pair != there.get(place, pair) and {pair, there[place]} <= staying for place, pair in now.items())
 
 
 def _is_plain(entry: LockEntry, versions: _Versions) -> bool:
