@@ -42,7 +42,7 @@ def holds_too_much(processes: Collection[int], most: int, grown: int) -> bool:
     last one maps none of it, though all of them gave it back. So to who maps such memory counts all by which the
     machine's grew.
 
-    :param grown: by how much the machine's shared memory grew since they were started.
+    :param grown: by how much more the machine holds of shared memory than at the least since they were started.
     """
     own, swapped, shared = 0, 0, 0
     for process in processes:
@@ -76,15 +76,16 @@ async def wait_for_excess(members: Callable[[], Iterable[int]], most: int) -> st
     :param most: bytes.
     """
     reserve = min(_RESERVE, (measure_available() or 0) // 4)
-    before = measure_shared()
+    least = measure_shared()
     while True:
         await asyncio.sleep(_LOOK)
-        if why := await asyncio.to_thread(_explain_excess, members, most, reserve, before):
+        least = min(least, measure_shared())  # another program may have held some of it, and given it back
+        if why := await asyncio.to_thread(_explain_excess, members, most, reserve, least):
             return why
 
 
-def _explain_excess(members: Callable[[], Iterable[int]], most: int, reserve: int, before: int) -> str:
-    if holds_too_much([*members()], most, measure_shared() - before):
+def _explain_excess(members: Callable[[], Iterable[int]], most: int, reserve: int, least: int) -> str:
+    if holds_too_much([*members()], most, measure_shared() - least):
         return f"it held more than {most:,} bytes of memory"
     available = measure_available()
     if available is not None and available < reserve:
