@@ -215,6 +215,8 @@ _ALONE = re.compile(r"[+>-]?[ \t]*(?:- )?[\"':]?[\w.-]*$")
 _BESIDE_USER = re.compile(
     r"(?:user(?:_?name)?|login|e?mail)[\"']?[ \t]{0,9}(?:=>|[:=])[ \t]{0,9}[\"'][^\s\"']", re.IGNORECASE
 )
+_VERDICT = re.compile(r"(?:[+>-]|.*[^\s+>-] )?X?")  # the start of a line, or behind a time; not indented, as in YAML
+_TEST = re.compile(r"\w+(?:[-./:+]\w+)*")
 _SECTION = re.compile(r"[+>-]?\[[\w.:/@ -]+\][ \t]*$")
 
 
@@ -225,6 +227,8 @@ def is_told_password(match: re.Match[str]) -> bool:
         return False
     before = match.string[max(match.start() - _AROUND, 0) : match.start()].rpartition("\n")[2]
     after = match.string[match.end() : match.end() + _AROUND].partition("\n")[0].strip()
+    if _is_verdict(match, before):
+        return False
     if _OPTION.search(before):
         return match["sign"] in {" ", "="} and (quoted or plain).lower() not in _PROSE
     if match["name"].isupper() and _VARIABLE.search(before):
@@ -235,6 +239,14 @@ def is_told_password(match: re.Match[str]) -> bool:
         is_alone = _ALONE.match(before) and after in {"", ",", ";"}
         return bool(is_alone or _BESIDE_USER.search(before) or _BESIDE_USER.search(after))
     return not after and (_is_line_of_file(match, before) or _is_below_section(match, before))
+
+
+def _is_verdict(match: re.Match[str], before: str) -> bool:
+    """Whether a harness says of a test that it passed: ``PASS: gcc.dg/pr12345-2.c``, as automake and DejaGnu do."""
+    name = match["plain"] or ""
+    is_test = _TEST.fullmatch(name) is not None and not name.isalnum()
+    is_pass = match["name"] in {"PASS", "Pass"} and match["sign"].strip() == ":"
+    return is_pass and is_test and _VERDICT.fullmatch(before) is not None
 
 
 def _is_label(value: str) -> bool:

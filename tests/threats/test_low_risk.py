@@ -123,27 +123,32 @@ async def test_t_t4_a_lock_file_that_was_tampered_with_is_refused(story: Story, 
     assert "tok3n" not in summary
 
 
+COMPARED: list[Json] = [
+    {"change_type": kind, "manifest": "package-lock.json", "ecosystem": "npm", "name": "left", "version": version}
+    | {"package_url": None, "license": None, "source_repository_url": None, "vulnerabilities": [], "scope": "runtime"}
+    for kind, version in (("removed", "1.0.0"), ("added", "1.1.0"))
+]
+UPDATE = LOCK.format(version="1.1.0", host="https://registry.example", value="b", scripts="")
+ONLY_UPDATES = "Only updates that the code host compared: package-lock.json"
+
+
 async def test_t_t4_an_update_of_a_lock_file_stays_low(story: Story) -> None:
-    compared: list[Json] = [
-        {"change_type": kind, "manifest": "package-lock.json", "ecosystem": "npm", "name": "left", "version": version}
-        | {
-            "package_url": None,
-            "license": None,
-            "source_repository_url": None,
-            "vulnerabilities": [],
-            "scope": "runtime",
-        }
-        for kind, version in (("removed", "1.0.0"), ("added", "1.1.0"))
-    ]
-    update = LOCK.format(version="1.1.0", host="https://registry.example", value="b", scripts="")
-    conclusion, summary, _ = await open_lock(story, update, compared)
+    conclusion, summary, _ = await open_lock(story, UPDATE, COMPARED)
     assert conclusion == "success"
-    assert "Only updates that the code host compared: package-lock.json" in summary
+    assert ONLY_UPDATES in summary
+
+
+@pytest.mark.parametrize("place", ["/@evil/left-1.1.0.tgz", "/left/-/../../evil/-/left-1.1.0.tgz"])
+async def test_t_t4_the_archive_of_another_package_is_no_update(story: Story, place: str) -> None:
+    """The host compares names and versions, and the archive is called like that of the package."""
+    _, summary, acted = await open_lock(story, UPDATE.replace("/left-1.1.0.tgz", place), COMPARED)
+    assert ONLY_UPDATES not in summary
+    assert not acted
+    assert "lock/other-" in summary
 
 
 async def test_t_t4_an_update_that_the_host_does_not_name_is_not_low(story: Story) -> None:
-    update = LOCK.format(version="1.1.0", host="https://registry.example", value="b", scripts="")
-    _, summary, acted = await open_lock(story, update, [])
+    _, summary, acted = await open_lock(story, UPDATE, [])
     assert "May change what the program does: package-lock.json" in summary
     assert not acted
 

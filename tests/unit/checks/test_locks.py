@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 from inline_snapshot import snapshot
 
+from agents.review.checks.locks.archives import is_python_archive
 from agents.review.checks.locks.check import ComparedLocks
 from agents.review.checks.locks.comparison import compare
 from agents.review.checks.locks.entries import UnreadableLock, holds_credential
@@ -43,7 +44,7 @@ version = "0.1.0"
 YARN = f"""# yarn lockfile v1
 
 
-"@a/left@^1.0.0", left@^1:
+"@a/left@^1.0.0", "@a/left@^1":
   version "1.0.0"
   resolved "{REGISTRY}/@a/left/-/left-1.0.0.tgz#{"a" * 40}"
   integrity sha512-a=
@@ -132,6 +133,9 @@ COMPOSER = json.dumps(
                 "version": "v1.0.0",
                 "source": {"type": "git", "url": "https://code.example/a/left.git", "reference": "aa"},
                 "dist": {"type": "zip", "url": "https://code.example/a/left/zip/aa", "reference": "aa", "shasum": ""},
+                "type": "library",
+                "autoload": {"files": ["a.php"]},
+                "extra": {"branch-alias": {"dev-main": "1.0.x-dev"}},
             }
         ],
         "packages-dev": [],
@@ -161,6 +165,9 @@ NUGET = json.dumps(
         "dependencies": {"net8.0": {"Left": {"type": "Direct", "resolved": "1.0.0", "contentHash": "aa=="}}},
     },
     indent=2,
+)
+BESIDE = COMPOSER.replace(
+    '"packages": [', '"packages": [{"name": "a/right", "version": "9.0.0", "dist": {"type": "zip"}},'
 )
 REQUIREMENTS = f"--index-url {REGISTRY}/simple\nleft==1.0.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n"
 
@@ -205,9 +212,10 @@ UPDATES.extend(
         ("package-lock.json", NPM, json.dumps(json.loads(UPDATES[0][2]) | BOTH)),
         (
             "package-lock.json",
-            NPM,
+            NPM.replace("example/left-1.0.0", "example/download/left/1.0.0/left-1.0.0", 1),
             UPDATES[0][2].replace("example/left-1.1.0", "example/download/left/1.1.0/left-1.1.0"),
         ),
+        ("composer.lock", BESIDE, BESIDE.replace("9.0.0", "1.1.0").replace("1.0.x", "1.1.x")),
         ("requirements.txt", "# Pins.\nleft==1.0.0\n", "# All pins.\nleft==1.1.0  # via app\n"),
         ("package-lock.json", NPM, UPDATES[0][2].replace(f"{REGISTRY}/left-1.1", f"{REGISTRY}:443/left-1.1")),
         ("package-lock.json", NPM.replace("sha512-a", "sha1-a"), UPDATES[0][2]),
@@ -220,7 +228,7 @@ def test_an_update_is_plain(path: str, base: str, head: str) -> None:
     found = compare(path, base, head)
     assert (found.faults, found.is_plain) == ((), True)
     assert {version for _, version in found.added} == {"1.1.0"}
-    assert {version for _, version in found.removed} <= {"1.0.0"}
+    assert {version for _, version in found.removed} <= {"1.0.0", "9.0.0"}
 
 
 EVIL = "https://mirror.evil.example"
@@ -443,6 +451,73 @@ def test_what_is_suspicious_is_found(path: str, base: str, head: str, expected: 
             assert name in "\n".join(lines[max(0, each.line - 10) : each.line + 4])
 
 
+NAMED = f"{REGISTRY}/npm/left/-/left-1.0.0.tgz"
+AT_NAME = {
+    "package-lock.json": npm(left=npm_package() | {"resolved": NAMED}),
+    "yarn.lock": f'# yarn lockfile v1\n\n\nleft@^1:\n  version "1.0.0"\n  resolved "{NAMED}"\n  integrity sha512-a=\n',
+    "pnpm-lock.yaml": PNPM.replace("sha512-a=}", f"sha512-a=, tarball: {NAMED}}}"),
+}
+
+
+@pytest.mark.parametrize("path", AT_NAME)
+@pytest.mark.parametrize(
+    ("place", "suspicious"),
+    [
+        ("npm/left/-/left-1.1.0.tgz", None),
+        ("npm/left/-/@scope/left-1.1.0.tgz", "other-source warning url"),
+        ("npm/@evil/left/-/left-1.1.0.tgz", "other-host warning registry.example/npm/@evil/"),
+        ("npm/evil/-/left-1.1.0.tgz", "other-source warning url"),
+        ("left/-/left-1.1.0.tgz", "other-host warning registry.example/"),
+        ("npm/left/-/../../evil/-/left-1.1.0.tgz", "other-source warning url"),
+        ("npm/left/-/%2e%2E/%2e%2e/evil/-/left-1.1.0.tgz", "other-source warning url"),
+        ("npm/evil/../left/-/left-1.1.0.tgz", "other-source warning url"),
+        ("npm/Left/-/Left-1.1.0.tgz", "other-source warning url"),
+    ],
+)
+def test_an_archive_is_that_of_the_package(path: str, place: str, suspicious: str | None) -> None:
+    """Anybody may publish ``@evil/left``, whose archive is called like that of ``left``."""
+    base = AT_NAME[path]
+    head = base.replace(NAMED, f"{REGISTRY}/{place}").replace("1.0.0", "1.1.0").replace("sha512-a", "sha512-x")
+    found = compare(path, base, head)
+    told = [f"{each.rule} {each.severity.value} {each.subject}" for each in found.faults]
+    assert told == ([] if suspicious is None else [suspicious])
+    assert found.is_plain is (suspicious is None)
+
+
+@pytest.mark.parametrize(
+    ("file", "is_left"),
+    [
+        ("left-1.1.0.tar.gz", True),
+        ("Left-1.1-1-py2.py3-none-any.whl", True),
+        ("left-1.1.0-cp312-cp312-manylinux_2_17_x86_64.manylinux2014_x86_64.whl", True),
+        ("left-01.1.zip", True),
+        ("left_evil-1.1.0-py3-none-any.whl", False),
+        ("left-evil-1.1.0.tar.gz", False),
+        ("left-1.2.0-py3-none-any.whl", False),
+        ("left-1.1.0rc1.tar.gz", False),
+        ("left-1.1.0.exe", False),
+        ("left-1.1.0-evil.tar.gz", False),
+    ],
+)
+def test_an_archive_of_python_is_that_of_the_package(file: str, is_left: bool) -> None:
+    head = UV.replace('version = "1.0.0"', 'version = "1.1.0"').replace("left-1.0.0.tar.gz", file)
+    head = head.replace("left-1.0.0-py3", "left-1.1.0-py3").replace(":aa", ":cc").replace(":bb", ":dd")
+    assert compare("uv.lock", UV, head).is_plain is is_left
+
+
+@pytest.mark.parametrize(
+    ("version", "file"),
+    [
+        ("2024.07.04", "left-2024.7.4-py3-none-any.whl"),
+        ("1.0rc1", "left-1.0.0-rc1.tar.gz"),
+        ("1.0.post1", "left-1.0.rev1.tar.gz"),
+        ("2.1.0+cu118", "left-2.1.0%2Bcu118-cp311-cp311-linux_x86_64.whl"),
+    ],
+)
+def test_a_version_of_python_has_many_spellings(version: str, file: str) -> None:
+    assert is_python_archive(f"https://files.example/aa/{file}#sha256=aa", "left", version)
+
+
 HONEST = [
     # A move to another registry, where every hash stays: whatever serves it serves the same.
     ("package-lock.json", NPM, NPM.replace(REGISTRY, "https://mirror.example")),
@@ -474,6 +549,24 @@ def test_what_is_only_unusual_is_no_finding_and_not_plain(path: str, base: str |
 
 
 OLD_SECTION = {"dependencies": {"left": npm_package("9.0.0", value="x"), "right": npm_package(value="r")}}
+OLD, NEW = npm_package(), npm_package("2.0.0", value="n")
+OTHER: dict[str, object] = {"version": "1.0.0", "resolved": f"{REGISTRY}/other-1.0.0.tgz", "integrity": "sha512-o="}
+ASKED = {"left@^1": "left 1.0.0", "left@^2": "left 2.0.0", "other@^1": "other 1.0.0", "right@^1": "right 1.0.0"}
+UPDATED = {"right@^1": "right 1.1.0"}
+
+
+def tree(left: dict[str, object], below: dict[str, object], right: str) -> str:
+    updated = npm_package(right, value=right) | {"resolved": f"{REGISTRY}/right-{right}.tgz"}
+    return npm(left=left, other=OTHER, right=updated, **{"other/node_modules/left": below})
+
+
+def yarn(**asked: str) -> str:
+    """A lock file in which these packages are asked for."""
+    blocks = [(head, *package.split(" ")) for head, package in asked.items() if package]
+    block = '\n\n{0}:\n  version "{2}"\n  resolved "{3}/{1}/-/{1}-{2}.tgz"\n  integrity sha512-x=\n'
+    return "# yarn lockfile v1\n" + "".join(block.format(*each, REGISTRY) for each in blocks)
+
+
 NOT_PLAIN = [
     # A new package that runs a program.
     (
@@ -485,6 +578,31 @@ NOT_PLAIN = [
             new=npm_package(hasInstallScript=True) | {"resolved": f"{REGISTRY}/new-1.0.0.tgz"},
         ),
     ),
+    # What Composer takes from the entry, beside an update: of the same package, or of one whose version stays.
+    *(
+        ("composer.lock", before, after.replace(old, new))
+        for before, after in ((COMPOSER, UPDATES[9][2]), (BESIDE, BESIDE.replace("9.0.0", "9.1.0")))
+        for old, new in (
+            ('"a.php"', '"../../../tests/evil.php"'),
+            ('"library"', '"metapackage"'),
+            ('"extra": {', '"bin": ["x"], "extra": {'),
+            ('"extra": {', '"replace": {"a/right": "*"}, "extra": {'),
+            ('"extra": {', '"provide": {"a/right": "*"}, "extra": {'),
+            ('"extra": {', '"extra": {"class": "Evil", '),
+            ('"type": "zip",', '"type": "zip", "mirrors": [{"url": "https://code.example/e.zip", "preferred": true}],'),
+        )
+    ),
+    # Another package, or another version of it, at a place: both were in the file before.
+    ("package-lock.json", tree(NEW, OLD, "1.0.0"), tree(OTHER | {"name": "other"}, OLD, "1.0.0")),
+    ("package-lock.json", tree(NEW, OLD, "1.0.0"), tree(OLD, NEW, "1.1.0")),
+    ("yarn.lock", yarn(**ASKED), yarn(**ASKED | {"other@^1, left@^2": "other 1.0.0", "left@^2": ""})),
+    ("yarn.lock", yarn(**ASKED), yarn(**ASKED | {"left@npm:other@^1": "other 1.0.0", "left@^2": ""})),
+    ("yarn.lock", yarn(**ASKED), yarn(**ASKED | {"left@^2": "left 1.0.0", "left@^1": "left 2.0.0", **UPDATED})),
+    ("pnpm-lock.yaml", PNPM, UPDATES[4][2].replace("version: 1.1.0", "version: '@a/right@2.0.0'")),
+    ("pnpm-lock.yaml", PNPM, UPDATES[4][2] + "    dependencies:\n      b: '@a/right@2.0.0'\n"),
+    ("requirements.txt", "left==1.0.0\n", "left==1.1.0 --global-option=evil\n"),
+    ("requirements.txt", "left==1.0.0\n", "left==1.1.0 --config-settings=a=b\n"),
+    ("requirements.txt", "left==1.0.0\n", "left==1.1.0 ; python_version < '3'\n"),
     # A line that is no pinned package, and an index that is gone.
     ("requirements.txt", "left==1.0.0\n", "left==1.0.1\nevil>=1\n"),
     ("requirements.txt", "left==1.0.0\n", "left==1.0.1\n--trusted-host evil.example\n"),
@@ -520,6 +638,16 @@ NOT_PLAIN = [
     ("package-lock.json", NPM, UPDATES[0][2].replace(f"{REGISTRY}/left-1.1", f"{REGISTRY}:8443/left-1.1")),
     ("uv.lock", UV, UPDATES[7][2].replace("https://index.example", "https://index.example:444")),
 ]
+
+
+def test_an_update_beside_others_is_plain() -> None:
+    assert compare("package-lock.json", tree(NEW, OLD, "1.0.0"), tree(NEW, OLD, "1.1.0")).is_plain
+    assert compare("yarn.lock", yarn(**ASKED), yarn(**ASKED | UPDATED)).is_plain
+    both = {"left@^1": "", "left@^1, left@^1.0": "left 1.1.0", "a@npm:right@^1": "right 1.0.0"}
+    named = ASKED | {"a@npm:right@^1": "right 1.0.0"}
+    assert compare("yarn.lock", yarn(**named), yarn(**named | both)).is_plain
+    marked = "left==1.0.0 ; python_version < '3.12' \\\n    --hash=sha256:aa\n"
+    assert compare("requirements.txt", marked, marked.replace("1.0.0", "1.1.0").replace(":aa", ":bb")).is_plain
 
 
 @pytest.mark.parametrize(("path", "base", "head"), NOT_PLAIN)

@@ -84,6 +84,9 @@ CREDENTIALS = [
     ("password", "Server=db;User Id=sa;Password=", "letmein", ";"),
     ("password", "jdbc:postgresql://db/x?user=a&password=", "hunter", "&ssl=true"),
     ("password", 'DB_PASSWORD = "', PASSWORD, '"'),
+    ("password", "env:\n  PASS: ", PASSWORD, ""),
+    ("password", "- PASS: ", PASSWORD, ""),
+    ("password", "PASS=", PASSWORD, ""),
     ("password", "api_key: ", "8fJ2kLm9QwZx71", "\n"),
     ("password", '{"client_secret": "', some(20) + "1", '"}'),
     ("password", 'String password = "', "Tr0ub4dor&3x", '";'),
@@ -139,6 +142,8 @@ HARMLESS = [
     "username = request\npassword = words",
     "auth: required, auth=digest; basic authentication, Basic Authorization",
     "127.0.0.1:5432:5432 and a.py:12:3:error:unused",
+    "PASS: test_user_can_login_with_password\nPASS: tests/login_flow_with_retries.sh\nXPASS: gcc.dg/pr12345-2.c",
+    "2026-11-29T03:00:00Z PASS: tests/a-2.test\nPass: TC0012-abc",
     "docker run -p 8080:80 app; sort -u a:b; mkdir -p build",
 ]
 

@@ -331,6 +331,35 @@ print(server.accept()[0].recv(5).decode())
 """
 FORKS = f"import os\nfor _ in range(3): os.fork()\n{GROWS}"
 SHARES = "import mmap\nkept = mmap.mmap(-1, 2 << 30)\nwhile True:\n for at in range(0, 2 << 30, 4096): kept[at] = 1"
+SHARE = """
+import mmap, os, time
+kept = []
+for _ in range(6):
+    if {forks} and os.fork():
+        continue
+    kept.append(mmap.mmap(-1, 100 << 20, mmap.MAP_SHARED | 0x8000))  # filled at once
+    {then}
+    if {forks}:
+        break
+time.sleep(20)
+"""
+SHARES_APART = SHARE.format(forks=True, then="pass")
+GIVES_BACK = SHARE.format(forks=False, then="kept[-1].madvise(mmap.MADV_DONTNEED)")
+UNMAPS = SHARE.format(forks=False, then="kept[-1].resize(4096)")
+SHARES_LITTLE = """
+import mmap, os, time
+pool = mmap.mmap(-1, 200 << 20, mmap.MAP_SHARED | 0x8000)
+if not os.fork(): pool[99] = 7; os._exit(0)
+os.wait(); time.sleep(1); print(pool[99])
+"""
+SHARES_BY_NAME = """
+import multiprocessing, os
+from multiprocessing.shared_memory import SharedMemory
+memory, value = SharedMemory(create=True, size=1 << 20), multiprocessing.Value("i")
+if not os.fork(): memory.buf[99] = value.value = 7; os._exit(0)
+os.wait(); print(memory.buf[99] & value.value)
+memory.close(); memory.unlink()
+"""
 LEAVES = f"import os\nif os.fork(): os.wait(); os._exit(0)\nif os.fork(): os._exit(0)\n{GROWS}"
 
 
@@ -342,7 +371,17 @@ async def test_address_space_that_is_only_reserved_does_not_count(sandbox: Sandb
     assert (text(done), done.status) == ("lives", 0)
 
 
-@pytest.mark.parametrize("script", [GROWS, FORKS, SHARES, LEAVES], ids=["grows", "forks", "shares", "leaves"])
+@pytest.mark.parametrize(
+    ("level", "script"), [(LANDLOCK, SHARES_LITTLE), (BUBBLEWRAP, SHARES_LITTLE), (BUBBLEWRAP, SHARES_BY_NAME)]
+)
+async def test_who_shares_memory_may(sandbox: Sandbox, level: int, script: str) -> None:
+    if sandbox.why_not(level):
+        pytest.skip("this level does not work here")
+    done = await shell(sandbox, f"exec /usr/bin/python3 -c '{script}'", level, resident=2 << 30)
+    assert (text(done), done.status) == ("7", 0)
+
+
+@pytest.mark.parametrize("script", [GROWS, FORKS, SHARES, LEAVES, SHARES_APART, GIVES_BACK, UNMAPS])
 @pytest.mark.parametrize("level", [LANDLOCK, BUBBLEWRAP])
 async def test_who_holds_too_much_memory_is_stopped(sandbox: Sandbox, level: int, script: str) -> None:
     if sandbox.why_not(level):

@@ -1,7 +1,7 @@
 """Compares two versions of a lock file: what is suspicious in it, and what an update has to explain."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict
@@ -112,8 +112,16 @@ def compare(path: str, base: str | None, head: str) -> LockDifference:
         and not faults
         and before != after
         and {entry for entry in versions.base if entry.kind == SOURCE} <= set(versions.head)
-        and all(_is_plain(entry, versions) for entry in new),
+        and all(_is_plain(entry, versions) for entry in new)
+        and not _is_exchanged(versions, before & after),
     )
+
+
+def _is_exchanged(versions: _Versions, staying: Set[Pair]) -> bool:
+    """Whether somewhere another package or version is installed than before, though the file names both as before."""
+    there = {place: entry.pair for entry in versions.base for place in entry.places}
+    now = {place: entry.pair for entry in versions.head for place in entry.places}
+    return any(pair != there.get(place, pair) and {pair, there[place]} <= staying for place, pair in now.items())
 
 
 def _is_plain(entry: LockEntry, versions: _Versions) -> bool:
@@ -124,11 +132,12 @@ def _is_plain(entry: LockEntry, versions: _Versions) -> bool:
     is_known = entry.hashes or not versions.is_hashed or any(not each.hashes for each in before)
     ran_scripts = any(each.runs_scripts for each in before)
     is_silent = ran_scripts or not entry.runs_scripts or any(entry.hashes & each.hashes for each in before)
+    acts_alike = not entry.effects or any(entry.effects == each.effects for each in before)
     is_at_home = entry.hosts <= versions.hosts and entry.origins <= versions.origins
     is_as_strong = not entry.hashes or _measure_strength(entry) >= min(
         (_measure_strength(each) for each in before or versions.base if each.hashes), default=-1
     )
-    return entry.kind == REGISTRY and bool(is_known) and is_silent and is_at_home and is_as_strong
+    return entry.kind == REGISTRY and bool(is_known) and is_silent and acts_alike and is_at_home and is_as_strong
 
 
 def _find_faults(entry: LockEntry, versions: _Versions) -> Iterator[LockFault]:

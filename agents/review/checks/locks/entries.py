@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 GIT, REGISTRY, URL, LOCAL, SOURCE = "git", "registry", "url", "local", "source"
-"""Where a package comes from; ``source`` is no package, but an index that the file names for all."""
+"""Where a package comes from; ``source`` is no package, but what the file says besides: an index for all, an option for
+one, its name for another."""
 
 _PREFIX = re.compile(r"^(registry|sparse|git|hg|svn|bzr|direct)\+(?=[a-z+]+://)")
 _SECRET_PARAMETER = re.compile(r"token|secret|passw|api_?key|signature", re.IGNORECASE)
@@ -28,6 +29,8 @@ class LockEntry:
     :param hashes: (algorithm, value) of what is fetched.
     :param runs_scripts: it runs a program as it is installed.
     :param origins: the indexes or repositories in which it is looked up, which stay the same with every version.
+    :param places: where it is installed, or by what it is asked for, if the file says so.
+    :param effects: what else the file says of what it does and from where it comes, where installers go by that.
     """
 
     name: str
@@ -37,6 +40,8 @@ class LockEntry:
     hashes: frozenset[tuple[str, str]] = frozenset()
     runs_scripts: bool = False
     origins: frozenset[str] = frozenset()
+    effects: str = ""
+    places: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -73,19 +78,6 @@ def find_host(address: str) -> str:
         return ""
     port = parts.netloc.rpartition("@")[2].rpartition("]")[2].partition(":")[2]  # parts.port refuses odd ones
     return f"{parts.hostname}{'' if port in {'', _PORTS.get(parts.scheme)} else f':{port}'}"
-
-
-def names_archive(address: str, name: str, version: str) -> bool:
-    """Whether an address of a registry of JavaScript is that of the archive of this version of this package."""
-    parts = split_address(address)
-    if parts is None:
-        return False
-    path, name, version = (unquote(each).lower() for each in (parts.path, name, version.partition("+")[0]))
-    short = name.rpartition("/")[2]
-    package, dash, file = path.partition("/-/")
-    if dash:
-        return package.endswith(f"/{name}") and file.rpartition("/")[2] == f"{short}-{version}.tgz"
-    return f"/{name}/{version}/" in path or path.endswith((f"/{name}-{version}.tgz", f"/{name}/{short}-{version}.tgz"))
 
 
 def is_plain_http(address: str) -> bool:
@@ -129,6 +121,11 @@ def classify(address: str) -> str:
 def list_addresses(*values: object) -> frozenset[str]:
     """Those of some values that are addresses."""
     return frozenset(str(value) for value in values if value and find_host(str(value)))
+
+
+def name_alias(installed: str, name: str) -> list[LockEntry]:
+    """What a file says if it installs a package under the name of another one."""
+    return [] if installed == name else [LockEntry(f"{installed} = {name}", "", SOURCE)]
 
 
 def by_name(entries: Iterable[LockEntry]) -> dict[str, list[LockEntry]]:

@@ -7,10 +7,12 @@
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import unquote
 
+from agents.review.checks.locks.archives import find_registry, is_python_archive
 from agents.review.checks.locks.entries import (
     GIT,
     LOCAL,
@@ -21,8 +23,7 @@ from agents.review.checks.locks.entries import (
     UnreadableLock,
     classify,
     list_addresses,
-    names_archive,
-    normalise,
+    name_alias,
     split_hashes,
 )
 from domain.paths import is_manifest
@@ -69,22 +70,21 @@ def _read_npm(text: str) -> list[LockEntry]:
     data = _load_json(text)
     if "packages" not in data and "dependencies" not in data:
         raise UnreadableLock("npm")
-    found = [
-        _build_npm(str(entry.get("name") or path.rsplit("node_modules/", 1)[-1]), entry)
-        for path, entry in _items(data.get("packages"))
-        if "node_modules/" in path
-    ]
-    return [*found, *_walk_npm(data)]  # older versions of npm install from the second
+    packages = [(path, entry) for path, entry in _items(data.get("packages")) if "node_modules/" in path]
+    both = [*packages, *_walk_npm(data, "")]  # older versions of npm install from the second
+    return [built for path, entry in both for built in _build_npm(path, entry)]
 
 
-def _walk_npm(table: Table) -> Iterator[LockEntry]:
+def _walk_npm(table: Table, path: str) -> Iterator[tuple[str, Table]]:
     for name, entry in _items(table.get("dependencies")):
-        yield _build_npm(name, entry)
-        yield from _walk_npm(entry)
+        below = f"{path}node_modules/{name}"
+        yield below, entry
+        yield from _walk_npm(entry, f"{below}/")
 
 
-def _build_npm(name: str, entry: Table) -> LockEntry:
-    version = str(entry.get("version", ""))
+def _build_npm(path: str, entry: Table) -> list[LockEntry]:
+    installed = path.rsplit("node_modules/", 1)[-1]
+    name, version = str(entry.get("name") or installed), str(entry.get("version", ""))
     if version.startswith("npm:"):  # another package under this name
         name, _, version = version.removeprefix("npm:").rpartition("@")
     address = str(entry.get("resolved") or (version if ":" in version else ""))
@@ -92,12 +92,19 @@ def _build_npm(name: str, entry: Table) -> LockEntry:
         kind = LOCAL
     else:
         kind = classify(address) if address else REGISTRY
-    if kind == URL and address != version and names_archive(address, name, version):
-        kind = REGISTRY
+    kind, origins = _look_up(kind, "" if address == version else address, name, version)
     if kind == GIT and "#" in address:
         version = address.rsplit("#", 1)[1]
     runs = bool(entry.get("hasInstallScript") or entry.get("requiresBuild"))
-    return LockEntry(name, version, kind, list_addresses(address), split_hashes(entry.get("integrity")), runs)
+    hashes = split_hashes(entry.get("integrity"))
+    found = LockEntry(name, version, kind, list_addresses(address), hashes, runs, origins, places=frozenset({path}))
+    return [found, *name_alias(installed, name)]
+
+
+def _look_up(kind: str, address: str, name: str, version: str) -> tuple[str, frozenset[str]]:
+    """The kind of a package with the registry that serves it at an address, if one does."""
+    registry = find_registry(address, name, version) if kind == URL else None
+    return (kind, frozenset()) if registry is None else (REGISTRY, frozenset({registry}))
 
 
 _BLOCK = re.compile(r"^(?=\S)", re.MULTILINE)
@@ -110,9 +117,25 @@ def _read_yarn(text: str) -> list[LockEntry]:
         raise UnreadableLock("yarn")
     blocks = (block for block in _BLOCK.split(text) if block.strip() and not block.startswith("#"))
     cache = re.search(r"^  cacheKey: (\S+)$", text, re.MULTILINE)
-    build = (lambda head, fields: _build_berry(head, fields, cache[1] if cache else "")) if is_berry else _build_yarn
+    build = (lambda specs, fields: _build_berry(specs, fields, cache[1] if cache else "")) if is_berry else _build_yarn
     heads = ((block.partition("\n")[0].strip().rstrip(":"), dict(_FIELD.findall(block))) for block in blocks)
-    return [build(head, fields) for head, fields in heads if head != "__metadata"]
+    return [built for head, fields in heads if head != "__metadata" for built in build(_list_specs(head), fields)]
+
+
+def _list_specs(head: str) -> list[str]:
+    """By what a package is asked for: ``"@scope/name@^1", "@scope/name@^1.2"``, or in one pair of quotes."""
+    return [spec for spec in re.split(r'"?,\s*"?', head.strip().strip('"')) if "@" in spec[1:]]
+
+
+def _list_aliases(specs: Sequence[str]) -> list[LockEntry]:
+    return [alias for spec in specs for alias in name_alias(_split_spec(spec)[0], _find_target(spec))]
+
+
+def _find_target(spec: str) -> str:
+    """The name of the package that ``name@^1`` or ``name@npm:other@^1`` asks for."""
+    name, wanted = _split_spec(spec)
+    other, is_named = _split_spec(wanted.removeprefix("npm:")) if wanted.startswith("npm:") else (name, "")
+    return other if is_named else name
 
 
 def _split_spec(spec: str) -> tuple[str, str]:
@@ -121,25 +144,33 @@ def _split_spec(spec: str) -> tuple[str, str]:
     return spec[:1] + name, wanted
 
 
-def _build_yarn(head: str, fields: Table) -> LockEntry:
-    name, wanted = _split_spec(head.split(",")[0].strip().strip('"'))
-    if wanted.startswith("npm:"):
-        name = _split_spec(wanted.removeprefix("npm:"))[0]
+def _build_yarn(specs: Sequence[str], fields: Table) -> list[LockEntry]:
+    name, wanted = _find_target(specs[0]), _split_spec(specs[0])[1]
     address, _, fragment = str(fields.get("resolved", "")).partition("#")
     version = str(fields["version"])
     kind = classify(address) if address else LOCAL
     is_wanted = re.match(r"(https?|ftp|git):|[\w.-]+/[\w.-]+(#|$)", wanted)
-    if kind == URL and not is_wanted and names_archive(address, name, version):
-        kind = REGISTRY
+    kind, origins = _look_up(kind, "" if is_wanted or not _ask_for(name, specs) else address, name, version)
     hashes = split_hashes(fields.get("integrity"))
     if kind == GIT or (kind == URL and not re.fullmatch(r"[0-9a-f]{40}", fragment)):
         version = fragment or version
     elif fragment:
         hashes |= {("fragment", fragment)}
-    return LockEntry(name, version, kind, list_addresses(address), hashes)
+    found = LockEntry(name, version, kind, list_addresses(address), hashes, origins=origins, places=frozenset(specs))
+    return [found, *_list_aliases(specs)]
 
 
-def _build_berry(head: str, fields: Table, cache: str) -> LockEntry:
+def _ask_for(name: str, specs: Sequence[str]) -> bool:
+    """Whether nothing is asked for but this package."""
+    return {*map(_find_target, specs)} == {name}
+
+
+def _build_berry(specs: Sequence[str], fields: Table, cache: str) -> list[LockEntry]:
+    found = _build_berry_entry(specs, fields, cache)
+    return [replace(found, places=frozenset(specs)), *_list_aliases(specs)]
+
+
+def _build_berry_entry(specs: Sequence[str], fields: Table, cache: str) -> LockEntry:
     name, resolution = _split_spec(str(fields["resolution"]))
     version = str(fields["version"])
     if fields.get("linkType") == "soft":
@@ -149,10 +180,11 @@ def _build_berry(head: str, fields: Table, cache: str) -> LockEntry:
     hashes = frozenset({(key if slash else cache, checksum)} if checksum else ())
     if protocol == "npm":
         archive = re.search(r"::.*__archiveUrl=([^&]+)", rest)
-        addresses = list_addresses(unquote(archive[1])) if archive else frozenset[str]()
-        is_asked_for = f"{name}@" in head and rest.partition("::")[0] == version
-        is_named = is_asked_for and all(names_archive(each, name, version) for each in addresses)
-        return LockEntry(name, version, REGISTRY if is_named else URL, addresses, hashes)
+        address = unquote(archive[1]) if archive else ""
+        is_asked_for = _ask_for(name, specs) and rest.partition("::")[0] == version
+        kind, origins = _look_up(URL, address, name, version) if address else (REGISTRY, frozenset[str]())
+        kind = kind if is_asked_for else URL
+        return LockEntry(name, version, kind, list_addresses(address), hashes, origins=origins)
     if protocol == "patch":  # a file of the repository, on top of a package that has an entry of its own
         return LockEntry(name, f"{version} {resolution}", LOCAL, hashes=hashes)
     kind = GIT if "commit=" in resolution else classify(resolution)
@@ -161,12 +193,20 @@ def _build_berry(head: str, fields: Table, cache: str) -> LockEntry:
 
 _PNPM_PACKAGE = re.compile(r"^  (\S.*?):\n((?:    .*\n|\n(?=    ))*)", re.MULTILINE)
 
+_PNPM_ALIAS = re.compile(
+    r"^ +'?(@?[\w./-]+)'?:(?:\n +specifier: .*\n +version:)? '?/?((?:@[\w.-]+/)?(?!\d+\.\d+\.\d+)[\w.-]+)[@/]\d",
+    re.MULTILINE,
+)
+"""What a package is installed as, and its own name."""
+
 
 def _read_pnpm(text: str) -> list[LockEntry]:
     if not re.match(r"(?:---\n)?lockfileVersion:", text):
         raise UnreadableLock("pnpm")
     found = re.search(r"^packages:\n((?: .*\n|\n)*)", text, re.MULTILINE)
-    return [_build_pnpm(key.strip("'\""), body) for key, body in _PNPM_PACKAGE.findall(found[1])] if found else []
+    packages = _PNPM_PACKAGE.findall(found[1]) if found else []
+    aliases = [alias for installed, name in _PNPM_ALIAS.findall(text) for alias in name_alias(installed, name)]
+    return [*(_build_pnpm(key.strip("'\""), body) for key, body in packages), *aliases]
 
 
 def _build_pnpm(key: str, body: str) -> LockEntry:
@@ -183,8 +223,9 @@ def _build_pnpm(key: str, body: str) -> LockEntry:
         return LockEntry(name, said["commit"], GIT, list_addresses(address), runs_scripts=runs)
     if "directory" in said or version.startswith(("file:", "link:")):
         return LockEntry(name, version, LOCAL)
-    kind = URL if "://" in key or (address and not names_archive(address, name, version)) else REGISTRY
-    return LockEntry(name, version, kind, list_addresses(address), split_hashes(said.get("integrity")), runs)
+    kind = URL if "://" in key or address else REGISTRY
+    kind, origins = _look_up(kind, "" if "://" in key else address, name, version)
+    return LockEntry(name, version, kind, list_addresses(address), split_hashes(said.get("integrity")), runs, origins)
 
 
 # --- Python, Rust ----------------------------------------------------------------------------------------------------
@@ -214,18 +255,13 @@ def _build_toml(entry: Table, files: Mapping[str, list[Table]]) -> LockEntry:
     if entry.get("checksum"):
         hashes.add(("checksum", str(entry["checksum"])))
     kind, address, commit = _find_toml_source(entry, source, has_hashes=bool(hashes))
-    addresses = list_addresses(address, *(each.get("url") for each in archives))
-    if kind == REGISTRY and not all(_is_archive_of(name, str(each.get("url") or "")) for each in archives):
+    urls = [str(each["url"]) for each in archives if each.get("url")]
+    addresses = list_addresses(address, *urls)
+    if kind == REGISTRY and not all(is_python_archive(each, name, version) for each in urls):
         kind = URL
     origins = list_addresses(address) if kind == REGISTRY else frozenset[str]()
     found = frozenset(cast(set[tuple[str, str]], hashes))
     return LockEntry(name, commit or version, kind, addresses, found, origins=origins)
-
-
-def _is_archive_of(name: str, address: str) -> bool:
-    """Whether an address is that of a file of a Python package; an entry without one is looked up by name."""
-    file = unquote(address.partition("#")[0].rpartition("/")[2])
-    return not address or normalise(file, "")[0].startswith(normalise(name, "")[0] + "-")
 
 
 def _find_toml_source(entry: Table, source: Any, *, has_hashes: bool) -> tuple[str, str, str]:
@@ -272,6 +308,7 @@ _REQUIREMENT = re.compile(r"^([\w.\[\],-]+?)(?:\[[^\]]*\])?\s*===?\s*([^\s;\\]+)
 _DIRECT = re.compile(
     r"^(?:-e |--editable[= ])?\s*(?:(?P<name>[\w.-]+)(?:\[[^\]]*\])?\s*@\s*)?(?P<address>(?:[a-z]+\+)?[a-z]+://[^\s;]+)(?P<rest>.*)$"
 )
+_HASH = re.compile(r"--hash[= ](\w+):(\w+)")
 _INDEX = re.compile(r"^(?:-i|-f|--(?:extra-)?index-url|--find-links)[= ]\s*(\S+)")
 
 
@@ -283,12 +320,14 @@ def read_requirements(text: str) -> list[LockEntry]:
         if index := _INDEX.match(line):
             found.append(LockEntry("", "", SOURCE, list_addresses(index[1])))
         elif pinned := _REQUIREMENT.match(line):
-            hashes = frozenset(re.findall(r"--hash[= ](\w+):(\w+)", pinned[3]))
+            hashes = frozenset(_HASH.findall(pinned[3]))
             found.append(LockEntry(pinned[1], pinned[2], REGISTRY, frozenset(), hashes))
+            if options := " ".join(_HASH.sub("", pinned[3]).split()):  # a marker, or what the installer is told
+                found.append(LockEntry(f"{pinned[1]} {options}", "", SOURCE))
         elif direct := _DIRECT.match(line):
             address, _, fragment = direct["address"].partition("#")
             egg = re.search(r"egg=([\w.-]+)", fragment)
-            by_option = re.findall(r"--hash[= ](\w+):(\w+)", direct["rest"])
+            by_option = _HASH.findall(direct["rest"])
             hashes = frozenset([*re.findall(r"(\w+)=(\w{32,})", fragment), *by_option])
             name = direct["name"] or (egg[1] if egg else address.rpartition("/")[2])
             found.append(LockEntry(name, address, classify(address), list_addresses(address), hashes))
@@ -320,6 +359,31 @@ def _read_composer(text: str) -> list[LockEntry]:
     return [_build_composer(cast(Table, entry)) for entry in packages]
 
 
+_ABOUT = {
+    "abandoned",
+    "authors",
+    "conflict",
+    "description",
+    "dist",
+    "funding",
+    "homepage",
+    "keywords",
+    "license",
+    "name",
+    "notification-url",
+    "require",
+    "require-dev",
+    "source",
+    "suggest",
+    "support",
+    "time",
+    "version",
+    "version_normalized",
+}
+"""What a package says of itself that Composer does not act on, or that is part of an entry by itself."""
+_WHENCE = {"url", "reference", "shasum"}
+
+
 def _build_composer(entry: Table) -> LockEntry:
     dist, source = cast(Table, entry.get("dist") or {}), cast(Table, entry.get("source") or {})
     version = str(entry["version"])
@@ -333,7 +397,17 @@ def _build_composer(entry: Table) -> LockEntry:
     origins = frozenset(each.replace(commit, "") if commit else each for each in addresses)
     runs = entry.get("type") == "composer-plugin"
     version = f"{version} {commit}" if is_moving else version
-    return LockEntry(str(entry["name"]), version, REGISTRY, addresses, frozenset(hashes), runs, origins)
+    effects = _list_effects(entry, dist, source)
+    return LockEntry(str(entry["name"]), version, REGISTRY, addresses, frozenset(hashes), runs, origins, effects)
+
+
+def _list_effects(entry: Table, dist: Table, source: Table) -> str:
+    """What Composer takes from the entry and not from the package: its autoloader, programs, mirrors."""
+    said = {key: value for key, value in entry.items() if key not in _ABOUT}
+    if isinstance(extra := said.get("extra"), dict):
+        said["extra"] = {key: value for key, value in extra.items() if key != "branch-alias"}  # names a version
+    whence = [{key: value for key, value in each.items() if key not in _WHENCE} for each in (dist, source)]
+    return json.dumps([said, whence], sort_keys=True)
 
 
 _GEM = re.compile(r"^    (\S+) \(([^)]+)\)$", re.MULTILINE)
