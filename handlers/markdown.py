@@ -11,9 +11,9 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from agents.syntax.quotes import split_quotes
 from domain.text.escaping import strip_invisible
 from domain.text.hidden_characters import fold_alike
-from domain.text.quotes import split_quotes
 
 PREFIX = "/forge"
 MOST_READ = 16_000  # characters of a comment; text after them never commands

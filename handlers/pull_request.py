@@ -123,7 +123,7 @@ def handle(payload: Mapping[str, Any], _app_id: int) -> AnyCommand | Ignored:
 
 
 def read_fork(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, Sequence[Push]]:
-    """The id of the repository, and who brought there what a fork proposes; nothing for any other event.
+    """The id of the repository, and who proposes there what a fork has; nothing for any other event.
 
     Nothing tells of pushes to a fork. What is in it counts for its owner and for who opened the pull request, also
     where somebody else brings the same commits to a branch later.
@@ -137,10 +137,10 @@ def read_fork(payload: Mapping[str, Any], received_at: datetime) -> tuple[int, S
     head, by = event.pull_request.head, event.sender
     if head.repo is not None and head.repo.id == event.repository.id:
         return 0, ()
-    kind = Pusher.app if by.type == "Bot" else Pusher.person
+    kind = Pusher.app if by.type == "Bot" else Pusher.proposal
     opened = Push(head.sha, "", by.id, kind, event.pull_request.created_at or received_at)
     is_owned = head.user is not None and head.user.id != by.id
-    owned = [replace(opened, by_id=head.user.id, by=Pusher.person)] if is_owned and head.user else []
+    owned = [replace(opened, by_id=head.user.id, by=Pusher.proposal)] if is_owned and head.user else []
     return event.repository.id, (opened, *owned)
 
 

@@ -149,8 +149,8 @@ def find_parts(
 ) -> tuple[Contribution, ...]:
     """Attribute each commit to whoever pushed it first, and to who wrote what that push overwrote.
 
-    A commit that no known push brought counts for the accounts GitHub links with it. In the repository itself anybody
-    who may push may have pushed it, which is a doubt; in a fork it was the fork's owner.
+    A commit that no known push brought counts for the accounts GitHub links with it, and in a fork for its owner and
+    the opener. Anybody who may push there may have pushed it, which is a doubt; not where GitHub links it with these.
 
     :param pushes: those whose heads are among the commits, or among those of earlier heads.
     :param fork: the opener and the fork's owner, if the head is in a fork; else None.
@@ -219,13 +219,19 @@ class _Attribution:
     def _attribute_to_pusher(self, commit: Commit, push: Push) -> Contribution:
         if push.by is Pusher.unknown:
             return self._attribute_unknown(commit)
+        if push.by is Pusher.proposal:
+            return self._attribute_proposed(commit, {push.by_id})
         is_app = push.by is Pusher.app and push.by_id not in self._trusted
         people = frozenset[int]() if is_app or not push.by_id else frozenset({push.by_id})
         return Contribution(commit.sha, people, Doubt.app if is_app else None)
 
     def _attribute_unknown(self, commit: Commit) -> Contribution:
-        owners = commit.accounts | frozenset(self._fork or ())
-        return Contribution(commit.sha, owners, Doubt.unknown if self._fork is None else None)
+        return self._attribute_proposed(commit, self._fork or ())
+
+    def _attribute_proposed(self, commit: Commit, by: Collection[int]) -> Contribution:
+        """The part of the owner of a fork and of who proposed what it has; anybody may have pushed it there."""
+        is_linked = bool(by) and commit.accounts.issuperset(by)
+        return Contribution(commit.sha, commit.accounts.union(by), None if is_linked else Doubt.unknown)
 
     def _list_overwritten(self, push: Push) -> tuple[Contribution, ...]:
         """The parts of what a push took away; those of an ordinary one are none."""

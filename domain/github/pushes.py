@@ -16,6 +16,7 @@ class Pusher(StrEnum):
     app = "app"  # nobody knows who made it do that
     forge = "forge"  # for the person named, or for nobody
     merge = "merge"  # a merge of a pull request that the person named wrote part of
+    proposal = "proposal"  # the person named proposed it from a fork, or owns that: nothing tells who pushed it there
     unknown = "unknown"  # GitHub did not say
 
 

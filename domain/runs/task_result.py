@@ -37,6 +37,7 @@ class RequiredFix(BaseModel):
     :param path: empty if it is about no file.
     :param rule: of the finding, or the name of the test.
     :param confidence: of the finding.
+    :param by_id: the account of the person who asks for it; None if a tool, model or test does.
     :param demanded: the lines of a test that fails; :param output: the last lines that it printed.
     """
 
@@ -47,6 +48,7 @@ class RequiredFix(BaseModel):
     rule: str
     message: str
     confidence: float = 1.0
+    by_id: int | None = None
     demanded: tuple[str, ...] = ()
     output: str = ""
 

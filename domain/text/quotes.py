@@ -1,31 +1,14 @@
-"""Tells what a comment quotes from what its author says, whom they mention, and where a quote comes from."""
+"""Tells whom a comment mentions, whether it asks something, and where a quote in it comes from."""
 
 import html
 import re
 from collections.abc import Sequence
 
-_QUOTED = re.compile(r"[ ]{0,3}>[ ]?(?![ ]*>)(.*)")  # not a quote within a quote, which somebody else quoted
-_ANY_QUOTE = re.compile(r"[ ]{0,3}>")
 _CODE = re.compile(r"(?ms)^[ ]{0,3}(`{3,}|~{3,}).*?(?:^[ ]{0,3}\1|\Z)|`[^`\n]*`")
 _MENTION = re.compile(r"(?<![\w@/.-])@([A-Za-z0-9](?:[A-Za-z0-9-]{0,98}[A-Za-z0-9])?)(?:\[bot\])?(?![\w/-])")
 _HIDDEN = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
 REVIEWER = "@reviewer"
 _LEAST = 12  # letters and digits of a quote; a shorter one could come from anywhere
-
-
-def split_quotes(body: str) -> tuple[tuple[str, ...], str]:
-    """The passages that a comment quotes, and what its author says."""
-    passages: list[list[str]] = [[]]
-    own: list[str] = []
-    for line in body.splitlines():
-        quoted = _QUOTED.fullmatch(line)
-        if quoted:
-            passages[-1].append(quoted[1])
-            continue
-        passages.append([])
-        if not _ANY_QUOTE.match(line):
-            own.append(line)
-    return tuple("\n".join(passage) for passage in passages if passage), "\n".join(own).strip()
 
 
 def find_mentions(text: str) -> tuple[str, ...]:

@@ -195,6 +195,24 @@ async def find_way_back(database: Database, repository_id: int, environment: str
         return None if newest is None else await _find_there(session, repository_id, environment, newest.sha)
 
 
+async def was_taken_back(database: Database, deployment: Deployment) -> bool:
+    """Whether a person had an environment go back from what a deployment had brought there."""
+    query = (
+        select(DeploymentRow.cause)
+        .where(
+            DeploymentRow.repository_id == deployment.repository_id,
+            DeploymentRow.environment == deployment.environment,
+            DeploymentRow.state.in_([*_THERE, DeploymentState.failed.value]),
+            DeploymentRow.sha != deployment.sha,
+            DeploymentRow.finished_at > deployment.finished_at,
+        )
+        .order_by(DeploymentRow.finished_at, DeploymentRow.run_id)
+        .limit(1)
+    )
+    async with database.transaction() as session:
+        return await session.scalar(query) == Cause.rollback.value
+
+
 async def find_failure(database: Database, repository_id: int, environment: str) -> Deployment | None:
     """The newest deployment that changed anything in an environment, if it failed."""
     query = (

@@ -156,6 +156,8 @@ async def order_rollback(
 ) -> Ordered:
     """Order what ``/forge rollback ENV`` asks for: what was there before.
 
+    What a person took back from there goes forward again, as if it were deployed for the first time.
+
     :param written_at: when it was asked; None: just now.
     """
     ceilings = services.ceilings.of_configuration
@@ -170,6 +172,7 @@ async def order_rollback(
     if before is None:
         return Ordered(answer=texts.refuse_unknown_way_back(environment))
     is_production = configuration.deploy.is_production(environment)
+    is_forward = await deployments.was_taken_back(services.database, before)
     order = deployments.DeploymentOrder(
         admitted_by=f"{guid}#{number}#{environment}",
         repository=repository,
@@ -177,10 +180,12 @@ async def order_rollback(
         environment=environment,
         is_production=is_production,
         sha=before.sha,
-        cause=Cause.rollback,
-        risk=RiskLevel.low,
+        cause=Cause.command if is_forward else Cause.rollback,
+        risk=None if is_forward else RiskLevel.low,
         sender=sender,
     )
+    if is_forward:
+        return await _admit(services, order, texts.confirm_order(environment, before.sha, is_production=is_production))
     return await _admit(services, order, texts.confirm_rollback(environment, before.sha, under_way=False))
 
 

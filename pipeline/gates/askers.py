@@ -1,4 +1,4 @@
-"""Finds for whom Forge works on an issue: they count as authors of what it makes of it."""
+"""Finds whose words Forge carries out in a run: they count as authors of what it pushes."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from domain.github.issues import AskedIssue, Issue, IssueComment
 from domain.runs.run import Run
 from memory.budgets import model_answers
 from memory.gates import gates
-from memory.runs import outbox, runs
+from memory.runs import checkpoints, outbox, runs
 from pipeline.context import Services
 from pipeline.gates.actor import load_authorship
 from safety.authorship import Authorship, Contribution
@@ -55,14 +55,16 @@ async def _find_asked_at(services: Services, run: Run) -> datetime:
 
 
 async def list_askers(services: Services, run: Run) -> frozenset[int]:
-    """Whoever asked for the run of an issue, wrote or edited what it heard, or said at a gate what to do.
+    """Whoever asked for a run, wrote or edited what it heard, requested changes, or said at a gate what to do.
 
     :raises CodeHostError: if GitHub does not say who wrote the issue and its comments.
     """
     requester = await runs.find_requester(services.database, run.id)
     decided = [gate.decision for gate in await gates.list_for_run(services.database, run.id)]
     said = [decision.by_id for decision in decided if decision is not None and decision.words.strip()]
-    return frozenset(each for each in (requester, *said, *await _list_writers(services, run)) if each)
+    sent_back = await checkpoints.load_send_backs(services.database, run)
+    wanted = [fix.by_id for each in sent_back for fix in each.to_fix]
+    return frozenset(filter(None, (requester, *said, *wanted, *await _list_writers(services, run))))
 
 
 async def _list_writers(services: Services, run: Run) -> Collection[int]:

@@ -36,7 +36,7 @@ async def load_contributions(
     is_fork = pull_request.is_from_fork(repository.id)
     owners = [pull_request.author_id, *filter(None, [pull_request.head_owner_id])] if is_fork else None
     parts = await history.find_parts(owners, trusted)
-    if any(part.doubt is Doubt.unknown for part in parts):  # the App came later, or a delivery was lost
+    if not is_fork and any(part.doubt is Doubt.unknown for part in parts):  # the App came later, or a delivery was lost
         history.told = await services.host.pushes_to(repository, pull_request.head_ref)
         parts = await history.find_parts(owners, trusted)
     if len(listed) >= MOST_COMMITS or pull_request.head_sha not in {each.sha for each in listed}:  # not all are listed

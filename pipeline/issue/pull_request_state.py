@@ -144,10 +144,10 @@ _TEST_VERDICTS = {
 def _list_requested_changes(request: ChangeRequest) -> list[RequiredFix]:
     """A person's review: its body, and its comments on lines."""
     rule = f"review by {request.login}"
-    body = [RequiredFix(path="", rule=rule, message=request.body)] if request.body.strip() else []
+    said = [("", None, request.body)] if request.body.strip() else []
     return [
-        *body,
-        *(RequiredFix(path=path, line=line, rule=rule, message=text) for path, line, text in request.comments),
+        RequiredFix(path=path, line=line, rule=rule, message=text, by_id=request.account_id)
+        for path, line, text in (*said, *request.comments)
     ]
 
 

@@ -60,6 +60,7 @@ class Instruction(BaseModel):
     :param undoes: of a roll-back: the id of the run whose commit is taken back.
     :param attempt: counts from 1; more where Forge tries again by itself.
     :param exchanges: what was asked about it and answered, oldest first.
+    :param askers: who asked or answered before whoever asks now.
     """
 
     comment: WrittenComment
@@ -70,6 +71,7 @@ class Instruction(BaseModel):
     undoes: str = ""
     attempt: int = 1
     exchanges: tuple[Exchange, ...] = ()
+    askers: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, comment: WrittenComment, asked: InstructingCommand, key: str, path: str, line: int | None) -> Self:
@@ -82,8 +84,8 @@ class Instruction(BaseModel):
         written = WrittenComment(**comment.model_dump(include=set(WrittenComment.model_fields)))
         asked = self.asked.model_copy(update={"text": answer}) if isinstance(self.asked, TakeBaseIn) else self.asked
         said = Exchange(question=question, answer=answer, login=comment.sender.login)
-        changed = {"comment": written, "asked": asked, "key": key, "attempt": 1, "exchanges": (*self.exchanges, said)}
-        return self.model_copy(update=changed)
+        heard = {"exchanges": (*self.exchanges, said), "askers": (*self.askers, self.comment.sender.id)}
+        return self.model_copy(update={"comment": written, "asked": asked, "key": key, "attempt": 1, **heard})
 
     @property
     def is_in_thread(self) -> bool:

@@ -265,3 +265,27 @@ async def test_a_reviewed_change_of_medium_risk_goes_in_three_steps(story: Story
     assert (await scene.get_latest()).risk == "medium"
     assert service.history == [(after, 5), (after, 25), (after, 100)]
     story.pass_over(scene.pull)
+
+
+async def test_what_a_person_took_back_is_asked_about_like_anything_new(story: Story, service: ToyService) -> None:
+    """And to go back from it once more is not."""
+    scene = await open_deployments(story, service)
+    before = await scene.was_deployed("production")
+    story.clock.move(minutes=1)
+    bad = await scene.merge("def price(amount):\n    return 0\n")
+    await scene.was_deployed("production")
+    assert "goes back to" in await scene.comment(scene.carol, "/forge rollback production")
+    await scene.run_on()
+    assert service.history == [(before, 100)]
+    story.github.grant(scene.repository, scene.alice, "maintain")
+    assert "has to approve that" in await scene.comment(scene.alice, "/forge rollback production")
+    assert (story.gates(scene.pull), service.history) == (["production_deploy"], [(before, 100)])
+    assert "cannot be decided by the requester" in await scene.comment(scene.alice, "/forge approve production_deploy")
+    await scene.comment(scene.carol, "/forge approve production_deploy")
+    await scene.run_on()
+    assert service.history[1:] == [(bad, 25), (bad, 100)]
+    assert "goes back to" in await scene.comment(scene.alice, "/forge rollback production")
+    await scene.run_on()
+    assert (service.history[-1], (await scene.get_latest()).state) == ((before, 100), DeploymentState.healthy)
+    for pull in scene.pulls:
+        story.pass_over(pull)

@@ -8,10 +8,11 @@ from inline_snapshot import snapshot
 from agents.llm.models import Models
 from agents.llm.scripted import ScriptedModel
 from messages import review as review_texts
-from simulator import User
+from simulator import Commit, User
 from simulator.state import PullRequest, Repository
 from tests.databases import Backend, create_database
 from tests.stories.driver import Story, open_story
+from tests.stories.gate_scenes import CHANGED, CI, WORKFLOW
 from tests.threats.conftest import SWIFT
 from tests.threats.meanwhile import act_after_write
 from tests.world.replies import first_lines
@@ -219,3 +220,26 @@ async def test_t_f5_a_branch_is_no_argument(story: Story, tmp_path: Path, name: 
     assert check.conclusion == "failure"
     assert name not in (check.summary or "")
     assert set(tmp_path.rglob("*owned*")) == before
+
+
+async def test_t_p14_a_maintainer_pushes_to_a_fork_before_others_propose_it(story: Story) -> None:
+    """GitHub tells nobody who pushed to a fork, so two people look at what it links with nobody there."""
+    repository, _ = story.repository({"README.md": "# Shop\n", CI: WORKFLOW})
+    mia, carol, rex = (story.github.user(name) for name in ("mia", "carol", "rex"))
+    for who in (mia, carol):
+        story.github.grant(repository, who, "maintain")
+    fork = await rex.fork(repository)
+    story.github.grant(fork, mia, "write")
+    theirs = Commit("Change", CHANGED, author="Somebody <somebody@nowhere.example>")
+    await mia.push_commits(fork, "feature", [theirs], "main")
+    pull = await rex.open_pull_request(repository, "feature", base="main", head_repo=fork)
+    await story.settle()
+    outcomes: list[list[str]] = []
+    for who, words in ((mia, "review"), (mia, "approve protected_paths"), (carol, "approve protected_paths")):
+        story.clock.move(seconds=5)
+        await who.comment(pull, f"/forge {words}")
+        await story.settle()
+        outcomes.append(list(story.gate_outcomes(pull)))
+    assert outcomes[:2] == [[], []]
+    assert "protected_paths: Approved by mia and carol" in outcomes[-1][-1]
+    story.pass_over(pull)

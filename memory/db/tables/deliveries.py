@@ -70,7 +70,7 @@ class BranchPushRow(TableRow):
     repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     head_sha: Mapped[str] = mapped_column(primary_key=True)
     by_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)  # of Forge's for nobody: 0
-    pusher: Mapped[str] = mapped_column(primary_key=True)  # person, app, forge
+    pusher: Mapped[str] = mapped_column(primary_key=True)  # a Pusher
     before_sha: Mapped[str]  # where the branch was; empty if it is new
     at: Mapped[datetime] = mapped_column(index=True)  # as GitHub says
 

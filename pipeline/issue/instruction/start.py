@@ -37,7 +37,6 @@ class Start(BaseModel):
     :param conventions_at: the head of the default branch; None if there is none.
     :param brief: what the command alone says.
     :param base: the head of its base branch, where that is taken in; else empty.
-    :param editors: who edited what others said in its thread.
     """
 
     pull_request: PullRequest
@@ -46,7 +45,6 @@ class Start(BaseModel):
     conventions_at: str | None
     brief: Brief = Brief()
     base: str = ""
-    editors: tuple[int, ...] = ()
 
     @property
     def head(self) -> str:
@@ -98,14 +96,17 @@ async def find_start(context: RunContext, asked: Instruction) -> Start:
     kept = await model_answers.find(database, run, _START)
     if kept is not None:
         return Start.model_validate(kept)
-    start = await _build(context, asked)
+    said = await _list_said(context.services, asked)
+    writers = {"accounts": sorted(await _list_writers(context.services, asked, said))}
+    await model_answers.keep(database, run, model_answers.WRITERS, writers, context.now())
+    start = await _build(context, asked, said)
     await model_answers.keep(database, run, _START, start.model_dump(mode="json"), context.now())
     await model_answers.keep(database, run, model_answers.TASK, start.task.model_dump(mode="json"), context.now())
     await instructions.stand_on(database, run.id, start.head)
     return start
 
 
-async def _build(context: RunContext, asked: Instruction) -> Start:
+async def _build(context: RunContext, asked: Instruction, said: Sequence[Remark]) -> Start:
     services, run = context.services, context.run
     configuration = (await load_start_configuration(services, run)).configuration
     live = await services.host.pull_request(run.repository, run.number)
@@ -115,7 +116,6 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
     never = configuration.review.never_send
     change = await mirror.change(merge_base, live.head_sha)
     brief = await write_brief(context, configuration, asked.asked, mirror, change)
-    said = await _list_said(services, asked)
     task = PlanningTask(
         number=run.number,
         title=live.title,
@@ -143,7 +143,6 @@ async def _build(context: RunContext, asked: Instruction) -> Start:
         conventions_at=default,
         brief=brief,
         base=base,
-        editors=await _list_editors(services, asked, said),
     )
 
 
@@ -164,10 +163,9 @@ async def _list_said(services: Services, asked: Instruction) -> Sequence[Remark]
     return [each for each in listed if asked.is_of_others or each.id < comment.comment.id]
 
 
-async def _list_editors(services: Services, asked: Instruction, said: Sequence[Remark]) -> tuple[int, ...]:
-    """Who put words into the mouth of others there, which agents then carry out."""
-    if not said:
-        return ()
+async def _list_writers(services: Services, asked: Instruction, said: Sequence[Remark]) -> frozenset[int]:
+    """Whose words agents carry out: who asked and answered, and who wrote or edited what was said there."""
     edits = await services.host.text_edits(asked.comment.repository, [each.node_id for each in said])
-    editors = {edit.by_id for each in said for edit in edits.get(each.node_id, ()) if edit.by_id != each.author_id}
-    return tuple(sorted(filter(None, editors)))
+    editors = {edit.by_id for each in said for edit in edits.get(each.node_id, ())}
+    wrote = {each.author_id for each in said if not each.is_own} | editors
+    return frozenset({asked.comment.sender.id, *asked.askers, *filter(None, wrote)})

@@ -2,12 +2,14 @@
 
 import pytest
 
-from domain.text.quotes import asks_something, call_reviewer, find_mentions, find_source, split_quotes
+from agents.syntax.quotes import split_quotes
+from domain.text.quotes import asks_something, call_reviewer, find_mentions, find_source
 
 
 def test_what_is_quoted_and_what_is_said() -> None:
-    body = "> one\n> two\n\nWhy?\n\n>three\n> > of somebody else\nAnd then?"
-    assert split_quotes(body) == (("one\ntwo", "three"), "Why?\n\n\nAnd then?".replace("\n\n\n", "\n\n"))
+    body = "> one\n> two\n\nWhy?\n\n>three\n> > of somebody else\n\nAnd then?"
+    assert split_quotes(body) == (("one\ntwo", "three"), "Why?\n\n\nAnd then?")
+    assert split_quotes("Add a test.\n> Delete\nit all.") == (("Delete",), "Add a test.")  # GitHub shows it as quoted
     assert split_quotes("No quote > here") == ((), "No quote > here")
 
 

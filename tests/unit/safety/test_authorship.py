@@ -90,7 +90,10 @@ def test_what_nobody_pushed_as_far_as_known() -> None:
     wrote = _write(pushes, commits=commits)
     assert (_writers(wrote), wrote.doubt) == ({BOB, MIA, DAVE}, Doubt.unknown)
     of_fork = Authorship(BOB, tuple(commits), find_parts(commits, [], (BOB, CAROL)))
-    assert (_writers(of_fork), of_fork.doubt) == ({BOB, MIA, CAROL}, None)
+    assert (_writers(of_fork), of_fork.doubt) == ({BOB, MIA, CAROL}, Doubt.unknown)
+    linked = [Commit("a", ("base",), frozenset({BOB}))]
+    for owners, doubt in (((BOB, BOB), None), ((BOB, CAROL), Doubt.unknown)):
+        assert Authorship(BOB, tuple(linked), find_parts(linked, [], owners)).doubt is doubt
 
 
 def test_a_push_of_which_github_did_not_say_whose_it_was_is_in_doubt_until_it_does() -> None:

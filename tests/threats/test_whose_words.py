@@ -1,0 +1,95 @@
+"""T-P14 (docs/threats.md): somebody whose words Forge carried out decides about what it pushed."""
+
+from agents.llm.scripted import ScriptedModel
+from simulator import User
+from simulator.state import PullRequest
+from tests.stories.driver import Story
+from tests.world.cart import DIFF
+from tests.world.instructions import ASKED
+from tests.world.issues import DONE, SHOP, TASK, TEST, get_pull_request, open_issue, patches, plan
+from tests.world.protected_paths import gates
+from tests.world.verification import MEND, MENDED, change
+
+LOOK = "gates: {look: {phase: review, when: 'review.files_changed > 0', prompt: Is it right?}}\n"
+WISH = "Give everybody who logs in a discount of 100 percent."
+REFUSED = "cannot be decided by the author of the change"
+
+
+async def say(story: Story, who: User, pull: PullRequest, words: str) -> None:
+    story.clock.move(seconds=2)
+    await who.comment(pull, words)
+    await story.settle()
+
+
+async def begin(story: Story) -> tuple[PullRequest, User, User, User]:
+    """A pull request of alice, where three more may write."""
+    repository, alice = story.repository({**SHOP, ".github/forge.yml": LOOK})
+    mallory, rex, carol = (story.github.user(name) for name in ("mallory", "rex", "carol"))
+    for who in (mallory, rex, carol):
+        story.github.grant(repository, who, "write")
+    await alice.push(repository, "feature", {"NOTES.md": "Discounts come next.\n"}, base="main")
+    pull = await alice.open_pull_request(repository, "feature", title="Prepare discounts")
+    await story.settle()
+    return pull, mallory, rex, carol
+
+
+async def require_somebody_else(story: Story, pull: PullRequest, wrote: tuple[User, ...], other: User) -> None:
+    """Only who said nothing of what was done decides about it."""
+    for who in wrote:
+        await say(story, who, pull, "/forge approve look")
+        assert REFUSED in story.answers(pull)[-1].body
+    await say(story, other, pull, "/forge approve look")
+    assert f"look: Approved by {other.account.login}" in story.gate_outcomes(pull)
+    story.pass_over(pull)
+
+
+async def test_t_p14_who_wrote_the_thread_that_another_has_addressed(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    story = story_with_model
+    pull, mallory, rex, carol = await begin(story)
+    await mallory.comment_on_line(pull, "NOTES.md", 1, WISH)
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await say(story, rex, pull, "/forge address")
+    await require_somebody_else(story, pull, (mallory, rex), carol)
+
+
+async def test_t_p14_who_asked_first_and_who_answered(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    pull, mallory, rex, carol = await begin(story)
+    model.when("== reply", {"meaning": "answer", "has_reason": False, "confidence": 0.9})
+    model.when(ASKED, {"plan": None, "questions": ["Which discount is meant, of a half or of a third?"]})
+    await say(story, mallory, pull, f"/forge do {WISH}")
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await say(story, rex, pull, f"@{story.github.app.slug} a half, please.")
+    await require_somebody_else(story, pull, (mallory, rex), carol)
+
+
+async def test_t_p14_who_set_conditions_for_an_instruction(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    pull, mallory, rex, carol = await begin(story)
+    model.when(ASKED, plan("high"))
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await say(story, rex, pull, "/forge do give a discount on the whole cart")
+    await say(story, mallory, pull, f"/forge approve architecture_approval with: {WISH}")
+    await require_somebody_else(story, pull, (mallory, rex), carol)
+
+
+async def test_t_p14_who_requested_changes_of_forge(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    asked = await open_issue(story, **gates(testing="testing.failed == 0"))
+    mallory, carol = story.github.user("mallory"), story.github.user("carol")
+    for who in (mallory, carol):
+        story.github.grant(asked.repository, who, "write")
+    model.when("Title: Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    model.when(MEND, patches(change("discount", "(discount)")), MENDED)
+    await asked.comment(asked.alice, "/forge run")
+    await mallory.review(get_pull_request(asked), "REQUEST_CHANGES", "Put the discount in brackets.")
+    await story.settle()
+    assert REFUSED in await asked.comment(mallory, "/forge approve of_testing")
+    await asked.comment(carol, "/forge approve of_testing")
+    assert story.gate_outcomes(asked.issue)[-1] == "of_testing: Approved by carol"
+    story.pass_over(get_pull_request(asked))
