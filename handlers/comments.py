@@ -5,12 +5,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from agents.syntax.quotes import split_quotes
+from agents.syntax.quotes import find_mentions, split_quotes
 from domain.commands import ExecuteComment, Ignored, ReadRemark
 from domain.github.conversation import CommentRef
 from domain.slash.commands import LONGEST_WORDS
 from domain.text.escaping import strip_invisible
-from domain.text.quotes import find_mentions
 from handlers import slash
 from handlers.markdown import MOST_READ
 from handlers.payloads import AccountView, Id, PullSubject, RepositoryEvent, Subject, View

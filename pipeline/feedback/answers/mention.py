@@ -5,12 +5,12 @@ import contextlib
 from pydantic import BaseModel
 
 from agents.answers.reply_reader import NamedCommand
+from agents.syntax.quotes import REVIEWER
 from domain.commands import WrittenComment
 from domain.errors import CodeHostError, Halted
 from domain.github.conversation import Reaction
 from domain.slash.commands import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests
 from domain.slash.verbs import Verb
-from domain.text.quotes import REVIEWER
 from messages import instructions as texts
 from pipeline.context import Services
 from pipeline.feedback.answers.instruction import admit_instruction

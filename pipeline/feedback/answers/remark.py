@@ -6,10 +6,10 @@ from pydantic import BaseModel
 
 from agents.answers.reply_reader import KEY, Meaning, NamedCommand, ReplyReading, build_meaning_question
 from agents.llm.models import ModelTier, Unusable
+from agents.syntax.quotes import REVIEWER, asks_something
 from domain.config.configuration import Configuration
 from domain.gates import digest
 from domain.runs.run import Phase
-from domain.text.quotes import REVIEWER, asks_something
 from domain.text.redaction import redact_outgoing
 from messages import code_answers as texts
 from messages import instructions as instruction_texts

@@ -1,9 +1,9 @@
 """Answers a question in the thread of a finding: from all of the code, or from the code around the finding."""
 
 from agents.answers.subjects import render_finding
+from agents.syntax.quotes import call_reviewer
 from domain.commands import ReadReply
 from domain.review.findings import Finding
-from domain.text.quotes import call_reviewer
 from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
 from pipeline.feedback.replies.context import ReplyContext, may_still_ask
 from pipeline.feedback.replies.questions import ReplyQuestions

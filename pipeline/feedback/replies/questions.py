@@ -9,13 +9,13 @@ from agents.answers.reply_reader import KEY, QuestionAnswer, ReplyReading, build
 from agents.answers.subjects import render_finding
 from agents.llm.ask import Question
 from agents.llm.models import LanguageModel
+from agents.syntax.quotes import call_reviewer
 from domain.commands import ReadReply
 from domain.errors import CodeAccessError
 from domain.gates import digest
 from domain.globs import matches
 from domain.review.findings import Finding
 from domain.runs.run import Phase
-from domain.text.quotes import call_reviewer
 from domain.text.redaction import redact_outgoing
 from messages import code_answers
 from messages import thread_replies as reply_texts

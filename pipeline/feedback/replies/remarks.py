@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from agents.review.model.questions import flatten_markdown
-from agents.syntax.quotes import split_quotes
+from agents.syntax.quotes import asks_something, call_reviewer, find_mentions, find_source, split_quotes
 from domain.commands import ReadRemark, ReadReply
 from domain.github.conversation import Remark
 from domain.runs.run import RepositoryRef
 from domain.slash.commands import LONGEST_WORDS, TextCommand
 from domain.slash.verbs import Verb
-from domain.text.quotes import asks_something, call_reviewer, find_mentions, find_source
 from memory.deliveries.command_counts import claim_notice
 from messages import instructions as instruction_texts
 from pipeline.context import Services

@@ -4,13 +4,12 @@ import structlog
 
 from agents.answers.reply_reader import Meaning, ReplyReading
 from agents.llm.models import LanguageModel, ModelTier, Unusable
-from agents.syntax.quotes import split_quotes
+from agents.syntax.quotes import asks_something, call_reviewer, find_mentions, split_quotes
 from domain.commands import ReadReply
 from domain.errors import ForgeError
 from domain.events import EventType
 from domain.review.findings import Finding
 from domain.runs.run import Run
-from domain.text.quotes import asks_something, call_reviewer, find_mentions
 from memory.ledger import ledger
 from messages import code_answers
 from pipeline.automation.level import try_update_level

@@ -2,8 +2,7 @@
 
 import pytest
 
-from agents.syntax.quotes import split_quotes
-from domain.text.quotes import asks_something, call_reviewer, find_mentions, find_source
+from agents.syntax.quotes import asks_something, call_reviewer, find_mentions, find_source, split_quotes
 
 
 def test_what_is_quoted_and_what_is_said() -> None:
