@@ -235,7 +235,7 @@ class Review(BaseModel):
     @property
     def is_read_by_model(self) -> bool:
         """Whether a model read every changed file but locks, which of a change of low risk the code host compared."""
-        return all(is_lock(path) or path in self.read_by_model for path in self.changed)
+        return bool(self.changed) and all(is_lock(path) or path in self.read_by_model for path in self.changed)
 
     @property
     def is_thought_over(self) -> bool:

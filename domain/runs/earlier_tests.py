@@ -114,7 +114,7 @@ class EarlierTests(_Value):
         return self.select(EarlierOutcome.changed)
 
     @property
-    def barred(self) -> tuple[EarlierTest, ...]:
+    def obligations(self) -> tuple[EarlierTest, ...]:
         """What an agent may not leave behind: it mends its code, or people say that it was meant."""
         return (*self.lost, *self.blind)
 

@@ -91,7 +91,7 @@ async def _find_lost_tests(
 async def list_lost_tests(context: RunContext, said: EarlierTests, change: Change) -> tuple[RequiredFix, ...]:
     """The tests of before that fail, that nothing stands in for, and of which nobody said that they may go."""
     accepted = await load_accepted(context.services, context.run, said)
-    return tuple(build_fix(each, change) for each in said.barred if not accepted.covers(each))[:MOST_FIXES]
+    return tuple(build_fix(each, change) for each in said.obligations if not accepted.covers(each))[:MOST_FIXES]
 
 
 def _build_budget(context: RunContext) -> WorkerBudget:

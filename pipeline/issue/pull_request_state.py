@@ -181,7 +181,7 @@ _REVIEW_OUTCOMES = {
 def _list_to_fix(review: Review) -> tuple[RequiredFix, ...]:
     """The findings to fix, the gravest first; of a test of before that fails, with what it demanded and printed."""
     grave = [finding for finding in review.findings if finding.severity.rank >= _FIXED_FROM]
-    lost = {name_test(each): each for each in (review.earlier.barred if review.earlier is not None else ())}
+    lost = {name_test(each): each for each in (review.earlier.obligations if review.earlier is not None else ())}
     return tuple(
         _build_fix(each, lost.get(each.fingerprint)) for each in sorted(grave, key=lambda finding: finding.sort_key)
     )

@@ -152,7 +152,7 @@ async def load_accepted(services: Services, run: Run, said: EarlierTests) -> Acc
     An answer covers the same test at later heads.
     """
     database, number, owner = services.database, run.number, run.id
-    if not said.barred:
+    if not said.obligations:
         return AcceptedLosses()
     if run.trigger is Trigger.issue:
         number = await outbox.find_proposal(database, run.id)
@@ -162,7 +162,7 @@ async def load_accepted(services: Services, run: Run, said: EarlierTests) -> Acc
     words = "\n".join(gate.conditions for gate in known if gate.conditions)
     if number is None:
         return AcceptedLosses(words=words)
-    dismissed = await feedback.find_dismissed(database, run.repository, number, list(map(name_test, said.barred)))
+    dismissed = await feedback.find_dismissed(database, run.repository, number, list(map(name_test, said.obligations)))
     approved = await load_approved(services, run.repository, number)
     return AcceptedLosses(frozenset({*dismissed, *approved}), words)
 
@@ -193,7 +193,7 @@ async def find_lost_tests(
         return ()
     return tuple(
         _build_finding(each, change, blocks=owned and name_test(each) not in accepted.fingerprints)
-        for each in (said.barred if owned else said.lost)
+        for each in (said.obligations if owned else said.lost)
         if not accepted.names(each)
     )
 

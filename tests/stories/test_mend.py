@@ -204,8 +204,9 @@ async def test_a_mention_runs_the_command_that_says_the_same(story_with_model: S
     await alice.comment(pull, f"@{name} mend what is odd")
     await story.settle()
     first, second = [call.content for call in model.calls if ASKED in call.content]
-    assert "== red check types" in first
-    assert "== red check types" not in second
+    assert "Mend what makes the red checks fail" in first
+    assert "Mend what makes the red checks fail" not in second
+    assert all("== red check types" in each for each in (first, second))
     assert "> mend what is odd" in second
     assert [told for told in listen(story, pull) if "Taken as" in told] == ["Taken as `/forge mend`."]
     story.pass_over(pull)
