@@ -50,6 +50,13 @@ _FORBIDS = re.compile(
     rb"(?:please )?DO NOT (?:EDIT|MODIFY)\b(?: (?:it|this file|by hand|manually|directly))*[.!]*", re.IGNORECASE
 )
 _BOTH = re.compile(_NAMES_TOOL.pattern + rb"\bDO NOT (?:EDIT|MODIFY)\b.*", re.IGNORECASE)
+_EMPTY = frozenset(
+    {
+        "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+        "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+    }
+)
+"""The names that git gives to an empty file, by SHA-1 and by SHA-256."""
 _HEADER_LINES, _HEADER_BYTES = 40, 4000
 CLAIMS_GENERATED = "generated (says its header)"
 BUILT = "minified or bundled"
@@ -197,6 +204,8 @@ def adds_runnable(entry: Entry, *, script: bool) -> bool:
         return False
     if _skip_special_mode(entry):
         return True
+    if entry.old_blob is None and entry.new_blob in _EMPTY:
+        return False  # such as the __init__.py of a new package: there is nothing to read
     runs_now = script or entry.new_mode == EXECUTABLE or may_run(entry.name)
     is_same = entry.old_blob is not None and entry.old_blob == entry.new_blob
     ran_before = script or entry.old_mode == EXECUTABLE or may_run(to_printable(entry.old_path))

@@ -194,6 +194,11 @@ def compute_secondary_fingerprint(rule: str, path: str, message: str) -> str:
     return _digest("2", rule, path, re.sub(r"\d+", "0", _normalize(message)))
 
 
+def remove_place(finding: Finding) -> Finding:
+    """The finding without a line: it still counts, although its line is gone."""
+    return finding.model_copy(update={"line": None, "end_line": None, "fix": None, "on_diff": False})
+
+
 def place_on_diff(finding: Finding, change: Change) -> Finding:
     """Sets ``on_diff`` and limits the finding to lines of the diff.
 

@@ -39,8 +39,8 @@ _REMARK = CERTAIN - 0.1  # the most that a model's claim of a hidden failure is 
 class PreparedQuestions(BaseModel):
     """The questions, and the earlier findings that need none.
 
-    :param carried: findings of earlier heads on unchanged lines: they count again.
-    :param changed: findings of earlier heads whose lines were changed: the model judges them again.
+    :param carried: findings of earlier heads in files that did not change since: they count again.
+    :param changed: findings of earlier heads in the others: the model judges them again.
     :param looks_up_because: the model may look things up before it answers, as a clause; empty if it may not.
     :param summary: what the last review said that the change does, where that holds unless an answer says otherwise.
     :param known: paths that the model read in full at earlier heads, and in which nothing is new.

@@ -18,7 +18,7 @@ from agents.review.model.layer import (
 from agents.review.model.proof import soften_unshown
 from domain.config.review import ReadMode
 from domain.gates import digest
-from domain.review.findings import Finding
+from domain.review.findings import Finding, remove_place
 from domain.runs.run import Phase
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
@@ -26,7 +26,7 @@ from pipeline.model_calls.memories import RecallTopic
 from pipeline.review.conventions import ConventionAnswers, hold_against_conventions
 from pipeline.review.look_ups import RunLookUps, choose_limits
 from pipeline.review.model_answers import PreparedQuestions, weigh_claims
-from pipeline.review.model_part import add_proofs, build_model_part, remove_place
+from pipeline.review.model_part import add_proofs, build_model_part
 from pipeline.review.model_questions import ModelQuestions
 from pipeline.review.proofs import ModelProofs
 from pipeline.run_context import RunContext

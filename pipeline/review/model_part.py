@@ -66,7 +66,7 @@ def build_model_part(
     )
     if not answers:
         report = LayerReport(layer=Layer.model, note="There is nothing new for a model to read.")
-    there = [remove_place(finding) for finding in prepared.changed if finding.id not in gone]
+    there = [finding for finding in prepared.changed if finding.id not in gone]
     return ModelPart(
         report=report,
         findings=(*prepared.carried, *there, *kept),
@@ -143,11 +143,6 @@ def _was_spared(answer: ModelAnswer, answers: Sequence[ModelAnswer]) -> bool:
     """Whether the money went to other questions."""
     is_any_answered = any(each.value is not None for each in answers)
     return is_any_answered and answer.refusal is not None and answer.refusal.is_about_money
-
-
-def remove_place(finding: Finding) -> Finding:
-    """The finding without a line: it still counts, although its line is gone."""
-    return finding.model_copy(update={"line": None, "end_line": None, "fix": None, "on_diff": False})
 
 
 def _list_read_paths(prepared: PreparedQuestions, answers: Sequence[ModelAnswer]) -> tuple[str, ...]:

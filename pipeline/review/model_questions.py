@@ -18,7 +18,7 @@ from agents.review.model.layer import (
 )
 from domain.errors import CodeAccessError
 from domain.review.changes import Change, FileChange, FileVersions
-from domain.review.findings import Finding, Layer, place_on_diff
+from domain.review.findings import Finding, Layer, place_on_diff, remove_place
 from domain.review.review import Review
 from domain.runs.run import Phase, Run
 from domain.text.redaction import redact_outgoing
@@ -64,14 +64,18 @@ class ModelQuestions:
         return EarlierFindings(findings=() if previous is None else tuple(_filter_model_findings(previous)))
 
     async def prepare(self, checked: CheckedChange) -> PreparedQuestions:
-        """The questions: on a push only about new code, and whether findings whose lines changed are gone."""
+        """The questions: on a push only about new code, and whether the findings in files that changed are gone.
+
+        What mends a finding often stands beside its line.
+        """
         change, versions = await self._load_code(checked)
         previous = await self._find_previous()
         since = None if previous is None else await self._load_changes_since(previous, checked)
         earlier = [] if previous is None or since is None else _filter_model_findings(previous)
-        carried = [] if since is None else [kept for f in earlier if (kept := _carry_over(f, since)) is not None]
-        ids = {finding.id for finding in carried}
-        changed = [f for f in earlier if f.id not in ids and f.path in versions]
+        changed = [] if since is None else [f for f in earlier if f.path in versions and since.file(f.path) is not None]
+        ids = {finding.id for finding in changed}
+        moved = {} if since is None else {f.id: kept for f in earlier if (kept := _carry_over(f, since)) is not None}
+        carried = [kept for name, kept in moved.items() if name not in ids]
         read = frozenset[str]()
         if previous is not None and since is not None:
             mirror = await fetch_mirror(self._services, self._run)
@@ -113,7 +117,7 @@ class ModelQuestions:
             plan=plan,
             summary=() if previous is None or since is None else _keep_summary(previous, since),
             carried=tuple(place_on_diff(f, change) for f in carried),
-            changed=tuple(changed),
+            changed=tuple(place_on_diff(moved.get(f.id) or remove_place(f), change) for f in changed),
             known=tuple(sorted(read - unread)),
             looks_up_because=await explain_look_ups(effort, plan, checked, mirror),
         )
@@ -148,7 +152,7 @@ class ModelQuestions:
     async def _load_earlier_code(
         self, changed: Sequence[Finding], previous: Review | None, since: Change | None
     ) -> list[EarlierFinding]:
-        """The changed findings with the code they were about, and where that is now."""
+        """The findings in changed files with the code they were about, and where that is now."""
         if previous is None or since is None or not changed:
             return []
         paths = sorted({finding.path for finding in changed})
@@ -215,7 +219,7 @@ def _list_old_paths(since: Change) -> set[str]:
 
 
 def _build_earlier(finding: Finding, content: bytes, since: FileChange | None) -> EarlierFinding:
-    """A finding whose line was changed, with the code it was about."""
+    """A finding in a file that was changed, with the code it was about."""
     lines = content.decode(errors="replace").split("\n")
     start = finding.line or 1
     before = lines[max(0, start - 3) : (finding.end_line or start) + 2]

@@ -716,6 +716,12 @@ async def test_t_r13_a_document_that_becomes_a_program_is_new(author: Author) ->
     assert change.runnable_paths == {"notes.js", "data.csv"}
 
 
+async def test_t_r13_a_new_file_without_content_needs_no_reader(author: Author) -> None:
+    change = await compare(author, {"a": "1\n", "b.py": "1\n"}, {"shop/__init__.py": "", "c.py": "1\n", "b.py": ""})
+
+    assert change.runnable_paths == {"c.py", "b.py"}
+
+
 @in_toolbox
 async def test_t_r13_a_search_for_credentials_or_patterns_reads_nothing(toolbox: Toolbox) -> None:
     files: Versions = dict.fromkeys(
