@@ -12,24 +12,21 @@ def is_present(finding: Finding, review: Review) -> bool:
     return finding.fingerprint in {each.fingerprint for each in review.all_findings}
 
 
-def is_gone(
-    finding: Finding, review: Review, carried: Collection[str], *, is_outdated: bool, called_gone: bool
-) -> bool:
+def is_gone(finding: Finding, review: Review, carried: Collection[str], *, called_gone: bool) -> bool:
     """Whether a finding of an earlier review is certainly gone.
 
     A tool's finding is gone if the same tool ran again and does not report it; a model's if its
-    lines changed, GitHub calls it outdated and the model calls it gone. A credential is never gone: it
-    stays in the history, and only a person knows that it is revoked.
+    file changed and the model calls it gone. A credential is never gone: it stays in the history, and only a person
+    knows that it is revoked.
 
     :param carried: fingerprints of findings with their own comment; one without may be this one, moved.
-    :param is_outdated: whether GitHub calls the comment's thread outdated.
     :param called_gone: whether the model called it gone when it read the new lines.
     """
     if finding.is_credential or is_present(finding, review):
         return False
     alike = [each for each in review.all_findings if each.trail == finding.trail]
     if finding.layer is Layer.model:
-        return is_outdated and called_gone and not alike
+        return called_gone and not alike
     return all(each.fingerprint in carried for each in alike) and _ran_again(finding, review)
 
 

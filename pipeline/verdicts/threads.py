@@ -40,11 +40,7 @@ async def settle(services: Services, run: Run, review: Review, gone: Collection[
     settled: list[str] = []
     for thread in await services.host.review_threads(run.repository, run.number):
         remark = carried.get(thread.comments[0].id, ()) if thread.comments else ()
-        over = [
-            finding
-            for finding in remark
-            if is_gone(finding, review, known, is_outdated=thread.is_outdated, called_gone=finding.id in gone)
-        ]
+        over = [finding for finding in remark if is_gone(finding, review, known, called_gone=finding.id in gone)]
         if remark:
             try:
                 settled += await _settle_thread(services, run, review, thread, remark, over)

@@ -52,7 +52,7 @@ async def test_the_second_look_hears_nothing_from_the_author(story_with_model: S
     story_with_model.pass_over(pull)
 
 
-async def test_a_small_change_of_source_is_read_and_a_change_of_documents_is_not(
+async def test_a_small_change_of_source_is_read_and_so_is_a_change_of_documents(
     story_with_model: Story, model: ScriptedModel
 ) -> None:
     repository, alice = story_with_model.repository({"app.py": "VALUE = 1\n", "README.md": "# Shop\n"})
@@ -60,13 +60,13 @@ async def test_a_small_change_of_source_is_read_and_a_change_of_documents_is_not
     await alice.open_pull_request(repository, "words")
     await story_with_model.settle()
     assert story_with_model.check(repository, head).conclusion == "success"
-    assert model.calls == []
+    assert ["# Store" in call.content for call in model.calls] == [True]
 
     head = await alice.push(repository, "feature", {"app.py": "VALUE = 2\n"}, base="main")
     await alice.open_pull_request(repository, "feature")
     await story_with_model.settle()
     assert story_with_model.check(repository, head).conclusion == "success"
-    [call] = model.calls
+    [_, call] = model.calls
     assert "VALUE = 2" in call.content
 
 
@@ -299,6 +299,19 @@ async def test_thread_of_the_model_closes_when_it_agrees(story_with_model: Story
     name = comment.body.split("<sub>")[1].split(" ")[0]
     model.when("len(prices) or 1", {"findings": [], "earlier": [{"id": name, "gone": True}]})
     head = await alice.push(repository, "feature", {"billing/pay.py": PAY.replace("len(prices)", "(len(prices) or 1)")})
+    await story_with_model.settle()
+    assert comment.thread.resolved
+    assert story_with_model.check(repository, head).conclusion == "success"
+
+
+async def test_what_is_mended_beside_its_line_ends_as_well(story_with_model: Story, model: ScriptedModel) -> None:
+    find_division(model)
+    repository, alice, pull, _ = await _open_pull_request(story_with_model)
+    [comment] = story_with_model.comments(pull)
+    name = comment.body.split("<sub>")[1].split(" ")[0]
+    model.when("len(prices)", {"findings": [], "earlier": [{"id": name, "gone": True}]})
+    mended = PAY.replace("    return", "    if not prices:\n        return 0\n    return")
+    head = await alice.push(repository, "feature", {"billing/pay.py": mended})
     await story_with_model.settle()
     assert comment.thread.resolved
     assert story_with_model.check(repository, head).conclusion == "success"

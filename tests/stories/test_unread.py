@@ -51,8 +51,9 @@ async def test_what_linters_alone_read_is_not_approved(story: Story) -> None:
     assert (pull.state, await list_actions(story)) == ("open", [])  # the risk is medium: a person merges it
 
 
-async def test_what_leaves_the_program_as_it_was_is_merged(story: Story) -> None:
-    """Its comments differ, and the same syntax tree says that nothing else does."""
+async def test_what_leaves_the_program_as_it_was_is_merged(story_with_model: Story) -> None:
+    """Its comments differ, and the same syntax tree says that nothing else does; a model read it and found nothing."""
+    story = story_with_model
     repository, alice, _ = await at_level(story, 4)
     pull, head = await open_pull_request(story, repository, alice, {"app.py": APP.replace("def", "# The name.\ndef")})
     await jump_ahead(story, minutes=11)
