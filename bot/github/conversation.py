@@ -37,7 +37,7 @@ _THREADS = Document(
       reviewThreads(first: 50, after: $after) {
         pageInfo { hasNextPage endCursor }
         nodes {
-          id isResolved isOutdated path line resolvedBy { databaseId }
+          id isResolved path line resolvedBy { databaseId }
           comments(first: 100) {
             pageInfo { hasNextPage }
             nodes { fullDatabaseId body author { __typename ... on User { databaseId } ... on Bot { databaseId } } }
@@ -112,7 +112,6 @@ class _Comments(_Node):
 class _Thread(_Node):
     id: str
     is_resolved: bool
-    is_outdated: bool
     path: str = ""
     line: int | None = None
     resolved_by: _Author | None = None
@@ -123,7 +122,6 @@ class _Thread(_Node):
         return ReviewThread(
             id=self.id,
             is_resolved=self.is_resolved,
-            is_outdated=self.is_outdated,
             path=self.path,
             line=self.line,
             resolved_by=None if self.resolved_by is None else self.resolved_by.database_id,

@@ -97,7 +97,6 @@ class ReviewThread(BaseModel):
 
     id: str
     is_resolved: bool
-    is_outdated: bool
     comments: tuple[ThreadComment, ...]
     is_whole: bool = True
     resolved_by: int | None = None

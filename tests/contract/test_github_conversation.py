@@ -124,10 +124,10 @@ async def test_threads_with_who_wrote_in_them(stage: Stage) -> None:
     [thread] = await stage.host.review_threads(stage.repository, 1)
     bot = stage.sim.app.bot.id
     assert [(one.id, one.author_id) for one in thread.comments] == [(root.id, bot), (reply.id, stage.ann.id)]
-    assert (thread.is_resolved, thread.is_outdated, thread.is_whole) == (False, False, True)
+    assert (thread.is_resolved, thread.is_whole, thread.line) == (False, True, root.line)
     await stage.ann.push(stage.shelf, "topic", {"a.py": CODE.replace("line 3\n", "other\n")})
     [thread] = await stage.host.review_threads(stage.repository, 1)
-    assert thread.is_outdated
+    assert thread.line is None  # as its line is gone
 
 
 async def test_all_threads_are_listed_over_their_pages(stage: Stage) -> None:

@@ -160,7 +160,7 @@ class Player:
     def _end(self, told: Told, review: Review, head: str, lines: dict[str, list[str]]) -> None:
         for mark in told.posted - told.over:
             finding = told.known[mark]
-            if not is_gone(finding, review, told.posted, is_outdated=True, called_gone=False):
+            if not is_gone(finding, review, told.posted, called_gone=False):
                 continue
             told.over.add(mark)
             told.counted["ended"] += 1
