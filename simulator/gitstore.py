@@ -280,6 +280,8 @@ class GitStore:
         return [_tree_entry(line) for line in found.text.split("\0") if line]
 
     def merge_tree(self, base: str, head: str) -> MergeResult:
+        if self.ask("merge-base", of=[base, head]).code == 1:
+            return MergeResult("", False)  # branches that share no commit: GitHub merges them no more than git does
         merged = self.ask("merge-tree", "--write-tree", of=[base, head])
         if merged.code > 1:  # 1 is a conflict
             raise GitError(f"git 2.38 or newer is needed: {merged.error.decode(errors='replace').strip()}")

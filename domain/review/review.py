@@ -234,8 +234,12 @@ class Review(BaseModel):
 
     @property
     def is_read_by_model(self) -> bool:
-        """Whether a model read every changed file but locks, which of a change of low risk the code host compared."""
-        return bool(self.changed) and all(is_lock(path) or path in self.read_by_model for path in self.changed)
+        """Whether a model read every changed file but locks, which of a change of low risk the code host compared.
+
+        An escaped name may equal another file's, so it counts as unread.
+        """
+        read = {path for path in self.changed if is_lock(path) or path in self.read_by_model}
+        return bool(self.changed) and read == {*self.changed} and not any("\\" in path for path in self.changed)
 
     @property
     def is_thought_over(self) -> bool:

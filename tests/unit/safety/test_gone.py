@@ -97,3 +97,16 @@ def test_a_credential_is_never_gone() -> None:
 def test_of_a_model_its_word_counts(called_gone: bool) -> None:
     said = build_finding("correctness/logic", layer=Layer.model)
     assert is_finding_gone(said, review(), called_gone=called_gone) is called_gone
+
+
+@pytest.mark.parametrize(
+    ("changed", "read", "is_read"),
+    [
+        (("a.md", "uv.lock"), ("a.md",), True),
+        (("a.md", "b.md"), ("a.md",), False),
+        (("a\\u202e.md",), ("a\\u202e.md",), False),  # another file may have the name that is shown
+        ((), (), False),
+    ],
+)
+def test_what_a_model_read_whole(changed: tuple[str, ...], read: tuple[str, ...], is_read: bool) -> None:
+    assert review(changed=changed, read_by_model=read).is_read_by_model is is_read
