@@ -217,6 +217,7 @@ class Framework(StrEnum):
     go = "go"
     cargo = "cargo"
     mocha = "mocha"
+    ava = "ava"
     tape = "tape"
     maven = "maven"
     gradle = "gradle"

@@ -12,7 +12,7 @@ _SECTIONS = re.compile(
     r"^\[(?:tool\.pytest[\w.]*|tool:pytest|pytest|tool\.coverage[\w.]*)\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE
 )
 _KEYS = ("jest", "mocha", "ava", "vitest", "c8", "nyc", "tape")
-_SCRIPTS = re.compile(r"(pre|post)?test|unit|mocha|jest|vitest|tape")
+_SCRIPTS = re.compile(r"(pre|post)?test|unit|mocha|jest|vitest|ava|tape")
 _RUST_SWITCH = re.compile(r"^(?:autotests|test|doctest|harness)\s*=\s*false[^\n]*\n?", re.MULTILINE)
 
 

@@ -58,7 +58,7 @@ _NOT_BELIEVED = "`{}` ended with {}, although its report tells of no failure, so
 _LEAVES_REPORT = re.compile(r" (?:-o junit_|--(?:json|junit-xml|outputFile|reporter|test-reporter)\b)")
 _TIME_IS_UP = "Their time was up before all of them had run."
 _BY_FILE = frozenset({Framework.mocha})  # before version 8, no test is told with its file
-_ALONE = frozenset({Framework.node, Framework.tape})  # whose reports never tell it
+_ALONE = frozenset({Framework.node, Framework.tape, Framework.ava})  # whose reports never tell it
 _NO_REPORT = "`{}` ended without saying how its tests ended."
 
 

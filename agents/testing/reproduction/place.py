@@ -19,6 +19,7 @@ _CALLS = {
     Framework.jest: "npx jest",
     Framework.vitest: "npx vitest run",
     Framework.mocha: "npx mocha",
+    Framework.ava: "npx ava",
 }
 """Runners that run one file, and whose report says which of its tests failed, as people call them."""
 _MOST_READ = 40  # files of tests that are looked at

@@ -1,4 +1,4 @@
-"""jest, vitest, mocha, tape and Node's own runner, as the manifest and scripts of a JavaScript repository name them."""
+"""jest, vitest, mocha, ava, tape and Node's own runner, as the manifest and scripts of a repository name them."""
 
 import re
 import shlex
@@ -15,15 +15,19 @@ _SOURCE = r"\.[cm]?[jt]sx?$"
 _NAMED_TESTS = re.compile(rf"(^|/)__tests__/.*{_SOURCE}|\.(test|spec){_SOURCE}")
 _NODE_TESTS = re.compile(r"(^|/)(test/.*|test|test[-_.][^/]*|[^/]*[-_.]test)\.[cm]?[jt]s$")
 _MOCHA_TESTS = re.compile(rf"(^|/)(tests?|specs?|__tests__)/.*{_SOURCE}|[-_.](test|spec){_SOURCE}")
-_SCRIPTS = re.compile(r"tests?\b|unit\b|mocha|jest|vitest|tape")
+_AVA_TESTS = re.compile(
+    r"(^|/)(__tests__|tests?)/(?!(.*/)?(_|(helper|fixture)s?/)).*\.[cm]?[jt]s$"
+    r"|(^|/)test(-[^/]*)?\.[cm]?[jt]s$|\.(test|spec)\.[cm]?[jt]s$"
+)
+_SCRIPTS = re.compile(r"tests?\b|unit\b|mocha|jest|vitest|ava\b|tape")
 _IN_A_SHELL = re.compile(r"[|<>$`;()\n\\]|(?<!&)&(?!&)|\|\|")
 _WITH_LINES = "--includeTaskLocation"
 """Has vitest 2 and later tell the lines of tests."""
 _LIKE_NODE = frozenset({"node", "tsx"})
-_STOPS = frozenset({"--bail", "-b"})
+_STOPS = frozenset({"--bail", "-b", "--fail-fast"})
 _TAKES_A_VALUE = frozenset({*"rcRtgfpu", "require", "config", "import", "loader", "project", "projects", "root", "env"})
 _TAKES_A_VALUE_TOO = frozenset(
-    {"timeout", "test-timeout", "testTimeout", "maxWorkers", "extension", "ui", "dir", "ignore", "exclude"}
+    {"timeout", "test-timeout", "testTimeout", "maxWorkers", "extension", "ui", "dir", "ignore", "exclude", "match"}
 )
 
 
@@ -179,6 +183,21 @@ def _make_mocha(call: _Call, reason: str, is_whole: bool) -> Runner:
     )
 
 
+def _make_ava(call: _Call, reason: str, is_whole: bool) -> Runner:
+    options = _drop(call.options, "--tap", "-t", "--watch", "-w", "--verbose", "-v")
+    return Runner(
+        Framework.ava,
+        reason,
+        _AVA_TESTS,
+        ("npx", "--no-install", "ava", "--tap", *options),
+        ReportPlace(format="ava", file=""),
+        call.environment,
+        call.places,
+        can_name=False,
+        is_whole=is_whole,
+    )
+
+
 def _make_tape(call: _Call, reason: str, is_whole: bool) -> Runner:
     return Runner(
         Framework.tape,
@@ -247,6 +266,7 @@ _MAKERS: tuple[tuple[Callable[[_Call, str, bool], Runner], str, Framework], ...]
     (_make_vitest, "vitest", Framework.vitest),
     (_make_jest, "jest", Framework.jest),
     (_make_mocha, "mocha", Framework.mocha),
+    (_make_ava, "ava", Framework.ava),
     (_make_tape, "tape", Framework.tape),
     (_make_node, "node", Framework.node),
 )

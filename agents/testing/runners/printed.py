@@ -1,4 +1,4 @@
-"""Reads what `go test -v`, `cargo test`, `minitest -v` and tape print of each test."""
+"""Reads what `go test -v`, `cargo test`, `minitest -v`, ava and tape print of each test."""
 
 import re
 from collections import defaultdict
@@ -168,6 +168,36 @@ def read_minitest(document: bytes, paths: Collection[str], sources: Mapping[str,
 
 _TAP_RESULT = re.compile(r"(not )?ok\b(?: \d+)?(.*)")
 _TAP_PLAN = re.compile(r"1\.\.\d+")
+
+
+_AVA_FILE = re.compile(r"(\S+\.[cm]?[jt]sx?) exited with a non-zero exit code|No tests found in (\S+)")
+_AVA_ERROR = re.compile(r"\w+://\S+:\d+")
+
+
+def read_ava(document: bytes) -> Iterator[Ended]:
+    """The tests of ava, one line each, and the files that ended before their tests.
+
+    What went wrong outside of any test stands above the line of the file that it ended.
+    """
+    results: list[tuple[str, str, list[str]]] = []
+    for line in _lines(document):
+        if result := _TAP_RESULT.match(line):
+            results.append((result[1] or "", result[2].removeprefix(" - "), [line]))
+        elif results and line.startswith("  "):
+            results[-1][2].append(line)
+    outside: list[str] = []
+    for is_bad, told, printed in results:
+        name, _, directive = told.partition(" # ")
+        file = _AVA_FILE.match(name)
+        if file:
+            yield Ended(file[1] or file[2], (), CaseOutcome.error, details="\n".join([*outside, *printed]))
+        elif is_bad and _AVA_ERROR.match(name):
+            outside += printed
+        elif directive.startswith(("SKIP", "TODO")):
+            yield Ended("", tuple(name.split(" › ")), CaseOutcome.skipped)
+        else:
+            outcome = CaseOutcome.failed if is_bad else CaseOutcome.passed
+            yield Ended("", tuple(name.split(" › ")), outcome, details="\n".join(printed) if is_bad else "")
 
 
 def read_tap(document: bytes) -> Iterator[Ended]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from agents.testing.runners.facts import is_within
 from domain.runs.testing import LONGEST_ID, CommandKind, Framework, TestCase
 
-ReportFormat = Literal["junit", "jest", "mocha", "node", "rspec", "trx", "go", "cargo", "minitest", "tap"]
+ReportFormat = Literal["junit", "jest", "mocha", "node", "rspec", "trx", "go", "cargo", "minitest", "tap", "ava"]
 _MOST_NAMED = 500  # files or tests on one command line; with more, all are run
 
 

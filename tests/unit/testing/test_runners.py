@@ -19,7 +19,7 @@ from domain.runs.testing import CaseOutcome, TestCase
 
 P, F, E, S = CaseOutcome.passed, CaseOutcome.failed, CaseOutcome.error, CaseOutcome.skipped
 MODULES = os.environ.get("FORGE_TEST_NODE_MODULES", "")
-"""A folder ``node_modules`` with jest, vitest and mocha."""
+"""A folder ``node_modules`` with jest, vitest, mocha and ava."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +191,22 @@ MOCHA = Example(
     {},
     "mocha",
 )
+AVA = Example(
+    {
+        "package.json": '{"type": "module", "scripts": {"test": "ava"}}',
+        "test/a.js": (
+            "import test from 'ava';\ntest('passes well', t => t.pass());\ntest('fails (é)', t => t.is(1, 2));\n"
+            "test.skip('skips', t => t.fail());\n"
+        ),
+        "test/b.js": "import test from 'ava';\ntest('b', t => t.pass());\n",
+        "test/other.js": "import test from 'ava';\ntest('other', t => t.pass());\n",
+    },
+    ("test/a.js", "test/b.js"),
+    {"a::passes well": P, "a::fails (é)": F, "a::skips": S, "b::b": P},
+    "a::fails (é)",
+    {},
+    "ava",
+)
 GO = Example(
     {
         "go.mod": "module example.com/m\n\ngo 1.18\n",
@@ -341,6 +357,7 @@ EXAMPLES = {
     "jest": JEST,
     "vitest": VITEST,
     "mocha": MOCHA,
+    "ava": AVA,
     "go": GO,
     "cargo": CARGO,
     "rspec": RSPEC,
@@ -354,7 +371,7 @@ EXAMPLES = {
 def example(request: pytest.FixtureRequest, tmp_path: Path) -> Example:
     """A repository in the working folder of the test."""
     found = EXAMPLES[request.param]
-    if found.needs in {"jest", "vitest", "mocha"}:
+    if found.needs in {"jest", "vitest", "mocha", "ava"}:
         if not Path(MODULES, found.needs).is_dir():
             pytest.skip("FORGE_TEST_NODE_MODULES names no folder with it")
         (tmp_path / "node_modules").symlink_to(MODULES)
@@ -512,3 +529,41 @@ def test_what_tape_prints_is_read_by_its_tests() -> None:
     ]
     whole = parse("tap", _TAP.partition(b"/w/test/a.js:5")[0] + b"\n1..6\n# tests 6\n# pass 5\n", RepositoryPlace("/w"))
     assert {case.id: case.outcome for case in whole}["throws"] is P
+
+
+_AVA = """TAP version 13
+not ok 1 - file:///w/test/b.js:2
+  ---
+    name: SyntaxError
+    message: The requested module '../a.js' does not provide an export named 'gone'
+  ...
+not ok 2 - test/b.js exited with a non-zero exit code: 1
+ok 3 - a › skipped # SKIP
+not ok 4 - a › later # TODO
+not ok 5 - a › adds: 2
+  ---
+    assertion: t.is()
+    message: sum
+  ...
+ok 6 - a › holds
+
+1..6
+# tests 4
+# fail 3
+""".encode()
+
+
+def test_what_ava_prints_is_read() -> None:
+    """Its reports name the file only of what ended outside of any test."""
+    cases = parse("ava", _AVA, RepositoryPlace("/w"))
+    assert {case.id: (case.path, case.outcome) for case in cases} == {
+        "test/b.js": ("test/b.js", CaseOutcome.error),
+        "a::skipped": (None, S),
+        "a::later": (None, S),
+        "a::adds: 2": (None, F),
+        "a::holds": (None, P),
+    }
+    assert {case.id: case.details.splitlines()[-2].strip() for case in cases if case.outcome.is_bad} == {
+        "test/b.js": "...",
+        "a::adds: 2": "message: sum",
+    }

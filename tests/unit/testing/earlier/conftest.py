@@ -17,7 +17,8 @@ from tests.unit.testing.two_commits import mirror_change
 from workspace.sandbox.bubblewrap import build_path
 
 MODULES = os.environ.get("FORGE_TEST_NODE_MODULES", "")
-"""A folder ``node_modules`` with jest, vitest and mocha, which any account can read."""
+"""A folder ``node_modules`` with the packages below, which any account can read."""
+PACKAGES = frozenset({"jest", "vitest", "mocha", "ava"})
 _TOOLS = [Path(each) for each in os.environ.get("FORGE_TEST_TOOLS", "").split(":") if each]
 """Folders with a ``bin`` of programs that any account can run, for what is not among the system's."""
 Earlier = Callable[..., Awaitable[EarlierTests]]
@@ -25,7 +26,7 @@ Earlier = Callable[..., Awaitable[EarlierTests]]
 
 def has_program(name: str) -> bool:
     """Whether tests in the sandbox find a program, or a package of Node that runs tests."""
-    is_package = bool(MODULES) and name in {"jest", "vitest", "mocha"}
+    is_package = bool(MODULES) and name in PACKAGES
     return Path(MODULES, name).is_dir() if is_package else shutil.which(name, path=build_path(_TOOLS)) is not None
 
 

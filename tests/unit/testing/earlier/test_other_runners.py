@@ -8,7 +8,7 @@ import pytest
 from agents.testing.earlier_tests.reading import list_shared_changes
 from messages.earlier_tests import render_section
 from tests.unit.sandbox.machine import has_bubblewrap
-from tests.unit.testing.earlier.conftest import MODULES, Earlier, has_program
+from tests.unit.testing.earlier.conftest import MODULES, PACKAGES, Earlier, has_program
 
 pytestmark = pytest.mark.skipif(not has_bubblewrap(), reason="no bwrap here")
 
@@ -81,6 +81,18 @@ EXAMPLES = {
         ", 4)",
         "mocha",
         "exports.a = 1;\n",
+    ),
+    "ava": Example(
+        {
+            "package.json": '{"type": "module", "scripts": {"test": "ava"}}',
+            "sums.js": "export const add = (a, b) => a + b;\n",
+            "test/sums.js": "import test from 'ava';\nimport { add } from '../sums.js';\n\ntest('adds two', t => {\n  t.is(add(2, 2), 4);\n});\n",
+        },
+        "sums.js",
+        "test/sums.js",
+        ", 4)",
+        "ava",
+        "export const a = 1;\n",
     ),
     "jest": Example(
         {
@@ -191,7 +203,7 @@ async def test_a_test_ends(earlier: Earlier, runner: str, end: str) -> None:
     example = EXAMPLES[runner]
     if not has_program(example.needs):
         pytest.skip(f"no {example.needs} here")
-    setup = {"setup": f"ln -s {MODULES} node_modules"} if example.needs in {"jest", "vitest", "mocha"} else {}
+    setup = {"setup": f"ln -s {MODULES} node_modules"} if example.needs in PACKAGES else {}
     found = await earlier(example.files, example.change(end), **setup)
     assert [each.outcome.value for each in found.tests] == ([] if end == "holds" else [end]), found
     assert (found.holding, found.not_run) == (end == "holds", ())
@@ -296,7 +308,7 @@ async def test_a_run_that_would_stop_at_its_first_failure_tells_all(earlier: Ear
         pytest.skip(f"no {example.needs} here")
     again = example.files[example.test].replace("class SumsTest", "class MoreTest")
     change = {**example.change("lost"), more: None}
-    setup = {"setup": f"ln -s {MODULES} node_modules"} if example.needs in {"jest", "vitest", "mocha"} else {}
+    setup = {"setup": f"ln -s {MODULES} node_modules"} if example.needs in PACKAGES else {}
     found = await earlier({**example.files, **settings, more: again}, change, **setup)
     told = sorted((each.path, each.outcome.value) for each in found.tests)
     assert told == sorted([(example.test, "lost"), (more, "lost")]), found
