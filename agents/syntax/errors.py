@@ -4,7 +4,7 @@ The grammars come with ast-grep. They are asked only where they were measured on
 over macros in every third file, and JavaScript and TypeScript have a linter that parses better.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ast_grep_py import SgNode, SgRoot
@@ -42,10 +42,14 @@ def find_fault(grammar: str, text: str) -> SyntaxFault | None:
     """The first syntax error of a program; None if it can be parsed or the grammar cannot know."""
     if grammar == "php" and not _is_plain_php(text):
         return None
+    return min(list_faults(grammar, text), key=lambda fault: fault.line, default=None)
+
+
+def list_faults(grammar: str, text: str) -> Iterator[SyntaxFault]:
+    """What a grammar cannot read, and what it reads as if it were there."""
     root = SgRoot(text.replace("\r\n", "\n"), grammar).root()
-    faults = [_describe_error(node) for node in root.find_all(kind="ERROR")]
-    faults += [_describe_missing(node) for node in root.find_all(regex="^$") if node.is_leaf() and not node.is_named()]
-    return min(faults, key=lambda fault: fault.line, default=None)
+    yield from map(_describe_error, root.find_all(kind="ERROR"))
+    yield from (_describe_missing(node) for node in root.find_all(regex="^$") if node.is_leaf() and not node.is_named())
 
 
 def find_cause(grammar: str, text: str, fault: SyntaxFault, changed: Sequence[int]) -> SyntaxFault:

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
-from ast_grep_py import SgRoot
 from pydantic import JsonValue
 
+from agents.syntax.errors import list_faults
 from agents.syntax.languages import find_language
 
 
@@ -43,7 +43,7 @@ def _is_accepted(parse: Callable[[str], object], text: str) -> bool:
 
 
 def _has_tree(language: str, text: str) -> bool:
-    return SgRoot(text.replace("\r\n", "\n"), language).root().find(kind="ERROR") is None
+    return next(list_faults(language, text), None) is None
 
 
 _STRICT: Mapping[str, Callable[[str], object]] = {

@@ -25,8 +25,10 @@ _SUMS = re.compile(
     r"|\b(?P<word>fail|err)(?:ed|ing|ures?|ors?)?\s{0,3}[:=]?\s{0,3}(?P<after>\d{1,9})\b(?!\.)",
     re.IGNORECASE,
 )
+_FAILED_TEST = r"\s*(?:\d+\) (?=\S)|not ok (?:\d+(?= +-? *(?!\#)\S))?|-{3} FAIL|[✗✕×✘] |FAIL(?:ED)?[ :])"
+_NAMES_A_FAILED_TEST = re.compile(_FAILED_TEST)
 _NAMES_A_FAILURE = re.compile(
-    r"^\s*(?:\d+\) \S|not ok |-{3} FAIL|[✗✕×✘] |FAIL(?:ED)?[ :])"
+    rf"^{_FAILED_TEST}"
     r"|^\S*(?:Error|Exception|Failure)\b|^(?:error|panic|fatal)\b"
 )
 _ENDS = re.compile(r"exit (code|status)", re.IGNORECASE)
@@ -50,6 +52,7 @@ _VARYING = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_DURATION = re.compile(r"\s*[(\[]?\b\d{1,9}(?:\.\d{1,9})?\s?(?:ns|µs|us|ms|s|m)\b[)\]]?$")
 _SAYS_NO_FAILURE = re.compile(
     r"""
       ^\s*(?:ok\s+\d+\b|ok\s+\S+\s+(?:[\d.]+s|\(cached\))|(?:---\ )?pass(?:ed)?\b|[✓✔√]|\d+\.\.\d+\s*$)
@@ -137,10 +140,25 @@ def count_passes(output: str) -> dict[str, int] | None:
     counted = Counter[str]()
     for line in strip_invisible(output).splitlines():
         if named := _NAMES_A_PASS.search(line.rstrip()):
-            counted[_digest(_VARYING.sub("", named["name"] or named["package"] or named["before"]).strip(" ()"))] += 1
+            counted[_digest(_name_test(named["name"] or named["package"] or named["before"]))] += 1
             if len(counted) > _MOST:
                 return None
     return dict(counted)
+
+
+def name_failures(output: str) -> Counter[str]:
+    """The failed tests that an output names, each with how often; without their order and how long they took."""
+    lines = (line.rstrip() for line in strip_invisible(output).splitlines())
+    return Counter(
+        f"{found[0].strip(' 0123456789')} {_name_test(line[found.end() :])}"
+        for line in lines
+        if (found := _NAMES_A_FAILED_TEST.match(line))
+    )
+
+
+def _name_test(said: str) -> str:
+    """The name of a test, whose numbers are a part of it: only how long it took varies."""
+    return _DURATION.sub("", said).strip(" -")
 
 
 def count_failures(output: str) -> dict[str, int]:
@@ -220,6 +238,9 @@ def _may_tell_failure(line: str) -> bool:
 def _read(lines: Iterable[str], is_check: bool) -> Iterator[tuple[str, int]]:
     """What each line says, and how often: as often as it counts failures, once if it counts none."""
     for line in lines:
+        if not is_check and (named := name_failures(line)):
+            yield from named.items()
+            continue
         counts = [int(found["before"] or found["after"]) for found in _COUNTED.finditer(line)]
         said = _VARYING.sub("", _COUNTED.sub(lambda found: f"{found['word'] or ''}#", line)).strip()
         is_finding = _IS_FINDING.match(line) is not None  # a file and a place, then rule and text: all of it counts

@@ -118,8 +118,10 @@ def _is_opening(text: str) -> bool:
 
 
 def has_right_to_left(text: str) -> bool:
-    """Whether it has letters that are written from right to left."""
-    return any(unicodedata.bidirectional(char) in ("R", "AL") for char in text if ord(char) > 0x58F)
+    """Whether it has letters that are written from right to left; marks of direction are none."""
+    return any(
+        char not in _MARKS and unicodedata.bidirectional(char) in ("R", "AL") for char in text if char > "\u058f"
+    )
 
 
 # --- invisible characters ----------------------------------------------------------------------------------
@@ -133,6 +135,19 @@ _INVISIBLE = re.compile(f"[{_SELECTORS}{_JOINERS}{_MARKS}{_TAGS}{_OTHERS}]+")
 _FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
 _KEYCAP = re.compile("[0-9#*]\ufe0f\u20e3")
 _IS_SELECTOR, _IS_JOINER = re.compile(f"[{_SELECTORS}]"), re.compile(f"[{_JOINERS}]")
+_FILLERS = {
+    "\u034f": "HEBREW",
+    "\u115f": "HANGUL",
+    "\u1160": "HANGUL",
+    "\u17b4": "KHMER",
+    "\u17b5": "KHMER",
+    "\u180e": "MONGOLIAN",
+}
+"""The one script that needs it."""
+_WITHOUT_JOINERS = frozenset(
+    {"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "HEBREW", "CJK", "HIRAGANA", "KATAKANA", "HANGUL"}
+)
+"""Scripts whose letters nothing joins; variants of Han are needed in texts, where the caller lets them be."""
 _LONG = 8
 """So many in a row say something to a machine: the letters of a hidden text."""
 
@@ -170,14 +185,23 @@ def _is_needed(line: str, start: int, end: int) -> bool:
     if run == "\ufeff" and start == 0:
         return True  # the caller knows whether it is the beginning of the file
     if all(_IS_SELECTOR.match(char) for char in run):
-        return len(run) == 1 and bool(before) and not before.isascii()
+        return len(run) == 1 and not before.isascii() and _find_script(before) not in _WITHOUT_JOINERS
     if all(char in _MARKS for char in run):
         return any(map(has_right_to_left, beside)) or has_right_to_left(line)
     if all(_IS_JOINER.match(char) or _IS_SELECTOR.match(char) for char in run):
-        return any(unicodedata.category(char)[0] in "LMS" for char in beside)
+        return all(any(_takes_joiner(char, joiner) for char in beside) for joiner in run if _IS_JOINER.match(joiner))
     if run == "\u200b":
         return any(unicodedata.category(char) in ("Lo", "Mn", "Mc") for char in beside)  # writing without spaces
     return run == "\u2800" * len(run) and any("\u2800" <= char <= "\u28ff" for char in beside)
+
+
+def _takes_joiner(char: str, joiner: str) -> bool:
+    """Whether a character may need a joiner or a filler beside it: letters that join, and emoji."""
+    script = _find_script(char)
+    if joiner in _FILLERS:
+        return script == _FILLERS[joiner]
+    category = unicodedata.category(char)[0]
+    return category == "S" or (category in "LM" and script not in _WITHOUT_JOINERS)
 
 
 # --- letters that look like others -------------------------------------------------------------------------
@@ -188,6 +212,7 @@ _ALIKE_ROWS = (
     ("\u03c5\u03bd", "uv"),  # Greek letters of formulas: they deceive in longer words only
     ("\u0131\u0251\u0261", "iag"),  # Latin letters of their own: they deceive as a word of the file only
     ("օսհցզ", "ouhgq"),  # Armenian
+    ("סוןט", "olIv"),  # Hebrew
     ("ᎠᎡᎢᎪᏟᎬᎻᎫᏦᏞᎷᏢᏚᏙᎳᏃ", "DRTACEHJKLMPSVWZ"),  # Cherokee
 )
 _ALIKE = {ord(theirs): latin for other, row in _ALIKE_ROWS for theirs, latin in zip(other, row, strict=True)}
@@ -203,6 +228,10 @@ _LIKE_SIGNS = re.compile("[\u01c0\u01c1\u01c3\u02d0\ua4fd\ua4f8\ua789]")
 _PARTS = re.compile(r"[\d_$]+")
 _SHORTEST = 3  # letters of a word that is taken for another one as a whole
 _STYLED = ("MATHEMATICAL", "FULLWIDTH")
+_RARE = frozenset(
+    {"COPTIC", "LISU", "CHEROKEE", "DESERET", "RUNIC", "OSAGE", "TIFINAGH", "GOTHIC", "VAI", "CARIAN", "LYCIAN", "OLD"}
+)
+"""Scripts of few or no living writers (UAX 31, table 4 and 7), some of whose letters look like Latin ones."""
 
 
 def find_alike(line: str, known: Collection[str] = ()) -> Iterator[HiddenText]:
@@ -246,7 +275,8 @@ def _is_double(word: str, known: Collection[str]) -> bool:
 
 
 def _mixes(word: str) -> bool:
-    return any(_mixes_scripts(part) for run in _PARTS.split(word) for part in _split_humps(run))
+    parts = [part for run in _PARTS.split(word) for part in _split_humps(run) if part]
+    return any(map(_mixes_scripts, parts)) or (any(map(str.isascii, parts)) and any(map(_LIKE_LATIN.issuperset, parts)))
 
 
 def _split_humps(run: str) -> Iterator[str]:
@@ -267,6 +297,8 @@ def _mixes_scripts(part: str) -> bool:
     styled = [char for char in other if _find_script(char) in _STYLED]
     if not _OF_FORMULAS.isdisjoint(other) and len(part) < (_LONG_WORD + 1 if "\u03bd" in part else _LONG_WORD):
         return False
+    if any(_find_script(char) in _RARE for char in other):
+        return True
     return bool(other) and (len(styled) == len(other) or _LIKE_LATIN.issuperset(other) or _is_slip(latin, other))
 
 

@@ -57,6 +57,9 @@ def test_line_ends_stay() -> None:
         ("A.java", "class A {\n}\n", "class A {\n}\n}\n", True),
         ("a.py", "def f():\n    return 1\n", "def f():\nreturn 1\n", True),
         ("a.py", "type A = int\nx = f(1)\n", "type A = int\nx = f(1))\n", True),
+        ("a.go", "package a\n\nfunc f() {\n\tg(1)\n}\n", "package a\n\nfunc f() {\n\tg(1\n}\n", True),
+        ("a.ts", "f(a, b);\n", "f(a, b;\n", True),
+        ("A.java", "class A {\n  int a = 1;\n}\n", "class A {\n  int a = 1\n}\n", True),
         ("a.py", "print 'x'\n)\n", "print 'x'\n))\n", False),  # it never parsed
         ("a.md", "x\n", "(\n", False),
     ],

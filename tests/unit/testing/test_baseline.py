@@ -125,6 +125,9 @@ def test_where_all_that_ran_failed_before_nothing_is_proven() -> None:
         (suite("Tests:  1 failed, 2 total"), suite("Tests:  2 failed, 2 total"), False),
         (suite("0x7f3a /tmp/x1/a broken"), suite("0x7f3b /tmp/y2/a broken"), True),
         (suite("Expected: 3, was: 4"), suite("Expected: 3, was: 5"), False),
+        (suite("not ok 1 - parse(3)\nok 2 - parse(4)"), suite("ok 1 - parse(3)\nnot ok 2 - parse(4)"), False),
+        (suite("FAIL: waits 5 s then"), suite("FAIL: waits 9 s then"), False),
+        (suite("--- FAIL: TestA (0.00s)"), suite("--- FAIL: TestA (0.31s)"), True),
         (
             lint(1, "a.ts(3,5): error TS1: x\nFound 2 errors in 2 files."),
             lint(1, "a.ts(9,5): error TS1: x\nFound 1 error in 1 file."),
@@ -319,7 +322,15 @@ def test_where_every_command_is_merely_excused_nothing_is_proved() -> None:
         (suite("F..\n 1) A\n 2) B\n9 runs, 2 failures"), suite(".F.\n 1) B\n 2) A\n10 runs, 2 failures"), True),
         (suite("9 runs, 2 failures, 0 errors"), suite("9 runs, 2 failures, 1 errors"), False),
         (suite("Tests: 3 failed"), suite("Tests: 1 failed, 3 passed"), True),
-        (suite("warning: a"), suite("warning: b"), True),  # its status is all there is
+        (suite("warning: a"), suite("warning: b"), False),  # it counts nothing
+        (suite("✗ old"), suite("✗ old\n✗ login lets anybody in"), False),
+        (suite("✗ old\n1 failed"), suite("✗ login lets anybody in\n1 failed"), False),
+        (suite("not ok 1 - parse(3)\n1 failed in 3 s"), suite("not ok 2 - parse(4)\n1 failed in 4 s"), False),
+        (
+            suite("not ok 1 - parse(3) (2 ms)\nseen 8\n1 failed"),
+            suite("not ok 2 - parse(3) (9 ms)\nhm 9\n1 failed"),
+            True,
+        ),
         (suite("x"), lint(2, "x", kind="test"), False),
         (lint(0), suite("x"), False),
         (lint(1, "a.py:3: E1"), lint(1, "a.py:3: E1\nb.py:1: E1"), False),  # a check names what it found
