@@ -105,9 +105,9 @@ async def test_an_error_is_shown_by_a_test_that_fails(
 
 
 async def test_what_its_test_does_not_bear_out_blocks_nothing(story_with_model: Story, model: ScriptedModel) -> None:
-    """The second look quoted a line, so it stays as a remark."""
+    """The second look quoted a line, so it stays as a note, and what it suggests is in no comment."""
     story = story_with_model
-    find_and_prove(model, {"test": PASSES})
+    find_and_prove(model, {"test": PASSES}, replacement="    return sum(prices)")
     pull, _ = await propose(story, {"shop.py": BROKEN})
     conclusion, said = check_of(story, pull)
     assert conclusion == "success"
