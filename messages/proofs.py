@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from domain.review.findings import Finding
+from domain.review.findings import Finding, Severity
 from domain.review.proof import LONGEST_REASON, Proof, ProofOutcome, Reproduction
 from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
 from domain.text.redaction import redact_outgoing
@@ -80,9 +80,9 @@ def render_proof(finding: Finding) -> str:
             promise = inline_code(proof.promise)
             head = f"**Shown by running**: the test below fails here, although {promise} promises otherwise."
         case ProofOutcome.refuted:
-            head = f"No test shows this: {PASSES}, so this blocks nothing."
+            head = f"**Tried by running**: {PASSES}, so this blocks nothing."
         case ProofOutcome.open:
-            head = f"No test shows this: {escape(proof.why, LONGEST_REASON).rstrip('.')}."
+            head = _tell_why_open(finding.severity, proof.why)
     shown = (
         "" if proof.reproduction is None or proof.outcome is ProofOutcome.open else _render(proof.reproduction, proof)
     )
@@ -98,7 +98,14 @@ def note_proof(finding: Finding) -> str:
     """The same in a few words, for a table."""
     if finding.proof is None or finding.proof.outcome is ProofOutcome.open:
         return ""
-    return "Shown by running." if finding.proof.is_shown else f"No test shows this: {PASSES}."
+    return "Shown by running." if finding.proof.is_shown else f"Tried by running: {PASSES}."
+
+
+def _tell_why_open(severity: Severity, why: str) -> str:
+    """Why an error is not shown; of what does not block, nobody asks."""
+    if severity.rank < Severity.error.rank:
+        return ""
+    return f"Not shown by running: {escape(why, LONGEST_REASON).rstrip('.')}."
 
 
 def _render(test: Reproduction, proof: Proof) -> str:

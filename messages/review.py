@@ -400,16 +400,20 @@ def _tell_tests(review: Review, *, has_server: bool, is_tested: bool) -> str:
 def _findings_table(review: Review, inline: set[str], posted_before: int) -> str:
     if not review.findings:
         return ""
-    rows = [
-        _row(finding, finding.id in inline, _find_note(finding, review))
-        for finding in review.findings[:SHOWN_IN_SUMMARY]
-    ]
-    left = len(review.findings) - len(rows)
+    shown = review.findings[:SHOWN_IN_SUMMARY]
+    table = _render_table([each for each in shown if not each.is_note], review, inline)
+    notes = _render_table([each for each in shown if each.is_note], review, inline)
+    folded = f"<details><summary>Notes, which ask for nothing</summary>\n\n{notes}\n\n</details>" if notes else ""
+    left = len(review.findings) - len(shown)
     tail = [f"\n{_count(left, 'more finding')} in the details below."] if left > 0 else []
     if posted_before:
         tail.append(f"\n{_count(posted_before, 'finding')} already commented by an earlier review.")
-    head = ["### Findings", "", "| | where | what | rule |", "| --- | --- | --- | --- |"]
-    return "\n".join([*head, *rows, *tail])
+    return "\n".join(["### Findings", *(f"\n{part}" for part in (table, folded) if part), *tail])
+
+
+def _render_table(findings: Sequence[Finding], review: Review, inline: set[str]) -> str:
+    rows = [_row(each, each.id in inline, _find_note(each, review)) for each in findings]
+    return "\n".join(["| | where | what | rule |", "| --- | --- | --- | --- |", *rows]) if rows else ""
 
 
 def _in_history(review: Review, *, has_server: bool) -> str:

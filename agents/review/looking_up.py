@@ -76,7 +76,7 @@ async def ask_looking_up(
     :param why: look-ups are offered, as a clause.
     """
     agent = build_agent(tools, limits)
-    steps = _BoundSteps(choose_steps(agent, build_assignment(question)), question.key, limits)
+    steps = _BoundSteps(choose_steps(agent, build_assignment(question, limits)), question.key, limits)
     end = await run_agent(agent, steps)
     return build_answer(question, steps.turns, steps.past, end, limits, why)
 

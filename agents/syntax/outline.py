@@ -2,7 +2,8 @@
 
 import itertools
 import re
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name, parse
 from domain.review.outline import NO_OUTLINE, FunctionSpan, Outline
@@ -22,8 +23,9 @@ _ATTRIBUTES = frozenset({"attribute", "member_expression", "field_expression", "
 _EXITS = frozenset({"return", "raise", "break", "continue", "throw", "goto", "exit", "next"})
 _USUAL_NAMES = "self this cls err error ctx context args kwargs value result data item name path key None True False"
 _USUAL = frozenset(_USUAL_NAMES.split())
+_OWN = frozenset({"self", "this", "cls", "Self"})
 _SHORTEST = 3  # characters of a name that is looked for
-_MOST_USES, _MOST_USES_OF_ONE = 24, 4
+_MOST_USES, _MOST_USES_OF_ONE, _MOST_CALLED = 24, 4, 6
 
 
 def outline_file(language: str, base: str | None, head: str, added: list[int], removed: list[int]) -> Outline:
@@ -41,12 +43,13 @@ def outline_file(language: str, base: str | None, head: str, added: list[int], r
     tree, new, old = after.tree, frozenset(added), frozenset(removed)
     gone = () if before is None else _list_defined(before.tree, old)
     defined = {*gone, *_list_defined(tree, new)}
-    changed = {*_list_given(tree, new), *(() if before is None else _list_given(before.tree, old)), *defined}
+    given = {*_list_given(tree, new), *(() if before is None else _list_given(before.tree, old))}
     lost = set[str]() if before is None else _list_identifiers(before.tree, old) - _list_identifiers(tree, new)
     return Outline(
         spans=tuple(_list_spans(tree, new)),
         exits=tuple(sorted({each.start for each in tree.walk() if each.kind in _EXITS and each.start in new})),
-        uses=tuple(_list_uses(tree, _filter(changed | lost), new)),
+        uses=tuple(_list_uses(tree, _filter(defined | lost), _filter(given - defined), new, head.split("\n"))),
+        called=tuple(_list_called(tree, new))[:_MOST_CALLED],
     )
 
 
@@ -58,11 +61,28 @@ def _meets(node: SyntaxNode, lines: Collection[int]) -> bool:
     return any(node.start <= line <= node.end for line in lines)
 
 
+def _list_called(tree: SyntaxNode, lines: Collection[int]) -> Iterator[FunctionSpan]:
+    """What changed lines name, not as a part of something else, and the file defines once, elsewhere."""
+    there = [each for each in tree.walk() if each.start in lines]
+    parts = [each for each in there if each.kind in _ATTRIBUTES and each.children]
+    foreign = {_list_names(each)[-1] for each in parts if each.children[0].text not in _OWN and _list_names(each)}
+    named = {each.text for each in there if _is_name(each)} - foreign
+    defined = [(node, name) for node in tree.walk() if (name := _find_defined(node)) and node.end > node.start]
+    counts = Counter(name for _, name in defined)
+    for node, name in defined:
+        if name in named and counts[name] == 1 and not _meets(node, lines):
+            yield _build_span(node, name)
+
+
+def _build_span(node: SyntaxNode, name: str) -> FunctionSpan:
+    return FunctionSpan(name=name, start=node.start, body=_find_body(node), end=node.end)
+
+
 def _list_spans(tree: SyntaxNode, lines: Collection[int]) -> Iterator[FunctionSpan]:
     for node in tree.walk():
         name = _find_defined(node)
         if name and node.end > node.start and _meets(node, lines):
-            yield FunctionSpan(name=name, start=node.start, body=_find_body(node), end=node.end)
+            yield _build_span(node, name)
 
 
 def _find_defined(node: SyntaxNode) -> str | None:
@@ -107,12 +127,22 @@ def _is_name(node: SyntaxNode) -> bool:
     return not node.children and node.kind.endswith(("identifier", "name", "constant"))
 
 
-def _list_uses(tree: SyntaxNode, names: Collection[str], changed: Collection[int]) -> list[int]:
-    """Unchanged lines with one of some names: a few of each."""
+def _list_uses(
+    tree: SyntaxNode, names: Collection[str], own: Collection[str], changed: Collection[int], text: Sequence[str]
+) -> list[int]:
+    """Unchanged lines with one of some names: a few of each, and of those that read the same the first.
+
+    :param own: names that only the functions around changed lines know.
+    """
+    inside = [
+        node for node in tree.walk() if node.kind not in _CLASSES and _find_defined(node) and _meets(node, changed)
+    ]
     places: dict[str, list[int]] = {}
     for node in tree.walk():
-        if _is_name(node) and node.text in names and node.start not in changed:
+        is_own = node.text in own and any(_meets(each, (node.start,)) for each in inside)
+        if _is_name(node) and (is_own or node.text in names) and node.start not in changed:
             lines = places.setdefault(node.text, [])
             if node.start not in lines and len(lines) < _MOST_USES_OF_ONE:
                 lines.append(node.start)
-    return sorted({line for lines in places.values() for line in lines})[:_MOST_USES]
+    found = sorted({line for lines in places.values() for line in lines}, reverse=True)
+    return sorted({text[line - 1].strip(): line for line in found}.values())[:_MOST_USES]

@@ -71,7 +71,8 @@ def script_answers(model: ScriptedModel) -> None:
         "line": _LINE,
         "end_line": _LINE,
         "quote": _FLAW.strip(),
-        "severity": "error",
+        "harm": "wrong_result",
+        "met_by": "caller",
         "confidence": 0.9,
         "message": "A parcel that is three days late gets nothing, though the description says “three days late, or "
         "later”: the comparison leaves the third day out, and no test has it. Compare with `>=`.",

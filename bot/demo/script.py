@@ -37,7 +37,8 @@ def _report_flaw(content: str) -> dict[str, JsonValue]:
         "line": line,
         "end_line": line,
         "quote": "rows += load(fetch(carrier))",
-        "severity": "error",
+        "harm": "wrong_result",
+        "met_by": "caller",
         "confidence": 0.9,
         "message": _SEEN_BEFORE,
     }

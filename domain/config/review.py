@@ -114,7 +114,7 @@ class ReviewSettings(Section):
     )
     unshown: IfUnshown = Field(
         default=IfUnshown.block,
-        description="A model's error that no test shows: `block` if a line of code proves it, or `warn`.",
+        description="A model's error in code that no test shows: `block` if a line of code proves it, or `warn`.",
     )
     never_send: Globs = Field(default=(), description="Files whose content is never sent to a model.")
     instructions: Globs = Field(

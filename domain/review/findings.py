@@ -75,7 +75,8 @@ class RawFinding(BaseModel):
 
     ``line`` and ``end_line`` are 1-based; None means the file as a whole. ``mark`` only goes into the trail,
     to tell findings apart whose messages must be equal. ``is_doubted`` says that its detector was often wrong in this
-    repository, so that people are asked whether it is right.
+    repository, so that people are asked whether it is right. ``grounds`` are the steps and the input by which a model
+    says that it comes about, for the model that checks it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -92,6 +93,7 @@ class RawFinding(BaseModel):
     layer: Layer
     help_url: str | None = None
     is_doubted: bool = False
+    grounds: str = Field(default="", exclude_if=lambda told: not told)
     mark: str = Field(default="", exclude=True, repr=False)
 
     @property
@@ -104,6 +106,11 @@ class RawFinding(BaseModel):
     def is_credential(self) -> bool:
         """Whether it is about a credential, which removing the line does not revoke."""
         return self.rule.startswith(CREDENTIAL)
+
+    @property
+    def is_note(self) -> bool:
+        """Whether a model noted it and nobody needs to do anything about it."""
+        return self.layer is Layer.model and self.severity is Severity.info
 
     @property
     def is_syntax_error(self) -> bool:

@@ -23,6 +23,7 @@ class Outline(BaseModel):
     :param spans: the functions and classes around changed lines, the outermost first.
     :param exits: added lines that leave a function or loop early.
     :param uses: unchanged lines with a name that the change removes or changes.
+    :param called: the unchanged functions and classes of the file that added lines name.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -30,6 +31,7 @@ class Outline(BaseModel):
     spans: tuple[FunctionSpan, ...] = ()
     exits: tuple[int, ...] = ()
     uses: tuple[int, ...] = ()
+    called: tuple[FunctionSpan, ...] = ()
 
 
 NO_OUTLINE = Outline()

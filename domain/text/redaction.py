@@ -123,11 +123,12 @@ def holds_secret(text: str) -> bool:
 
 
 def redact_finding(finding: AnyFinding) -> AnyFinding:
-    """Redacts a finding's message, and drops a fix that contains a secret."""
+    """Redacts what a finding says, and drops a fix that contains a secret."""
     fix = finding.fix
     if fix is not None and redact_outgoing(fix.replacement) != fix.replacement:
         fix = None
-    return finding.model_copy(update={"message": redact_outgoing(finding.message), "fix": fix})
+    said = {"message": redact_outgoing(finding.message), "grounds": redact_outgoing(finding.grounds)}
+    return finding.model_copy(update={**said, "fix": fix})
 
 
 _MARK = "[redacted: "

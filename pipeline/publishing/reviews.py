@@ -45,13 +45,14 @@ class PostedReview(BaseModel):
 def choose_inline(review: Review, posted_before: Collection[str], most: int) -> list[Remark]:
     """The inline comments: of new findings, on lines of the diff, the gravest first.
 
-    Findings of severity info get a comment only if it has a fix to click on; the others are in the check.
+    Findings of severity info get a comment only if it has a tool's fix to click on; the others are in the check.
 
     :param posted_before: fingerprints of findings that have a comment from an earlier review.
     :param most: the repository's limit per review.
     """
     new = [finding for finding in review.findings if finding.on_diff and finding.fingerprint not in posted_before]
-    worth = [finding for finding in new if finding.severity is not Severity.info or finding.fix is not None]
+    told = [finding for finding in new if not finding.is_note]
+    worth = [finding for finding in told if finding.severity is not Severity.info or finding.fix is not None]
     return group_remarks(sorted(worth, key=lambda finding: finding.sort_key))[:most]
 
 

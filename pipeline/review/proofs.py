@@ -1,5 +1,6 @@
 """Has a test written and run for what the model calls an error, so that a finding says whether it is shown."""
 
+import time
 from collections.abc import Sequence
 from functools import partial
 
@@ -15,7 +16,7 @@ from agents.testing.reproduction.run import WrittenTest, run_reproduction, try_w
 from agents.testing.tester import Tester
 from domain.gates import digest
 from domain.review.findings import Finding
-from domain.review.proof import Proof, ProofOutcome
+from domain.review.proof import Proof, ProofOutcome, share_seconds
 from domain.text.redaction import holds_secret
 from messages import proofs as texts
 from messages.review import render_progress
@@ -70,8 +71,7 @@ class ModelProofs:
         answers: list[ModelAnswer] = []
         proofs: dict[str, Proof] = {}
         for number, task in enumerate(plan.tasks, 1):
-            spent = sum(each.seconds for each in (*answers, *proofs.values()))
-            share = (self._most - spent) / (len(plan.tasks) - number + 1)
+            share = share_seconds(self._most, [*proofs.values()], len(plan.tasks))
             proofs[task.finding.fingerprint] = await self._prove(number, task, share, answers, model)
         await self._context.progress.quiet()
         told = texts.summarise_proofs([*proofs.values()], plan.not_run)
@@ -82,7 +82,7 @@ class ModelProofs:
     ) -> Proof:
         """What is known of one finding in the end.
 
-        :param seconds: for it.
+        :param seconds: for running its test.
         :param answers: so far; the model's is added.
         """
         if task.question is None or task.place is None:
@@ -99,9 +99,8 @@ class ModelProofs:
         if why := _find_flaw(draft):
             return self._leave_open(why)
         test = WrittenTest(task.place.path, draft.test, task.place.command, task.finding.path, draft.promise)
-        left = max(seconds - answer.seconds, _LEAST)
         return await self._context.journal.step(
-            f"run the test for a finding {number}", self._run, task.finding, test, left
+            f"run the test for a finding {number}", self._run, task.finding, test, max(seconds, _LEAST)
         )
 
     def _leave_open(self, why: str) -> Proof:
@@ -121,8 +120,10 @@ class ModelProofs:
         content = (await mirror.read(context.run.head_sha, [finding.path])).get(finding.path, b"")
         changed = {finding.path: apply_all([finding.fix], content)}
         trying = try_with(tester, context.run.head_sha, changed, proof.reproduction, left)
+        began = time.monotonic()
         ending = await run_while_current(context.services, context.run, trying)
-        return proof.model_copy(update={"outlasts_fix": ending.kind is EndingKind.failed})
+        took = proof.seconds + time.monotonic() - began
+        return proof.model_copy(update={"outlasts_fix": ending.kind is EndingKind.failed, "seconds": took})
 
     async def _tell(self, _doing: str) -> None:
         """Show in the check, in a moment, that a claim is tried out."""

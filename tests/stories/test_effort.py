@@ -79,7 +79,7 @@ async def test_deep_effort_on_request_takes_the_strong_model_and_says_what_it_co
         assert " USD with `fast`; this one takes 2.00 USD at most (`budgets.phase.review`)" in answer.body
         assert (len(fast.calls), len(strong.calls)) == (2, 3)
         asked = [each.calls[0].instructions for each in (fast, strong)]
-        assert ["may also be info" in each for each in asked] == [False, True]  # elsewhere an info is not said
+        assert ["This review is deep" in each for each in asked] == [False, True]  # elsewhere an info is not said
         check = story.check(repository, head)
         assert check.conclusion == "failure"
         assert "Read with effort deep." in (check.summary or "")

@@ -25,6 +25,7 @@ async def test_a_caller_that_nothing_showed_is_looked_up_and_proves_a_finding(
     repository, alice, pull, head = await open_change(story_with_model)
     first, second, third, again = model.calls
     assert "Before you report you may look things up" in first.instructions
+    assert "You have 4 messages for that, and about 12,000 tokens of answers" in first.instructions
     assert CALL not in first.content
     assert f"plugins/loader.py:5:{CALL}" in second.content
     assert "shop/till.py:1:defines:def total(cart, rate):" in second.content

@@ -4,6 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from agents.llm.models import Models
 from agents.llm.scripted import Fails, ScriptedModel
@@ -34,6 +35,32 @@ async def test_model_finds_what_tools_do_not(story_with_model: Story, model: Scr
     assert "| model |" in (check.summary or "")
     assert "tokens" in (check.summary or "")
     assert len(model.calls) == 2
+
+
+async def test_what_a_tool_calls_a_warning_blocks_where_the_model_says_who_meets_it(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """A tool knows the pattern, and not that requests reach it. Both are one comment."""
+    line = "ENV = Environment(autoescape=False)"
+    found: dict[str, JsonValue] = {
+        **claim(line=3, quote=line),
+        "rule": "model/security",
+        "path": "shop/pages.py",
+        "harm": "security_hole",
+        "message": "What a visitor sends becomes part of the page. Leave autoescape on.",
+    }
+    model.when("autoescape=False", {"findings": [found]})
+    model.when("== candidates", {"verdicts": [{"number": 1, "verdict": "proven", "quote": line}]})
+    repository, alice = story_with_model.repository({"README.md": "# Shop\n", "tests/test_shop.py": ""})
+    pages = f"from jinja2 import Environment\n\n{line}\n"
+    head = await alice.push(repository, "feature", {"shop/pages.py": pages}, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story_with_model.settle()
+    assert "shop/pages.py:3 ruff/S701 warning\n" in model.calls[0].content
+    assert story_with_model.check(repository, head).conclusion == "failure"
+    [comment] = story_with_model.comments(pull)
+    assert comment.body.startswith("🔴 **Error** · security")
+    assert "S701" in comment.body
 
 
 async def test_the_second_look_hears_nothing_from_the_author(story_with_model: Story, model: ScriptedModel) -> None:

@@ -46,7 +46,8 @@ def claim(**other: JsonValue) -> dict[str, JsonValue]:
         "line": 2,
         "end_line": 2,
         "quote": LINE.strip(),
-        "severity": "error",
+        "harm": "wrong_result",
+        "met_by": "caller",
         "confidence": 0.9,
         "message": "The first price is left out of the total.",
     }
@@ -104,15 +105,15 @@ async def test_an_error_is_shown_by_a_test_that_fails(
 
 
 async def test_what_its_test_does_not_bear_out_blocks_nothing(story_with_model: Story, model: ScriptedModel) -> None:
-    """The second look quoted a line, so it stays as a remark."""
+    """The second look quoted a line, so it stays as a note, and what it suggests is in no comment."""
     story = story_with_model
-    find_and_prove(model, {"test": PASSES})
+    find_and_prove(model, {"test": PASSES}, replacement="    return sum(prices)")
     pull, _ = await propose(story, {"shop.py": BROKEN})
     conclusion, said = check_of(story, pull)
     assert conclusion == "success"
     assert "1 finding not borne out, because its test passes" in said
-    assert "| 🔵 info | `shop.py:2` |" in said
-    assert "No test shows this: the test that was written to show it passes on this head." in said
+    assert "| 🔵 info | `shop.py:2` |" in said.partition("Notes, which ask for nothing")[2]
+    assert "Tried by running: the test that was written to show it passes on this head." in said
     assert story.comments(pull) == []
 
 
@@ -155,7 +156,7 @@ async def test_where_nothing_is_shown_the_finding_stays_and_says_so(
     assert conclusion == "failure"
     assert "of 1 finding nothing could be shown" in said
     [comment] = story.comments(pull)
-    assert "No test shows this: " in comment.body
+    assert "Not shown by running: " in comment.body
     assert why in comment.body
     assert "ghp_" not in comment.body
     assert "@alice" not in comment.body.replace("`@alice`", "")

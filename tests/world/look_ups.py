@@ -37,7 +37,8 @@ def report_caller() -> dict[str, JsonValue]:
         "end_line": 1,
         "quote": "def total(cart, rate):",
         "message": "pay in plugins/loader.py calls total with one argument, which now fails. Give rate a default.",
-        "severity": "error",
+        "harm": "crash",
+        "met_by": "caller",
         "confidence": 0.9,
         "evidence": [{"path": "plugins/loader.py", "line": 5}, {"path": "never/seen.py", "line": 1}],
     }

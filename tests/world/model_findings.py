@@ -20,17 +20,25 @@ PAY = FILLER + "\n\ndef total(prices: list[float]) -> float:\n    return sum(pri
 LINE = PAY.splitlines().index("    return sum(prices) / len(prices)") + 1
 
 
+_MET_BY = {"error": "caller", "warning": "condition", "info": "nobody"}
+
+
 def claim(
     line: int = LINE, quote: str = "return sum(prices) / len(prices)", severity: str = "error"
 ) -> dict[str, JsonValue]:
-    """A finding as the model hands it in."""
+    """A finding as the model hands it in.
+
+    :param severity: that follows from its consequence.
+    """
     return {
         "rule": "model/logic-error",
         "path": "billing/pay.py",
         "line": line,
         "end_line": line,
         "quote": quote,
-        "severity": severity,
+        "trigger": "`total([])`: ZeroDivisionError, for everybody with an empty cart.",
+        "harm": "crash",
+        "met_by": _MET_BY[severity],
         "confidence": 0.9,
         "message": "An empty list divides by zero. Return 0 for it, or refuse it.",
     }

@@ -4,7 +4,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Protocol, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 from agents.llm.ask import ModelAnswer
 from agents.review.model.notebooks import is_notebook
@@ -12,6 +21,7 @@ from agents.review.model.questions import EarlierFinding, ReviewQuestion, strip_
 from agents.review.model.rendering import LONGEST_LINE, make_legible
 from agents.review.model.rules import RULES, RuleName, cap_by_rule
 from domain.review.changes import Change, FileChange, FileVersions
+from domain.review.consequences import Harm, MetBy, grade
 from domain.review.findings import Fix, Layer, RawFinding, Severity
 from domain.review.review import IssueAnswer
 from domain.text.escaping import strip_invisible
@@ -26,6 +36,8 @@ _LONGEST_RANGE = 20
 _LONGEST_FIX = 40
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)\S+", re.IGNORECASE)
 _NUMBERED = re.compile(r"^\d+[+> ]")
+_MET_BY = {"info": MetBy.nobody, "warning": MetBy.condition, "error": MetBy.caller, "critical": MetBy.caller}
+"""What a severity meant that an answer to an earlier version named."""
 
 
 class Claim(Protocol):
@@ -58,9 +70,10 @@ def _require_trigger(schema: dict[str, Any]) -> None:
 class ReportedFinding(BaseModel):
     """One finding as the model states it.
 
-    :param trace: how it goes wrong, step by step. Nobody reads it: a model that writes it first judges better.
+    :param trace: how it goes wrong, step by step; first, because a model that writes it first judges better.
     :param trigger: with which input or state, and what is wrong then; without one the finding is dropped. None in
         answers to earlier versions.
+    :param harm: what breaks; :param met_by: for whom. The severity follows from both.
     """
 
     model_config = ConfigDict(json_schema_extra=_require_trigger)
@@ -73,9 +86,26 @@ class ReportedFinding(BaseModel):
     end_line: int
     quote: str
     message: str
-    severity: Severity
+    harm: Harm
+    met_by: MetBy
     confidence: Confidence
     replacement: Replacement = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier(cls, data: Any) -> Any:
+        """Take an answer to the question of an earlier version, which named a severity, from a journal."""
+        if not isinstance(data, dict) or "severity" not in data or "harm" in data:
+            return cast(Any, data)
+        said = cast(dict[str, Any], data)
+        return {**said, "harm": Harm.wrong_result, "met_by": _MET_BY.get(said["severity"])}
+
+    @property
+    def grounds(self) -> str:
+        """How it comes about, for whoever checks it."""
+        told = (("Steps", self.trace), ("Trigger", self.trigger or ""))
+        lines = [f"{name}: {_shorten(clean_message(text))}" for name, text in told if text.strip()]
+        return "\n".join([*lines, f"Harm: {self.harm.value}, met by: {self.met_by.value}"])
 
 
 class EarlierVerdict(BaseModel):
@@ -135,11 +165,7 @@ def extract_findings(
         return ()
     said = Report.model_validate(answer.value).findings
     claims = [each for each in said if each.trigger is None or each.trigger.strip()]
-    lines = question.lines
-    placed = [
-        place_claim(each, each.rule, cap_by_rule(each.rule, each.severity), lines, change, versions, redact)
-        for each in claims
-    ]
+    placed = [_place(each, question, change, versions, redact) for each in claims]
     known = [*found, *map(_earlier_to_finding, question.earlier)]
     kept: list[RawFinding] = []
     for finding in sorted((finding for finding in placed if finding is not None), key=lambda each: each.sort_key):
@@ -174,6 +200,18 @@ def read_earlier_verdicts(answer: ModelAnswer, question: ReviewQuestion) -> dict
     """Id of each earlier finding in the question → whether it is gone; False if the model does not say."""
     said = {} if answer.value is None else {item.id: item.gone for item in Report.model_validate(answer.value).earlier}
     return {item.id: said.get(item.id, False) for item in question.earlier}
+
+
+def _place(
+    claim: ReportedFinding,
+    question: ReviewQuestion,
+    change: Change,
+    versions: Mapping[str, FileVersions],
+    redact: Redact,
+) -> RawFinding | None:
+    severity = cap_by_rule(claim.rule, grade(claim.harm, claim.met_by))
+    finding = place_claim(claim, claim.rule, severity, question.lines, change, versions, redact)
+    return None if finding is None else finding.model_copy(update={"grounds": redact(claim.grounds)})
 
 
 def place_claim(
@@ -266,8 +304,13 @@ def clean_message(message: str) -> str:
 
 
 def repeats(finding: RawFinding, other: RawFinding) -> bool:
-    """Whether two findings are about the same lines and the same topic."""
+    """Whether two findings are about the same lines and the same topic, and the first is no error if the other is less.
+
+    A tool knows a pattern, and not who meets it.
+    """
     if finding.path != other.path or finding.line is None or other.line is None:
+        return False
+    if finding.severity.rank >= Severity.error.rank > other.severity.rank and other.layer is not Layer.model:
         return False
     reach = 2 if other.layer is Layer.model else 0
     same_place = other.line - reach <= (finding.end_line or finding.line) and finding.line <= (

@@ -74,11 +74,12 @@ def build_agent(tools: Sequence[Tool], limits: LookUpLimits) -> Agent[LookedUpRe
     return Agent(LookedUpReport, tools, lambda _: None, limits=limits)
 
 
-def build_assignment(question: ReviewQuestion) -> Assignment:
-    """The question as it is asked with look-ups; only the end of its instructions differs."""
+def build_assignment(question: ReviewQuestion, limits: LookUpLimits) -> Assignment:
+    """The question as it is asked with look-ups; only the end of its instructions differs, which says how many."""
+    offer = load_prompt("look_ups").format(messages=limits.turns, tokens=limits.tokens)
     return Assignment(
         key=question.key,
-        instructions=f"{question.instructions}\n\n{load_prompt('look_ups')}",
+        instructions=f"{question.instructions}\n\n{offer}",
         content=question.content,
         max_output_tokens=question.max_output_tokens,
     )

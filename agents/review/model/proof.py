@@ -11,6 +11,7 @@ from agents.review.model.evidence import ShownCode
 from agents.review.model.questions import find_withheld_lines, frame_data, strip_hidden
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import Line, clean_name, excerpt, find_enclosing, render_safely
+from agents.syntax.languages import DATA, find_language
 from agents.testing.reproduction.place import TestPlace
 from domain.config.review import IfUnshown
 from domain.review.avoidance import RULE
@@ -50,14 +51,13 @@ class ProofDraft(BaseModel):
 def list_provable(kept: Sequence[Finding], candidates: Sequence[Finding]) -> list[Finding]:
     """The findings worth a test: errors, and what the first look called one, the most severe and certain first.
 
-    What is hidden from tests is no case for one: the tests of before say it.
+    What is hidden from tests is no case for one, as the tests of before say it, and what no test can run is none.
 
     :param kept: what the second look left; :param candidates: the same and more, as the first look graded them.
     """
     errors = {each.fingerprint for each in candidates if _is_error(each)}
-    worth = [
-        each for each in kept if (_is_error(each) or each.fingerprint in errors) and not each.rule.startswith(RULE)
-    ]
+    grave = [each for each in kept if _is_error(each) or each.fingerprint in errors]
+    worth = [each for each in grave if not each.rule.startswith(RULE) and _can_be_run(each.path)]
     return sorted(worth, key=lambda each: each.sort_key)[:MOST_PROVED]
 
 
@@ -96,6 +96,7 @@ def build_proof_question(
         *example,
         CLAIM,
         f"{clean_name(finding.where)} {finding.rule}: {finding.message}",
+        *filter(None, (finding.grounds,)),
         "== your test",
         f"It will be {clean_name(place.path)}, run by `{clean_name(place.command)}` at the top of the repository.",
     ]
@@ -138,14 +139,19 @@ def apply_proofs(kept: Sequence[Finding], proofs: Mapping[str, Proof]) -> tuple[
 
 
 def soften_unshown(kept: Sequence[Finding], unshown: IfUnshown) -> tuple[Finding, ...]:
-    """The findings, in which an error that no run shows is what the repository wants it to be."""
+    """The findings, in which an error that a run could show, and none does, is what the repository wants it to be."""
     if unshown is IfUnshown.block:
         return tuple(kept)
-    return tuple(each if _is_shown(each) else _soften(each) for each in kept)
+    return tuple(_soften(each) if _is_unshown(each) else each for each in kept)
 
 
-def _is_shown(finding: Finding) -> bool:
-    return finding.proof is not None and finding.proof.is_shown
+def _is_unshown(finding: Finding) -> bool:
+    return _can_be_run(finding.path) and (finding.proof is None or not finding.proof.is_shown)
+
+
+def _can_be_run(path: str) -> bool:
+    """Whether a file is code that a test could run: configuration, documents, templates and workflows are none."""
+    return find_language(path) not in {None, *DATA}
 
 
 def _soften(finding: Finding) -> Finding:

@@ -338,7 +338,9 @@ def _render_intent(intent: Intent, redact: Redact) -> list[str]:
 
 
 def _list_reported(found: Sequence[RawFinding], redact: Redact) -> list[str]:
-    listed = [f"{clean_name(finding.where)} {finding.rule}" for finding in found[:_MOST_REPORTED]]
+    listed = [
+        f"{clean_name(finding.where)} {finding.rule} {finding.severity.value}" for finding in found[:_MOST_REPORTED]
+    ]
     return ["== already reported", *map(redact, listed)] if listed else []
 
 

@@ -23,6 +23,7 @@ _AROUND = 8  # the most lines of context on either side of a hunk, beyond the di
 _HEADERS = 3  # lines of enclosing functions and classes
 LONGEST_FUNCTION = 100  # lines of one that is shown whole
 _LONGEST_SIGNATURE = 12
+_OF_CALLED = 8  # lines of a function that a changed line calls
 _AFTER_EXIT = 40  # lines that an added exit may skip, where the function is too long to be shown whole
 _OPENS_A_BLOCK = re.compile(
     r"\b(class|def|func|function|fn|impl|interface|struct|trait|module|namespace|enum|type)\b|[{:(]\s*$"
@@ -173,6 +174,7 @@ def _list_context(hunks: Sequence[Hunk], head: Sequence[str], outline: Outline) 
     for line in outline.exits:
         ends = [span.end for span in spans if span.start <= line <= span.end]
         yield range(line, min([*ends, line + _AFTER_EXIT]) + 1) if ends else ()
+    yield from (range(each.start, min(each.end, each.start + _OF_CALLED) + 1) for each in outline.called)
     yield outline.uses
     yield from ([line for hunk in hunks for line in _list_near(hunk, around)] for around in range(_AROUND, 0, -1))
 
@@ -186,15 +188,19 @@ def _list_near(hunk: Hunk, around: int) -> range:
 
 
 def excerpt(head: Sequence[str], lines: Collection[int], file: FileChange | None) -> list[Line]:
-    """Some head lines of a file; added lines are marked, and removed lines stand before the line that follows them."""
+    """Some head lines of a file; added lines are marked, and removed lines stand before the line that follows them.
+
+    Numbers tell where lines are missing; only before removed lines, which have none, an elision does.
+    """
     added = {} if file is None else file.added_lines
     removed = {} if file is None else _map_removed(file.hunks)
     shown: list[Line] = []
     last = 0
     for number in sorted(number for number in lines if 0 < number <= len(head)):
-        if last and number != last + 1:
+        gone = removed.get(number, ())[:_REMOVED_AT_ONCE]
+        if gone and last and number != last + 1:
             shown.append(ELISION)
-        shown += (Line(None, "-", text) for text in removed.get(number, ())[:_REMOVED_AT_ONCE])
+        shown += (Line(None, "-", text) for text in gone)
         shown.append(Line(number, "+" if number in added else " ", head[number - 1]))
         last = number
     return shown
@@ -279,7 +285,7 @@ def _cost(lines: Sequence[Line]) -> int:
 
 
 def _lay_out(hunks: Sequence[Hunk], head: Sequence[str] | None, context: Collection[int]) -> list[Line]:
-    """The lines of the hunks and of their context, in order, with an elision wherever lines are missing.
+    """The lines of the hunks and of their context, in order; where lines are missing, their numbers jump.
 
     :param context: head lines to show as well; those of the hunks themselves, and such as do not exist, count for
         nothing.
@@ -293,21 +299,11 @@ def _lay_out(hunks: Sequence[Hunk], head: Sequence[str] | None, context: Collect
         while others and (others[0].number or 0) < start:
             shown.append(others.popleft())
         shown += _list_lines(hunk)
-    return list(_elide([*shown, *others]))
+    return [*shown, *others]
 
 
 def _is_free(number: int, own: Collection[int], head: Sequence[str]) -> bool:
     return 0 < number <= len(head) and number not in own
-
-
-def _elide(lines: Iterable[Line]) -> Iterator[Line]:
-    last = 0
-    for line in lines:
-        if line.number is not None:
-            if last and line.number != last + 1:
-                yield ELISION
-            last = line.number
-        yield line
 
 
 def _list_lines(hunk: Hunk) -> Iterator[Line]:

@@ -13,9 +13,9 @@ from agents.review.model.evidence import CANDIDATES, ShownCode
 from agents.review.model.questions import find_withheld_lines, frame_data
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import LONGEST_FUNCTION, clean_name, excerpt, find_enclosing, render_safely
-from agents.review.model.rules import CONVENTION, RULES, SURE, UNSURE, cap_by_confidence, raise_if_grave
+from agents.review.model.rules import CONVENTION, RULES, SURE, UNSURE, cap_by_confidence
 from domain.review.changes import Change, FileVersions
-from domain.review.findings import RawFinding
+from domain.review.findings import RawFinding, Severity
 from domain.review.outline import NO_OUTLINE, Outline
 from domain.text.redaction import Redact
 
@@ -93,7 +93,9 @@ def build_second_look(
     ]
     elsewhere = render_related([each for each in concerned if each.path not in versions], redact)
     asked = [
-        f"#{number} {clean_name(finding.where)} {finding.rule}: {finding.message}"
+        "\n".join(
+            filter(None, (f"#{number} {clean_name(finding.where)} {finding.rule}: {finding.message}", finding.grounds))
+        )
         for number, finding in enumerate(candidates, 1)
     ]
     content = "\n".join([*shown, *elsewhere, CANDIDATES, *asked])
@@ -106,7 +108,7 @@ def build_second_look(
 
 
 def keep_confirmed(candidates: Sequence[F], answer: ModelAnswer, question: Question | None) -> tuple[F, ...]:
-    """The proven candidates, and those the first look was sure of and the second could not refute, as warnings.
+    """The proven candidates, and errors that the first look was sure of and the second could not refute, as warnings.
 
     Without an answer, only candidates with a high confidence are kept.
 
@@ -146,18 +148,17 @@ def _weigh(finding: F, verdict: CandidateVerdict | None, shown: ShownCode, *, as
         is_outside = is_proven and RULES[finding.rule].is_proven_outside
         has_evidence = (shown.holds_outside if is_outside else shown.holds)(verdict.quote or "")
     if is_proven and has_evidence:
-        proven = finding.model_copy(update={"severity": raise_if_grave(finding.rule, finding.severity)})
-        return _grade(proven, min(max(finding.confidence, _PROVEN), verdict.confidence))
-    rule = RULES[finding.rule]
-    if (is_refuted and has_evidence) or finding.confidence < UNSURE or rule.needs_proof:
+        return _grade(finding, min(max(finding.confidence, _PROVEN), verdict.confidence))
+    limit = UNSURE if finding.severity.rank >= Severity.error.rank else RULES[finding.rule].unproven
+    if (is_refuted and has_evidence) or finding.confidence < UNSURE or limit is None:
         return None
-    return _grade(finding, min(finding.confidence, rule.unproven))
+    return _grade(finding, min(finding.confidence, limit))
 
 
 def _leave_unproven(finding: F) -> F:
     """A finding that nothing looked at a second time: as it is, unless only a proof may make it certain."""
     limit = RULES[finding.rule].unproven
-    return finding if limit >= UNSURE else _grade(finding, min(finding.confidence, limit))
+    return finding if limit is None else _grade(finding, min(finding.confidence, limit))
 
 
 def _grade(finding: F, confidence: float) -> F:

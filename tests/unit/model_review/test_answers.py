@@ -22,6 +22,7 @@ from agents.review.model.layer import (
 from agents.review.model.related import RelatedCode
 from agents.review.model.rules import RULES
 from domain.review.avoidance import CERTAIN
+from domain.review.consequences import Harm, MetBy, grade
 from domain.review.effort import Effort
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from tests.purses import OpenPurse
@@ -51,7 +52,10 @@ def claim(**changes: JsonValue) -> dict[str, JsonValue]:
         "end_line": DIVISION,
         "quote": "    share = amount / rate",
         "message": "A rate of 0 raises ZeroDivisionError; refuse it before dividing.",
-        "severity": "error",
+        "trace": "pay divides by till.rate, which nothing checks.",
+        "trigger": "`pay` with a rate of 0: ZeroDivisionError, for whoever opens a till.",
+        "harm": "crash",
+        "met_by": "caller",
         "confidence": 0.9,
     }
     return usual | changes
@@ -65,11 +69,16 @@ def parse_findings(
     return extract_findings(ModelAnswer(key="k", value=value), question, CHANGE, VERSIONS, known, redact=str)
 
 
-def build_known(line: int, category: Category = Category.correctness, layer: Layer = Layer.static) -> RawFinding:
+def build_known(
+    line: int,
+    category: Category = Category.correctness,
+    layer: Layer = Layer.static,
+    severity: Severity = Severity.error,
+) -> RawFinding:
     return RawFinding(
         rule="ruff/X1",
         category=category,
-        severity=Severity.warning,
+        severity=severity,
         confidence=1,
         path="shop/till.py",
         line=line,
@@ -136,20 +145,36 @@ def test_a_range_stays_in_its_hunk():
     ("changes", "severity"),
     [
         ({}, Severity.error),
-        ({"severity": "critical"}, Severity.error),
-        ({"rule": "model/performance"}, Severity.warning),
+        ({"rule": "model/security", "harm": "security_hole"}, Severity.error),
+        ({"rule": "model/missing-edge-case", "harm": "wrong_result"}, Severity.error),
+        ({"met_by": "condition"}, Severity.warning),
+        ({"rule": "model/data-loss", "harm": "data_loss", "met_by": "condition"}, Severity.warning),
+        ({"harm": "waste"}, Severity.warning),
+        ({"harm": "none"}, Severity.info),
+        ({"rule": "model/removed-safeguard", "met_by": "nobody"}, Severity.info),  # a null that nobody passes
         ({"rule": "model/missing-test"}, Severity.info),
-        ({"severity": "info"}, Severity.info),
+        ({"rule": "avoidance/failure-hidden"}, Severity.warning),
     ],
     ids=str,
 )
-def test_how_grave_a_finding_can_be_is_bounded(changes: dict[str, JsonValue], severity: Severity):
+def test_how_grave_a_finding_is_follows_from_what_breaks_for_whom(changes: dict[str, JsonValue], severity: Severity):
     (finding,) = parse_findings(claim(**changes))
     assert finding.severity is severity
 
 
-def test_a_model_cannot_find_anything_critical():
-    assert all(rule.highest.rank < Severity.critical.rank for rule in RULES.values())
+@pytest.mark.parametrize("harm", Harm)
+@pytest.mark.parametrize("met_by", MetBy)
+def test_a_model_cannot_find_anything_critical(harm: Harm, met_by: MetBy):
+    assert grade(harm, met_by).rank < Severity.critical.rank
+
+
+@pytest.mark.parametrize(
+    ("said", "severity"),
+    [("info", Severity.info), ("warning", Severity.warning), ("error", Severity.error), ("critical", Severity.error)],
+)
+def test_a_severity_in_an_answer_to_an_earlier_version_counts_as_it_did(said: str, severity: Severity):
+    earlier = {name: value for name, value in claim(severity=said).items() if name not in {"harm", "met_by"}}
+    assert [each.severity for each in parse_findings(earlier)] == [severity]
 
 
 def test_doubtful_claims_are_dropped():
@@ -164,16 +189,17 @@ def test_a_claim_that_names_no_input_is_dropped(trigger: str, kept: int):
     assert len(parse_findings(claim(trigger=trigger))) == kept
 
 
-def test_the_input_has_to_be_named_and_may_lack_in_answers_to_earlier_versions():
-    assert "trigger" in Report.model_json_schema()["$defs"]["ReportedFinding"]["required"]
-    assert "trigger" not in claim()
-    assert len(parse_findings(claim())) == 1
+def test_a_model_has_to_name_input_and_consequence_and_no_severity():
+    schema = Report.model_json_schema()["$defs"]["ReportedFinding"]
+    assert {"trigger", "harm", "met_by"} <= set(schema["required"])
+    assert "severity" not in schema["properties"]
+    assert len(parse_findings({name: value for name, value in claim().items() if name != "trigger"})) == 1
 
 
 @pytest.mark.parametrize(("effort", "said"), [(Effort.low, 2), (Effort.standard, 2), (Effort.deep, 3)])
 def test_only_a_deep_review_says_what_does_no_harm(effort: Effort, said: int):
     found = parse_findings(
-        claim(), claim(rule="model/performance", severity="warning"), claim(rule="model/missing-test", confidence=0.9)
+        claim(), claim(rule="model/performance", harm="waste"), claim(rule="model/missing-test", confidence=0.9)
     )
     assert len(found) == 3
     again, others = EFFORTS[effort].split(found)
@@ -213,6 +239,7 @@ def test_an_answer_says_the_same_once_and_what_stands_beside_it_as_well(other: d
     ("other", "kept"),
     [
         (build_known(DIVISION), 0),
+        (build_known(DIVISION, severity=Severity.warning), 1),  # a tool knows a pattern, and not who meets it
         (build_known(DIVISION + 1), 1),
         (build_known(DIVISION, Category.security), 1),
         (build_known(DIVISION + 2, layer=Layer.model), 0),
@@ -267,8 +294,8 @@ def verdicts(*said: tuple[int, bool, float]) -> ModelAnswer:
 def candidates() -> tuple[RawFinding, ...]:
     return parse_findings(
         claim(),
-        claim(rule="model/performance", severity="info"),
-        claim(rule="model/missing-test", severity="info", confidence=0.7),
+        claim(rule="model/performance", met_by="condition"),
+        claim(rule="model/missing-test", harm="none", confidence=0.7),
     )
 
 
@@ -277,6 +304,9 @@ def test_the_second_look_sees_only_the_candidates_and_their_code():
     assert question is not None
     assert "#1 shop/till.py:33 model/logic-error: A rate of 0" in question.content
     assert "33+    share = amount / rate" in question.content
+    assert "\nTrigger: `pay` with a rate of 0: ZeroDivisionError" in question.content
+    assert "\nSteps: pay divides by till.rate, which nothing checks.\n" in question.content
+    assert "\nHarm: crash, met by: caller\n" in question.content
     assert "old_5 " not in question.content
     assert "old_55 " not in question.content
 
@@ -321,10 +351,10 @@ def judge(*said: tuple[int, str, str]) -> ModelAnswer:
     ("said", "kept"),
     [
         ([(n, "proven", PROOF) for n in (1, 2, 3)], ["logic-error", "performance", "missing-test"]),
-        ([(n, "proven", "callers pass a rate") for n in (1, 2, 3)], ["logic-error", "performance"]),  # nothing shown
-        ([(n, "proven", "") for n in (1, 2, 3)], ["logic-error", "performance"]),
+        ([(n, "proven", "callers pass a rate") for n in (1, 2, 3)], ["logic-error"]),  # nothing shown
+        ([(n, "proven", "") for n in (1, 2, 3)], ["logic-error"]),
         ([(3, "proven", "#3 shop/till.py:33 model/missing-test: no test")], []),  # what is asked proves nothing
-        ([(1, "unsure", ""), (3, "unsure", "")], ["logic-error"]),  # of the third, the first look was not sure either
+        ([(n, "unsure", "") for n in (1, 2, 3)], ["logic-error"]),  # a warning that nobody proves is not worth saying
         ([(1, "refuted", PROOF)], []),
         ([(1, "refuted", "33+    share = amount / rate")], []),
         ([(1, "refuted", "if rate == 0:")], ["logic-error"]),  # no such line is shown
@@ -347,22 +377,12 @@ def test_a_proof_makes_a_doubtful_finding_worth_saying():
     assert finding.confidence == 0.8
 
 
-@pytest.mark.parametrize(
-    ("rule", "said", "severity"),
-    [
-        ("model/race", "warning", Severity.error),
-        ("model/security", "info", Severity.error),
-        ("model/breaking-change", "error", Severity.error),
-        ("model/breaking-change", "warning", Severity.warning),
-        ("model/error-handling", "warning", Severity.warning),
-    ],
-)
-def test_a_proof_makes_grave_damage_an_error(rule: str, said: str, severity: Severity):
-    candidates = parse_findings(claim(rule=rule, severity=said, confidence=0.5))
-    (finding,) = keep_confirmed(candidates, judge((1, "proven", CALLER)), ASKED)
+@pytest.mark.parametrize(("met_by", "severity"), [("caller", Severity.error), ("condition", Severity.warning)])
+def test_a_proof_changes_nothing_about_how_grave_it_is(met_by: str, severity: Severity):
+    """Whatever kind of mistake it is called: a guard may have been for what nobody does."""
+    found = parse_findings(claim(rule="model/removed-safeguard", met_by=met_by, confidence=0.5))
+    (finding,) = keep_confirmed(found, judge((1, "proven", PROOF)), ASKED)
     assert finding.severity is severity
-    (doubted,) = keep_confirmed(parse_findings(claim(rule=rule, severity=said)), judge((1, "unsure", "")), ASKED)
-    assert doubted.severity is min(Severity.warning, Severity(said), key=lambda grade: grade.rank)
 
 
 HIDDEN = "avoidance/failure-hidden"

@@ -74,7 +74,6 @@ def test_a_small_change_is_one_question_with_numbers_and_what_encloses_it():
     assert question.content.split("\n")[1:-1] == [
         "== shop/till.py",
         "4 class Till:",
-        "…",
         "8     def pay(self, amount):",
         "9         self.check(amount)",
         "10         self.log(amount)",
@@ -314,7 +313,7 @@ def test_what_is_already_reported_is_listed_once_per_file_asked_about():
     found = [finding("ruff/F401", "a.py", 1), finding("ruff/F401", "elsewhere.py", 9)]
     (question,) = plan({"a.py": (None, "import os\n")}, found).questions
 
-    assert "== already reported\na.py:1 ruff/F401\nEND" in question.content
+    assert "== already reported\na.py:1 ruff/F401 error\nEND" in question.content
 
 
 def test_an_earlier_finding_is_asked_about_where_its_file_is_shown():

@@ -57,6 +57,19 @@ def test_uses_of_what_was_removed_are_shown() -> None:
     assert outline_file("python", base, "def new(a):\n    return old(a)\n", [], [1, 2, 3, 4]).uses == (2,)
 
 
+def test_what_changed_lines_call_is_found_where_the_file_defines_it_once() -> None:
+    head = (
+        "def rate(a):\n    return a\n\n\nclass Cart:\n    def append(self, a):\n        pass\n\n"
+        "    def total(self):\n        rows.append(rate(1))\n"
+    )
+    assert [each.name for each in outline_file("python", None, head, [10], []).called] == ["rate"]
+
+
+def test_a_local_name_is_looked_for_in_its_own_function_and_the_same_line_shown_once() -> None:
+    head = "def one():\n    rows = 1\n    use(rows)\n    use(rows)\n\n\ndef two():\n    rows = 2\n    use(rows)\n"
+    assert outline_file("python", None, head, [2], []).uses == (1, 3)
+
+
 def test_what_cannot_be_parsed_has_no_outline() -> None:
     found = outline_file("javascript", None, "x" * 3_000, [1], [])
     assert found == NO_OUTLINE
