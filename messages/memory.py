@@ -262,20 +262,23 @@ def _state(evidence: Evidence) -> str:
 def _sum(weight: AdjustedConfidence, exempt: bool) -> str:
     """The arithmetic of the confidence."""
     below = _EXEMPT if exempt else f"Below {MIN_CONFIDENCE:.2f} it would be suppressed."
-    terms = [f"{weight.stated:.2f} as stated"]
+    terms: list[str] = []
     if weight.alone:
         below = f"Only {inline_code(weight.alone)} dismissed findings of its rule, which takes nothing off. {below}"
     else:
         terms += _term(weight.here, weight.kept_here, weight.here_takes, "in this folder")
         terms += _term(weight.elsewhere, weight.kept_elsewhere, weight.elsewhere_takes, "elsewhere")
-    return f"Confidence: {', '.join(terms)}: **{weight.effective:.2f}**. {below}"
+    stated = "" if weight.effective == weight.stated else f"{weight.stated:.2f} as stated"
+    sum_ = ", ".join(filter(None, (stated, *terms)))
+    return f"Confidence: **{weight.effective:.2f}**{f' ({sum_})' if sum_ else ''}. {below}"
 
 
 def _term(dismissed: int, kept: int, takes: float, where: str) -> list[str]:
     if not dismissed:
         return []
     gave = f" less {kept} taken up" if kept else ""
-    return [f"−{takes:.2f} for {_count(dismissed, 'dismissal')} of its rule {where}{gave}"]
+    taken = f"−{takes:.2f}" if takes else "nothing off"
+    return [f"{taken} for {_count(dismissed, 'dismissal')} of its rule {where}{gave}"]
 
 
 def _dismissals(evidence: Evidence) -> str:
