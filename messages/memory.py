@@ -16,6 +16,7 @@ from domain.review.suppression import (
     parent_folder,
 )
 from domain.text.escaping import escape, inline_code, inline_path, link
+from domain.text.naming import name_some
 
 MOST_GROUPS = 10  # lines of the summary
 MOST_NAMED = 5  # memories and dismissals that are named at once
@@ -102,7 +103,7 @@ def describe_learned(taught: Iterable[str]) -> str:
 
     :param taught: the memories, as they are shown.
     """
-    return f"Learned ({_join_some(taught)}): {ONLY_DISMISSED}."
+    return f"Learned ({name_some(taught, MOST_NAMED)}): {ONLY_DISMISSED}."
 
 
 def confirm_remember(memory: Memory, is_new: bool) -> str:
@@ -164,7 +165,7 @@ def confirm_forget(memory: Memory, undone: Sequence[FindingFeedback]) -> str:
     """
     if not undone:
         return f"Forgotten ({memory.short_id}): {_quote(memory)}"
-    names = _join_some(f"**{past.name}** of pull request {past.number}" for past in undone)
+    names = name_some((f"**{past.name}** of pull request {past.number}" for past in undone), MOST_NAMED)
     taught, count = ("dismissal", "counts") if len(undone) == 1 else ("dismissals", "count")
     is_back = f"the {taught} that taught it {'is' if len(undone) == 1 else 'are'} taken back"
     return f"Forgotten ({memory.short_id}), and {is_back}: {names} {count} again."
@@ -208,10 +209,11 @@ def which_memory(name: str, memories: Sequence[Memory]) -> str:
 
 def confirm_similar_undismissal(finding: Finding, undone: Sequence[FindingFeedback]) -> str:
     """The receipt for ``undismiss`` of a finding that was held back because of its like."""
-    names = _join_some(
+    told = (
         f"{past.name} ({inline_code(past.rule)} in {inline_code(past.path)}, by {inline_code(past.by)})"
         for past in undone
     )
+    names = name_some(told, MOST_NAMED)
     return f"**{finding.id}** counts again: {_count(len(undone), 'dismissal')} of similar findings undone: {names}."
 
 
@@ -316,12 +318,6 @@ def _in_folder(where: str) -> str:
 
 def _list_ids(memories: Sequence[str]) -> str:
     return f" ({', '.join(memories[:MOST_NAMED])})" if memories else ""
-
-
-def _join_some(parts: Iterable[str]) -> str:
-    every = list(parts)
-    left = len(every) - MOST_NAMED
-    return ", ".join(every[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
 
 
 def _times(number: int) -> str:
