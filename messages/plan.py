@@ -272,8 +272,8 @@ def explain_refusal(refusal: Refusal) -> str:
 
 
 _NEXT = (
-    "nothing happens on its own, because you asked only for a plan. `/forge run` carries it out while issue, comments "
-    "and default branch are as they were, and asks for approval first if the risk is high."
+    "nothing happens on its own, because you asked only for a plan. `/forge run` carries it out, and "
+    "asks for approval first if the risk is high."
 )
 _CHANGE = "To change it, reply in a comment and write the command again. Forge then makes a new version."
 _CHANGE_INSTRUCTION = "To change it, approve it `with:` what it lacks, or reject it and ask in other words."

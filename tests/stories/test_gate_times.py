@@ -91,7 +91,7 @@ async def test_two_gates_of_which_one_runs_out(story: Story) -> None:
     assert story.gates(scene.pull) == ["protected_paths", "look"]
     story.clock.move(hours=4)
     await story.settle()
-    assert OVER in story.gate_outcomes(scene.pull)
+    assert OVER.format("3 hours") in story.gate_outcomes(scene.pull)
     assert len(story.gate_outcomes(scene.pull)) == 2
     assert scene.gate("look").conclusion == "cancelled"
     run = await scene.run()
