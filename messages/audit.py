@@ -87,7 +87,7 @@ def _gate(event: Event, kind: str, facts: Mapping[str, Any]) -> EventDescription
         case EventType.gate_delegated:
             what = f"{named} passed on to {facts.get('to', '')}"
         case EventType.gate_expired:
-            return EventDescription(f"{named} expired unanswered: rejected", name, gate_id, how="timeout")
+            return EventDescription(f"{named} expired unanswered", name, gate_id, how="timeout")
         case EventType.gate_voided:
             return EventDescription(f"{named} became void", name, gate_id, why=str(facts.get("via", "")))
         case EventType.gate_contested:

@@ -288,19 +288,42 @@ def render_verdict(review: Review | None, dismissed: Mapping[str, FindingFeedbac
     return "\n\n".join(part for part in (head, render_reasons(review.reasons), _findings(review, dismissed)) if part)
 
 
-def explain_finding(finding: Finding, dismissal: FindingFeedback | None = None, gone_at: str = "") -> str:
-    """Answers ``explain`` where no model does: what became of a finding, then what it is.
+@dataclass(frozen=True)
+class EarlierHead:
+    """The head that a finding is about, where that is not the newest one.
 
-    :param gone_at: the reviewed head that does not have it any more; else empty.
+    :param found_at: where it was found last.
+    :param is_reviewed: whether the newest one is, too, and does not have it any more.
+    :param is_kept: whether its lines still stand in its file; None if that is not known.
     """
+
+    found_at: str
+    newest: str
+    is_reviewed: bool
+    is_kept: bool | None
+
+    @property
+    def sentence(self) -> str:
+        newest = inline_code(self.newest[:7])
+        line = "" if self.is_kept is None else f"its line is {'' if self.is_kept else 'not '}there as it was"
+        if self.is_reviewed:
+            told = f"{newest} does not have it any more, so it holds nothing{line and f'; {line}'}"
+        else:
+            told = f"{newest} is not reviewed yet{line and f'; {line}'}"
+        return f"Found at {inline_code(self.found_at[:7])}: {told}."
+
+
+def explain_finding(
+    finding: Finding, dismissal: FindingFeedback | None = None, earlier: EarlierHead | None = None
+) -> str:
+    """Answers ``explain`` where no model does: what became of a finding, then what it is."""
     rule, what = link(finding.rule, finding.help_url), escape(finding.message, 2000, is_cell=False)
     head = f"**{finding.id}** · {finding.severity.value} · {finding.category.value} · {inline_path(finding.where)}"
     origin = f"Rule {rule}, confidence {finding.confidence:.0%}."
     if dismissal is not None:
         return "\n\n".join([head, f"{_describe_dismissal(dismissal)}. It does not count.", what, origin])
-    if gone_at:
-        gone = f"Fixed: {inline_code(gone_at[:7])} does not have it any more, so it holds nothing."
-        return "\n\n".join([head, gone, f"It said: {what}", origin])
+    if earlier is not None:
+        return "\n\n".join([head, earlier.sentence, f"It said: {what}", origin])
     blocks = "It blocks" if finding.severity.rank >= Severity.error.rank else "It does not block"
     fix = [] if finding.fix is None else ["Suggested fix:\n\n" + code_block(finding.fix.replacement)]
     wrong = f"Wrong or not wanted? `/forge dismiss {finding.id} reason` ({describe_role(VERBS[Verb.dismiss].role)})."

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from domain.errors import ForgeError
 from domain.runs.start import NotStarted, RunStart
 from domain.text.escaping import escape
+from domain.text.naming import name_some
 from messages.review import CheckText
 
 UNKNOWN = "unknown delivery"
@@ -62,7 +63,7 @@ def describe_start(start: RunStart) -> str:
 
 def describe_starts(starts: Sequence[RunStart]) -> str:
     """For a button on a check, which may belong to several pull requests."""
-    return ", ".join(map(describe_start, starts)) or NO_PULL_REQUEST
+    return name_some(map(describe_start, starts)) or NO_PULL_REQUEST
 
 
 def describe_refusal(needed: str, held: str) -> str:
@@ -106,12 +107,12 @@ def describe_resumed_owner(run_id: str) -> str:
 
 def describe_woken(numbers: Sequence[int]) -> str:
     """For a workflow of the repository that ended."""
-    return f"told of pull request {', '.join(map(str, numbers))}" if numbers else UNKNOWN_HEAD
+    return f"told of pull request {name_some(map(str, numbers))}" if numbers else UNKNOWN_HEAD
 
 
 def describe_rewritten(numbers: Sequence[int]) -> str:
     """For a forced push to a branch."""
-    return f"compared anew: {', '.join(map(str, numbers))}" if numbers else "nothing goes into this branch"
+    return f"compared anew: {name_some(map(str, numbers))}" if numbers else "nothing goes into this branch"
 
 
 def describe_ended(count: int) -> str:

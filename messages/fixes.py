@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from domain.review.findings import Finding
 from domain.text.escaping import escape, inline_code, inline_path
+from domain.text.naming import name_some
 
 MOST_WRITTEN = 10
 """For how many findings a model is asked at once."""
@@ -40,7 +41,7 @@ def summarise(fixed: Sequence[str], count: int, said: str) -> str:
     """
     of_all = f"{len(fixed)} of {_count(count)}" if len(fixed) < count else _count(count)
     which = "" if count == 1 else f"{of_all}: "
-    return " ".join(filter(None, [f"Fixes {which}{', '.join(fixed)}." if fixed else "", said]))
+    return " ".join(filter(None, [f"Fixes {which}{name_some(fixed)}." if fixed else "", said]))
 
 
 def render_outcomes(outcomes: Sequence[tuple[Finding, str]]) -> str:
@@ -101,12 +102,12 @@ def report_done(done: str) -> str:
 
 def explain_commit(commit: str, ids: Sequence[str]) -> str:
     """What fixed findings, as a clause: a commit on the branch."""
-    return f"{commit} fixes {', '.join(ids)}"
+    return f"{commit} fixes {name_some(ids)}"
 
 
 def explain_proposal(number: int, ids: Sequence[str]) -> str:
     """What fixes findings, as a clause: an open pull request into the branch."""
-    return f"#{number} proposes a fix of {', '.join(ids)}; merge it, or close it and ask again"
+    return f"#{number} proposes a fix of {name_some(ids)}; merge it, or close it and ask again"
 
 
 def explain_unfixed(why: str) -> str:

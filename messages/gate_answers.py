@@ -7,7 +7,7 @@ from domain.gates import Gate, GateState
 from domain.money import BudgetExtension
 from domain.text.escaping import escape, inline_code
 from messages.commands import explain_doubt
-from messages.gates import ENDS, describe_approval, explain_refusal, explain_void, render_title
+from messages.gates import ENDS, describe_approval, explain_refusal, explain_retry, explain_void, render_title
 from safety.authorization import CommandRefusal, RefusalCode
 
 
@@ -27,6 +27,8 @@ def report_too_late(gate: Gate) -> str:
             "asks again about the new one if it has to."
         )
     when = "" if gate.decision is None else f" on {_when(gate.decision.at)}"
+    if gate.state is GateState.expired:
+        return " ".join([f"{_gate_label(gate)} is over{when}. {render_title(gate)}.", explain_retry(gate)]).rstrip()
     return f"{_gate_label(gate)} is already decided: {escape(render_title(gate), 200)}{when}. Nothing was changed."
 
 

@@ -9,7 +9,7 @@ from domain.runs.run import Phase
 from domain.slash.verbs import Verb
 from domain.text.escaping import escape, inline_code, link
 from messages.review import CheckText, render_reasons
-from messages.spending import end_with_spent, render_spent
+from messages.spending import render_spent
 
 ESCALATED_LABEL = "forge: nobody answered"
 
@@ -35,7 +35,7 @@ def render_title(gate: Gate) -> str:
         case GateState.rejected:
             return f"Rejected by {by}"
         case GateState.expired:
-            return "Nobody answered in time, which counts as a rejection"
+            return f"Expired: nobody answered in {_span(gate.request.seconds)}"
         case GateState.void:
             return "Void: there is nothing left to decide"
 
@@ -86,6 +86,13 @@ def render_stopped_phase(gate: Gate) -> CheckText:
     return CheckText(f"Waiting for a person at {gate.name}", "\n\n".join(parts))
 
 
+def render_answer(gate: Gate) -> CheckText:
+    """The check of the run that waited at a gate, from the decision until the run has a place to go on."""
+    ends = gate.state is GateState.rejected and not explain_refusal(gate)
+    goes_on = "ends" if ends else "goes on"
+    return CheckText(f"{render_title(gate)}; {goes_on}", _answer(gate))
+
+
 def render_comment(gate: Gate, spent: int, marker: str) -> str:
     """The gate's comment below the pull request or issue."""
     head = f"**{_heading(gate)}** · {gate.short_id} · head {inline_code((gate.check_head or gate.head_sha)[:7])}"
@@ -100,10 +107,10 @@ def render_escalation(gate: Gate, spent: int, marker: str) -> str:
     told = (
         f"{to} {inline_code(gate.name)} ({gate.short_id}) was asked on "
         f"{_when(gate.asked_at)} and nobody answered "
-        f"by {_when(gate.until)}, so it counts as rejected."
+        f"by {_when(gate.until)}, so it expired."
     )
-    again = f"{_retry_command(gate)} asks again."
-    return "\n\n".join([told, escape(gate.request.prompt, 500), again + end_with_spent(spent), marker])
+    parts = (told, escape(gate.request.prompt, 500), explain_retry(gate), render_spent(spent), marker)
+    return "\n\n".join(filter(None, parts))
 
 
 def point_to_question(gate: Gate, address: str) -> str:
@@ -201,7 +208,7 @@ def explain_refusal(gate: Gate) -> str:
     if gate.name == "deploy_hold":
         return "Forge rolls the deployment back."
     if gate.request.phase is Phase.deployment:
-        return "Nothing is deployed. `/forge deploy ENV` begins anew."
+        return f"Nothing is deployed. {_retry_command(gate)} begins anew."
     command = f"/forge reject {gate.name}"
     effect = next((each.effect for each in gate.request.options if each.command.startswith(command)), "")
     return f"The run {effect.removeprefix('it ')}." if effect.startswith("it goes on") else ""
@@ -215,7 +222,7 @@ def _consequence(gate: Gate) -> str:
         case GateState.rejected:
             return f"{ENDS} {_new_run_hint(gate)} starts a new one."
         case GateState.expired:
-            return f"{ENDS} {_retry_command(gate)} asks again."
+            return f"{ENDS} {explain_retry(gate)}"
         case _:
             return describe_approval(gate)
 
@@ -235,11 +242,23 @@ def explain_void(gate: Gate) -> str:
     return escape(_VOIDED.get(gate.decision.via if gate.decision else "", "the run ended"))
 
 
+def explain_retry(gate: Gate) -> str:
+    """How people have an expired question asked again; empty where nothing does."""
+    return f"Say {_retry_command(gate)} to ask again." if name_retry(gate) else ""
+
+
 def _retry_command(gate: Gate) -> str:
-    """What begins a run anew that asks this."""
+    """What begins a run anew that asks this, as code."""
+    return inline_code(name_retry(gate))
+
+
+def name_retry(gate: Gate) -> str:
+    """What begins a run anew that asks this; empty if nothing does."""
+    if gate.request.phase is Phase.deployment:
+        return "" if gate.name == "deploy_hold" else "/forge deploy ENV"
     if gate.request.of_instruction:
-        return inline_code(f"/forge {gate.request.verb or Verb.do}")
-    return "`/forge run`" if gate.request.on_issue else "`/forge review full`"
+        return f"/forge {gate.request.verb or Verb.do}"
+    return "/forge run" if gate.request.on_issue else "/forge review full"
 
 
 def _new_run_hint(gate: Gate) -> str:
@@ -289,7 +308,7 @@ def _who(gate: Gate) -> str:
         void = " Closing the pull request voids it."
     return (
         f"**Who decides:** anyone with the role {name_deciders(request)}."
-        f"{passed} **Until:** {_when(gate.until)}; then it counts as rejected{told}.{void}"
+        f"{passed} **Until:** {_when(gate.until)}; then it expires, which lets nothing pass{told}.{void}"
     )
 
 

@@ -22,7 +22,7 @@ LONGEST_PATCH = 40_000  # bytes; GitHub takes 65,536 characters for the whole co
 
 _ENDED = {
     ReasonCode.gate_rejected: "A person rejected it.",
-    ReasonCode.gate_timeout: "Nobody answered in time, which counts as a rejection.",
+    ReasonCode.gate_timeout: "Its question expired, as nobody answered in time.",
     ReasonCode.contract: "Another run changes the same contract, and did so for too long.",
 }
 _STOPPED = {

@@ -16,6 +16,7 @@ from domain.review.suppression import (
     parent_folder,
 )
 from domain.text.escaping import escape, inline_code, inline_path, link
+from domain.text.naming import name_some
 
 MOST_GROUPS = 10  # lines of the summary
 MOST_NAMED = 5  # memories and dismissals that are named at once
@@ -102,7 +103,7 @@ def describe_learned(taught: Iterable[str]) -> str:
 
     :param taught: the memories, as they are shown.
     """
-    return f"Learned ({_join_some(taught)}): {ONLY_DISMISSED}."
+    return f"Learned ({name_some(taught, MOST_NAMED)}): {ONLY_DISMISSED}."
 
 
 def confirm_remember(memory: Memory, is_new: bool) -> str:
@@ -164,7 +165,7 @@ def confirm_forget(memory: Memory, undone: Sequence[FindingFeedback]) -> str:
     """
     if not undone:
         return f"Forgotten ({memory.short_id}): {_quote(memory)}"
-    names = _join_some(f"**{past.name}** of pull request {past.number}" for past in undone)
+    names = name_some((f"**{past.name}** of pull request {past.number}" for past in undone), MOST_NAMED)
     taught, count = ("dismissal", "counts") if len(undone) == 1 else ("dismissals", "count")
     is_back = f"the {taught} that taught it {'is' if len(undone) == 1 else 'are'} taken back"
     return f"Forgotten ({memory.short_id}), and {is_back}: {names} {count} again."
@@ -208,10 +209,11 @@ def which_memory(name: str, memories: Sequence[Memory]) -> str:
 
 def confirm_similar_undismissal(finding: Finding, undone: Sequence[FindingFeedback]) -> str:
     """The receipt for ``undismiss`` of a finding that was held back because of its like."""
-    names = _join_some(
+    told = (
         f"{past.name} ({inline_code(past.rule)} in {inline_code(past.path)}, by {inline_code(past.by)})"
         for past in undone
     )
+    names = name_some(told, MOST_NAMED)
     return f"**{finding.id}** counts again: {_count(len(undone), 'dismissal')} of similar findings undone: {names}."
 
 
@@ -262,20 +264,23 @@ def _state(evidence: Evidence) -> str:
 def _sum(weight: AdjustedConfidence, exempt: bool) -> str:
     """The arithmetic of the confidence."""
     below = _EXEMPT if exempt else f"Below {MIN_CONFIDENCE:.2f} it would be suppressed."
-    terms = [f"{weight.stated:.2f} as stated"]
+    terms: list[str] = []
     if weight.alone:
         below = f"Only {inline_code(weight.alone)} dismissed findings of its rule, which takes nothing off. {below}"
     else:
         terms += _term(weight.here, weight.kept_here, weight.here_takes, "in this folder")
         terms += _term(weight.elsewhere, weight.kept_elsewhere, weight.elsewhere_takes, "elsewhere")
-    return f"Confidence: {', '.join(terms)}: **{weight.effective:.2f}**. {below}"
+    stated = "" if weight.effective == weight.stated else f"{weight.stated:.2f} as stated"
+    sum_ = ", ".join(filter(None, (stated, *terms)))
+    return f"Confidence: **{weight.effective:.2f}**{f' ({sum_})' if sum_ else ''}. {below}"
 
 
 def _term(dismissed: int, kept: int, takes: float, where: str) -> list[str]:
     if not dismissed:
         return []
     gave = f" less {kept} taken up" if kept else ""
-    return [f"−{takes:.2f} for {_count(dismissed, 'dismissal')} of its rule {where}{gave}"]
+    taken = f"−{takes:.2f}" if takes else "nothing off"
+    return [f"{taken} for {_count(dismissed, 'dismissal')} of its rule {where}{gave}"]
 
 
 def _dismissals(evidence: Evidence) -> str:
@@ -313,12 +318,6 @@ def _in_folder(where: str) -> str:
 
 def _list_ids(memories: Sequence[str]) -> str:
     return f" ({', '.join(memories[:MOST_NAMED])})" if memories else ""
-
-
-def _join_some(parts: Iterable[str]) -> str:
-    every = list(parts)
-    left = len(every) - MOST_NAMED
-    return ", ".join(every[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
 
 
 def _times(number: int) -> str:

@@ -11,7 +11,7 @@ from domain.notices import Notice, NoticeSeverity, NoticeType, parse_key
 from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
-from messages.gates import name_deciders
+from messages.gates import name_deciders, name_retry, render_title
 
 _LONGEST = 1000  # characters of a text
 
@@ -122,7 +122,7 @@ def _tell_of_gate(event: Event, gate: Gate, page: str) -> Notice | None:
 
 def _describe_gate(event: Event, gate: Gate) -> tuple[NoticeType, NoticeSeverity, str, str] | None:
     who = f"Who may decide it: anyone with the role {name_deciders(gate.request)}."
-    by = f"{who} No answer until {_when(gate.until)} counts as a rejection."
+    by = f"{who} Without an answer by {_when(gate.until)} it expires, which lets nothing pass."
     why = " ".join(_end(reason.text) for reason in gate.request.reasons[:3])
     match event.type:
         case EventType.gate_requested if gate.is_waiting:
@@ -132,7 +132,7 @@ def _describe_gate(event: Event, gate: Gate) -> tuple[NoticeType, NoticeSeverity
             title = f"{gate.name} is about to expire"
             return NoticeType.gate_expiring, NoticeSeverity.warning, title, f"Nobody has answered yet. {by}"
         case EventType.gate_escalated:
-            text = f"Its time ran out, which counts as a rejection. {', '.join(event.payload.get('to', ()))} were told."
+            text = f"{_tell_expired(gate)} {', '.join(event.payload.get('to', ()))} were told."
             return NoticeType.gate_escalated, NoticeSeverity.error, f"{gate.name} was passed on: nobody answered", text
         case EventType.gate_approved | EventType.gate_rejected | EventType.gate_expired | EventType.gate_voided:
             return _describe_end(gate)
@@ -140,13 +140,17 @@ def _describe_gate(event: Event, gate: Gate) -> tuple[NoticeType, NoticeSeverity
             return None
 
 
+def _tell_expired(gate: Gate) -> str:
+    again = name_retry(gate)
+    return f"{render_title(gate)}.{f' {again} asks again.' if again else ''}"
+
+
 def _describe_end(gate: Gate) -> tuple[NoticeType, NoticeSeverity, str, str]:
     decision = gate.decision
     by = f" by {decision.deciders}" if decision is not None and decision.by_login else ""
     words = f" {decision.by_login} wrote: {decision.words}" if decision is not None and decision.words else ""
     if gate.state is GateState.expired:
-        text = "Nobody answered in time, which counts as a rejection."
-        return NoticeType.gate_closed, NoticeSeverity.error, f"{gate.name} expired", text
+        return NoticeType.gate_closed, NoticeSeverity.error, f"{gate.name} expired", _tell_expired(gate)
     if gate.state is GateState.void:
         return NoticeType.gate_closed, NoticeSeverity.info, f"{gate.name} is void", "There is nothing left to decide."
     return NoticeType.gate_closed, NoticeSeverity.info, f"{gate.name} was {gate.state}{by}", f"It is decided.{words}"

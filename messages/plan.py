@@ -10,6 +10,7 @@ from domain.runs.contracts import HeldContract
 from domain.runs.plan import LONGEST_WORDS, Plan, RatedPlan, Task, sort_tasks
 from domain.runs.run import Phase, ReasonCode
 from domain.text.escaping import escape, inline_code
+from domain.text.naming import name_some
 from messages.review import render_reasons
 from messages.spending import end_with_spent, render_spent
 
@@ -42,6 +43,14 @@ def render_progress(steps: Sequence[tuple[str, StepState]], spent: int) -> str:
         ("Forge planned this issue", "") if is_over else ("Forge is planning this issue", "`/forge cancel` stops it.")
     )
     return _join([f"**{title}**", "\n".join(rows), render_spent(spent, hint)])
+
+
+def note_kept(version: int, why: str) -> str:
+    """What becomes of the plan that people saw.
+
+    :param why: why it is made anew, as a clause; empty if it is carried out.
+    """
+    return f"Plans anew: {why} since version {version}." if why else f"Carries out the plan, version {version}."
 
 
 def render_comment(weighed: RatedPlan, *, version: int, spent: int) -> str:
@@ -214,7 +223,7 @@ def contracts_held(held: Sequence[HeldContract], *, spent: int) -> str:
 def contracts_gone(names: Sequence[str]) -> tuple[str, str]:
     """What happened, and what to do, where contracts were lost between the last look and the push."""
     return (
-        f"Another run took the lock on {', '.join(names)} before this change was pushed, so Forge did not push it.",
+        f"Another run took the lock on {name_some(names)} before this change was pushed, so Forge did not push it.",
         "Write /forge run once that run is done.",
     )
 
@@ -277,7 +286,7 @@ _STOPPED = {
     ReasonCode.access_lost: "Forge lost access to the repository",
     ReasonCode.commit_gone: "the commit it looked at is gone",
     ReasonCode.gate_rejected: "a person rejected the plan",
-    ReasonCode.gate_timeout: "nobody answered in time, which counts as a rejection",
+    ReasonCode.gate_timeout: "its question expired, as nobody answered in time",
 }
 _NOW = {
     ReasonCode.superseded: "See its comment.",
@@ -286,6 +295,7 @@ _NOW = {
     ReasonCode.paused: "After `/forge unpause`, `/forge plan` makes a new plan.",
     ReasonCode.access_lost: "Once it is installed again, `/forge plan` makes a new plan.",
     ReasonCode.gate_rejected: "Say in a comment what should change, then write `/forge plan`.",
+    ReasonCode.gate_timeout: "`/forge run` asks again, about the same plan if nothing changed.",
 }
 
 

@@ -323,7 +323,7 @@ def _human_title(review: Review) -> str:
     if "gate.rejected" in codes:
         return "Rejected by a person"
     if "gate.expired" in codes:
-        return "Nobody answered in time"
+        return "Expired: nobody answered in time"
     if codes & {"credential.history", "gate.waiting"} == {"credential.history"}:
         return "A credential is in the history: was it revoked?"
     is_own = codes & {"gate.own", "gate.waiting"} == {"gate.own"}

@@ -100,7 +100,8 @@ def _explain_gate(gate: Gate) -> str:
     passed = f" {gate.delegate} was asked to decide." if gate.delegate else ""
     return (
         f"This run waits for a person at {gate.name}: {asked.prompt.rstrip('.')}. Who decides: anyone with the "
-        f"role {name_deciders(asked)}. Without an answer until {_when(gate.until)} it counts as rejected.{passed}"
+        f"role {name_deciders(asked)}. Without an answer until {_when(gate.until)} it expires, which lets nothing "
+        f"pass.{passed}"
     )
 
 

@@ -139,7 +139,9 @@ def _from_level_or_request(least: int) -> _Rule:
 
 def _low_risk(level: int, facts: ActionFacts) -> _RuleResult:
     known = "not known" if facts.risk is None else facts.risk.value
-    return _RuleResult(facts.risk is RiskLevel.low, "ladder.low_risk", f"risk is {known}, and it must be low")
+    return _RuleResult(
+        facts.risk is RiskLevel.low, "ladder.low_risk", f"risk is {known} for what nobody asked for, and it must be low"
+    )
 
 
 def _no_high_risk(level: int, facts: ActionFacts) -> _RuleResult:

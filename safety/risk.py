@@ -9,7 +9,7 @@ from domain.paths import is_document, is_manifest, is_source, is_test, namesake
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import RawFinding, Severity
 from domain.review.impact import Impact
-from domain.review.review import BEHAVIOUR, LayerReport, Risk, RiskLevel, RiskPart
+from domain.review.review import ACTING, BEHAVIOUR, LayerReport, Risk, RiskLevel, RiskPart
 
 
 @dataclass(frozen=True)
@@ -99,13 +99,12 @@ _AREAS = (
         "Touches the build or deployment of the software",
         _match_glob(r"(^|/)Dockerfile[^/]*$|docker-compose|\.tf$|(^|/)(deploy|k8s|helm|terraform|ansible)/"),
     ),
-    _area("dependencies", 3, "Touches dependencies", is_manifest),
 )
+_MANIFEST = 3  # points for a manifest, whose other settings decide how the project is built and run
 _SENSITIVE = 10  # points for a sensitive path of the repository
 _MOST_FOR_AREAS = 18
 _FULL = 20  # changed lines from which an area counts in full; it counts a third at least
 
-_BEHAVIOUR = 25  # points where what the program does may change: the change is medium at least
 _SIZES = ((1000, 11), (500, 8), (200, 5), (100, 4), (50, 3), (25, 2), (10, 1))  # changed lines above → points
 _SPREADS = ((50, 5), (20, 3), (10, 2), (4, 1))  # files above → points
 _FINDINGS = {Severity.critical: (20, 45), Severity.error: (6, 15), Severity.warning: (1, 5)}  # each, at most
@@ -140,6 +139,7 @@ def assess(
     silencing: int = 0,
     has_tests: bool = True,
     impacts: Mapping[str, Impact] | None = None,
+    settled: Collection[str] = (),
 ) -> Risk:
     """The risk of a change.
 
@@ -148,11 +148,12 @@ def assess(
     :param silencing: how many added lines have a comment that silences a tool.
     :param has_tests: whether there was any test before the change.
     :param impacts: path → what the change of this file can do (:func:`safety.impact.assess_impact`).
+    :param settled: manifests whose dependencies are what they were.
     """
     parts = [
         *_score_impacts(impacts or {}, {each.path for each in change.touched if each.is_only_moved}),
         *_score_size(change, impacts or {}),
-        *_score_areas(change.touched, sensitive),
+        *_score_areas(change.touched, sensitive, settled),
         *_score_findings(findings),
         *(_score_untested(change) if has_tests else ()),
         *_score_deleted_tests(change.touched),
@@ -183,7 +184,7 @@ def weigh_layer(layer: LayerReport, risk: Risk) -> LayerReport:
 
 
 def _total(parts: Sequence[RiskPart]) -> Risk:
-    least = _BEHAVIOUR if any(part.code == BEHAVIOUR for part in parts) else 0
+    least = ACTING if any(part.code == BEHAVIOUR and part.points for part in parts) else 0
     score = max(least, min(100, sum(part.points for part in parts)))
     return Risk(score=score, level=to_level(score), parts=tuple(sorted(parts, key=lambda part: -part.points)))
 
@@ -193,11 +194,13 @@ def _score_impacts(impacts: Mapping[str, Impact], moved: Collection[str]) -> Ite
 
     :param moved: files that have another name and the same content.
     """
+    acting = [path for path, each in impacts.items() if each.can_act]
+    if acting:
+        points = ACTING if Impact.behaviour in impacts.values() else 0
+        yield RiskPart(code=BEHAVIOUR, points=points, text=_describe_behaviour(acting, moved))
     for impact in dict.fromkeys(impacts.values()):
         paths = [path for path, each in impacts.items() if each is impact]
-        if impact is Impact.behaviour:
-            yield RiskPart(code=BEHAVIOUR, points=_BEHAVIOUR, text=_describe_behaviour(paths, moved))
-        else:
+        if not impact.can_act:
             yield RiskPart(code=f"harmless.{impact.value}", points=0, text=f"{_HARMLESS[impact]}: {_list_paths(paths)}")
 
 
@@ -217,9 +220,7 @@ def _describe_behaviour(paths: Sequence[str], moved: Collection[str]) -> str:
 def _score_size(change: Change, impacts: Mapping[str, Impact]) -> Iterator[RiskPart]:
     """How much is changed, and in how many files, beside tests and what cannot change the program."""
     weighing = [
-        each
-        for each in change.files
-        if impacts.get(each.path, Impact.behaviour) is Impact.behaviour and not is_test(each.path)
+        each for each in change.files if impacts.get(each.path, Impact.behaviour).can_act and not is_test(each.path)
     ]
     lines, files = sum(each.additions + each.deletions for each in weighing), len(weighing)
     if points := next((points for above, points in _SIZES if lines > above), 0):
@@ -228,10 +229,10 @@ def _score_size(change: Change, impacts: Mapping[str, Impact]) -> Iterator[RiskP
         yield RiskPart(code="spread", points=points, text=f"{files:,} files that may matter")
 
 
-def _score_areas(touched: Sequence[TouchedFile], sensitive: Sequence[str]) -> list[RiskPart]:
+def _score_areas(touched: Sequence[TouchedFile], sensitive: Sequence[str], settled: Collection[str]) -> list[RiskPart]:
     parts: list[RiskPart] = []
     left = _MOST_FOR_AREAS
-    for area in _list_areas(sensitive):
+    for area in _list_areas(sensitive, settled):
         hits = [each for each in touched if _is_hit(area, each)]
         if hits:  # named even if the areas have reached their maximum
             points = min(_weigh_area(area, hits), left)
@@ -241,7 +242,7 @@ def _score_areas(touched: Sequence[TouchedFile], sensitive: Sequence[str]) -> li
     return parts
 
 
-def _list_areas(sensitive: Sequence[str]) -> Sequence[Area]:
+def _list_areas(sensitive: Sequence[str], settled: Collection[str] = ()) -> Sequence[Area]:
     theirs = Area(
         "sensitive",
         _SENSITIVE,
@@ -249,7 +250,14 @@ def _list_areas(sensitive: Sequence[str]) -> Sequence[Area]:
         lambda path: matches(path, sensitive),
         guards=True,
     )
-    return (theirs, *_AREAS)
+    return (
+        theirs,
+        *_AREAS,
+        _area(
+            "dependencies", _MANIFEST, "Touches dependencies", lambda path: is_manifest(path) and path not in settled
+        ),
+        _area("project", _MANIFEST, "Touches other settings of the project", lambda path: path in settled),
+    )
 
 
 def is_sensitive(path: str, sensitive: Sequence[str]) -> bool:

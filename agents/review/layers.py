@@ -59,7 +59,7 @@ class CheckedChange(BaseModel):
     @property
     def is_low(self) -> bool:
         """Whether Forge may approve and merge it by itself, so that a model reads all of it first, documents too."""
-        return self.risk.level is RiskLevel.low
+        return self.risk.level_unasked is RiskLevel.low
 
     def wants_a_model(self, configuration: Configuration) -> bool:
         """Whether a model should read it if one is set up: every change of source, and what is of low risk."""

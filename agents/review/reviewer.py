@@ -8,7 +8,7 @@ from agents.review.checks.linters import MOST_FILES
 from agents.review.checks.locks.check import HostComparison, compare_locks
 from agents.review.checks.run import run_checks
 from agents.review.layers import CheckedChange, ModelPart
-from agents.review.syntax import drop_unfit, find_impacts
+from agents.review.syntax import drop_unfit, find_impacts, list_settled_manifests
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.paths import is_test
@@ -69,7 +69,9 @@ async def check(
         avoided=avoided,
     )
     parsed = await find_impacts(change, versions, toolbox, origin)
-    impacts = assess_impact(change.touched, parsed, locks.list_explained(compared), configuration.review.instructions)
+    settled = await list_settled_manifests(change, versions, toolbox, origin)
+    explained, instructions = locks.list_explained(compared), configuration.review.instructions
+    impacts = assess_impact(change.touched, parsed, explained, instructions, change.files)
     fit = await drop_unfit(checked.findings, versions, toolbox, origin)
     findings = await asyncio.to_thread(lambda: tuple(place_on_diff(finding, change) for finding in fit))
     touched = tuple(_apply_path_filter(locks.mark_unread(each), configuration) for each in change.touched)
@@ -86,7 +88,9 @@ async def check(
         layers=checked.layers,
         not_looked_at=locks.drop_compared(change.not_looked_at),
         sandbox=toolbox.containment,
-        risk=await asyncio.to_thread(assess, change, findings, author, sensitive, silencing, has_tests, impacts),
+        risk=await asyncio.to_thread(
+            assess, change, findings, author, sensitive, silencing, has_tests, impacts, settled
+        ),
         touched=touched,
         behaviour=() if owned else _list_behaviour(touched, impacts),
         read_by=dict(checked.read_by),
@@ -98,11 +102,7 @@ async def check(
 
 def _list_behaviour(touched: Sequence[TouchedFile], impacts: Mapping[str, Impact]) -> tuple[str, ...]:
     """The source that may change what the program does, and the tests that are gone."""
-    return tuple(
-        each.path
-        for each in touched
-        if (each.may_run or _is_gone_test(each)) and impacts[each.path] is Impact.behaviour
-    )
+    return tuple(each.path for each in touched if (each.may_run or _is_gone_test(each)) and impacts[each.path].can_act)
 
 
 def _is_gone_test(file: TouchedFile) -> bool:

@@ -39,11 +39,13 @@ class RiskPart(BaseModel):
 
 
 BEHAVIOUR = "behaviour"
-"""The part that makes a change of what the program does medium at least."""
+"""The part that says what may act. Without points it is only documents, and tests that start nothing."""
+ACTING = 25
+"""The least score of what may act where something follows without a person."""
 
 
 class Risk(BaseModel):
-    """A risk score from 0 to 100 with its parts."""
+    """A risk score from 0 to 100 with its parts, as people read it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -55,6 +57,17 @@ class Risk(BaseModel):
     def score_of_facts(self) -> int:
         """The score without the points that every change of behaviour has."""
         return min(100, sum(part.points for part in self.parts if part.code != BEHAVIOUR))
+
+    @property
+    def score_unasked(self) -> int:
+        """The score for whatever follows without a person: documents and tests that may act count as code does."""
+        acts = any(part.code == BEHAVIOUR for part in self.parts)
+        return max(self.score, ACTING) if acts else self.score
+
+    @property
+    def level_unasked(self) -> RiskLevel:
+        """The level of :attr:`score_unasked`."""
+        return RiskLevel.medium if self.score_unasked > self.score else self.level
 
 
 class Decision(StrEnum):

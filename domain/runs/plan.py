@@ -140,6 +140,11 @@ def find_mistakes(planned: Planned) -> str | None:
     return " ".join([*found[:_MOST_TOLD], *([f"{left} more like these."] if left > 0 else [])]) or None
 
 
+def count_versions(plans: Sequence[Plan]) -> int:
+    """How many there are, oldest first, if a run that goes on with the plan before it has none of its own."""
+    return sum(plan != before for before, plan in zip((None, *plans), plans, strict=False))
+
+
 def sort_tasks(plan: Plan) -> tuple[Task, ...]:
     """Sorts tasks after their dependencies, otherwise in the given order.
 

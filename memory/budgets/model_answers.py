@@ -30,6 +30,9 @@ EFFORT = "how thoroughly it is read"
 TASK = "what the planner is told"
 """The key of the planner's task."""
 
+KEPT_PLAN = "which plan it goes on with"
+"""The key of what became of the plan that people saw before."""
+
 WRITERS = "who wrote what the planner is told"
 """The key of the accounts: later edits and deletions change nothing."""
 

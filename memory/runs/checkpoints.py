@@ -17,7 +17,7 @@ from domain.review.suppression import SuppressedFinding
 from domain.runs.baseline import Baseline
 from domain.runs.earlier_tests import EarlierTests
 from domain.runs.next_step import SendBack
-from domain.runs.plan import RatedPlan
+from domain.runs.plan import RatedPlan, count_versions
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.db.engine import Database
 from memory.db.tables.runs import CheckpointRow, RecoveryRow, RunRow, WorkCheckpointRow
@@ -146,6 +146,7 @@ async def load_latest_review(
 class PastPlan:
     """A plan of an earlier run, and when it was made."""
 
+    run: Run
     plan: RatedPlan
     at: datetime
 
@@ -179,7 +180,7 @@ async def load_latest_plan(database: Database, repository_id: int, number: int) 
 async def list_plans(database: Database, run: Run) -> Sequence[PastPlan]:
     """The plans that earlier runs made of the same issue, oldest first."""
     query = (
-        select(CheckpointRow)
+        select(CheckpointRow, RunRow)
         .join(RunRow, RunRow.id == CheckpointRow.run_id)
         .where(
             RunRow.repository_id == run.repository.id,
@@ -190,7 +191,14 @@ async def list_plans(database: Database, run: Run) -> Sequence[PastPlan]:
         .order_by(RunRow.id)
     )
     async with database.transaction() as session:
-        return [PastPlan(RatedPlan.model_validate(row.output), row.time) for row in await session.scalars(query)]
+        found = await session.execute(query)
+        return [PastPlan(by.as_run(), RatedPlan.model_validate(row.output), row.time) for row, by in found]
+
+
+async def find_version(database: Database, run: Run, plan: RatedPlan) -> int:
+    """Which version of the plan of its issue the plan of a run is."""
+    past = [each.plan.plan for each in await list_plans(database, run)]
+    return count_versions([*past, plan.plan])
 
 
 async def save_tests(database: Database, run: Run, tested: Mapping[str, JsonValue], now: datetime) -> None:

@@ -34,7 +34,7 @@ class Preconditions:
         """The facts for the rules of the ladder, without required checks."""
         touches = bool(list_protected(self.review.changed, self.configuration))
         return ActionFacts(
-            risk=self.review.risk.level,
+            risk=self.review.risk.level_unasked,
             touches_protected=touches,
             from_fork=self.live.is_from_fork(self.run.repository.id),
             is_all_read=self.review.is_all_read,

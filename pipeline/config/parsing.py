@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -19,6 +19,7 @@ from pipeline.config.yaml import Path, Tree, read_yaml
 
 PATH = config_texts.PATH
 
+_UNKNOWN, _MISSING = "extra_forbidden", "missing"  # kinds of pydantic's errors
 _OLD_BOOLEANS = {"yes", "no", "on", "off", "y", "n"}
 
 
@@ -111,7 +112,7 @@ def _build(tree: Tree, values: Values, below: Values) -> tuple[Configuration | N
     try:
         configuration = build(below, values)
     except ValidationError as error:
-        return None, [_build_mistake(tree, dict(one)) for one in error.errors(include_url=False)]
+        return None, list(_build_mistakes(tree, [dict(one) for one in error.errors(include_url=False)]))
     return configuration, [_locate(tree, one) for one in find_contradictions(configuration)]
 
 
@@ -120,12 +121,19 @@ def _locate(tree: Tree, one: Contradiction) -> Mistake:
     return Mistake(spot.line, spot.column, to_dotted_path(one.path), one.what, one.allowed, one.nearest)
 
 
+def _build_mistakes(tree: Tree, errors: Sequence[dict[str, Any]]) -> Iterator[Mistake]:
+    """One for each mistake that people made: what a misspelt key was meant to be does not lack as well."""
+    built = [(error, _build_mistake(tree, error)) for error in errors]
+    meant = {(*error["loc"][:-1], mistake.nearest) for error, mistake in built if error["type"] == _UNKNOWN}
+    return (mistake for error, mistake in built if error["type"] != _MISSING or error["loc"] not in meant)
+
+
 def _build_mistake(tree: Tree, error: dict[str, Any]) -> Mistake:
     """A mistake that pydantic found, in our words, with its place in the file."""
     place: Path = tuple(step for step in error["loc"] if step != "[key]")
     kind = error["type"]
-    about_key = kind == "extra_forbidden" or "[key]" in error["loc"]
-    if kind == "missing":
+    about_key = kind == _UNKNOWN or "[key]" in error["loc"]
+    if kind == _MISSING:
         place, what, allowed, nearest = place[:-1], f"lacks `{place[-1]}`", "", ""
     elif about_key:
         what, allowed, nearest = _describe_wrong_key(place)

@@ -54,7 +54,7 @@ async def _describe(services: Services, run: Run, configuration: Configuration, 
         return known
     return known.model_copy(
         update={
-            "risk": review.risk.level,
+            "risk": review.risk.level_unasked,
             "verdict": review.decision.value.replace("_", " "),
             "findings": len(review.findings),
             "is_protected": bool(list_protected(review.changed, configuration)),

@@ -227,7 +227,7 @@ def _refuse(known: dict[str, Environment], environment: str) -> str | None:
 async def _find_risk(services: Services, repository: RepositoryRef, live: PullRequest) -> RiskLevel | None:
     """The risk of a pull request, if exactly what was merged was reviewed."""
     review = await load_review_of(services, repository.id, live.number)
-    return review.risk.level if review is not None and review.head_sha == live.head_sha else None
+    return review.risk.level_unasked if review is not None and review.head_sha == live.head_sha else None
 
 
 async def _is_included(services: Services, repository: RepositoryRef, live: PullRequest, environment: str) -> bool:

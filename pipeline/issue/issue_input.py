@@ -10,11 +10,13 @@ from domain.config.configuration import Configuration
 from domain.github.issues import AskedIssue, Issue, IssueComment
 from domain.globs import matches
 from domain.runs.baseline import Baseline
-from domain.runs.plan import RatedPlan
+from domain.runs.plan import Plan, RatedPlan, count_versions
+from domain.runs.run import ReasonCode, Trigger
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import checkpoints, outbox
 from memory.runs.checkpoints import PastPlan
+from messages import plan as plan_texts
 from pipeline.gates.askers import load_heard
 from pipeline.issue.conventions import load_conventions
 from pipeline.run_context import RunContext
@@ -30,6 +32,7 @@ class IssueRunInput(BaseModel):
 
     :param version: counts the plans of this issue.
     :param is_open: whether the issue is open, or the run has opened a pull request already.
+    :param kept: the plan that people saw before, if all that it was made from is as it was.
     :param conventions_at: the commit of the default branch, where that is not the base of the run.
     """
 
@@ -38,6 +41,7 @@ class IssueRunInput(BaseModel):
     version: int
     is_open: bool
     paused_by: str | None
+    kept: Plan | None = None
     conventions_at: str | None = None
 
 
@@ -77,13 +81,58 @@ async def read_issue(context: RunContext) -> IssueRunInput:
         kept = task.model_dump(mode="json")
         await model_answers.keep(database, run, model_answers.TASK, kept, context.now())
     is_proposed = await outbox.find_proposal(database, run.id) is not None
+    task, own = PlanningTask.model_validate(kept), await checkpoints.load_plan(database, run)
+    plan = await _keep_plan(context, task, plans) if own is None else own.plan
+    versions = count_versions([*(past.plan.plan for past in plans), *([plan] if plan else [])])
     return IssueRunInput(
         configuration=configuration,
-        task=PlanningTask.model_validate(kept),
-        version=len(plans) + 1,
+        task=task,
+        version=versions if plan else versions + 1,
+        kept=plan,
         is_open=issue.is_open or is_proposed,
         paused_by=await permits.find_pauser(database, run.repository),
     )
+
+
+async def _keep_plan(context: RunContext, task: PlanningTask, plans: Sequence[PastPlan]) -> Plan | None:
+    """The plan that people saw last, if it may be carried out as it is. What becomes of it is kept for them."""
+    database, run = context.database, context.run
+    if not plans or run.trigger is not Trigger.issue:
+        return None
+    past = plans[-1]
+    if past.run.trigger is not Trigger.plan and past.run.reason is not ReasonCode.gate_timeout:
+        return None
+    known = await model_answers.find(database, past.run, model_answers.TASK)
+    made_from = None if known is None else PlanningTask.model_validate(known)
+    why = find_difference(made_from, task, is_moved=past.run.base_sha != run.base_sha)
+    version = count_versions([each.plan.plan for each in plans])
+    note = {"note": plan_texts.note_kept(version, why)}
+    await model_answers.keep(database, run, model_answers.KEPT_PLAN, note, context.now())
+    return None if why else past.plan.plan
+
+
+def find_difference(before: PlanningTask | None, now: PlanningTask, *, is_moved: bool) -> str:
+    """What is not as it was when a plan was made, as a clause; empty if everything is.
+
+    :param before: what its planner was told; None if that is not kept any more.
+    """
+    if before is None:
+        return "what it was made from is not kept any more"
+    if is_moved:
+        return "the default branch moved"
+    if (before.title, before.issue.text) != (now.title, now.issue.text):
+        return "the issue was edited"
+    return "" if _list_said(before) == _list_said(now) else "there are other comments"
+
+
+def _list_said(task: PlanningTask) -> list[tuple[str, str]]:
+    """Who said what about the issue, beside commands."""
+    said = [(each.login, _drop_commands(each.text)) for each in (*task.comments, *task.replies)]
+    return [each for each in said if each[1]]
+
+
+def _drop_commands(text: str) -> str:
+    return "\n".join(line for line in text.split("\n") if not line.startswith("/forge")).strip()
 
 
 async def load_snapshot(context: RunContext) -> Snapshot:

@@ -28,7 +28,7 @@ async def make_plan(context: RunContext, issue: IssueRunInput) -> PlannedIssue |
         return baseline
     plan = await context.journal.step("is it planned", _load_plan, context)
     if plan is None:
-        ended = await _plan_and_save(context, issue, baseline)
+        ended = await _plan_or_keep(context, issue, baseline)
         if ended is not None:
             return ended
         plan = await context.journal.step("is it planned", _load_plan, context)
@@ -39,6 +39,13 @@ async def make_plan(context: RunContext, issue: IssueRunInput) -> PlannedIssue |
 async def post_plan(context: RunContext, planned: PlannedIssue) -> None:
     """Post the plan in a comment of its own."""
     await context.journal.step("post the plan", _post_comment, context, planned)
+
+
+async def _plan_or_keep(context: RunContext, issue: IssueRunInput, baseline: Baseline | None) -> RunEnd | None:
+    if issue.kept is None:
+        return await _plan_and_save(context, issue, baseline)
+    await context.journal.step("keep the plan", _save_plan, context, issue, issue.kept)
+    return None
 
 
 async def _plan_and_save(context: RunContext, issue: IssueRunInput, baseline: Baseline | None) -> RunEnd | None:

@@ -111,7 +111,7 @@ class HeadTest:
         """Without a review the risk counts as high, so that all tests run."""
         services, run = self._context.services, self._context.run
         review = await checkpoints.load_review(services.database, run)
-        level = RiskLevel.high if review is None else review.risk.level
+        level = RiskLevel.high if review is None else review.risk.level_unasked
         configuration = (await load_configuration(services, run)).configuration
         paused_by = await permits.find_pauser(services.database, run.repository)
         terms = await load_terms(services.database, run, configuration)

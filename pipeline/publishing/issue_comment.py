@@ -11,6 +11,7 @@ from domain.github.conversation import CommentEdit
 from domain.runs.run import Run, RunState, Trigger
 from domain.text.escaping import inline_code
 from domain.text.redaction import redact_outgoing
+from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.reservations import reservations
 from memory.runs import checkpoints, outbox, runs, work_checkpoints
@@ -127,11 +128,12 @@ class IssueStatus:
         baseline = await checkpoints.load_baseline(self.services.database, self.run)
         note = "" if baseline is None else baseline_texts.render_note(baseline)
         remark = await describe_keeping(self.services.database, self.run.id)
-        text = "\n\n".join(part for part in (text, note, remark) if part)
+        kept = await model_answers.find(self.services.database, self.run, model_answers.KEPT_PLAN)
+        text = "\n\n".join(part for part in (text, "" if kept is None else kept["note"], note, remark) if part)
         plan = await checkpoints.load_plan(self.services.database, self.run)
         if plan is None or self.run.trigger is Trigger.plan or needs_approval(plan.level):
             return text
-        version = len(await checkpoints.list_plans(self.services.database, self.run)) + 1
+        version = await checkpoints.find_version(self.services.database, self.run, plan)
         return f"{text}\n\n{plan_texts.render_details(plan, version=version)}"
 
     @property

@@ -51,6 +51,15 @@ async def show_so_far(services: Services, run: Run, text: CheckText) -> None:
     await update_check(services, run, _CREATION, _build_check(run, "in_progress", text))
 
 
+async def show_answer(services: Services, run: Run, cause: str, text: CheckText) -> None:
+    """Show on the check of a run that waits what people decided: it may have to wait for a place to go on.
+
+    :param cause: the gate; each shows it once.
+    """
+    check = _build_check(run, "in_progress", text)
+    await complete_check(services, run, _CREATION, f"answered at {cause}", check)
+
+
 async def conclude(
     services: Services, run: Run, conclusion: Conclusion, text: CheckText, annotated: Sequence[Finding] = ()
 ) -> None:

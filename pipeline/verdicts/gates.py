@@ -110,8 +110,8 @@ class ReviewGates:
         return {
             "review.lines_changed": review.additions + review.deletions,
             "review.files_changed": review.files,
-            "review.risk": review.risk.score,
-            "review.risk_level": review.risk.level.value,
+            "review.risk": review.risk.score_unasked,
+            "review.risk_level": review.risk.level_unasked.value,
             "review.findings": len(review.findings),
             "review.critical": count[Severity.critical],
             "review.errors": count[Severity.error],

@@ -1,5 +1,6 @@
 """Resumes a waiting run after people decided its gate or judged a finding."""
 
+from domain.gates import Gate
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
 from memory.gates import gates
 from memory.runs import checkpoints, runs
@@ -40,12 +41,13 @@ async def _update_verdict(services: Services, guid: str, repository: RepositoryR
 async def _find_owner_gate(services: Services, guid: str, repository: RepositoryRef, number: int) -> str | None:
     """The gate that this delivery decided of the run that opened this pull request."""
     owner = await find_owner(services, repository, number)
-    return None if owner is None else await _find_decided_gate(services, guid, owner)
+    gate = None if owner is None else await _find_decided_gate(services, guid, owner)
+    return None if gate is None else gate.id
 
 
-async def _find_decided_gate(services: Services, guid: str, run: Run) -> str | None:
+async def _find_decided_gate(services: Services, guid: str, run: Run) -> Gate | None:
     asked = await gates.list_for_run(services.database, run.id)
-    mine = [gate.id for gate in asked if gate.decision is not None and gate.decision.cause == guid]
+    mine = [gate for gate in asked if gate.decision is not None and gate.decision.cause == guid]
     return mine[-1] if mine else None
 
 
@@ -63,8 +65,11 @@ async def _find_waiting_run(
     is_about_to_wait = is_judged and not last.state.is_final  # it may have asked before
     if last.reason is not ReasonCode.gate and not is_about_to_wait:
         return None
-    cause = await _find_decided_gate(services, guid, last) or (guid if is_judged else None)
-    return None if cause is None else (last, cause)
+    gate = await _find_decided_gate(services, guid, last)
+    if gate is not None:
+        await update.show_answer(services, last, gate)  # before whatever it releases
+        return last, gate.id
+    return (last, guid) if is_judged else None
 
 
 async def _has_more_to_ask(services: Services, run: Run) -> bool:

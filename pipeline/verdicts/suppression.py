@@ -75,13 +75,14 @@ async def load_evidence(
         held=find_suppression(finding, history) if is_learning and not own else None,
         past=list_distinct(finding, history),
         memories=[memory for memory in led if memory is not None],
-        heads=await _load_heads(database, repository, number, finding),
+        heads=await load_heads(database, repository, number, finding),
     )
 
 
-async def _load_heads(
+async def load_heads(
     database: Database, repository: RepositoryRef, number: int, finding: Finding
 ) -> tuple[str, str] | None:
+    """The first and the last head at which a finding of a pull request was found."""
     ids = await findings.find_runs(database, repository.id, number, finding.id)
     found = [await runs.get(database, run_id) for run_id in ids or ()]
     first, last = found or (None, None)

@@ -2,7 +2,10 @@
 
 from itertools import count
 
-from domain.errors import Superseded
+import structlog
+
+from domain.errors import CodeHostError, Halted, Superseded
+from domain.gates import Gate
 from domain.review.review import Decision, Review
 from domain.runs.run import RepositoryRef, Run, RunState
 from memory.findings import findings
@@ -19,6 +22,8 @@ from pipeline.verdicts.gates import ReviewGates
 from pipeline.verdicts.settings import RunSettings, load_settings
 from pipeline.verdicts.suppression import apply_dismissals
 from pipeline.verdicts.welcome import load_welcome
+
+log = structlog.get_logger(__name__)
 
 
 async def update_verdict(
@@ -50,6 +55,30 @@ async def update_verdict(
         except Superseded:
             return
         shown = now  # two people may judge at once, so look again until nothing changes
+
+
+async def show_answer(services: Services, run: Run, gate: Gate) -> None:
+    """Say in the check of a run that waits what was decided, before it has a place to go on; may be repeated.
+
+    If the run went on meanwhile, and said more, its own word is shown again: this one may have come after it.
+    """
+    if run.is_of_issue or not run.trigger.is_of_review or await _has_gone_on(services, run):
+        return
+    try:
+        await run_check.show_answer(services, run, gate.id, gate_texts.render_answer(gate))
+        if await _has_gone_on(services, run):
+            review = await checkpoints.load_review(services.database, run)
+            if review is not None:
+                await _show_verdict(services, run, review, f"{gate.id}, overtaken")
+    except (CodeHostError, Halted, Superseded) as error:
+        log.info("answer.shown_later", gate=gate.id, error=str(error))
+
+
+async def _has_gone_on(services: Services, run: Run) -> bool:
+    """Whether a run is over, or waits for more."""
+    now = await runs.get(services.database, run.id)
+    asked = await gates.list_for_run(services.database, run.id)
+    return now is None or now.state.is_final or any(gate.is_waiting for gate in asked)
 
 
 async def _apply_feedback(services: Services, run: Run, review: Review, settings: RunSettings) -> Review:

@@ -581,8 +581,28 @@ async def test_status_cost_history_view_explain(story: Story) -> None:
     await carol.comment(pull, f"/forge explain {name}")
     await story.settle()
     told = story.answers(pull)[-1].body
-    assert f"Fixed: `{head[:7]}` does not have it any more, so it holds nothing." in told
+    assert f"`{head[:7]}` does not have it any more, so it holds nothing; its line is not there as it was." in told
     assert "blocks" not in told
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+async def test_a_finding_of_an_earlier_head_is_explained_before_the_newest_is_reviewed(
+    story: Story, is_kept: bool
+) -> None:
+    _, alice, carol, pull, head = await _open_reviewed(story)
+    [comment] = story.comments(pull)
+    root = story.github.user("root")
+    story.github.grant(pull.repository, root, "admin")
+    await root.comment(pull, "/forge pause")
+    await story.settle()
+    newest = await alice.push(pull.repository, "feature", {"app.py": f"# more\n{BROKEN}" if is_kept else APP})
+    await carol.reply(comment, "/forge explain")
+    await story.settle()
+    told = story.thread_answers(pull, comment)[-1].body
+    kept = "is there" if is_kept else "is not there"
+    assert f"Found at `{head[:7]}`: `{newest[:7]}` is not reviewed yet; its line {kept} as it was." in told
+    assert "Open." not in told
+    story.pass_over(pull)
 
 
 async def test_unknown_verbs_and_environments(story: Story) -> None:

@@ -123,11 +123,11 @@ async def test_a_reader_grants_nothing(story_with_model: Story, model: ScriptedM
 
 
 async def test_a_guard_that_nobody_answers(story_with_model: Story, model: ScriptedModel) -> None:
-    """It counts as rejected: what was found is kept, and nothing is approved."""
+    """It expires: what was found is kept, and nothing is approved."""
     scene = await _stop_model(story_with_model, model, ONE_CALL)
     story_with_model.clock.move(hours=25)
     await story_with_model.settle()
-    assert "guard: Nobody answered in time, which counts as a rejection" in story_with_model.gate_outcomes(scene.pull)
+    assert "guard: Expired: nobody answered in 1 day" in story_with_model.gate_outcomes(scene.pull)
     assert scene.conclusion != "success"
     assert len(model.calls) == 1
     assert story_with_model.gates(scene.pull) == snapshot([])

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.parametrize("story", ["sqlite"], indirect=True)
 
 NAMED = 'gates:\n  protected_paths: {timeout: 3h, escalate: ["@dora", "@octo-org/owners"]}\n'
 LOOK = "look: {phase: review, when: 'review.files_changed > 1', prompt: Is it meant}\n"
-OVER = "protected_paths: Nobody answered in time, which counts as a rejection"
+OVER = "protected_paths: Expired: nobody answered in {}"
 
 
 async def test_the_time_runs_out_and_the_named_people_are_told_once(story: Story) -> None:
@@ -26,14 +26,14 @@ async def test_the_time_runs_out_and_the_named_people_are_told_once(story: Story
 
     run = await scene.run()
     assert (run.state, run.reason) == ("failed", "gate_timeout")
-    assert story.gate_outcomes(scene.pull) == [OVER]
+    assert story.gate_outcomes(scene.pull) == [OVER.format("3 hours")]
     gate = scene.gate("protected_paths")
     assert (gate.conclusion, gate.actions) == ("action_required", [])
     assert scene.conclusion == "action_required"
     assert "Nobody answered protected_paths in time" in scene.summary
     [escalation] = story.answers(scene.pull)
     assert (escalation.body.count("@dora"), escalation.body.count("@octo-org/owners")) == (1, 1)
-    assert "`/forge review full` asks again" in escalation.body
+    assert "Say `/forge review full` to ask again." in escalation.body
     assert [label.name for label in scene.pull.labels] == ["forge: nobody answered"]
     assert len(await scene.events(EventType.gate_expired)) == 1
     assert len(await scene.events(EventType.gate_escalated)) == 1
@@ -41,15 +41,16 @@ async def test_the_time_runs_out_and_the_named_people_are_told_once(story: Story
     story.clock.move(days=3)
     await story.settle()
     assert len(story.answers(scene.pull)) == 1
-    assert "is already decided: Nobody answered in time" in await scene.comment(
-        scene.carol, "/forge approve protected_paths"
-    )
+    assert "Expired: nobody answered in 3 hours" in await scene.comment(scene.carol, "/forge approve protected_paths")
     await scene.comment(scene.alice, "/forge review full")
     assert story.gates(scene.pull) == ["protected_paths"]
     assert "Approved by" in await scene.comment(scene.carol, "/forge approve")
     assert scene.conclusion == "success"
     assert story.gate_outcomes(scene.pull) == snapshot(
-        ["protected_paths: Nobody answered in time, which counts as a rejection", "protected_paths: Approved by carol"]
+        [
+            "protected_paths: Expired: nobody answered in 3 hours",
+            "protected_paths: Approved by carol",
+        ]
     )
 
 
@@ -57,7 +58,7 @@ async def test_without_a_name_nobody_is_mentioned(story: Story) -> None:
     scene = await open_scene(story)
     story.clock.move(hours=25)
     await story.settle()
-    assert story.gate_outcomes(scene.pull) == [OVER]
+    assert story.gate_outcomes(scene.pull) == [OVER.format("1 day")]
     assert story.answers(scene.pull) == []
     assert scene.conclusion == "action_required"
 
@@ -75,11 +76,11 @@ async def test_an_approval_that_was_written_in_time_and_heard_too_late(story: St
     [answer] = story.answers(scene.pull)
     assert bodies([answer]) == snapshot(
         [
-            "`protected_paths` (G-ID) is already decided: Nobody answered in time, which counts as a rejection on TIME. Nothing was changed."
+            "`protected_paths` (G-ID) is over on TIME. Expired: nobody answered in 1 day. Say `/forge review full` to ask again."
         ]
     )
     assert (await scene.run()).reason == "gate_timeout"
-    assert story.gate_outcomes(scene.pull) == [OVER]
+    assert story.gate_outcomes(scene.pull) == [OVER.format("1 day")]
 
 
 async def test_two_gates_of_which_one_runs_out(story: Story) -> None:
@@ -90,7 +91,7 @@ async def test_two_gates_of_which_one_runs_out(story: Story) -> None:
     assert story.gates(scene.pull) == ["protected_paths", "look"]
     story.clock.move(hours=4)
     await story.settle()
-    assert OVER in story.gate_outcomes(scene.pull)
+    assert OVER.format("3 hours") in story.gate_outcomes(scene.pull)
     assert len(story.gate_outcomes(scene.pull)) == 2
     assert scene.gate("look").conclusion == "cancelled"
     run = await scene.run()

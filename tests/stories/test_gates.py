@@ -1,15 +1,21 @@
 """People are asked, answer, and the run goes on; nobody's silence and no mistake ever does."""
 
+import asyncio
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
+
 from agents.llm.models import Models
-from agents.llm.scripted import ScriptedModel
+from agents.llm.scripted import ScriptedModel, Stalls
 from domain.money import FixedPrice
 from simulator.state import CheckRun, IssueComment, PullRequest, Repository
 from tests.databases import create_database
 from tests.stories.driver import Story, open_story
+from tests.stories.gate_scenes import open_scene
 from tests.world.gates import open_protected
+from tests.world.issues import SHOP as ISSUE_SHOP
 from tests.world.model_findings import FILLER, PAY, SHOP, find_division
 
 UNSAFE = "import subprocess\n\n\ndef run(command: str) -> None:\n    subprocess.call(command, shell=True)\n"
@@ -79,3 +85,33 @@ async def test_a_budget_pauses_and_another_slice_lets_it_go_on(tmp_path: Path) -
         assert len({call.content for call in dear.calls}) == len(dear.calls)  # nothing was asked and paid for twice
         assert story.check(repository, head).conclusion == "failure"
         assert len(story.comments(pull)) == 1
+
+
+async def wait_until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not holds():  # noqa: ASYNC110  # it is a process of its own
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"), [("approve", "Approved by carol; goes on"), ("reject no", "Rejected by carol; ends")]
+)
+async def test_the_check_says_at_once_what_was_decided_while_another_run_has_the_only_place(
+    tmp_path: Path, model: ScriptedModel, said: str, shown: str
+) -> None:
+    url = create_database("sqlite", tmp_path)
+    async with open_story(url, tmp_path, models=Models.only(model.language_model), concurrent_runs=1) as story:
+        scene = await open_scene(story, configuration="review: {model: never}\n", there=ISSUE_SHOP)
+        model.when("whole cart", Stalls(), {"plan": None, "questions": ["Which?"]})
+        issue = await scene.alice.open_issue(scene.repository, "Discounts", "On the whole cart.")
+        await scene.alice.comment(issue, "/forge plan")
+        await wait_until(lambda: bool(model.calls))
+        assert scene.conclusion == "action_required"
+        story.clock.move(seconds=2)  # GitHub cuts the moment of writing to the second
+        await scene.carol.comment(scene.pull, f"/forge {said}")
+        await wait_until(lambda: story.check(scene.repository, scene.head).title == shown)
+        await scene.alice.comment(issue, "/forge cancel")
+        await story.settle()
+        assert scene.conclusion == ("success" if said == "approve" else "failure")
+        story.pass_over(scene.pull)
+        story.pass_over(issue)

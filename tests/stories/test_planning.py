@@ -89,12 +89,44 @@ async def test_nobody_answers(story_with_model: Story, model: ScriptedModel) -> 
     await asked.comment(asked.alice, "/forge run")
     story_with_model.clock.move(hours=25)
     await story_with_model.settle()
-    assert story_with_model.gate_outcomes(asked.issue) == [
-        "architecture_approval: Nobody answered in time, which counts as a rejection"
-    ]
+    assert story_with_model.gate_outcomes(asked.issue) == ["architecture_approval: Expired: nobody answered in 1 day"]
     run = await asked.run()
     assert (run.state, run.reason) == ("failed", "gate_timeout")
     assert story_with_model.answers(asked.issue)
+    await asked.comment(asked.alice, "/forge run")  # asks again, and nothing is paid for again
+    assert story_with_model.gates(asked.issue) == ["architecture_approval"]
+    assert len(model.calls) == 1
+
+
+async def test_a_plan_that_a_person_saw_is_carried_out_as_it_is(story_with_model: Story, model: ScriptedModel) -> None:
+    asked = await open_issue(story_with_model)
+    model.when("Title: Discounts", plan("high"))
+    await asked.comment(asked.alice, "/forge plan")
+    assert "for this issue, version 1" in await asked.comment(asked.alice, "/forge run")
+    assert "Carries out the plan, version 1." in asked.status
+    assert len(model.calls) == 1
+    await asked.comment(asked.alice, "integers, please")
+    await asked.comment(asked.alice, "/forge plan")
+    assert len(model.calls) == 2
+
+
+@pytest.mark.parametrize("change", ["comment", "edit", "push"])
+async def test_a_plan_is_made_anew_where_what_it_was_made_from_changed(
+    story_with_model: Story, model: ScriptedModel, change: str
+) -> None:
+    asked = await open_issue(story_with_model)
+    model.when("Title: Discounts", plan("high"))
+    await asked.comment(asked.alice, "/forge plan")
+    if change == "comment":
+        await asked.comment(asked.alice, "integers, please")
+    elif change == "edit":
+        await asked.alice.edit(asked.issue, body="Customers want a discount on one item.")
+    else:
+        await asked.alice.push(asked.repository, "main", {"README.md": "# The shop\n"})
+    assert "for this issue, version 2" in await asked.comment(asked.alice, "/forge run")
+    why = {"comment": "there are other comments", "edit": "the issue was edited", "push": "the default branch moved"}
+    assert f"Plans anew: {why[change]} since version 1." in asked.status
+    assert len(model.calls) == 2
 
 
 async def test_a_hopeless_issue_is_asked_back(story_with_model: Story, model: ScriptedModel) -> None:

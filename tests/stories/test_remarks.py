@@ -5,6 +5,7 @@ from inline_snapshot import snapshot
 from pydantic import JsonValue
 
 from agents.llm.scripted import Fails, Says, ScriptedModel
+from memory.reservations import reservations
 from safety.review_quota import COMMENTS_PER_OUTSIDER
 from simulator.state import PullRequest
 from tests.stories.driver import Story
@@ -60,6 +61,23 @@ async def test_who_quotes_or_mentions_forge_is_answered(story_with_model: Story,
     assert len(story_with_model.answers(pull)) == 4
     assert LOOKED in story_with_model.thread_answers(pull, comment)[0].body
     assert len([call for call in model.calls if "== finding" in call.content and ASKED in call.content]) == 1
+
+
+async def test_what_reading_a_mention_costs_is_booked_on_no_review(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    _, _, carol, pull, comment = await open_reviewed(story_with_model, model)
+    answer(model)
+    await carol.comment(pull, f"Who calls it, @{story_with_model.github.app.slug}?")
+    await carol.reply(comment, "Who calls it?")
+    await story_with_model.settle()
+    *readings, review = await story_with_model.runs()
+    assert [each.trigger for each in readings] == ["question", "question"]
+    database = story_with_model.forge.services.database
+    assert [len(await reservations.list_calls(database, each.id)) for each in readings] == [1, 1]
+    assert not any("hear" in each.step for each in await reservations.list_calls(database, review.id))
+    story_with_model.pass_over(pull)
+    assert story_with_model.thread_answers(pull, comment)
 
 
 async def test_what_people_say_to_each_other_is_not_answered(story_with_model: Story, model: ScriptedModel) -> None:

@@ -77,7 +77,7 @@ async def test_a_rule_dismissed_often_is_held_back_and_comes_back(story: Story) 
 
     await carol.comment(pull, f"/forge why {name}")
     await story.settle()
-    assert "0.95 as stated, −0.80 for 4 dismissals of its rule in this folder: **0.15**" in story.answers(pull)[0].body
+    assert "**0.15** (0.95 as stated, −0.80 for 4 dismissals of its rule in this folder)" in story.answers(pull)[0].body
 
     await carol.comment(pull, f"/forge forget {memory}")
     await story.settle()

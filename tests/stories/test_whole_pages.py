@@ -243,7 +243,7 @@ This changes protected files, which control what runs and who may do what. Appro
 | `/forge reject protected_paths reason` | the run ends, and the check fails |
 | `/forge delegate protected_paths @account` | asks someone else with permission to decide |
 
-**Who decides:** anyone with the role maintain or above, but the author of the change only if nobody else has it. **Until:** TIME; then it counts as rejected. A push voids it.
+**Who decides:** anyone with the role maintain or above, but the author of the change only if nobody else has it. **Until:** TIME; then it expires, which lets nothing pass. A push voids it.
 
 ===== Forge / review: action_required · Needs a human review [Review again] =====
 - protected_paths is waiting for a person with the role maintain

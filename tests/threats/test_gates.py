@@ -430,7 +430,7 @@ async def assert_sound(story: Story) -> None:
 
 @pytest.mark.parametrize("answered", [False, True])
 async def test_t_d8_its_time_is_over_while_forge_is_down(backend: Backend, tmp_path: Path, answered: bool) -> None:
-    """It counts as rejected at the next start, also if somebody approved too late and nobody heard of it yet."""
+    """It expires at the next start, also if somebody approved too late and nobody heard of it yet."""
     configuration = 'gates: {protected_paths: {escalate: ["@octo-org/owners"]}}\n'
     async with open_world(backend, tmp_path) as (github, clock, url):
         async with run_forge(github, clock, url, tmp_path, SWIFT) as story:
@@ -442,13 +442,11 @@ async def test_t_d8_its_time_is_over_while_forge_is_down(backend: Backend, tmp_p
         async with run_forge(github, clock, url, tmp_path, SWIFT) as story:
             scene = move_to(scene, story)
             await story.settle()
-            assert story.gate_outcomes(scene.pull) == [
-                "protected_paths: Nobody answered in time, which counts as a rejection"
-            ]
+            assert story.gate_outcomes(scene.pull) == ["protected_paths: Expired: nobody answered in 1 day"]
             run = await scene.run()
             assert (run.state, run.reason, scene.conclusion) == ("failed", "gate_timeout", "action_required")
             [escalation] = [each for each in story.answers(scene.pull) if "@octo-org/owners" in each.body]
-            assert "counts as rejected" in escalation.body
+            assert "so it expired" in escalation.body
             assert not await scene.events(EventType.gate_approved)
             await assert_sound(story)
 
@@ -467,7 +465,7 @@ async def test_t_d7_a_day_ahead_expires_and_an_hour_back_waits(story: Story) -> 
     story.clock.move(hours=2)
     await story.settle()
     assert scene.gate("protected_paths").conclusion == "action_required"
-    assert story.gate_outcomes(scene.pull) == ["protected_paths: Nobody answered in time, which counts as a rejection"]
+    assert story.gate_outcomes(scene.pull) == ["protected_paths: Expired: nobody answered in 1 day"]
     run = await scene.run()
     assert (run.state, run.reason) == ("failed", "gate_timeout")
     story.clock.move(days=-1)

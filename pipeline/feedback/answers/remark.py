@@ -16,6 +16,7 @@ from messages import instructions as instruction_texts
 from messages import thread_replies as reply_texts
 from pipeline.feedback.answers.request import RepliedTo
 from pipeline.feedback.answers.subject import render_replied_to
+from pipeline.feedback.answers.target import open_account
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.run_context import RunContext
 
@@ -61,7 +62,8 @@ class RemarkReader:
             return self._give_up(texts.report_unanswered(model.reason, was_asked=False))
         about = render_replied_to(self.replied_to)
         question = build_meaning_question(f"{KEY}{self.key}", about, self.words, redact_outgoing)
-        calls = BudgetedCalls(self.context, Phase.planning, self.configuration)
+        account = await open_account(self.context, self.key)
+        calls = BudgetedCalls(account, Phase.planning, self.configuration)
         name = digest("hear", question.model_dump_json(), model.name)
         found = await calls.ask_outside_run(name, question, ReplyReading, model)
         if found.value is None:

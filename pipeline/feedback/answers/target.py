@@ -4,7 +4,7 @@ from pydantic import BaseModel
 
 from domain.commands import Repeat, WrittenComment
 from domain.errors import NotFound
-from domain.runs.run import Trigger
+from domain.runs.run import Run, Trigger
 from domain.slash.verbs import Verb
 from memory.repositories import permits
 from memory.runs import runs
@@ -15,6 +15,7 @@ from messages import commands as texts
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.gates.actor import CommandActor
+from pipeline.run_context import RunContext
 from safety.eligibility import needs_ok
 
 
@@ -52,6 +53,26 @@ async def find_run(
     if not past or past[0].run.head_sha != pull.head_sha:
         return QueuedAnswer(refused=code_answers.report_unread_head(verb, pull.head_sha))
     return QueuedAnswer(run_id=past[0].run.id)
+
+
+async def open_account(context: RunContext, key: str) -> RunContext:
+    """What a model works with that only reads what words mean: a run of its own holds the cost, and no review does.
+
+    :param key: names the words.
+    """
+    if context.run.is_of_issue:
+        return context
+    run = await context.journal.step("open an account", _admit_reading, context, key)
+    return RunContext(context.services, run, context.journal)
+
+
+async def _admit_reading(context: RunContext, key: str) -> Run:
+    run = context.run
+    where = (run.repository, run.number, run.head_sha, run.base_sha)
+    candidate = Candidate(
+        f"{key}#{run.repository.id}#{run.number} read", *where, Trigger.question, Repeat.always, base_ref=run.base_ref
+    )
+    return await admit_question(context.database, candidate, context.now())
 
 
 async def _admit_question(services: Services, comment: WrittenComment, key: str) -> QueuedAnswer:

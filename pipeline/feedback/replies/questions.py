@@ -19,6 +19,7 @@ from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing
 from messages import code_answers
 from messages import thread_replies as reply_texts
+from pipeline.feedback.answers.target import open_account
 from pipeline.feedback.replies.context import ReplyContext
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.run_context import RunContext
@@ -42,7 +43,7 @@ class ReplyQuestions:
         self._key = f"{KEY}{command.comment.id}"
         self._never_send = known.configuration.review.never_send
         self._model = model
-        self._calls = BudgetedCalls(context, Phase.reflection, known.configuration)
+        self._configuration = known.configuration
 
     async def ask_meaning(self, finding: Finding) -> ReplyReading | NoAnswer:
         """What the reply means."""
@@ -58,7 +59,9 @@ class ReplyQuestions:
 
     async def _ask(self, question: Question, kind: type[S]) -> S | NoAnswer:
         name = digest("hear", question.model_dump_json(), self._model.name)
-        found = await self._calls.ask_outside_run(name, question, kind, self._model)
+        account = await open_account(self._context, self._key)
+        calls = BudgetedCalls(account, Phase.reflection, self._configuration)
+        found = await calls.ask_outside_run(name, question, kind, self._model)
         if found.value is None:
             was_asked = found.refusal is None
             return NoAnswer(code_answers.report_unanswered(found.problem or "", was_asked=was_asked))

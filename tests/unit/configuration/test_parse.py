@@ -94,6 +94,18 @@ budgets: {day: -1, phase: {plan: 3}}
 
 
 @pytest.mark.parametrize(
+    ("text", "mistakes"),
+    [
+        ("review: {linters: [{nam: a, run: x}]}", [("review.linters[0].nam", "name")]),
+        ("paths: {rules: [{path: a}]}", [("paths.rules[0].path", "paths")]),
+        ("review: {linters: [{nam: a}]}", [("review.linters[0]", ""), ("review.linters[0].nam", "name")]),
+    ],
+)
+def test_a_misspelt_key_is_one_mistake(text: str, mistakes: list[tuple[str, str]]) -> None:
+    assert [(path, nearest) for _, _, path, _, nearest in _list_mistakes(text)] == mistakes
+
+
+@pytest.mark.parametrize(
     ("text", "path", "allowed"),
     [
         ("review: {drafts: 1}", "review.drafts", "`true` or `false`"),

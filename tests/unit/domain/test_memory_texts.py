@@ -171,8 +171,8 @@ def test_nothing_in_it_acts(text: str) -> None:
                 "Raised by static analysis, rule "
                 "[`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name): Undefined name `missing`. "
                 "First found at head `aaaaaaa`, last at `bbbbbbb`.\n\n"
-                "Confidence: 0.95 as stated, −0.20 for 1 dismissal of its rule in this folder, −0.20 for 2 "
-                "dismissals of its rule elsewhere: **0.55**. Below 0.30 it would be suppressed.\n\n"
+                "Confidence: **0.55** (0.95 as stated, −0.20 for 1 dismissal of its rule in this folder, −0.20 for 2 "
+                "dismissals of its rule elsewhere). Below 0.30 it would be suppressed.\n\n"
                 "Dismissals of its rule here:\n\n"
                 "- F-AEGTUI in `tools/a.py`, pull request 3, by `no` on 2026-05-01: no (M-000003)\n"
                 "- F-AEGTUI in `tools/a.py`, pull request 2, by `no` on 2026-05-01: no (M-000002)\n"
@@ -187,7 +187,7 @@ def test_nothing_in_it_acts(text: str) -> None:
                 "**F-AEGTUI** · error · correctness · `app.py:5`\n\n"
                 "Raised by static analysis, rule "
                 "[`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name): Undefined name `missing`.\n\n"
-                "Confidence: 0.95 as stated: **0.95**. Below 0.30 it would be suppressed.\n\n"
+                "Confidence: **0.95**. Below 0.30 it would be suppressed.\n\n"
                 "No other finding of its rule has been dismissed here."
             ),
         ),

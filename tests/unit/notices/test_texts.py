@@ -59,7 +59,7 @@ def test_a_gate_says_who_may_not_decide_it() -> None:
     told = build_notice(event(EventType.gate_requested), RUN.repository, RUN, gate, PAGE)
     assert told is not None
     who = "anyone with the role maintain or above, but the author of the change only if nobody else has it."
-    assert f"{who} No answer until" in told.text
+    assert f"{who} Without an answer by" in told.text
 
 
 def test_an_event_without_any_facts_is_told_or_not_and_breaks_nothing() -> None:

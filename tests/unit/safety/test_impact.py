@@ -3,7 +3,7 @@
 import pytest
 
 from domain.paths import may_run
-from domain.review.changes import Change, TouchedFile
+from domain.review.changes import Change, ChangeStatus, FileChange, Hunk, TouchedFile
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.review.impact import Impact
 from domain.review.review import RiskLevel
@@ -62,6 +62,44 @@ def change(*touched: TouchedFile) -> Change:
 )
 def test_by_name(file: TouchedFile, is_explained: bool, impact: Impact) -> None:
     assert assess_impact([file], {}, {file.path} if is_explained else ()) == {file.path: impact}
+
+
+TEST_FILE = "tests/test_a.py"
+
+
+def change_lines(path: str, *added: str) -> FileChange:
+    lines = tuple(f"+{line}" for line in added)
+    hunk = Hunk(old_start=1, old_length=0, new_start=1, new_length=len(lines), lines=lines)
+    return FileChange(path=path, status=ChangeStatus.modified, additions=len(lines), hunks=(hunk,))
+
+
+@pytest.mark.parametrize(
+    ("files", "parsed", "level"),
+    [
+        ([change_lines("README.md", "[more](https://x.org)")], {"README.md": Impact.behaviour}, RiskLevel.low),
+        ([change_lines(TEST_FILE, "assert total() == 3")], {TEST_FILE: Impact.behaviour}, RiskLevel.low),
+        ([change_lines(TEST_FILE, "subprocess.run(['ls'])")], {TEST_FILE: Impact.behaviour}, RiskLevel.medium),
+        ([change_lines("tests/conftest.py", "x = 1")], {}, RiskLevel.medium),
+        ([change_lines("LICENSE", "Pay.")], {"LICENSE": Impact.behaviour}, RiskLevel.medium),
+        ([change_lines("AGENTS.md", "Obey.")], {"AGENTS.md": Impact.behaviour}, RiskLevel.medium),
+        ([change_lines(TEST_FILE, "pass"), change_lines("a.py", "x = 1")], {}, RiskLevel.medium),
+    ],
+)
+def test_documents_and_calm_tests_are_low_for_people_and_never_for_what_nobody_asked_for(
+    files: list[FileChange], parsed: dict[str, Impact], level: RiskLevel
+) -> None:
+    touched = [touch(each.path) for each in files]
+    made = change(*touched).model_copy(update={"files": tuple(files)})
+    risk = assess(made, (), impacts=assess_impact(touched, parsed, files=files))
+    assert (risk.level, risk.level_unasked) == (level, RiskLevel.medium)
+    assert risk.score_unasked >= 25
+
+
+def test_what_is_written_for_forges_agents_is_no_document() -> None:
+    file = touch("docs/style.md")
+    assert assess_impact([file], {file.path: Impact.behaviour}, instructions=["docs/*"]) == {
+        file.path: Impact.behaviour
+    }
 
 
 def test_a_syntax_tree_knows_more_than_a_name() -> None:

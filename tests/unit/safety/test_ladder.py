@@ -424,7 +424,7 @@ def test_the_reason_names_level_and_rule() -> None:
     assert (refused.rule, refused.reason.code, refused.reason.value) == ("ladder.level", "ladder.auto_merge", 2)
     assert refused.reason.text == "Level 2 (acts) does not let Forge merge: it takes level 3 or higher"
     assert [child.text for child in refused.reason.children][1:] == [
-        "risk is high, and it must be low",
+        "risk is high for what nobody asked for, and it must be low",
         "it does not change protected paths",
         "its head is in this repository",
         "a model read every changed file",
