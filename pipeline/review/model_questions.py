@@ -1,7 +1,7 @@
 """Prepares the questions to the model about one head, and assesses its answers."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel
 
@@ -19,11 +19,14 @@ from agents.review.model.layer import (
 from domain.errors import CodeAccessError
 from domain.review.changes import Change, FileChange, FileVersions
 from domain.review.findings import Finding, Layer, place_on_diff, remove_place
+from domain.review.identity import Statements
+from domain.review.proof import Proof
 from domain.review.review import Review
 from domain.runs.run import Phase, Run
 from domain.text.redaction import redact_outgoing
 from memory.learned import recall
 from memory.runs import checkpoints
+from messages.proofs import find_shown_test
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from pipeline.review.conventions import load_conventions
@@ -44,9 +47,13 @@ from safety.unread_files import list_read_before
 
 
 class EarlierFindings(BaseModel):
-    """The model's findings of the last review of this pull request."""
+    """The model's findings of the last review of this pull request.
+
+    :param shown: those that count and that running a test showed.
+    """
 
     findings: tuple[Finding, ...]
+    shown: tuple[Finding, ...] = ()
 
 
 class ModelQuestions:
@@ -61,21 +68,32 @@ class ModelQuestions:
     async def load_earlier(self) -> EarlierFindings:
         """The model's findings of the last review, also dismissed ones."""
         previous = await self._find_previous()
-        return EarlierFindings(findings=() if previous is None else tuple(_filter_model_findings(previous)))
+        if previous is None:
+            return EarlierFindings(findings=())
+        shown = tuple(each for each in previous.findings if find_shown_test(each) is not None)
+        return EarlierFindings(findings=tuple(_filter_model_findings(previous)), shown=shown)
 
-    async def prepare(self, checked: CheckedChange) -> PreparedQuestions:
+    async def prepare(self, checked: CheckedChange, proofs: Mapping[str, Proof]) -> PreparedQuestions:
         """The questions: on a push only about new code, and whether the findings in files that changed are gone.
 
         What mends a finding often stands beside its line.
+
+        :param proofs: fingerprint → what the tests say of earlier findings, of which the model is not asked.
         """
         change, versions = await self._load_code(checked)
         previous = await self._find_previous()
         since = None if previous is None else await self._load_changes_since(previous, checked)
-        earlier = [] if previous is None or since is None else _filter_model_findings(previous)
+        known = [] if previous is None else _filter_model_findings(previous)
+        there = [
+            _find_again(each.model_copy(update={"proof": proof}), versions)
+            for each in known
+            if (proof := proofs.get(each.fingerprint)) is not None and proof.is_shown
+        ]
+        earlier = [] if since is None else [each for each in known if each.fingerprint not in proofs]
         changed = [] if since is None else [f for f in earlier if f.path in versions and since.file(f.path) is not None]
         ids = {finding.id for finding in changed}
         moved = {} if since is None else {f.id: kept for f in earlier if (kept := _carry_over(f, since)) is not None}
-        carried = [kept for name, kept in moved.items() if name not in ids]
+        carried = [*there, *(kept for name, kept in moved.items() if name not in ids)]
         read = frozenset[str]()
         if previous is not None and since is not None:
             mirror = await fetch_mirror(self._services, self._run)
@@ -207,6 +225,22 @@ def _carry_over(finding: Finding, since: Change) -> Finding | None:
             "fix": None if finding.fix is None else finding.fix.move(by),
         }
     )
+
+
+def _find_again(finding: Finding, versions: Mapping[str, FileVersions]) -> Finding:
+    """A finding at its statement, wherever that stands by now; without a line where it is another one."""
+    version = versions.get(finding.path)
+    if version is None or finding.line is None:
+        return finding
+    lines = (version.head or b"").decode(errors="replace").split("\n")
+    statements, length = Statements(lines), (finding.end_line or finding.line) - finding.line
+    near = sorted(range(1, len(lines) + 1), key=lambda line: abs(line - (finding.line or 1)))
+    line = next((each for each in near if statements.digest(each, each + length) == finding.statement), None)
+    if line is None:
+        return remove_place(finding)
+    by, fix = line - finding.line, finding.fix
+    end = None if finding.end_line is None else finding.end_line + by
+    return finding.model_copy(update={"line": line, "end_line": end, "fix": None if fix is None else fix.move(by)})
 
 
 def _keep_summary(previous: Review, since: Change) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Has a test written and run for what the model calls an error, so that a finding says whether it is shown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from pydantic import BaseModel
@@ -11,7 +12,7 @@ from agents.review.layers import CheckedChange
 from agents.review.model.proof import ProofDraft, apply_proofs, is_too_long, list_provable, read_draft
 from agents.review.model.questions import QuestionPlan
 from agents.testing.reproduction.endings import EndingKind
-from agents.testing.reproduction.run import WrittenTest, run_reproduction, try_with
+from agents.testing.reproduction.run import WrittenTest, run_reproduction, try_with, write_again
 from agents.testing.tester import Tester
 from domain.gates import digest
 from domain.review.findings import Finding
@@ -21,7 +22,7 @@ from messages import proofs as texts
 from messages.review import render_progress
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.publishing import run_check
-from pipeline.review.proof_plan import ProofTask, plan_proofs
+from pipeline.review.proof_plan import ProofTask, find_obstacle, plan_proofs
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.settings import RunSettings
 from safety.suggestions import apply_all
@@ -41,6 +42,34 @@ class ProvedFindings(BaseModel):
     told: str = ""
 
 
+@dataclass(frozen=True)
+class RepeatedProofs:
+    """What the tests that showed findings on an earlier head say of this one.
+
+    :param proofs: by fingerprint; of a finding that is not there, a model has to say whether it is gone.
+    """
+
+    shown: Sequence[Finding] = ()
+    proofs: Mapping[str, Proof] = field(default_factory=dict[str, Proof])
+
+    @property
+    def passing(self) -> tuple[str, ...]:
+        """The names of the findings whose tests pass."""
+        proofs = ((each.id, self.proofs.get(each.fingerprint)) for each in self.shown)
+        return tuple(name for name, proof in proofs if proof is not None and not proof.is_shown)
+
+    @property
+    def told(self) -> str:
+        """For the check's details; may be empty."""
+        said = [each.id for each in self.shown if each.fingerprint in self.proofs]
+        return texts.summarise_repeated(self.passing, [name for name in said if name not in self.passing])
+
+    def apply(self, findings: Sequence[Finding]) -> list[Finding]:
+        """The findings that are left, with what their tests said last."""
+        left = [each for each in findings if each.id not in self.passing]
+        return [each.model_copy(update={"proof": self.proofs.get(each.fingerprint, each.proof)}) for each in left]
+
+
 class ModelProofs:
     """The proofs of one review. Whatever fails here leaves the findings as they are."""
 
@@ -48,7 +77,27 @@ class ModelProofs:
         self._context = context
         self._settings = settings
         self._calls = calls
-        self._most = float(settings.configuration.review.proof_seconds)
+        self._left = float(settings.configuration.review.proof_seconds)
+
+    async def repeat(self, shown: Sequence[Finding]) -> RepeatedProofs:
+        """Run the tests that showed findings on an earlier head."""
+        proofs: dict[str, Proof] = {}
+        if not shown or self._left <= 0:
+            return RepeatedProofs()
+        if await self._context.journal.step("may its tests run", find_obstacle, self._context, self._settings):
+            return RepeatedProofs()
+        for number, finding in enumerate(shown, 1):
+            test, share = write_again(finding), self._left / (len(shown) - number + 1)
+            if test is None or share < _LEAST:
+                continue
+            proof = await self._context.journal.step(
+                f"run the test that showed a finding {number}", self._run, finding, test, share
+            )
+            self._left -= proof.seconds
+            if proof.outcome is not ProofOutcome.open:
+                proofs[finding.fingerprint] = proof
+        await self._context.progress.quiet()
+        return RepeatedProofs(shown, proofs)
 
     async def prove(
         self,
@@ -63,7 +112,7 @@ class ModelProofs:
         :param candidates: as the first look graded them; :param kept: what the second look left of them.
         """
         journal, wanted = self._context.journal, list_provable(kept, candidates)
-        if not wanted or not self._most:
+        if not wanted or self._left <= 0:
             return ProvedFindings(findings=tuple(kept))
         where = (self._context, self._settings, checked, first_look)
         plan = await journal.step("find out what can be run", plan_proofs, *where, wanted)
@@ -71,7 +120,7 @@ class ModelProofs:
         proofs: dict[str, Proof] = {}
         for number, task in enumerate(plan.tasks, 1):
             spent = sum(each.seconds for each in (*answers, *proofs.values()))
-            share = (self._most - spent) / (len(plan.tasks) - number + 1)
+            share = (self._left - spent) / (len(plan.tasks) - number + 1)
             proofs[task.finding.fingerprint] = await self._prove(number, task, share, answers, model)
         await self._context.progress.quiet()
         told = texts.summarise_proofs([*proofs.values()], plan.not_run)
@@ -116,7 +165,7 @@ class ModelProofs:
         running = run_reproduction(tester, change, test, seconds)
         proof = await run_while_current(context.services, context.run, running)
         left = seconds - proof.seconds
-        if finding.fix is None or proof.reproduction is None or not proof.is_shown or left < _LEAST:
+        if test.known is not None or finding.fix is None or proof.reproduction is None or not proof.is_shown or left < _LEAST:
             return proof
         content = (await mirror.read(context.run.head_sha, [finding.path])).get(finding.path, b"")
         changed = {finding.path: apply_all([finding.fix], content)}

@@ -232,6 +232,55 @@ async def test_of_a_fork_nothing_runs_without_a_word(story_with_model: Story, mo
     story.pass_over(pull)
 
 
+async def test_its_test_settles_it_on_a_later_head(story_with_model: Story, model: ScriptedModel) -> None:
+    """Nobody is asked: while the test fails the finding stays, and once it passes its thread closes and says so."""
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, alice = await propose(story, {"shop.py": BROKEN})
+    [comment] = story.comments(pull)
+    [name] = story.finding_names(pull)
+    await alice.push(pull.repository, "work", {"shop.py": f'"""The shop."""\n\n{BROKEN}'})
+    await story.settle()
+    conclusion, said = check_of(story, pull)
+    assert conclusion == "failure"
+    assert f"Run again, of what was shown before: that of {name} still fails." in said
+    assert not comment.thread.resolved
+
+    await alice.push(
+        pull.repository,
+        "work",
+        {
+            "shop.py": BROKEN.replace("(prices):", "(prices, *, start=0):", 1).replace(
+                "sum(prices[1:])", "start + sum(prices)"
+            )
+        },
+    )
+    await story.settle()
+    conclusion, said = check_of(story, pull)
+    assert conclusion == "success"
+    assert f"Run again, of what was shown before: the test of {name} passes." in said
+    assert comment.thread.resolved
+    sha = pull.head_sha[:7]
+    assert comment.body.startswith(f"**No longer applies**: the test that showed {name} passes on `{sha}`.")
+    assert not [call for call in model.calls if "== earlier" in call.content]
+
+
+async def test_a_branch_that_is_rewritten_keeps_what_its_test_shows(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """The model reads all of it anew, finds nothing, and the test fails as before."""
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, alice = await propose(story, {"shop.py": BROKEN})
+    model.when("prices[1:]", {"findings": []})
+    await alice.push(pull.repository, "work", {"shop.py": f"# A shop.\n{BROKEN}"}, base="main", force=True)
+    await story.settle()
+    conclusion, said = check_of(story, pull)
+    assert conclusion == "failure"
+    assert "`shop.py:3`" in said
+    story.pass_over(pull)
+
+
 async def test_the_test_is_the_goal_of_a_fix(story_with_model: Story, model: ScriptedModel) -> None:
     """A change with which it still fails is sent back."""
     story = story_with_model
