@@ -215,16 +215,7 @@ def _carry_over(finding: Finding, since: Change) -> Finding | None:
     line = touched.head_line(finding.line)
     if line is None:
         return None
-    by = line - finding.line
-    if by == 0:
-        return finding
-    return finding.model_copy(
-        update={
-            "line": line,
-            "end_line": None if finding.end_line is None else finding.end_line + by,
-            "fix": None if finding.fix is None else finding.fix.move(by),
-        }
-    )
+    return _move(finding, line - finding.line)
 
 
 def _find_again(finding: Finding, versions: Mapping[str, FileVersions]) -> Finding:
@@ -238,9 +229,20 @@ def _find_again(finding: Finding, versions: Mapping[str, FileVersions]) -> Findi
     line = next((each for each in near if statements.digest(each, each + length) == finding.statement), None)
     if line is None:
         return remove_place(finding)
-    by, fix = line - finding.line, finding.fix
-    end = None if finding.end_line is None else finding.end_line + by
-    return finding.model_copy(update={"line": line, "end_line": end, "fix": None if fix is None else fix.move(by)})
+    return _move(finding, line - finding.line)
+
+
+def _move(finding: Finding, by: int) -> Finding:
+    """The finding some lines further down."""
+    if by == 0:
+        return finding
+    return finding.model_copy(
+        update={
+            "line": None if finding.line is None else finding.line + by,
+            "end_line": None if finding.end_line is None else finding.end_line + by,
+            "fix": None if finding.fix is None else finding.fix.move(by),
+        }
+    )
 
 
 def _keep_summary(previous: Review, since: Change) -> tuple[str, ...]:

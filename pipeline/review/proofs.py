@@ -165,7 +165,8 @@ class ModelProofs:
         running = run_reproduction(tester, change, test, seconds)
         proof = await run_while_current(context.services, context.run, running)
         left = seconds - proof.seconds
-        if test.known is not None or finding.fix is None or proof.reproduction is None or not proof.is_shown or left < _LEAST:
+        is_new = test.known is None and proof.is_shown
+        if finding.fix is None or proof.reproduction is None or not is_new or left < _LEAST:
             return proof
         content = (await mirror.read(context.run.head_sha, [finding.path])).get(finding.path, b"")
         changed = {finding.path: apply_all([finding.fix], content)}

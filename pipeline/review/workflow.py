@@ -127,9 +127,7 @@ class ReviewRun(RunWorkflow):
             await workflow.schedule_first_check(self._services, self._run)
         await self._move(state, reason)
 
-    async def _settle_threads(
-        self, settings: RunSettings, gone: tuple[str, ...], passing: tuple[str, ...]
-    ) -> None:
+    async def _settle_threads(self, settings: RunSettings, gone: tuple[str, ...], passing: tuple[str, ...]) -> None:
         try:
             settle = follow_up.settle_threads
             await self._journal.step("settle the threads", settle, self._services, self._run, settings, gone, passing)

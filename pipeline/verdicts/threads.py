@@ -40,10 +40,10 @@ async def settle(
     if not carried:
         return []
     known = {finding.fingerprint for remark in carried.values() for finding in remark}
-    settled: list[str] = []
+    settled, called = list[str](), {*gone, *passing}
     for thread in await services.host.review_threads(run.repository, run.number):
         remark = carried.get(thread.comments[0].id, ()) if thread.comments else ()
-        over = [finding for finding in remark if is_gone(finding, review, known, called_gone=finding.id in {*gone, *passing})]
+        over = [finding for finding in remark if is_gone(finding, review, known, called_gone=finding.id in called)]
         if remark:
             try:
                 settled += await _settle_thread(services, run, review, thread, remark, over, passing)

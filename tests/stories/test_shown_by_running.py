@@ -295,10 +295,31 @@ async def test_the_test_is_the_goal_of_a_fix(story_with_model: Story, model: Scr
     assert "is on `work`. Fixes F-" in reply.body
     assert re.search(r"; the test that shows F-[A-Z2-7]{6} passes\.", reply.body)
     assert (pull.repository.git.read(pull.head_sha, "shop.py") or b"").decode() == CODE
+    assert check_of(story, pull)[0] == "success"
+    assert comment.thread.resolved
+    assert f"passes on `{pull.head_sha[:7]}`." in comment.body
     first, _, second, _ = [call.content for call in model.calls if FIXING in call.content]
     assert "> def test_first_price_counts():" in first
     assert "> def test_first_price_counts():" in second
     story.pass_over(pull)
+
+
+async def test_where_its_test_passes_nothing_is_fixed(story_with_model: Story, model: ScriptedModel) -> None:
+    """Also before anybody reviewed what somebody mended by hand."""
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, alice = await propose(story, {"shop.py": BROKEN})
+    [comment] = story.comments(pull)
+    hooks, there = story.github.hooks, story.github.hooks.url
+    hooks.url = None
+    head = await alice.push(pull.repository, "work", {"shop.py": BROKEN.replace(LINE, "    return sum(iter(prices))")})
+    hooks.url = there
+    await alice.reply(comment, "/forge fix")
+    await story.settle()
+    [reply] = story.thread_answers(pull, comment)
+    assert f"Done already: the test that showed it passes on `{head[:7]}`." in reply.body
+    assert pull.head_sha == head
+    assert not [call for call in model.calls if FIXING in call.content]
 
 
 async def test_a_fix_with_which_the_test_fails_is_not_committed(story_with_model: Story, model: ScriptedModel) -> None:

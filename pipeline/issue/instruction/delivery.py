@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from domain.github.branches import PREFIX
 from messages import instructions as texts
 from messages import updates as update_texts
+from messages.fixes import FixOutcome
 from messages.pushes import explain_refused_push, forbids_merges, needs_workflows
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import fetch_commits
@@ -37,7 +38,7 @@ class Proposal:
     :param protected: the protected files that it changes, as people let it.
     :param merges: the commit of the base that it takes in; empty: none.
     :param resolved: then, files in which conflicts were resolved.
-    :param details: what became of each part, in Markdown.
+    :param details: what became of each part, in Markdown; ``outcomes`` of each finding that it was to fix.
     :param proof: what its new tests were shown to do, as sentences; empty where nothing had to be shown.
     :param fixed: fingerprint → id of the findings that it fixes.
     """
@@ -51,6 +52,7 @@ class Proposal:
     merges: str = ""
     resolved: tuple[str, ...] = ()
     details: str = ""
+    outcomes: Sequence[FixOutcome] = ()
     proof: str = ""
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -124,6 +126,11 @@ class Delivered(BaseModel):
     why: str = ""
     took_in: str = ""
     tested: TestedDraft
+
+    @property
+    def where(self) -> str:
+        """Where it is, in a word or two."""
+        return self.commit or ("the patch below" if self.number is None else f"#{self.number}")
 
 
 @dataclass(frozen=True)

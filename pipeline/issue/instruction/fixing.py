@@ -11,6 +11,7 @@ from domain.runs.plan import Estimate, Plan, PlannedRisk, Task
 from domain.runs.run import Phase
 from domain.runs.task_result import Worked
 from messages import fixes as texts
+from messages.fixes import FixOutcome, FixState
 from messages.instructions import explain_end
 from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.built_change import BuiltChange, FinishedTask
@@ -101,26 +102,43 @@ class FixWork(InstructionWork):
         """:param ended: why no agent fixed the others, if so."""
         goal = self._goal
         worked = built.fixes[0] if goal.written and ended is None else None
-        is_written = worked is not None and not worked.not_done and bool(built.whole.files)
-        why = texts.explain_unwritten() if ended is None else explain_end(ended.reason, ended.why)
         outcomes = [
-            *((each, texts.AS_SUGGESTED) for each in goal.known),
-            *((each, texts.BY_MODEL if is_written else texts.explain_unfixed(why)) for each in goal.written),
-            *((each.finding, each.became) for each in goal.left),
+            *(FixOutcome(each, FixState.fixed) for each in goal.known),
+            *(self._weigh_written(each, built, worked, ended) for each in goal.written),
+            *(each.outcome for each in goal.left),
         ]
-        fixed = (*goal.known, *(goal.written if is_written else ()))
-        said = "" if worked is None else worked.summary
+        fixed = tuple(each.finding for each in outcomes if each.state is FixState.fixed)
+        gone = () if worked is None else tuple(each for each in goal.written if self._is_gone(each, worked))
+        said, plan = "" if worked is None else worked.summary, commits.planned.plan.plan
+        title = texts.name_change(fixed) if fixed else texts.name_part(goal.written)
         return Made(
-            plan=commits.planned.plan.plan,
+            plan=plan.model_copy(update={"title": title}),
             change=known.then(built.whole),
-            summary=texts.summarise([each.id for each in fixed], len(outcomes), said),
+            summary=texts.summarise(outcomes, said),
             tested=tested,
             granted=commits.granted,
             left="" if worked is None else worked.not_done,
-            details=texts.render_outcomes(sorted(outcomes, key=_sort_key)) if len(outcomes) > 1 else "",
+            outcomes=sorted(outcomes, key=lambda each: each.finding.sort_key),
+            gone=gone,
             fixed={each.fingerprint: each.id for each in fixed},
             log=" ".join([*_list_places(fixed), said]),
         )
+
+    def _weigh_written(
+        self, finding: Finding, built: BuiltChange, worked: Worked | None, ended: RunEnd | None
+    ) -> FixOutcome:
+        """What became of a finding that an agent was to fix."""
+        if ended is not None:
+            return FixOutcome(finding, FixState.left, texts.explain_ended(explain_end(ended.reason, ended.why)))
+        if worked is not None and self._is_gone(finding, worked):
+            return FixOutcome(finding, FixState.done, texts.explain_gone(self.start.head))
+        if worked is not None and not worked.not_done and built.whole.files and finding.id not in worked.gone:
+            return FixOutcome(finding, FixState.fixed)
+        return FixOutcome(finding, FixState.left, texts.explain_unwritten())
+
+    def _is_gone(self, finding: Finding, worked: Worked) -> bool:
+        """Whether an agent found that it is mended already, of what may be."""
+        return finding.id in worked.gone and finding.fingerprint in self._goal.aged
 
 
 def _plan(goal: FixGoal) -> Plan:
@@ -141,7 +159,3 @@ def _plan(goal: FixGoal) -> Plan:
 
 def _list_places(fixed: tuple[Finding, ...]) -> Iterator[str]:
     return (texts.name_place(each) for each in fixed)
-
-
-def _sort_key(outcome: tuple[Finding, str]) -> tuple[int, float, str, int]:
-    return outcome[0].sort_key

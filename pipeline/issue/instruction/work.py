@@ -1,15 +1,17 @@
 """Plans an instruction, carries it out and tests what was made, on the code of its pull request."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done
+from domain.review.findings import Finding
 from domain.runs.patches import ChangeSet
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.runs import checkpoints
 from messages import instructions as texts
+from messages.fixes import FixOutcome
 from pipeline.issue.built_change import BuiltChange
 from pipeline.issue.contract_locks import ContractLocks
 from pipeline.issue.draft_commits import DraftCommits
@@ -33,7 +35,7 @@ class Made:
 
     :param granted: what people decided about protected files.
     :param left: what is not done, and why.
-    :param details: what became of each part, in Markdown.
+    :param outcomes: what became of each finding that it was to fix; :param gone: those that were gone before.
     :param fixed: fingerprint → id of the findings that it fixes.
     :param log: what its commit says; empty for the summary.
     """
@@ -44,7 +46,8 @@ class Made:
     tested: TestedDraft
     granted: GrantedPaths
     left: str = ""
-    details: str = ""
+    outcomes: Sequence[FixOutcome] = ()
+    gone: Sequence[Finding] = ()
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
     log: str = ""
 
