@@ -81,7 +81,8 @@ class ModelLayer:
     async def _ask_model(
         self, checked: CheckedChange, model: LanguageModel, proofs: ModelProofs, repeated: RepeatedProofs
     ) -> ModelPart:
-        prepared = await self._journal.step("prepare questions", self._questions.prepare, checked, repeated.proofs)
+        said = (repeated.passing, repeated.failing)
+        prepared = await self._journal.step("prepare questions", self._questions.prepare, checked, *said)
         calls = self._build_calls(checked)
         answers: list[ModelAnswer] = []
         look_ups = RunLookUps(self._settings, checked, calls)

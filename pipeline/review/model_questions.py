@@ -1,7 +1,7 @@
 """Prepares the questions to the model about one head, and assesses its answers."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from pydantic import BaseModel
 
@@ -19,14 +19,11 @@ from agents.review.model.layer import (
 from domain.errors import CodeAccessError
 from domain.review.changes import Change, FileChange, FileVersions
 from domain.review.findings import Finding, Layer, place_on_diff, remove_place
-from domain.review.identity import Statements
-from domain.review.proof import Proof
 from domain.review.review import Review
 from domain.runs.run import Phase, Run
 from domain.text.redaction import redact_outgoing
 from memory.learned import recall
 from memory.runs import checkpoints
-from messages.proofs import find_shown_test
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from pipeline.review.conventions import load_conventions
@@ -70,30 +67,28 @@ class ModelQuestions:
         previous = await self._find_previous()
         if previous is None:
             return EarlierFindings(findings=())
-        shown = tuple(each for each in previous.findings if find_shown_test(each) is not None)
+        shown = tuple(each for each in previous.findings if each.proof is not None and each.proof.is_shown)
         return EarlierFindings(findings=tuple(_filter_model_findings(previous)), shown=shown)
 
-    async def prepare(self, checked: CheckedChange, proofs: Mapping[str, Proof]) -> PreparedQuestions:
+    async def prepare(
+        self, checked: CheckedChange, settled: Collection[str], failing: Sequence[Finding]
+    ) -> PreparedQuestions:
         """The questions: on a push only about new code, and whether the findings in files that changed are gone.
 
         What mends a finding often stands beside its line.
 
-        :param proofs: fingerprint → what the tests say of earlier findings, of which the model is not asked.
+        :param settled: names of earlier findings that tests settled; :param failing: those that tests still show.
         """
         change, versions = await self._load_code(checked)
         previous = await self._find_previous()
         since = None if previous is None else await self._load_changes_since(previous, checked)
-        known = [] if previous is None else _filter_model_findings(previous)
-        there = [
-            _find_again(each.model_copy(update={"proof": proof}), versions)
-            for each in known
-            if (proof := proofs.get(each.fingerprint)) is not None and proof.is_shown
-        ]
-        earlier = [] if since is None else [each for each in known if each.fingerprint not in proofs]
+        said = {*settled, *(each.id for each in failing)}
+        known = [] if previous is None or since is None else _filter_model_findings(previous)
+        earlier = [each for each in known if each.id not in said]
         changed = [] if since is None else [f for f in earlier if f.path in versions and since.file(f.path) is not None]
         ids = {finding.id for finding in changed}
         moved = {} if since is None else {f.id: kept for f in earlier if (kept := _carry_over(f, since)) is not None}
-        carried = [*there, *(kept for name, kept in moved.items() if name not in ids)]
+        carried = [*failing, *(kept for name, kept in moved.items() if name not in ids)]
         read = frozenset[str]()
         if previous is not None and since is not None:
             mirror = await fetch_mirror(self._services, self._run)
@@ -215,34 +210,7 @@ def _carry_over(finding: Finding, since: Change) -> Finding | None:
     line = touched.head_line(finding.line)
     if line is None:
         return None
-    return _move(finding, line - finding.line)
-
-
-def _find_again(finding: Finding, versions: Mapping[str, FileVersions]) -> Finding:
-    """A finding at its statement, wherever that stands by now; without a line where it is another one."""
-    version = versions.get(finding.path)
-    if version is None or finding.line is None:
-        return finding
-    lines = (version.head or b"").decode(errors="replace").split("\n")
-    statements, length = Statements(lines), (finding.end_line or finding.line) - finding.line
-    near = sorted(range(1, len(lines) + 1), key=lambda line: abs(line - (finding.line or 1)))
-    line = next((each for each in near if statements.digest(each, each + length) == finding.statement), None)
-    if line is None:
-        return remove_place(finding)
-    return _move(finding, line - finding.line)
-
-
-def _move(finding: Finding, by: int) -> Finding:
-    """The finding some lines further down."""
-    if by == 0:
-        return finding
-    return finding.model_copy(
-        update={
-            "line": None if finding.line is None else finding.line + by,
-            "end_line": None if finding.end_line is None else finding.end_line + by,
-            "fix": None if finding.fix is None else finding.fix.move(by),
-        }
-    )
+    return finding.move(line - finding.line)
 
 
 def _keep_summary(previous: Review, since: Change) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Has a test written and run for what the model calls an error, so that a finding says whether it is shown."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from pydantic import BaseModel
@@ -16,6 +16,7 @@ from agents.testing.reproduction.run import WrittenTest, run_reproduction, try_w
 from agents.testing.tester import Tester
 from domain.gates import digest
 from domain.review.findings import Finding
+from domain.review.identity import find_again
 from domain.review.proof import Proof, ProofOutcome
 from domain.text.redaction import holds_secret
 from messages import proofs as texts
@@ -46,28 +47,19 @@ class ProvedFindings(BaseModel):
 class RepeatedProofs:
     """What the tests that showed findings on an earlier head say of this one.
 
-    :param proofs: by fingerprint; of a finding that is not there, a model has to say whether it is gone.
+    :param passing: the names of the findings whose tests pass.
+    :param failing: those whose tests fail, where they stand by now.
+    :param told: for the check's details; may be empty.
     """
 
-    shown: Sequence[Finding] = ()
-    proofs: Mapping[str, Proof] = field(default_factory=dict[str, Proof])
-
-    @property
-    def passing(self) -> tuple[str, ...]:
-        """The names of the findings whose tests pass."""
-        proofs = ((each.id, self.proofs.get(each.fingerprint)) for each in self.shown)
-        return tuple(name for name, proof in proofs if proof is not None and not proof.is_shown)
-
-    @property
-    def told(self) -> str:
-        """For the check's details; may be empty."""
-        said = [each.id for each in self.shown if each.fingerprint in self.proofs]
-        return texts.summarise_repeated(self.passing, [name for name in said if name not in self.passing])
+    passing: tuple[str, ...] = ()
+    failing: tuple[Finding, ...] = ()
+    told: str = ""
 
     def apply(self, findings: Sequence[Finding]) -> list[Finding]:
-        """The findings that are left, with what their tests said last."""
-        left = [each for each in findings if each.id not in self.passing]
-        return [each.model_copy(update={"proof": self.proofs.get(each.fingerprint, each.proof)}) for each in left]
+        """The findings that are left, with what their tests say."""
+        failing = {each.id: each for each in self.failing}
+        return [failing.get(each.id, each) for each in findings if each.id not in self.passing]
 
 
 class ModelProofs:
@@ -81,7 +73,7 @@ class ModelProofs:
 
     async def repeat(self, shown: Sequence[Finding]) -> RepeatedProofs:
         """Run the tests that showed findings on an earlier head."""
-        proofs: dict[str, Proof] = {}
+        passing, failing = list[str](), list[Finding]()
         if not shown or self._left <= 0:
             return RepeatedProofs()
         if await self._context.journal.step("may its tests run", find_obstacle, self._context, self._settings):
@@ -94,10 +86,14 @@ class ModelProofs:
                 f"run the test that showed a finding {number}", self._run, finding, test, share
             )
             self._left -= proof.seconds
-            if proof.outcome is not ProofOutcome.open:
-                proofs[finding.fingerprint] = proof
+            if proof.outcome is ProofOutcome.refuted:
+                passing.append(finding.id)
+            elif proof.is_shown:
+                again = finding.model_copy(update={"proof": proof})
+                failing.append(await self._context.journal.step("where it stands", self._find_again, again))
         await self._context.progress.quiet()
-        return RepeatedProofs(shown, proofs)
+        told = texts.summarise_repeated(passing, [each.id for each in failing])
+        return RepeatedProofs(tuple(passing), tuple(failing), told)
 
     async def prove(
         self,
@@ -173,6 +169,12 @@ class ModelProofs:
         trying = try_with(tester, context.run.head_sha, changed, proof.reproduction, left)
         ending = await run_while_current(context.services, context.run, trying)
         return proof.model_copy(update={"outlasts_fix": ending.kind is EndingKind.failed})
+
+    async def _find_again(self, finding: Finding) -> Finding:
+        """A finding where its statement stands by now."""
+        head = self._context.run.head_sha
+        content = (await (await self._context.fetch_mirror()).read(head, [finding.path])).get(finding.path, b"")
+        return find_again(finding, content.decode(errors="replace").split("\n"))
 
     async def _tell(self, _doing: str) -> None:
         """Show in the check, in a moment, that a claim is tried out."""

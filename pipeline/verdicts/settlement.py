@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping
 
-from domain.runs.run import Run, RunState
+from domain.runs.run import RunState
 from memory.runs import checkpoints, runs
-from pipeline.context import Services
+from pipeline.run_context import RunContext
 from pipeline.verdicts import threads
 from pipeline.verdicts.update import update_verdict
 
 
-async def settle_gone(services: Services, run: Run, gone: Mapping[str, str]) -> None:
+async def settle_gone(context: RunContext, gone: Mapping[str, str]) -> None:
     """Settle findings of the review of a head; may be repeated. Where it has none yet, that review will say it.
 
-    :param run: for which somebody looked; its head is the one on which they are gone.
+    :param context: of the run for which somebody looked; its head is the one on which they are gone.
     :param gone: fingerprint → name.
     """
+    services, run = context.services, context.run
     past = await runs.list_for_pull_request(services.database, run.repository.id, run.number)
     reviewed = past[0].run if past else None
     if reviewed is None or reviewed.state is not RunState.completed or reviewed.head_sha != run.head_sha:

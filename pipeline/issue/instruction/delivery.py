@@ -1,6 +1,6 @@
 """Brings what was made of an instruction to the branch of its pull request; else into a pull request, or as a patch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -9,7 +9,6 @@ from pydantic import BaseModel
 from domain.github.branches import PREFIX
 from messages import instructions as texts
 from messages import updates as update_texts
-from messages.fixes import FixOutcome
 from messages.pushes import explain_refused_push, forbids_merges, needs_workflows
 from pipeline.automation.level import find_opening_obstacle
 from pipeline.checkout import fetch_commits
@@ -38,7 +37,8 @@ class Proposal:
     :param protected: the protected files that it changes, as people let it.
     :param merges: the commit of the base that it takes in; empty: none.
     :param resolved: then, files in which conflicts were resolved.
-    :param details: what became of each part, in Markdown; ``outcomes`` of each finding that it was to fix.
+    :param details: what became of each part, in Markdown, from where the change is; None: it has none.
+    :param count: how many findings became what, as a sentence; empty where it was to fix none.
     :param proof: what its new tests were shown to do, as sentences; empty where nothing had to be shown.
     :param fixed: fingerprint → id of the findings that it fixes.
     """
@@ -51,8 +51,8 @@ class Proposal:
     protected: tuple[str, ...] = ()
     merges: str = ""
     resolved: tuple[str, ...] = ()
-    details: str = ""
-    outcomes: Sequence[FixOutcome] = ()
+    details: Callable[[str], str] | None = None
+    count: str = ""
     proof: str = ""
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from domain.review.findings import Finding
 from domain.review.review import RiskLevel
@@ -21,6 +22,7 @@ from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
 from pipeline.issue.instruction.goal import FixGoal
 from pipeline.issue.instruction.work import InstructionWork, Made
 from pipeline.issue.run_end import RunEnd
+from pipeline.verdicts.settlement import settle_gone
 from safety.suggestions import apply_all
 from workspace.patches.bases import load_tree
 
@@ -58,6 +60,9 @@ class FixWork(InstructionWork):
                 return ended
             built = begun
         built, tested = await self._test(built, implementation)
+        gone = {} if ended is not None else self._list_gone(built)
+        if gone:
+            await self.context.journal.step("settle what is gone", settle_gone, self.context, gone)
         return self._describe(commits, known, built, tested, ended)
 
     async def _apply_known(self, plan: Plan) -> tuple[ChangeSet, BuiltChange]:
@@ -102,13 +107,13 @@ class FixWork(InstructionWork):
         """:param ended: why no agent fixed the others, if so."""
         goal = self._goal
         worked = built.fixes[0] if goal.written and ended is None else None
-        outcomes = [
+        every = (
             *(FixOutcome(each, FixState.fixed) for each in goal.known),
             *(self._weigh_written(each, built, worked, ended) for each in goal.written),
             *(each.outcome for each in goal.left),
-        ]
+        )
+        outcomes = sorted(every, key=lambda each: each.finding.sort_key)
         fixed = tuple(each.finding for each in outcomes if each.state is FixState.fixed)
-        gone = () if worked is None else tuple(each for each in goal.written if self._is_gone(each, worked))
         said, plan = "" if worked is None else worked.summary, commits.planned.plan.plan
         title = texts.name_change(fixed) if fixed else texts.name_part(goal.written)
         return Made(
@@ -118,8 +123,9 @@ class FixWork(InstructionWork):
             tested=tested,
             granted=commits.granted,
             left="" if worked is None else worked.not_done,
-            outcomes=sorted(outcomes, key=lambda each: each.finding.sort_key),
-            gone=gone,
+            details=partial(texts.render_table, outcomes),
+            count=texts.count_states(outcomes),
+            is_told=len(outcomes) > 1 or outcomes[0].state is not FixState.left,
             fixed={each.fingerprint: each.id for each in fixed},
             log=" ".join([*_list_places(fixed), said]),
         )
@@ -130,15 +136,17 @@ class FixWork(InstructionWork):
         """What became of a finding that an agent was to fix."""
         if ended is not None:
             return FixOutcome(finding, FixState.left, texts.explain_ended(explain_end(ended.reason, ended.why)))
-        if worked is not None and self._is_gone(finding, worked):
+        if finding.fingerprint in self._list_gone(built):
             return FixOutcome(finding, FixState.done, texts.explain_gone(self.start.head))
         if worked is not None and not worked.not_done and built.whole.files and finding.id not in worked.gone:
             return FixOutcome(finding, FixState.fixed)
         return FixOutcome(finding, FixState.left, texts.explain_unwritten())
 
-    def _is_gone(self, finding: Finding, worked: Worked) -> bool:
-        """Whether an agent found that it is mended already, of what may be."""
-        return finding.id in worked.gone and finding.fingerprint in self._goal.aged
+    def _list_gone(self, built: BuiltChange) -> dict[str, str]:
+        """Fingerprint → id of the findings that an agent found mended already, of those that may be."""
+        said = built.fixes[0].gone if self._goal.written and built.fixes else ()
+        written = {each.fingerprint: each.id for each in self._goal.written}
+        return {aged: written[aged] for aged in self._goal.aged if written[aged] in said}
 
 
 def _plan(goal: FixGoal) -> Plan:

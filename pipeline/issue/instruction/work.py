@@ -1,17 +1,15 @@
 """Plans an instruction, carries it out and tests what was made, on the code of its pull request."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from agents.llm.models import ModelTier, Unusable
 from agents.loop.loop import Done
-from domain.review.findings import Finding
 from domain.runs.patches import ChangeSet
 from domain.runs.plan import Plan, Planned, RatedPlan
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.runs import checkpoints
 from messages import instructions as texts
-from messages.fixes import FixOutcome
 from pipeline.issue.built_change import BuiltChange
 from pipeline.issue.contract_locks import ContractLocks
 from pipeline.issue.draft_commits import DraftCommits
@@ -29,13 +27,19 @@ from pipeline.runs.phases import enter_phase, leave_phase
 from safety.plan_risk import is_small, list_grantable, needs_approval, rate_plan
 
 
+def _tell_nothing(_where: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Made:
     """What was made of an instruction.
 
     :param granted: what people decided about protected files.
     :param left: what is not done, and why.
-    :param outcomes: what became of each finding that it was to fix; :param gone: those that were gone before.
+    :param details: what became of each finding that it was to fix, in Markdown, from where the change is.
+    :param count: how many became what, as a sentence; empty where it was to fix none.
+    :param is_told: the summary says what became of it, also where nothing was changed.
     :param fixed: fingerprint → id of the findings that it fixes.
     :param log: what its commit says; empty for the summary.
     """
@@ -46,8 +50,9 @@ class Made:
     tested: TestedDraft
     granted: GrantedPaths
     left: str = ""
-    outcomes: Sequence[FixOutcome] = ()
-    gone: Sequence[Finding] = ()
+    details: Callable[[str], str] = _tell_nothing
+    count: str = ""
+    is_told: bool = False
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
     log: str = ""
 

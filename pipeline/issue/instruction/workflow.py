@@ -8,7 +8,6 @@ from domain.gates import Gate
 from domain.runs.run import ReasonCode, RunState
 from memory.gates import gates
 from memory.runs import instructions
-from messages import fixes as fix_texts
 from messages import instructions as texts
 from pipeline.gates.ask import show_gates
 from pipeline.issue.instruction.addressed import tell_end
@@ -32,7 +31,6 @@ from pipeline.publishing.instructions import (
 from pipeline.run_context import RunContext
 from pipeline.runs.lifecycle import RunWorkflow
 from pipeline.runs.status import close_status
-from pipeline.verdicts.settlement import settle_gone
 
 
 class InstructionRun(RunWorkflow):
@@ -75,16 +73,10 @@ class InstructionRun(RunWorkflow):
         self._context = RunContext(self._services, self._run, self._journal)
 
     async def _deliver(self, asked: Instruction, start: Start, made: Made, work: InstructionWork) -> RunEnd:
-        if made.gone:
-            gone = {each.fingerprint: each.id for each in made.gone}
-            await self._journal.step("settle what is gone", settle_gone, self._services, self._run, gone)
         if not made.change.files:
-            details = fix_texts.render_table(made.outcomes)
-            is_told = bool(details or made.gone)
-            text = texts.report_unchanged(
-                made.summary, made.left, await self._context.load_cost(), details, is_told=is_told
-            )
-            return RunEnd(RunState.completed, ReasonCode.unchanged, text, fix_texts.count_states(made.outcomes))
+            told, spent = made.details(""), await self._context.load_cost()
+            text = texts.report_unchanged(made.summary, made.left, spent, told, is_told=made.is_told)
+            return RunEnd(RunState.completed, ReasonCode.unchanged, text, made.count)
         proposal = await prepare_proposal(self._context, asked, work, made)
         if isinstance(proposal, RunEnd):
             return proposal
@@ -129,10 +121,10 @@ class InstructionRun(RunWorkflow):
             why=delivered.why,
             took_in=delivered.took_in,
             checkpoint="" if proposal.merges else checkpoint,
-            details=proposal.details or fix_texts.render_table(proposal.outcomes, delivered.where),
+            details="" if proposal.details is None else proposal.details(delivered.where),
             proof=proposal.proof,
         )
-        return RunEnd(RunState.completed, _name_reason(delivered), text, fix_texts.count_states(proposal.outcomes))
+        return RunEnd(RunState.completed, _name_reason(delivered), text, proposal.count)
 
     async def _tell_red(self, asked: Instruction, red: RedChecks, cause: str, ended: RunEnd, is_made: bool) -> RunEnd:
         """The end of mending, after what was red; where nothing was found to change, it may be a matter of chance.
