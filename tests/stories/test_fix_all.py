@@ -87,7 +87,7 @@ SHA is on `feature`. Of 2 findings: 2 fixed. An empty list gives 0. Tests: No te
 <sub>`/forge rollback C-ID` takes it back.</sub>\
 """)
     assert second.startswith("Of 2 findings: 2 done already.")
-    assert "| **F-OZQFDT** | `billing/pay.py:124` | done already: SHA fixes F-FNQ5I5, F-OZQFDT |" in second
+    assert "| **F-OZQFDT** | `billing/pay.py:124` | done already: SHA fixes F-OZQFDT, F-FNQ5I5 |" in second
     assert len([call for call in model.calls if ASKED in call.content]) == 2
     story.pass_over(pull)
 
