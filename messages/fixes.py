@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 
 from domain.review.findings import Finding
 from domain.text.escaping import escape, inline_code, inline_path
@@ -10,16 +12,40 @@ from domain.text.naming import name_some
 MOST_WRITTEN = 10
 """For how many findings a model is asked at once."""
 
-_MOST_ROWS = 100
+_MOST_ROWS, _MOST_NAMED = 100, 5
 _PLAIN = re.compile(r"[^\w./-]+")
+_LONGEST_LINE = 100  # characters
 _BY_HAND = "Fix it by hand."
-AS_SUGGESTED, BY_MODEL = "fixed as suggested", "fixed by a model"
-"""What became of a finding."""
+
+
+class FixState(StrEnum):
+    """What became of a finding."""
+
+    fixed = "fixed"  # by this change
+    done = "done already"  # the code does not have it any more, or a pull request waits that fixes it
+    left = "left"
+
+
+@dataclass(frozen=True)
+class FixOutcome:
+    """What became of a finding.
+
+    :param why: what fixed it before, or why it is left, as a clause; empty where it is fixed now.
+    """
+
+    finding: Finding
+    state: FixState
+    why: str = ""
 
 
 def name_change(fixed: Sequence[Finding]) -> str:
     """What a change is called that fixes these."""
     return f"Fix {fixed[0].id}" if len(fixed) == 1 else f"Fix {len(fixed)} findings"
+
+
+def name_part(begun: Sequence[Finding]) -> str:
+    """What a change is called that fixes none of these for good."""
+    return f"Part of a fix of {', '.join(each.id for each in begun[:_MOST_NAMED])}"
 
 
 def name_place(finding: Finding) -> str:
@@ -33,33 +59,62 @@ def name_work(ids: Sequence[str]) -> str:
     return f"Fix what the review found: {', '.join(ids)}."
 
 
-def summarise(fixed: Sequence[str], count: int, said: str) -> str:
-    """What is different now.
+def summarise(outcomes: Sequence[FixOutcome], said: str) -> str:
+    """What is different now: the one count.
 
-    :param fixed: the ids of what is fixed; :param count: of how many findings.
     :param said: by the agent; empty where none was asked.
     """
-    of_all = f"{len(fixed)} of {_count(count)}" if len(fixed) < count else _count(count)
-    which = "" if count == 1 else f"{of_all}: "
-    return " ".join(filter(None, [f"Fixes {which}{name_some(fixed)}." if fixed else "", said]))
+    if len(outcomes) > 1:
+        return " ".join(filter(None, [count_states(outcomes), said]))
+    [only] = outcomes
+    told = {FixState.fixed: f"Fixes {only.finding.id}.", FixState.done: report_done(only.why), FixState.left: ""}
+    return " ".join(filter(None, [told[only.state], said]))
 
 
-def render_outcomes(outcomes: Sequence[tuple[Finding, str]]) -> str:
-    """A table of findings with what became of each."""
+def count_states(outcomes: Sequence[FixOutcome]) -> str:
+    """How many findings became what, as a sentence; empty for none."""
+    if not outcomes:
+        return ""
+    counts = [(sum(each.state is state for each in outcomes), state.value) for state in FixState]
+    total = f"{len(outcomes)} finding{'' if len(outcomes) == 1 else 's'}"
+    return f"Of {total}: {', '.join(f'{count} {name}' for count, name in counts if count)}."
+
+
+def render_table(outcomes: Sequence[FixOutcome], where: str = "") -> str:
+    """A table of findings with what became of each; empty for one, of which the summary says it.
+
+    :param where: what fixes some of them: a commit, a pull request, or a patch.
+    """
+    if len(outcomes) < 2:
+        return ""
     rows = [
-        f"| **{finding.id}** | {inline_path(finding.where)} | {became} |" for finding, became in outcomes[:_MOST_ROWS]
+        f"| **{each.finding.id}** | {inline_path(each.finding.where)} | {_tell_state(each, where)} |"
+        for each in outcomes[:_MOST_ROWS]
     ]
     table = "\n".join(["| finding | where | |", "| --- | --- | --- |", *rows])
     left = len(outcomes) - len(rows)
     return f"{table}\n\nand {left} more" if left else table
 
 
-def report_none(outcomes: Sequence[tuple[Finding, str]]) -> str:
-    """Where nothing can be fixed.
+def _tell_state(outcome: FixOutcome, where: str) -> str:
+    match outcome.state:
+        case FixState.fixed:
+            return f"fixed in {where}"
+        case FixState.done:
+            return f"done already: {outcome.why}"
+        case FixState.left:
+            return f"left, because {outcome.why}"
 
-    :param outcomes: all findings with why not.
+
+def report_all(outcomes: Sequence[FixOutcome]) -> str:
+    """Where there is nothing to change.
+
+    :param outcomes: of all findings.
     """
-    return f"Nothing is fixed of {_count(len(outcomes))}.\n\n{render_outcomes(outcomes)}"
+    if len(outcomes) == 1:
+        [only] = outcomes
+        return report_done(only.why) if only.state is FixState.done else report_unfixed(only.finding, only.why)
+    return f"{count_states(outcomes)}\n\n{render_table(outcomes)}"
 
 
 def report_unfixed(finding: Finding, why: str) -> str:
@@ -67,7 +122,7 @@ def report_unfixed(finding: Finding, why: str) -> str:
 
     :param why: one of the explanations below.
     """
-    return f"No fix of **{finding.id}**: {why}"
+    return f"**{finding.id}** is left, because {why}"
 
 
 def report_gone(name: str, head_sha: str) -> str:
@@ -93,7 +148,7 @@ def report_nothing_open(head_sha: str, done: Sequence[str]) -> str:
 
 
 def report_done(done: str) -> str:
-    """For a finding that an earlier command fixed.
+    """For a finding that needs no fix any more.
 
     :param done: by what, as a clause.
     """
@@ -110,9 +165,19 @@ def explain_proposal(number: int, ids: Sequence[str]) -> str:
     return f"#{number} proposes a fix of {name_some(ids)}; merge it, or close it and ask again"
 
 
-def explain_unfixed(why: str) -> str:
-    """What became of a finding: nothing."""
-    return f"not fixed: {why}"
+def explain_passing(head_sha: str) -> str:
+    """Why there is nothing to fix, as a clause: the test that showed it passes."""
+    return f"the test that showed it passes on {inline_code(head_sha[:7])}"
+
+
+def explain_made(head_sha: str) -> str:
+    """Why there is nothing to fix, as a clause: somebody made the change that fixes it."""
+    return f"{inline_code(head_sha[:7])} has its lines as the fix would make them"
+
+
+def explain_gone(head_sha: str) -> str:
+    """Why there is nothing to fix, as a clause: whoever was to fix it looked, and it is not there."""
+    return f"{inline_code(head_sha[:7])} does not have it any more"
 
 
 def explain_credential() -> str:
@@ -145,7 +210,7 @@ def explain_kept_code() -> str:
 
 def explain_no_model(why: str) -> str:
     """Why there is no fix: no model can be asked."""
-    return f"no model can write one. {escape(why)}"
+    return f"no model can write a fix. {escape(why)}"
 
 
 def explain_overlap(other: Finding) -> str:
@@ -158,9 +223,16 @@ def explain_clash() -> str:
     return "together with the other fixes the file could not be parsed. Ask again when those are in."
 
 
-def explain_moved(head_sha: str) -> str:
-    """Why a finding is not fixed: its lines are others by now."""
-    return f"its lines changed since they were reviewed. Ask again when {inline_code(head_sha[:7])} is reviewed."
+def explain_moved(finding: Finding, there: str, head_sha: str) -> str:
+    """Why a finding is not fixed: its file is another one by now.
+
+    :param there: what stands in the place of its lines; may be empty.
+    """
+    line = next((each.strip() for each in there.splitlines() if each.strip()), "")
+    now = f"where its fix would change a line, there is {inline_code(line[:_LONGEST_LINE])}" if line else ""
+    gone = "the lines that its fix would change are gone"
+    ask = f"Ask again when {inline_code(head_sha[:7])} is reviewed."
+    return f"{inline_code(finding.path)} changed since it was reviewed: {now or gone}. {ask}"
 
 
 def explain_too_many() -> str:
@@ -168,10 +240,14 @@ def explain_too_many() -> str:
     return f"a model is asked for {MOST_WRITTEN} findings at once. Ask again when these are in."
 
 
+def explain_ended(why: str) -> str:
+    """Why a finding is not fixed: whoever was to fix it was stopped.
+
+    :param why: a sentence, which may be empty.
+    """
+    return f"the work on it ended. {why}".strip()
+
+
 def explain_unwritten() -> str:
     """Why a finding is not fixed: whoever was to fix it did not, or not all of it, and says why elsewhere."""
-    return "see above"
-
-
-def _count(number: int) -> str:
-    return f"{number} open finding{'' if number == 1 else 's'}"
+    return "the model did not fix it, see above."

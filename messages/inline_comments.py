@@ -55,13 +55,19 @@ def _render_topic(topic: Remark, gone: Collection[str], *, named: bool) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def render_outdated(remark: Sequence[Finding], head_sha: str) -> str:
-    """What becomes of an inline comment when nothing of it is there any more: nothing in it can be applied."""
+def render_outdated(remark: Sequence[Finding], head_sha: str, passing: Collection[str] = ()) -> str:
+    """What becomes of an inline comment when nothing of it is there any more: nothing in it can be applied.
+
+    :param passing: names of findings whose test, which showed them, passes now.
+    """
     names = ", ".join(finding.id for finding in remark[:SHOWN_IN_COMMENT])
     more = f" and {len(remark) - SHOWN_IN_COMMENT} more" if len(remark) > SHOWN_IN_COMMENT else ""
     rules = ", ".join(dict.fromkeys(link_rule(topic[0]) for topic in split_topics(remark)))
     what = f"{escape(remark[0].message, 300, is_cell=False)}\n\n<sub>{names}{more} · {rules}</sub>"
-    return f"{OUTDATED} ({inline_code(head_sha[:7])}).\n\n{what}"
+    shown = [finding.id for finding in remark if finding.id in passing][:SHOWN_IN_COMMENT]
+    sha = inline_code(head_sha[:7])
+    why = f": the test that showed {', '.join(shown)} passes on {sha}" if shown else f" ({sha})"
+    return f"{OUTDATED}{why}.\n\n{what}"
 
 
 def sort_as_listed(remark: Remark, body: str) -> Remark:

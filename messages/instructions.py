@@ -172,10 +172,15 @@ def explain_answering(verb: Verb, *, is_in_thread: bool) -> str:
     return f"To answer, {how}{', or write `/forge mend ANSWER`' if verb is Verb.mend else ''}."
 
 
-def report_unchanged(summary: str, left: str, spent: int) -> str:
-    """Where the agent found nothing to change."""
+def report_unchanged(summary: str, left: str, spent: int, details: str = "", *, is_told: bool = False) -> str:
+    """Where the agent found nothing to change.
+
+    :param details: what became of each finding that was to be fixed, in Markdown.
+    :param is_told: the summary says what there was to do.
+    """
+    head = escape(summary, _LONGEST) if is_told else f"Nothing was changed: {escape(summary, _LONGEST)}"
     more = f" Not done: {escape(left, _LONGEST)}" if left else ""
-    return _join([f"Nothing was changed: {escape(summary, _LONGEST)}{more}", _footer(spent)])
+    return _join([f"{head}{more}", details, _footer(spent)])
 
 
 def report_end(reason: ReasonCode, why: str, spent: int) -> str:

@@ -143,5 +143,14 @@ def summarise_proofs(proofs: Sequence[Proof], not_run: str) -> str:
     return f"Tests of what the model claims, run for {seconds:.0f} s: {', '.join(filter(None, said))}."
 
 
+def summarise_repeated(passing: Sequence[str], failing: Sequence[str]) -> str:
+    """What tests that showed findings on an earlier head say of this one; empty where none was run.
+
+    :param passing: the names of the findings whose test passes, ``failing`` of those whose fails.
+    """
+    said = [f"the test of {name} passes" for name in passing] + [f"that of {name} still fails" for name in failing]
+    return f"Run again, of what was shown before: {', '.join(said)}." if said else ""
+
+
 def _count(number: int) -> str:
     return f"{number} finding" if number == 1 else f"{number} findings"

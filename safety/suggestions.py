@@ -47,18 +47,42 @@ def apply_all(fixes: Iterable[Fix], content: bytes) -> bytes:
     return text.encode(errors="surrogateescape")
 
 
-def move(fix: Fix, old: bytes, new: bytes) -> Fix | None:
-    """The same replacement in a later version of the file; None if its lines are others there."""
-    if old == new:
-        return fix
-    first, last = fix.start_line - 1, fix.end_line
-    block = next((each for each in _match(old, new) if each.a <= first and last <= each.a + each.size), None)
-    return None if block is None else fix.move(block.b - block.a)
+def is_made(fix: Fix, old: bytes, new: bytes) -> bool:
+    """Whether a later version of the file has the replacement already, with the lines beside it.
+
+    :param old: the version that it is of.
+    """
+    made = apply(fix, old.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+    count = fix.replacement.count("\n") + 1 if fix.replacement else 0
+    first, last = max(fix.start_line - 2, 0), min(fix.start_line + count, made.count(b"\n") + 1)
+    return _find_block(made, new, first, last) is not None and _find_block(old, new, *_reach(fix, old)) is None
+
+
+def find_instead(fix: Fix, old: bytes, new: bytes) -> str:
+    """What a later version of the file has instead of the lines that are to be replaced; empty if nothing.
+
+    :param old: the version that the replacement is of.
+    """
+    blocks, lines = _match(old, new), new.split(b"\n")
+    above = (each.b + min(each.size, fix.start_line - 1 - each.a) for each in blocks if each.a < fix.start_line)
+    start = max(above, default=0)
+    end = min(each.b + max(0, fix.end_line - each.a) for each in blocks if each.a + each.size >= fix.end_line)
+    return b"\n".join(lines[start:end]).decode(errors="replace")
+
+
+def _reach(fix: Fix, text: bytes) -> tuple[int, int]:
+    """The lines that a replacement takes away, and those beside it."""
+    return max(fix.start_line - 2, 0), min(fix.end_line + 1, text.count(b"\n") + 1)
+
+
+def _find_block(one: bytes, other: bytes, first: int, last: int) -> Match | None:
+    """Where a text has a range of lines of another."""
+    return next((each for each in _match(one, other) if each.a <= first and last <= each.a + each.size), None)
 
 
 @lru_cache(maxsize=4)
 def _match(old: bytes, new: bytes) -> Sequence[Match]:
-    """The lines that both versions of a file have, matched once for all of its fixes."""
+    """The lines that both versions of a file have."""
     return SequenceMatcher(None, old.split(b"\n"), new.split(b"\n"), autojunk=False).get_matching_blocks()
 
 

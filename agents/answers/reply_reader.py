@@ -1,4 +1,4 @@
-"""Asks a model what a reply to a finding means and, if it is a question, for the answer.
+"""Asks a model what a reply to a finding means, for the answer to a question, and whether an objection is right.
 
 The model judges a reply without seeing the code, so that the code's author cannot influence how the reply is read.
 """
@@ -15,6 +15,7 @@ from agents.prompts import load_prompt
 from agents.review.model.questions import flatten_markdown, frame_data, strip_hidden
 from domain.review.findings import Finding
 from domain.text.redaction import Redact, redact_outgoing
+from messages.proofs import find_shown_test
 
 KEY = "hear "
 """The prefix of these questions' keys."""
@@ -23,7 +24,7 @@ SURE = 0.8
 """The least confidence at which a disagreement counts as a dismissal; below it, Forge asks a person."""
 
 _WORDS, _ANSWER = 1_500, 1_200  # characters
-_AROUND = 12  # lines of code around the finding
+_AROUND, _ALL_AROUND = 12, 80  # lines of code around the finding: for a question, and for what speaks against it
 
 
 class Meaning(StrEnum):
@@ -45,6 +46,7 @@ class NamedCommand(StrEnum):
     tests = "tests"
     changelog = "changelog"
     describe = "describe"
+    review = "review"  # is pointed to, not begun
 
 
 class ReplyReading(BaseModel):
@@ -62,6 +64,23 @@ class ReplyReading(BaseModel):
     @property
     def is_sure(self) -> bool:
         return self.confidence >= SURE
+
+    @property
+    def asks_for_review(self) -> bool:
+        """Whether it asks for nothing but another look at all of it."""
+        return self.meaning is Meaning.request and self.command is NamedCommand.review and self.is_sure
+
+
+class ArgumentVerdict(BaseModel):
+    """The model's judgement of what a person says against a finding.
+
+    :param why: written first, because a model that writes it judges better.
+    :param line: that decides it; 0 if none does.
+    """
+
+    why: str
+    is_right: bool
+    line: int = 0
 
 
 class QuestionAnswer(BaseModel):
@@ -101,9 +120,25 @@ def build_answer_question(key: str, finding: Finding, words: str, lines: Sequenc
     return Question(key=f"{key} answer", instructions=load_prompt("answer"), content=content, max_output_tokens=600)
 
 
-def _render_code(finding: Finding, lines: Sequence[str]) -> list[str]:
+def build_argument_question(
+    key: str, finding: Finding, words: str, lines: Sequence[str], redact: Redact
+) -> Question | None:
+    """Asks whether a person is right who says why a finding is wrong; None where no code of it may be shown.
+
+    :param lines: the lines of the finding's file; empty if they must not be sent.
+    """
+    code, test = _render_code(finding, lines, _ALL_AROUND), find_shown_test(finding)
+    if not code:
+        return None
+    shown = [] if test is None else ["== the test that fails", *(f"> {line}" for line in test.text.split("\n"))]
+    said = ["== what the person says", f"> {flatten_markdown(words, _WORDS)}"]
+    content = frame_data(redact("\n".join([*said, *render_finding(finding), *code, *shown])))
+    return Question(key=f"{key} argument", instructions=load_prompt("dispute"), content=content, max_output_tokens=600)
+
+
+def _render_code(finding: Finding, lines: Sequence[str], around: int = _AROUND) -> list[str]:
     if finding.line is None or not lines or finding.is_credential:
         return []
-    first = max(1, finding.line - _AROUND)
-    shown = lines[first - 1 : (finding.end_line or finding.line) + _AROUND]
+    first = max(1, finding.line - around)
+    shown = lines[first - 1 : (finding.end_line or finding.line) + around]
     return ["== code", *(f"{number} {text[:300]}" for number, text in enumerate(shown, first))]

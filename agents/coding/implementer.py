@@ -250,7 +250,7 @@ def _render_tried(tried: Sequence[TriedFix], redact: Redact) -> Iterator[str]:
 def _render_place(item: RequiredFix, redact: Redact) -> str:
     path, rule = (redact(_flatten(text))[:_PLACE] for text in (item.path, item.rule))
     line = "" if item.line is None else f":{item.line}"
-    return f"{path}{line} {rule}".strip()
+    return f"{item.id} {path}{line} {rule}".strip()
 
 
 def _quote(text: str) -> list[str]:

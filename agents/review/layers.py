@@ -87,7 +87,7 @@ class ModelPart(BaseModel):
 
     :param not_read: files that the other layers checked, but the model did not read.
     :param read: paths whose new code it read in full, at this head or an earlier one.
-    :param gone: names of its own earlier findings that it calls gone.
+    :param gone: names of its own earlier findings that it calls gone; :param passing: of those whose test passes now.
     :param summary: what the change does, in lines.
     :param conventions: of the repository, that the change was held against.
     """
@@ -99,6 +99,7 @@ class ModelPart(BaseModel):
     not_read: tuple[SkippedFile, ...] = ()
     read: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    passing: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
     issue: IssueAnswer | None = None
     conventions: HeldConventions = NOTHING_HELD

@@ -17,6 +17,8 @@ _INTRODUCTION = """\
    `/forge fix F-ID` commit a change with which it passes.
 4. **A finding is wrong:** ask somebody else with the role write to reply with `/forge dismiss` and why. If nobody else
    has it, your own word counts. Warnings hold nothing; errors and questions to people do.
+   Or say in the thread why it is wrong: Forge weighs that with the code, and says what makes you right or which line
+   speaks against it. Words alone lift nothing that blocks.
 5. **You do not understand it:** reply `/forge explain`, or ask in the thread.
 6. **Forge waits for a person:** the comment of the [gate](gates.md) says who may answer, and until when.
 
@@ -35,7 +37,7 @@ Write `/forge VERB …` in a comment, a review or a reply to a finding. `/forge 
 - **Questions need no command** where you quote Forge or mention it, and in a review thread right below its comment
   (role write); nothing else in the conversation is taken for one. A mention that wants something done is `/forge do`
   ([instructions](instructions.md)), or the one command that says the same: `update`, `mend`, `tests`, `changelog` or
-  `describe`; Forge says which it took.
+  `describe`; Forge says which it took. To *look again* it points to `/forge review full`.
 - **Answer what Forge asks** by a reply in the thread, a mention or a quote (role write): the same work goes on with it.
 - **Words of your own**, such as an instruction or a reason, go on below their line up to the next command. Quotes in
   them are left out.

@@ -151,6 +151,13 @@ class Finding(RawFinding):
     memories: tuple[str, ...] = ()
     proof: Proof | None = None
 
+    def move(self, by: int) -> "Finding":
+        """The finding some lines further down."""
+        line = None if self.line is None else self.line + by
+        end_line = None if self.end_line is None else self.end_line + by
+        fix = None if self.fix is None else self.fix.move(by)
+        return self.model_copy(update={"line": line, "end_line": end_line, "fix": fix}) if by else self
+
     @property
     def comment_lines(self) -> tuple[int, int]:
         """First and last line of its comment: those its suggestion replaces, else its own."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import partial
 
-from domain.review.findings import Category, Finding, compute_secondary_fingerprint
+from domain.review.findings import Category, Finding, compute_secondary_fingerprint, remove_place
 
 _BEFORE, _AFTER = 4, 9
 """Lines of a statement before and after the line of its finding."""
@@ -99,6 +99,19 @@ class Statements:
             bare = _LAYOUT.sub("", _COMMENT.sub("", self._lines[at]))
             self._bare[at] = bare if len(bare) <= _LONGEST else _digest(bare)
         return self._bare[at]
+
+
+def find_again(finding: Finding, lines: Sequence[str]) -> Finding:
+    """A finding at its statement, wherever that stands by now; without a line where it is another one.
+
+    :param lines: of its file at head.
+    """
+    if finding.line is None:
+        return finding
+    start, length = finding.line, (finding.end_line or finding.line) - finding.line
+    statements, near = Statements(lines), sorted(range(1, len(lines) + 1), key=lambda line: abs(line - start))
+    line = next((each for each in near if statements.digest(each, each + length) == finding.statement), None)
+    return remove_place(finding) if line is None else finding.move(line - start)
 
 
 def follow(

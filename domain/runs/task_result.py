@@ -20,6 +20,7 @@ class Worked(BaseModel):
 
     :param summary: a summary for readers of the pull request.
     :param not_done: the missing part and why; empty if the task is done.
+    :param gone: the ids of what was to be fixed, but is not there any more.
     :param tests_added: paths of files with new or extended tests.
     """
 
@@ -28,12 +29,14 @@ class Worked(BaseModel):
     summary: Words
     is_done: bool
     not_done: Annotated[str, StringConstraints(strip_whitespace=True, max_length=1_000)] = ""
+    gone: tuple[str, ...] = Field(default=(), max_length=MOST_FIXES)
     tests_added: tuple[Place, ...] = Field(default=(), max_length=MOST_TESTS)
 
 
 class RequiredFix(BaseModel):
     """A problem found by a review or a test.
 
+    :param id: of a finding on which people look; empty for anything else.
     :param path: empty if it is about no file.
     :param rule: of the finding, or the name of the test.
     :param confidence: of the finding.
@@ -43,6 +46,7 @@ class RequiredFix(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
+    id: str = ""
     path: str
     line: int | None = None
     rule: str

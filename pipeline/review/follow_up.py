@@ -28,10 +28,12 @@ async def apply_late_dismissals(services: Services, run: Run, cause: str) -> Non
         await update_verdict(services, run.repository, run.number, cause, anew=False)
 
 
-async def settle_threads(services: Services, run: Run, settings: RunSettings, gone: Collection[str]) -> list[str]:
+async def settle_threads(
+    services: Services, run: Run, settings: RunSettings, gone: Collection[str], passing: Collection[str]
+) -> list[str]:
     """Resolve the threads of findings that are gone, and record how they went; the findings' names.
 
-    :param gone: names of layer 3's findings that the model called gone.
+    :param gone: names of layer 3's findings that the model called gone; :param passing: of those whose test passes.
     """
     # Read again: people may have judged findings since the verdict.
     review = await checkpoints.load_review(services.database, run)
@@ -40,7 +42,7 @@ async def settle_threads(services: Services, run: Run, settings: RunSettings, go
     try:
         with use_importance(Importance.tidying):
             await _retell_overtaken(services, run)
-            settled = await threads.settle(services, run, review, gone)
+            settled = await threads.settle(services, run, review, gone, passing)
         is_fork = settings.pull_request.is_from_fork(run.repository.id)
         mirror = partial(fetch_mirror, services, run)
         await record_uptake(services, run, review, mirror, settled=settled, is_fork=is_fork)

@@ -26,9 +26,9 @@ from pipeline.model_calls.memories import RecallTopic
 from pipeline.review.conventions import ConventionAnswers, hold_against_conventions
 from pipeline.review.look_ups import RunLookUps, choose_limits
 from pipeline.review.model_answers import PreparedQuestions, weigh_claims
-from pipeline.review.model_part import add_proofs, build_model_part
+from pipeline.review.model_part import add_note, add_proofs, build_model_part
 from pipeline.review.model_questions import ModelQuestions
-from pipeline.review.proofs import ModelProofs
+from pipeline.review.proofs import ModelProofs, RepeatedProofs
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import RunSettings
 from safety.eligibility import needs_ok
@@ -50,7 +50,16 @@ class ModelLayer:
 
         Whatever was changed, the model is also asked if it must say whether its earlier findings are gone.
         """
-        earlier = (await self._journal.step("earlier findings", self._questions.load_earlier)).findings
+        before = await self._journal.step("earlier findings", self._questions.load_earlier)
+        proofs = ModelProofs(self._context, self._settings, self._build_calls(checked))
+        repeated = await proofs.repeat(before.shown)
+        part = await self._choose_reader(checked, repeated.apply(before.findings), proofs, repeated)
+        return add_note(part, repeated.told).model_copy(update={"passing": repeated.passing})
+
+    async def _choose_reader(
+        self, checked: CheckedChange, earlier: Sequence[Finding], proofs: ModelProofs, repeated: RepeatedProofs
+    ) -> ModelPart:
+        """:param repeated: what tests say of earlier findings, of which no model is asked."""
         may_read = self._configuration.review.may_ask_model
         if not checked.wants_a_model(self._configuration) and not (earlier and may_read):
             return skip_model(checked, self._configuration, None)
@@ -61,7 +70,7 @@ class ModelLayer:
         if missing is not None or isinstance(model, Unusable):
             part = skip_model(checked, self._configuration, missing)
             return part.model_copy(update={"findings": tuple(map(remove_place, earlier))})
-        return await self._ask_model(checked, model)
+        return await self._ask_model(checked, model, proofs, repeated)
 
     async def _waits_for_ok(self) -> bool:
         run = self._context.run
@@ -69,8 +78,11 @@ class ModelLayer:
             return False
         return not await permits.has_ok(self._context.database, run.repository, run.number, run.head_sha)
 
-    async def _ask_model(self, checked: CheckedChange, model: LanguageModel) -> ModelPart:
-        prepared = await self._journal.step("prepare questions", self._questions.prepare, checked)
+    async def _ask_model(
+        self, checked: CheckedChange, model: LanguageModel, proofs: ModelProofs, repeated: RepeatedProofs
+    ) -> ModelPart:
+        said = (repeated.passing, repeated.failing)
+        prepared = await self._journal.step("prepare questions", self._questions.prepare, checked, *said)
         calls = self._build_calls(checked)
         answers: list[ModelAnswer] = []
         look_ups = RunLookUps(self._settings, checked, calls)
@@ -88,7 +100,6 @@ class ModelLayer:
             kept = keep_confirmed(assessed.candidates, second, assessed.second)
             unchecked = [] if second.value is not None else [each for each in assessed.candidates if each not in kept]
         kept = weigh_claims((*assessed.settled, *kept))
-        proofs = ModelProofs(self._context, self._settings, calls)
         plan = prepared.plan.model_copy(update={"related": (*prepared.plan.related, *assessed.evidence)})
         proved = await proofs.prove(checked, plan, assessed.candidates, kept, model)
         kept = soften_unshown(proved.findings, self._configuration.review.unshown)

@@ -98,10 +98,14 @@ def add_proofs(part: ModelPart, answers: Sequence[ModelAnswer], told: str, model
         known = tools.get(name, ToolRun(tool=name, seconds=0, files=0))
         spent = {"seconds": known.seconds + answer.seconds, "tokens": known.tokens + answer.usage.tokens}
         tools[name] = known.model_copy(update={**spent, "cost": known.cost + answer.cost})
+    report = part.report.model_copy(update={"tools": tuple(tools.values())})
+    return add_note(part.model_copy(update={"report": report}), told)
+
+
+def add_note(part: ModelPart, told: str) -> ModelPart:
+    """The contribution with one more note, which may be empty."""
     note = " ".join(filter(None, (part.report.note, told))) or None
-    return part.model_copy(
-        update={"report": part.report.model_copy(update={"tools": tuple(tools.values()), "note": note})}
-    )
+    return part.model_copy(update={"report": part.report.model_copy(update={"note": note})})
 
 
 def _sum_look_ups(answers: Sequence[ModelAnswer]) -> LookUps | None:

@@ -1,7 +1,7 @@
 """Prepares the questions to the model about one head, and assesses its answers."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pydantic import BaseModel
 
@@ -44,9 +44,13 @@ from safety.unread_files import list_read_before
 
 
 class EarlierFindings(BaseModel):
-    """The model's findings of the last review of this pull request."""
+    """The model's findings of the last review of this pull request.
+
+    :param shown: those that count and that running a test showed.
+    """
 
     findings: tuple[Finding, ...]
+    shown: tuple[Finding, ...] = ()
 
 
 class ModelQuestions:
@@ -61,21 +65,30 @@ class ModelQuestions:
     async def load_earlier(self) -> EarlierFindings:
         """The model's findings of the last review, also dismissed ones."""
         previous = await self._find_previous()
-        return EarlierFindings(findings=() if previous is None else tuple(_filter_model_findings(previous)))
+        if previous is None:
+            return EarlierFindings(findings=())
+        shown = tuple(each for each in previous.findings if each.proof is not None and each.proof.is_shown)
+        return EarlierFindings(findings=tuple(_filter_model_findings(previous)), shown=shown)
 
-    async def prepare(self, checked: CheckedChange) -> PreparedQuestions:
+    async def prepare(
+        self, checked: CheckedChange, settled: Collection[str], failing: Sequence[Finding]
+    ) -> PreparedQuestions:
         """The questions: on a push only about new code, and whether the findings in files that changed are gone.
 
         What mends a finding often stands beside its line.
+
+        :param settled: names of earlier findings that tests settled; :param failing: those that tests still show.
         """
         change, versions = await self._load_code(checked)
         previous = await self._find_previous()
         since = None if previous is None else await self._load_changes_since(previous, checked)
-        earlier = [] if previous is None or since is None else _filter_model_findings(previous)
+        said = {*settled, *(each.id for each in failing)}
+        known = [] if previous is None or since is None else _filter_model_findings(previous)
+        earlier = [each for each in known if each.id not in said]
         changed = [] if since is None else [f for f in earlier if f.path in versions and since.file(f.path) is not None]
         ids = {finding.id for finding in changed}
         moved = {} if since is None else {f.id: kept for f in earlier if (kept := _carry_over(f, since)) is not None}
-        carried = [kept for name, kept in moved.items() if name not in ids]
+        carried = [*failing, *(kept for name, kept in moved.items() if name not in ids)]
         read = frozenset[str]()
         if previous is not None and since is not None:
             mirror = await fetch_mirror(self._services, self._run)
@@ -197,16 +210,7 @@ def _carry_over(finding: Finding, since: Change) -> Finding | None:
     line = touched.head_line(finding.line)
     if line is None:
         return None
-    by = line - finding.line
-    if by == 0:
-        return finding
-    return finding.model_copy(
-        update={
-            "line": line,
-            "end_line": None if finding.end_line is None else finding.end_line + by,
-            "fix": None if finding.fix is None else finding.fix.move(by),
-        }
-    )
+    return finding.move(line - finding.line)
 
 
 def _keep_summary(previous: Review, since: Change) -> tuple[str, ...]:

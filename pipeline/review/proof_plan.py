@@ -53,7 +53,7 @@ async def plan_proofs(
 
     :param first_look: the plan of the first look: what it knows of the code beside the change is shown again.
     """
-    not_run = await _find_obstacle(context, settings)
+    not_run = await find_obstacle(context, settings)
     if not_run:
         return ProofPlan(not_run=not_run)
     places = await _find_places(context, settings, checked, wanted)
@@ -85,7 +85,7 @@ async def plan_proofs(
     return ProofPlan(tasks=tasks)
 
 
-async def _find_obstacle(context: RunContext, settings: RunSettings) -> str:
+async def find_obstacle(context: RunContext, settings: RunSettings) -> str:
     """Why no test may be run here, as a clause; empty if it may."""
     run = context.run
     if settings.configuration.testing.runner == "actions":

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from pydantic import BaseModel
@@ -12,17 +13,18 @@ from agents.review.layers import CheckedChange
 from agents.review.model.proof import ProofDraft, apply_proofs, is_too_long, list_provable, read_draft
 from agents.review.model.questions import QuestionPlan
 from agents.testing.reproduction.endings import EndingKind
-from agents.testing.reproduction.run import WrittenTest, run_reproduction, try_with
+from agents.testing.reproduction.run import WrittenTest, run_reproduction, try_with, write_again
 from agents.testing.tester import Tester
 from domain.gates import digest
 from domain.review.findings import Finding
+from domain.review.identity import find_again
 from domain.review.proof import Proof, ProofOutcome, share_seconds
 from domain.text.redaction import holds_secret
 from messages import proofs as texts
 from messages.review import render_progress
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.publishing import run_check
-from pipeline.review.proof_plan import ProofTask, plan_proofs
+from pipeline.review.proof_plan import ProofTask, find_obstacle, plan_proofs
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.settings import RunSettings
 from safety.suggestions import apply_all
@@ -42,6 +44,25 @@ class ProvedFindings(BaseModel):
     told: str = ""
 
 
+@dataclass(frozen=True)
+class RepeatedProofs:
+    """What the tests that showed findings on an earlier head say of this one.
+
+    :param passing: the names of the findings whose tests pass.
+    :param failing: those whose tests fail, where they stand by now.
+    :param told: for the check's details; may be empty.
+    """
+
+    passing: tuple[str, ...] = ()
+    failing: tuple[Finding, ...] = ()
+    told: str = ""
+
+    def apply(self, findings: Sequence[Finding]) -> list[Finding]:
+        """The findings that are left, with what their tests say."""
+        failing = {each.id: each for each in self.failing}
+        return [failing.get(each.id, each) for each in findings if each.id not in self.passing]
+
+
 class ModelProofs:
     """The proofs of one review. Whatever fails here leaves the findings as they are."""
 
@@ -49,7 +70,31 @@ class ModelProofs:
         self._context = context
         self._settings = settings
         self._calls = calls
-        self._most = float(settings.configuration.review.proof_seconds)
+        self._left = float(settings.configuration.review.proof_seconds)
+
+    async def repeat(self, shown: Sequence[Finding]) -> RepeatedProofs:
+        """Run the tests that showed findings on an earlier head."""
+        passing, failing = list[str](), list[Finding]()
+        if not shown or self._left <= 0:
+            return RepeatedProofs()
+        if await self._context.journal.step("may its tests run", find_obstacle, self._context, self._settings):
+            return RepeatedProofs()
+        for number, finding in enumerate(shown, 1):
+            test, share = write_again(finding), self._left / (len(shown) - number + 1)
+            if test is None or share < _LEAST:
+                continue
+            proof = await self._context.journal.step(
+                f"run the test that showed a finding {number}", self._run, finding, test, share
+            )
+            self._left -= proof.seconds
+            if proof.outcome is ProofOutcome.refuted:
+                passing.append(finding.id)
+            elif proof.is_shown:
+                again = finding.model_copy(update={"proof": proof})
+                failing.append(await self._context.journal.step("where it stands", self._find_again, again))
+        await self._context.progress.quiet()
+        told = texts.summarise_repeated(passing, [each.id for each in failing])
+        return RepeatedProofs(tuple(passing), tuple(failing), told)
 
     async def prove(
         self,
@@ -64,14 +109,14 @@ class ModelProofs:
         :param candidates: as the first look graded them; :param kept: what the second look left of them.
         """
         journal, wanted = self._context.journal, list_provable(kept, candidates)
-        if not wanted or not self._most:
+        if not wanted or self._left <= 0:
             return ProvedFindings(findings=tuple(kept))
         where = (self._context, self._settings, checked, first_look)
         plan = await journal.step("find out what can be run", plan_proofs, *where, wanted)
         answers: list[ModelAnswer] = []
         proofs: dict[str, Proof] = {}
         for number, task in enumerate(plan.tasks, 1):
-            share = share_seconds(self._most, [*proofs.values()], len(plan.tasks))
+            share = share_seconds(self._left, [*proofs.values()], len(plan.tasks))
             proofs[task.finding.fingerprint] = await self._prove(number, task, share, answers, model)
         await self._context.progress.quiet()
         told = texts.summarise_proofs([*proofs.values()], plan.not_run)
@@ -115,7 +160,8 @@ class ModelProofs:
         running = run_reproduction(tester, change, test, seconds)
         proof = await run_while_current(context.services, context.run, running)
         left = seconds - proof.seconds
-        if finding.fix is None or proof.reproduction is None or not proof.is_shown or left < _LEAST:
+        is_new = test.known is None and proof.is_shown
+        if finding.fix is None or proof.reproduction is None or not is_new or left < _LEAST:
             return proof
         content = (await mirror.read(context.run.head_sha, [finding.path])).get(finding.path, b"")
         changed = {finding.path: apply_all([finding.fix], content)}
@@ -124,6 +170,12 @@ class ModelProofs:
         ending = await run_while_current(context.services, context.run, trying)
         took = proof.seconds + time.monotonic() - began
         return proof.model_copy(update={"outlasts_fix": ending.kind is EndingKind.failed, "seconds": took})
+
+    async def _find_again(self, finding: Finding) -> Finding:
+        """A finding where its statement stands by now."""
+        head = self._context.run.head_sha
+        content = (await (await self._context.fetch_mirror()).read(head, [finding.path])).get(finding.path, b"")
+        return find_again(finding, content.decode(errors="replace").split("\n"))
 
     async def _tell(self, _doing: str) -> None:
         """Show in the check, in a moment, that a claim is tried out."""

@@ -25,39 +25,48 @@ _SAYS_NOTHING = re.compile(r"\s*(?:/forge[ \t]+(?:explain|why|help|view|diff|his
 """A comment of commands that only show something, or have Forge fix it."""
 
 
-async def settle(services: Services, run: Run, review: Review, gone: Collection[str] = ()) -> Sequence[str]:
+async def settle(
+    services: Services, run: Run, review: Review, gone: Collection[str] = (), passing: Collection[str] = ()
+) -> Sequence[str]:
     """Mark the comments of findings that are gone as outdated, and resolve their threads; the findings' names.
 
     A thread with replies stays open, but its suggestion is removed. If a finding is back, Forge opens its thread
     again, unless a person resolved it. If GitHub refuses to change one thread, the others are still settled.
 
     :param gone: names of layer 3's findings that the model called gone when it read the new lines.
+    :param passing: names of those whose test, which showed them, passes now.
     """
     carried = await findings.load_by_comment(services.database, run.repository.id, run.number)
     if not carried:
         return []
     known = {finding.fingerprint for remark in carried.values() for finding in remark}
-    settled: list[str] = []
+    settled, called = list[str](), {*gone, *passing}
     for thread in await services.host.review_threads(run.repository, run.number):
         remark = carried.get(thread.comments[0].id, ()) if thread.comments else ()
-        over = [finding for finding in remark if is_gone(finding, review, known, called_gone=finding.id in gone)]
+        over = [finding for finding in remark if is_gone(finding, review, known, called_gone=finding.id in called)]
         if remark:
             try:
-                settled += await _settle_thread(services, run, review, thread, remark, over)
+                settled += await _settle_thread(services, run, review, thread, remark, over, passing)
             except (Forbidden, NotFound, Unprocessable) as error:
                 log.warning("thread.not_settled", run=run.id, thread=thread.id, error=str(error))
     return settled
 
 
 async def _settle_thread(
-    services: Services, run: Run, review: Review, thread: ReviewThread, remark: Remark, over: Sequence[Finding]
+    services: Services,
+    run: Run,
+    review: Review,
+    thread: ReviewThread,
+    remark: Remark,
+    over: Sequence[Finding],
+    passing: Collection[str],
 ) -> Sequence[str]:
     """Bring one thread up to date; the names of the findings that it settles.
 
-    :param over: the findings of its comment that are gone.
+    :param over: the findings of its comment that are gone; :param passing: names of those whose test passes.
     """
     first = thread.comments[0]
-    wanted = _render_comment(first.body, remark, {finding.id for finding in over}, review)
+    wanted = _render_comment(first.body, remark, {finding.id for finding in over}, review, passing)
     if wanted is not None:
         await reviews.edit_comment(services, run, first.id, wanted)
     if thread.is_resolved and thread.resolved_by in {None, first.author_id}:
@@ -78,11 +87,13 @@ async def _reopen(services: Services, run: Run, review: Review, thread: ReviewTh
         await reviews.reopen_thread(services, run.repository, thread.id)
 
 
-def _render_comment(body: str, remark: Remark, gone: Collection[str], review: Review) -> str | None:
+def _render_comment(
+    body: str, remark: Remark, gone: Collection[str], review: Review, passing: Collection[str]
+) -> str | None:
     """The new text of a comment; None if its text is right, apart from lines that moved."""
     is_over, remark = body.startswith(comment_texts.OUTDATED), comment_texts.sort_as_listed(remark, body)
     if len(gone) == len(remark):
-        return None if is_over else comment_texts.render_outdated(remark, review.head_sha)
+        return None if is_over else comment_texts.render_outdated(remark, review.head_sha, passing)
     first, *others = (_update_finding(finding, review, body) for finding in remark)
     if others:
         wanted = comment_texts.render_comment((first, *others), gone)

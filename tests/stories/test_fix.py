@@ -243,5 +243,28 @@ async def test_without_a_model_people_fix_what_no_tool_can(story: Story, forbids
     await alice.reply(comment, "/forge fix")
     await settle_looks(story)
     [reply] = story.thread_answers(pull, comment)
-    why = "`review.model: never` keeps code from models" if forbids else "no model can write one"
+    why = "`review.model: never` keeps code from models" if forbids else "no model can write a fix"
     assert why in reply.body
+
+
+async def test_what_was_mended_beside_its_line_is_not_fixed_again(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """The review of the mending commit holds on to the finding; whoever is to fix it looks first, and settles it."""
+    story = story_with_model
+    repository, alice, carol, pull, comment = await open_reviewed(story, model)
+    guarded = PAY.replace(WRONG, f"    if not prices:\n        return 0\n{WRONG}")
+    head = await alice.push(repository, "feature", {"billing/pay.py": guarded})
+    await story.settle()
+    assert story.check(repository, head).conclusion == "failure"
+    [name] = story.finding_names(pull)
+    model.when(ASKED, {"summary": "An empty list gives 0 already.", "is_done": True, "gone": [name]})
+    await carol.reply(comment, "/forge fix")
+    await story.settle()
+    assert pull.head_sha == head
+    assert bodies(story.thread_answers(pull, comment)) == snapshot(
+        ["Done already: `SHA` does not have it any more. An empty list gives 0 already."]
+    )
+    assert comment.thread.resolved
+    assert story.check(repository, head).conclusion == "success"
+    story.pass_over(pull)

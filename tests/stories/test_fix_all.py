@@ -42,14 +42,14 @@ async def test_without_a_model_what_linters_can_fix_is_one_commit(story: Story) 
     assert read(repository, made.sha, "app.py") == APP.replace("import os\n\n\n", "").replace("os.name", "missing")
     assert read(repository, made.sha, "more.py") == APP
     assert hear(story, pull) == snapshot("""\
-SHA is on `feature`. Fixes 3 of 4 open findings: F-ZTCLXW, F-FNQ5I5, F-BKJKA5. Tests: No tests found.
+SHA is on `feature`. Of 4 findings: 3 fixed, 1 left. Tests: No tests found.
 
 | finding | where | |
 | --- | --- | --- |
-| **F-IHFNME** | `app.py:6` | not fixed: no model can write one. anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set. |
-| **F-ZTCLXW** | `app.py:1` | fixed as suggested |
-| **F-FNQ5I5** | `app.py:2` | fixed as suggested |
-| **F-BKJKA5** | `more.py:2` | fixed as suggested |
+| **F-IHFNME** | `app.py:6` | left, because no model can write a fix. anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set. |
+| **F-ZTCLXW** | `app.py:1` | fixed in SHA |
+| **F-FNQ5I5** | `app.py:2` | fixed in SHA |
+| **F-BKJKA5** | `more.py:2` | fixed in SHA |
 
 <sub>`/forge rollback C-ID` takes it back.</sub>\
 """)
@@ -57,13 +57,9 @@ SHA is on `feature`. Fixes 3 of 4 open findings: F-ZTCLXW, F-FNQ5I5, F-BKJKA5. T
     assert story.check(repository, made.sha).title == "Changes requested: 1 finding to fix"
     await alice.comment(pull, "/forge fix all")
     await settle_looks(story)
-    assert hear(story, pull) == snapshot("""\
-Nothing is fixed of 1 open finding.
-
-| finding | where | |
-| --- | --- | --- |
-| **F-IHFNME** | `app.py:2` | not fixed: no model can write one. anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set. |\
-""")
+    assert hear(story, pull) == snapshot(
+        "**F-IHFNME** is left, because no model can write a fix. anthropic:claude-haiku-4-5 cannot be asked: ANTHROPIC_API_KEY is not set."
+    )
     assert pull.head_sha == made.sha
     story.pass_over(pull)
 
@@ -81,16 +77,17 @@ async def test_with_a_model_its_changes_are_in_the_same_commit(story_with_model:
     assert read(repository, made.sha, "billing/pay.py") == PAY.replace(WRONG, RIGHT)
     first, second = (mask(each.body) for each in story.answers(pull)[-2:])
     assert first == snapshot("""\
-SHA is on `feature`. Fixes 2 open findings: F-FNQ5I5, F-OZQFDT. An empty list gives 0. Tests: No tests found.
+SHA is on `feature`. Of 2 findings: 2 fixed. An empty list gives 0. Tests: No tests found.
 
 | finding | where | |
 | --- | --- | --- |
-| **F-OZQFDT** | `billing/pay.py:124` | fixed by a model |
-| **F-FNQ5I5** | `app.py:2` | fixed as suggested |
+| **F-OZQFDT** | `billing/pay.py:124` | fixed in SHA |
+| **F-FNQ5I5** | `app.py:2` | fixed in SHA |
 
 <sub>`/forge rollback C-ID` takes it back.</sub>\
 """)
-    assert "SHA fixes F-FNQ5I5, F-OZQFDT." in second
+    assert second.startswith("Of 2 findings: 2 done already.")
+    assert "| **F-OZQFDT** | `billing/pay.py:124` | done already: SHA fixes F-OZQFDT, F-FNQ5I5 |" in second
     assert len([call for call in model.calls if ASKED in call.content]) == 2
     story.pass_over(pull)
 
@@ -104,8 +101,10 @@ async def test_a_model_that_does_not_answer_leaves_what_is_known(story_with_mode
     assert read(repository, pull.head_sha, "app.py") == APP
     assert read(repository, pull.head_sha, "billing/pay.py") == PAY
     said = hear(story, pull)
-    assert said.startswith("SHA is on `feature`. Fixes 1 of 2 open findings: F-FNQ5I5. Tests: ")
-    assert "| **F-OZQFDT** | `billing/pay.py:124` | not fixed: " in said
+    assert said.startswith("SHA is on `feature`. Of 2 findings: 1 fixed, 1 left. Tests: ")
+    assert "| **F-OZQFDT** | `billing/pay.py:124` | left, because the work on it ended. " in said
+    assert "| **F-FNQ5I5** | `app.py:2` | fixed in SHA |" in said
+    assert repository.git.run("log", "-1", "--format=%s", pull.head_sha).stdout == b"Fix F-FNQ5I5\n"
     story.pass_over(pull)
 
 
@@ -126,16 +125,16 @@ async def test_what_may_not_be_fixed_is_named_with_its_reason(story_with_model: 
     await alice.comment(pull, "/forge fix all")
     await settle_looks(story)
     assert hear(story, pull) == snapshot("""\
-SHA is on `feature`. Fixes 2 of 6 open findings: F-FNQ5I5, F-JYAM5D. Ask `@team`: 0 or an error? Tests: No tests found.
+SHA is on `feature`. Of 6 findings: 2 fixed, 4 left. Ask `@team`: 0 or an error? Tests: No tests found.
 
 | finding | where | |
 | --- | --- | --- |
-| **F-B33GHU** | `leak.py:7` | not fixed: a credential that was pushed stays in the history. Revoke it where it was issued, then remove the line. |
-| **F-QVN6RD** | `private/app.py:5` | not fixed: `review.never_send` keeps `private/app.py` from models. Fix it by hand. |
-| **F-OZQFDT** | `billing/pay.py:124` | not fixed: see above |
-| **F-FNQ5I5** | `app.py:2` | fixed as suggested |
-| **F-PV5UQV** | `infra/main.py:2` | not fixed: `infra/main.py` is protected, so it is changed by itself: `/forge fix F-PV5UQV` asks people first. |
-| **F-JYAM5D** | `private/app.py:1` | fixed as suggested |
+| **F-B33GHU** | `leak.py:7` | left, because a credential that was pushed stays in the history. Revoke it where it was issued, then remove the line. |
+| **F-QVN6RD** | `private/app.py:5` | left, because `review.never_send` keeps `private/app.py` from models. Fix it by hand. |
+| **F-OZQFDT** | `billing/pay.py:124` | left, because the model did not fix it, see above. |
+| **F-FNQ5I5** | `app.py:2` | fixed in SHA |
+| **F-PV5UQV** | `infra/main.py:2` | left, because `infra/main.py` is protected, so it is changed by itself: `/forge fix F-PV5UQV` asks people first. |
+| **F-JYAM5D** | `private/app.py:1` | fixed in SHA |
 
 <sub>`/forge rollback C-ID` takes it back.</sub>\
 """)
@@ -166,8 +165,8 @@ async def test_where_nothing_is_open_or_can_be_fixed_nothing_is_done(story: Stor
     await alice.comment(broken, "/forge fix all")
     await settle_looks(story)
     said = hear(story, broken)
-    assert said.startswith("Nothing is fixed of 2 open findings.")
-    assert said.count("not fixed: no model can write one.") == 2
+    assert said.startswith("Of 2 findings: 2 left.")
+    assert said.count("left, because no model can write a fix.") == 2
     assert broken.head_sha == head
 
 
@@ -238,18 +237,26 @@ async def test_in_a_locked_conversation_the_commit_says_it(story: Story) -> None
     story.pass_over(pull)
 
 
-async def test_a_push_that_is_not_reviewed_yet_keeps_what_it_wrote(story: Story) -> None:
-    """The fix follows its line in the file as it is now; where the line is another one, it waits for the review."""
+async def test_no_fix_is_forced_on_a_push_that_is_not_reviewed_yet(story: Story) -> None:
+    """What was fixed by hand is done, and what is used by now is not taken away: what is there is said."""
     repository, alice, _ = await at_level(story, 1)
-    files = {"app.py": UNUSED, "more.py": UNUSED}
+    files = {"app.py": UNUSED, "more.py": UNUSED, "third.py": UNUSED}
     pull, _ = await open_pull_request(story, repository, alice, files)
     hooks, there = story.github.hooks, story.github.hooks.url
     hooks.url = None
-    await alice.push(repository, "feature", {"app.py": f'"""The app."""\n\n{UNUSED}', "more.py": APP})
+    pushed = {"app.py": f"{UNUSED}\n\nprint(sys.path)\n", "more.py": APP, "third.py": UNUSED.replace("sys", "re")}
+    head = await alice.push(repository, "feature", pushed)
     hooks.url = there
     await alice.comment(pull, "/forge fix all")
     await settle_looks(story)
-    assert read(repository, pull.head_sha, "app.py") == f'"""The app."""\n\n{APP}'
-    assert read(repository, pull.head_sha, "more.py") == APP
-    assert "its lines changed since they were reviewed" in hear(story, pull)
+    assert pull.head_sha == head
+    assert hear(story, pull) == snapshot("""\
+Of 3 findings: 1 done already, 2 left.
+
+| finding | where | |
+| --- | --- | --- |
+| **F-FNQ5I5** | `app.py:2` | left, because `app.py` changed since it was reviewed: where its fix would change a line, there is `import sys`. Ask again when `SHA` is reviewed. |
+| **F-BKJKA5** | `more.py:2` | done already: `SHA` has its lines as the fix would make them |
+| **F-ZDMPXC** | `third.py:2` | left, because `third.py` changed since it was reviewed: where its fix would change a line, there is `import re`. Ask again when `SHA` is reviewed. |\
+""")
     story.pass_over(pull)

@@ -164,3 +164,39 @@ async def test_a_strangers_head_gets_no_reading_without_an_ok(story_with_model: 
     await story_with_model.settle()
     assert model.calls == []
     assert story_with_model.thread_answers(pull, comment) == []
+
+
+async def test_an_argument_is_taken_up(story_with_model: Story, model: ScriptedModel) -> None:
+    """The model weighs it with the code; nothing is lifted by that, and who lifts it is said."""
+    repository, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
+    model.when("== reply", SAYS_NO)
+    judged = {"why": "Nothing here refuses an empty list. @everybody sees that.", "is_right": False, "line": LINE}
+    model.when("== what the person says", judged, judged | {"why": "Nobody gets here.", "is_right": True, "line": 0})
+    await alice.reply(comment, "This is right, because nobody ever calls this with an empty list.")
+    await story_with_model.settle()
+    await carol.reply(comment, "She is right, nobody ever calls this with an empty list.")
+    await story_with_model.settle()
+    assert bodies(story_with_model.thread_answers(pull, comment)) == snapshot(
+        [
+            "**F-OZQFDT** stands: Nothing here refuses an empty list. `@everybody` sees that (`billing/pay.py:124`). **F-OZQFDT** counts until someone with write permission who did not open this pull request dismisses it with `/forge dismiss F-OZQFDT reason`.",
+            "You are right: Nobody gets here. **F-OZQFDT** blocks, so only a command dismisses it: `/forge dismiss F-OZQFDT reason`.",
+        ]
+    )
+    [first, _] = [call.content for call in model.calls if "== what the person says" in call.content]
+    assert f"{LINE} " in first
+    assert "> This is right, because nobody ever calls this with an empty list." in first
+    assert story_with_model.check(repository, pull.head_sha).conclusion == "failure"
+
+
+async def test_to_look_again_is_a_review_of_all_of_it(story_with_model: Story, model: ScriptedModel) -> None:
+    """In the thread of a finding, and where somebody mentions Forge; nothing is carried out instead."""
+    _, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
+    model.when("== reply", {"meaning": "request", "command": "review", "confidence": 0.95})
+    await alice.reply(comment, "Please look again.")
+    await carol.comment(pull, f"@{story_with_model.github.app.slug} please re-review")
+    await story_with_model.settle()
+    told = "Each push is reviewed by itself. `/forge review full` has all of it read again, from scratch."
+    [in_thread] = story_with_model.thread_answers(pull, comment)
+    assert told in in_thread.body
+    assert told in story_with_model.answers(pull)[-1].body
+    assert len(await story_with_model.runs()) == 1

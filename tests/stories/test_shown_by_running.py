@@ -233,6 +233,55 @@ async def test_of_a_fork_nothing_runs_without_a_word(story_with_model: Story, mo
     story.pass_over(pull)
 
 
+async def test_its_test_settles_it_on_a_later_head(story_with_model: Story, model: ScriptedModel) -> None:
+    """Nobody is asked: while the test fails the finding stays, and once it passes its thread closes and says so."""
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, alice = await propose(story, {"shop.py": BROKEN})
+    [comment] = story.comments(pull)
+    [name] = story.finding_names(pull)
+    await alice.push(pull.repository, "work", {"shop.py": f'"""The shop."""\n\n{BROKEN}'})
+    await story.settle()
+    conclusion, said = check_of(story, pull)
+    assert conclusion == "failure"
+    assert f"Run again, of what was shown before: that of {name} still fails." in said
+    assert not comment.thread.resolved
+
+    await alice.push(
+        pull.repository,
+        "work",
+        {
+            "shop.py": BROKEN.replace("(prices):", "(prices, *, start=0):", 1).replace(
+                "sum(prices[1:])", "start + sum(prices)"
+            )
+        },
+    )
+    await story.settle()
+    conclusion, said = check_of(story, pull)
+    assert conclusion == "success"
+    assert f"Run again, of what was shown before: the test of {name} passes." in said
+    assert comment.thread.resolved
+    sha = pull.head_sha[:7]
+    assert comment.body.startswith(f"**No longer applies**: the test that showed {name} passes on `{sha}`.")
+    assert not [call for call in model.calls if "== earlier" in call.content]
+
+
+async def test_a_branch_that_is_rewritten_keeps_what_its_test_shows(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """The model reads all of it anew, finds nothing, and the test fails as before."""
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, alice = await propose(story, {"shop.py": BROKEN})
+    model.when("prices[1:]", {"findings": []})
+    await alice.push(pull.repository, "work", {"shop.py": f"# A shop.\n{BROKEN}"}, base="main", force=True)
+    await story.settle()
+    conclusion, said = check_of(story, pull)
+    assert conclusion == "failure"
+    assert "`shop.py:3`" in said
+    story.pass_over(pull)
+
+
 async def test_the_test_is_the_goal_of_a_fix(story_with_model: Story, model: ScriptedModel) -> None:
     """A change with which it still fails is sent back."""
     story = story_with_model
@@ -247,10 +296,31 @@ async def test_the_test_is_the_goal_of_a_fix(story_with_model: Story, model: Scr
     assert "is on `work`. Fixes F-" in reply.body
     assert re.search(r"; the test that shows F-[A-Z2-7]{6} passes\.", reply.body)
     assert (pull.repository.git.read(pull.head_sha, "shop.py") or b"").decode() == CODE
+    assert check_of(story, pull)[0] == "success"
+    assert comment.thread.resolved
+    assert f"passes on `{pull.head_sha[:7]}`." in comment.body
     first, _, second, _ = [call.content for call in model.calls if FIXING in call.content]
     assert "> def test_first_price_counts():" in first
     assert "> def test_first_price_counts():" in second
     story.pass_over(pull)
+
+
+async def test_where_its_test_passes_nothing_is_fixed(story_with_model: Story, model: ScriptedModel) -> None:
+    """Also before anybody reviewed what somebody mended by hand."""
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, alice = await propose(story, {"shop.py": BROKEN})
+    [comment] = story.comments(pull)
+    hooks, there = story.github.hooks, story.github.hooks.url
+    hooks.url = None
+    head = await alice.push(pull.repository, "work", {"shop.py": BROKEN.replace(LINE, "    return sum(iter(prices))")})
+    hooks.url = there
+    await alice.reply(comment, "/forge fix")
+    await story.settle()
+    [reply] = story.thread_answers(pull, comment)
+    assert f"Done already: the test that showed it passes on `{head[:7]}`." in reply.body
+    assert pull.head_sha == head
+    assert not [call for call in model.calls if FIXING in call.content]
 
 
 async def test_a_fix_with_which_the_test_fails_is_not_committed(story_with_model: Story, model: ScriptedModel) -> None:

@@ -24,6 +24,7 @@ from agents.testing.reproduction.place import names_file
 from agents.testing.tester import CommandTimeouts, Tester
 from domain.errors import CodeAccessError, ToolError
 from domain.review.changes import Change
+from domain.review.findings import Finding
 from domain.review.proof import LONGEST_OUTPUT, LONGEST_REASON, Proof, ProofOutcome, Reproduction
 from messages import proofs as texts
 from workspace.commits import write_blob, write_tree
@@ -39,6 +40,7 @@ class WrittenTest:
     :param command: what runs it, for people.
     :param about: the path of the file that the claim is about.
     :param promise: the line shown that promises what it demands; empty if it is to pass before the change.
+    :param known: what it showed on an earlier head; None if it never ran.
     """
 
     path: str
@@ -46,10 +48,22 @@ class WrittenTest:
     command: str
     about: str
     promise: str = ""
+    known: Proof | None = None
+
+
+def write_again(finding: Finding) -> WrittenTest | None:
+    """The test that showed a finding on an earlier head; None if none did."""
+    known = finding.proof
+    if known is None or known.reproduction is None or not known.is_shown:
+        return None
+    test = known.reproduction
+    return WrittenTest(test.path, test.text, test.command, finding.path, known.promise, known)
 
 
 async def run_reproduction(tester: Tester, change: Change, test: WrittenTest, seconds: float) -> Proof:
     """What running a test shows of a claim about a change. Raises no errors: the proof says why it shows nothing.
+
+    One that showed it on an earlier head shows it as long as it fails.
 
     :param change: of commits that the tester's mirror has.
     :param seconds: for all of it: checkouts, set-ups and runs.
@@ -113,6 +127,10 @@ class _Trial:
             return await self._judge_passing(first, head)
         if await self._is_own_fault(first):
             return self._leave_open(texts.ITS_OWN_FAULT, first)
+        known = self._test.known
+        if known is not None:
+            test = self._show(first, known.reproduction.before if known.reproduction else "")
+            return known.model_copy(update={"head_sha": self._change.head_sha, "reproduction": test})
         base = await self._reader.list_files(self._change.merge_base)
         before = await self._run_twice(self._change.merge_base, base)
         told = tell_before(before, first)
@@ -134,8 +152,7 @@ class _Trial:
 
     async def _judge_passing(self, passed: Ending, head: Mapping[str, Entry]) -> Proof:
         """A test that passes speaks against the claim if it demands something, and not by settings of the change."""
-        tests = (await self._reader.find_versions({self._test.path: self._test.text})).get(self._test.path, [])
-        if not names_file(self._test.text, self._test.about) or not any(map(demands_something, tests)):
+        if self._test.known is None and not await self._demands_something():
             return self._leave_open(texts.WITHOUT_DEMAND, passed)
         old, new = self._change.merge_base, self._change.head_sha
         base = await self._reader.list_files(old)
@@ -147,6 +164,11 @@ class _Trial:
             if any(each.kind is not EndingKind.passed for each in again):
                 return self._leave_open(texts.ONLY_WITH_ITS_SETTINGS, passed)
         return self._conclude(ProofOutcome.refuted, passed)
+
+    async def _demands_something(self) -> bool:
+        """Whether it demands something of the file that the claim is about."""
+        tests = (await self._reader.find_versions({self._test.path: self._test.text})).get(self._test.path, [])
+        return names_file(self._test.text, self._test.about) and any(map(demands_something, tests))
 
     async def _is_own_fault(self, failed: Ending) -> bool:
         """Whether it fails because it names what is not there, or calls it as nobody can."""

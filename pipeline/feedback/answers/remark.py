@@ -73,6 +73,8 @@ class RemarkReader:
         if meaning is Meaning.answer and self.replied_to.question is not None:
             return Understood(is_answer=True)
         on_issue = self.context.run.is_of_issue
+        if reading.asks_for_review and not on_issue:
+            return Understood(told=reply_texts.point_to_review())
         is_request = meaning is Meaning.request and not on_issue
         if not (is_request and self.replied_to.is_mention):
             command = None

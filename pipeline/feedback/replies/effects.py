@@ -47,7 +47,7 @@ async def apply_reply(
 ) -> ReplyOutcome:
     """Do what a reply means; may be repeated.
 
-    :param answer: to the question, if it is one.
+    :param answer: to the question, if it is one; of a disagreement, what the code says of it.
     :param refused: why they may not dismiss it now, for the answer.
     """
     match reading.meaning:
@@ -60,18 +60,34 @@ async def apply_reply(
         case Meaning.question:
             return ReplyOutcome(text=answer)
         case Meaning.request:
+            if reading.asks_for_review:
+                return ReplyOutcome(text=reply_texts.point_to_review())
             return ReplyOutcome(text=reply_texts.point_to_commands(finding.id))
         case Meaning.disagreement:
-            hint = None if may_dismiss else reply_texts.confirm_hint(finding, refused)
-            return await _handle_disagreement(services, command, guid, finding, reading, hint)
+            hint = None if may_dismiss else reply_texts.confirm_hint(finding, refused, answer)
+            return await _handle_disagreement(services, command, guid, finding, reading, hint, answer)
         case Meaning.answer | Meaning.other:
             return ReplyOutcome()
 
 
+def may_be_said(finding: Finding) -> bool:
+    """Whether words dismiss a finding, of those who may: not what blocks."""
+    blocks = finding.severity.rank >= Severity.error.rank
+    return not (blocks or finding.is_credential or needs_security_gate(finding))
+
+
 async def _handle_disagreement(
-    services: Services, command: ReadReply, guid: str, finding: Finding, reading: ReplyReading, hint: str | None
+    services: Services,
+    command: ReadReply,
+    guid: str,
+    finding: Finding,
+    reading: ReplyReading,
+    hint: str | None,
+    judged: str,
 ) -> ReplyOutcome:
-    """:param hint: the answer to somebody who may not dismiss it; None: they may."""
+    """:param hint: the answer to somebody who may not dismiss it; None: they may.
+    :param judged: what the code says of it; may be empty.
+    """
     why = redact_outgoing(flatten_markdown(command.words, LONGEST_TEXT))
     known = await feedback.find_dismissed(services.database, command.repository, command.number, [finding.fingerprint])
     before = known.get(finding.fingerprint)
@@ -79,11 +95,8 @@ async def _handle_disagreement(
         return ReplyOutcome()  # dismissed by another reply; one by this reply was interrupted before the answer
     if hint is not None:
         return ReplyOutcome(text=hint)
-    blocks = finding.severity.rank >= Severity.error.rank or await is_confirmed(
-        services, command.repository, command.number, finding
-    )
-    if needs_security_gate(finding) or finding.is_credential or blocks:
-        return ReplyOutcome(text=reply_texts.ask_for_command(finding))
+    if not may_be_said(finding) or await is_confirmed(services, command.repository, command.number, finding):
+        return ReplyOutcome(text=reply_texts.ask_for_command(finding, judged))
     if not (reading.is_sure and reading.has_reason):
         return ReplyOutcome(text=reply_texts.ask_about_dismissal(finding))
     where = (command.repository, command.number)

@@ -1,14 +1,23 @@
-"""Asks a model what a reply means, and for the answer if it is a question."""
+"""Asks a model what a reply means, for the answer if it is a question, and whether it is right if it disagrees."""
 
 from dataclasses import dataclass
 from typing import TypeVar
 
 from pydantic import BaseModel
 
-from agents.answers.reply_reader import KEY, QuestionAnswer, ReplyReading, build_answer_question, build_meaning_question
+from agents.answers.reply_reader import (
+    KEY,
+    ArgumentVerdict,
+    QuestionAnswer,
+    ReplyReading,
+    build_answer_question,
+    build_argument_question,
+    build_meaning_question,
+)
 from agents.answers.subjects import render_finding
 from agents.llm.ask import Question
 from agents.llm.models import LanguageModel
+from agents.review.model.questions import strip_hidden
 from agents.syntax.quotes import call_reviewer
 from domain.commands import ReadReply
 from domain.errors import CodeAccessError
@@ -56,6 +65,17 @@ class ReplyQuestions:
         question = build_answer_question(self._key, finding, self._words, lines, redact_outgoing)
         answer = await self._ask(question, QuestionAnswer)
         return answer.text if isinstance(answer, NoAnswer) else reply_texts.render_answer(answer.line)
+
+    async def weigh_argument(self, finding: Finding) -> str:
+        """What the code says of the reply, which says why the finding is wrong; empty where that is not known."""
+        lines = await self._read_lines(finding)
+        question = build_argument_question(self._key, finding, self._words, lines, redact_outgoing)
+        said = None if question is None else await self._ask(question, ArgumentVerdict)
+        if said is None or isinstance(said, NoAnswer):
+            return ""
+        line = said.line if 1 <= said.line <= len(lines) else None
+        why = redact_outgoing(strip_hidden(said.why))
+        return reply_texts.judge_argument(finding, why, line, is_right=said.is_right)
 
     async def _ask(self, question: Question, kind: type[S]) -> S | NoAnswer:
         name = digest("hear", question.model_dump_json(), self._model.name)

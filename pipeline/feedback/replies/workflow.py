@@ -19,7 +19,7 @@ from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.mention import RequestInWords, admit_words
 from pipeline.feedback.replies.answer import answer_question
 from pipeline.feedback.replies.context import ReplyContext, find_dismissal_refusal, load_context
-from pipeline.feedback.replies.effects import ReplyOutcome, apply_reply
+from pipeline.feedback.replies.effects import ReplyOutcome, apply_reply, may_be_said
 from pipeline.feedback.replies.questions import NoAnswer, ReplyQuestions
 from pipeline.publishing import comments
 from pipeline.run_context import RunContext
@@ -62,8 +62,11 @@ class ReplyWorkflow:
         if isinstance(reading, NoAnswer):
             return await self._report_unread(known, finding, reading.text)
         answer = ""
-        if reading.meaning is Meaning.request and known.asks and known.name in find_mentions(self._command.words):
+        is_mention = known.name in find_mentions(self._command.words)
+        if reading.meaning is Meaning.request and not reading.asks_for_review and known.asks and is_mention:
             return await self._hand_over(known, finding)
+        if reading.meaning is Meaning.disagreement and not (known.teaches and may_be_said(finding)):
+            answer = await asking.weigh_argument(finding) if reading.has_reason else ""
         if reading.meaning is Meaning.question:
             answer = await answer_question(self._context, self._command, self._guid, known, finding, asking)
         outcome = await self._journal.step("act on it", self._act, known, finding, reading, answer)

@@ -125,7 +125,7 @@ def _show_red(red: RedChecks) -> tuple[Excerpt, ...]:
 async def _write_for_fixing(
     context: RunContext, configuration: Configuration, asked: AskFix, mirror: Mirror, change: Change
 ) -> Brief:
-    goal = await find_goal(context, configuration, asked, mirror, change.head_sha)
+    goal = await find_goal(context, configuration, asked, mirror, change)
     if isinstance(goal, str):
         return Brief(obstacle=goal)
     return Brief(words=fix_texts.name_work([each.id for each in goal.findings]), goal=goal)

@@ -1,6 +1,6 @@
 """Brings what was made of an instruction to the branch of its pull request; else into a pull request, or as a patch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -37,7 +37,8 @@ class Proposal:
     :param protected: the protected files that it changes, as people let it.
     :param merges: the commit of the base that it takes in; empty: none.
     :param resolved: then, files in which conflicts were resolved.
-    :param details: what became of each part, in Markdown.
+    :param details: what became of each part, in Markdown, from where the change is; None: it has none.
+    :param count: how many findings became what, as a sentence; empty where it was to fix none.
     :param proof: what its new tests were shown to do, as sentences; empty where nothing had to be shown.
     :param fixed: fingerprint → id of the findings that it fixes.
     """
@@ -50,7 +51,8 @@ class Proposal:
     protected: tuple[str, ...] = ()
     merges: str = ""
     resolved: tuple[str, ...] = ()
-    details: str = ""
+    details: Callable[[str], str] | None = None
+    count: str = ""
     proof: str = ""
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -124,6 +126,11 @@ class Delivered(BaseModel):
     why: str = ""
     took_in: str = ""
     tested: TestedDraft
+
+    @property
+    def where(self) -> str:
+        """Where it is, in a word or two."""
+        return self.commit or ("the patch below" if self.number is None else f"#{self.number}")
 
 
 @dataclass(frozen=True)

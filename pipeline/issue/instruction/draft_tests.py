@@ -21,9 +21,8 @@ from messages import instructions as texts
 from messages import proofs
 from messages import tests as test_texts
 from pipeline.issue.coding.draft_checks import DraftChecks
+from pipeline.issue.instruction.goal import TEST_SECONDS
 from pipeline.run_context import RunContext, run_while_current
-
-_TEST_SECONDS = 120  # for the test that shows a finding, where reviews run none any more
 
 
 class TestedDraft(BaseModel):
@@ -83,14 +82,14 @@ class DraftTests:
     async def _try(self, commit: str, test: Reproduction) -> Ending:
         """How the test that shows a finding ends."""
         context, configuration = self.context, self.configuration
-        seconds = float(configuration.review.proof_seconds or _TEST_SECONDS)
+        seconds = float(configuration.review.proof_seconds or TEST_SECONDS)
         tester = Tester(await context.fetch_mirror(), context.services.toolbox, configuration.commands)
         return await run_while_current(context.services, context.run, try_with(tester, commit, {}, test, seconds))
 
     def demand(self, finding: Finding) -> RequiredFix:
         """A finding as it is shown to whoever fixes it: what a test prints only where they may see every file."""
         message = proofs.describe_goal(finding, shows_output=not self.configuration.review.never_send)
-        return RequiredFix(path=finding.path, line=finding.line, rule=finding.rule, message=message)
+        return RequiredFix(id=finding.id, path=finding.path, line=finding.line, rule=finding.rule, message=message)
 
 
 def _list_to_fix(run: TestRun) -> tuple[RequiredFix, ...]:

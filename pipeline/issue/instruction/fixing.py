@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from domain.review.findings import Finding
 from domain.review.review import RiskLevel
@@ -11,6 +12,7 @@ from domain.runs.plan import Estimate, Plan, PlannedRisk, Task
 from domain.runs.run import Phase
 from domain.runs.task_result import Worked
 from messages import fixes as texts
+from messages.fixes import FixOutcome, FixState
 from messages.instructions import explain_end
 from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.built_change import BuiltChange, FinishedTask
@@ -20,6 +22,7 @@ from pipeline.issue.instruction.draft_tests import DraftTests, TestedDraft
 from pipeline.issue.instruction.goal import FixGoal
 from pipeline.issue.instruction.work import InstructionWork, Made
 from pipeline.issue.run_end import RunEnd
+from pipeline.verdicts.settlement import settle_gone
 from safety.suggestions import apply_all
 from workspace.patches.bases import load_tree
 
@@ -57,6 +60,9 @@ class FixWork(InstructionWork):
                 return ended
             built = begun
         built, tested = await self._test(built, implementation)
+        gone = {} if ended is not None else self._list_gone(built)
+        if gone:
+            await self.context.journal.step("settle what is gone", settle_gone, self.context, gone)
         return self._describe(commits, known, built, tested, ended)
 
     async def _apply_known(self, plan: Plan) -> tuple[ChangeSet, BuiltChange]:
@@ -101,26 +107,46 @@ class FixWork(InstructionWork):
         """:param ended: why no agent fixed the others, if so."""
         goal = self._goal
         worked = built.fixes[0] if goal.written and ended is None else None
-        is_written = worked is not None and not worked.not_done and bool(built.whole.files)
-        why = texts.explain_unwritten() if ended is None else explain_end(ended.reason, ended.why)
-        outcomes = [
-            *((each, texts.AS_SUGGESTED) for each in goal.known),
-            *((each, texts.BY_MODEL if is_written else texts.explain_unfixed(why)) for each in goal.written),
-            *((each.finding, each.became) for each in goal.left),
-        ]
-        fixed = (*goal.known, *(goal.written if is_written else ()))
-        said = "" if worked is None else worked.summary
+        every = (
+            *(FixOutcome(each, FixState.fixed) for each in goal.known),
+            *(self._weigh_written(each, built, worked, ended) for each in goal.written),
+            *(each.outcome for each in goal.left),
+        )
+        outcomes = sorted(every, key=lambda each: each.finding.sort_key)
+        fixed = tuple(each.finding for each in outcomes if each.state is FixState.fixed)
+        said, plan = "" if worked is None else worked.summary, commits.planned.plan.plan
+        title = texts.name_change(fixed) if fixed else texts.name_part(goal.written)
         return Made(
-            plan=commits.planned.plan.plan,
+            plan=plan.model_copy(update={"title": title}),
             change=known.then(built.whole),
-            summary=texts.summarise([each.id for each in fixed], len(outcomes), said),
+            summary=texts.summarise(outcomes, said),
             tested=tested,
             granted=commits.granted,
             left="" if worked is None else worked.not_done,
-            details=texts.render_outcomes(sorted(outcomes, key=_sort_key)) if len(outcomes) > 1 else "",
+            details=partial(texts.render_table, outcomes),
+            count=texts.count_states(outcomes),
+            is_told=len(outcomes) > 1 or outcomes[0].state is not FixState.left,
             fixed={each.fingerprint: each.id for each in fixed},
             log=" ".join([*_list_places(fixed), said]),
         )
+
+    def _weigh_written(
+        self, finding: Finding, built: BuiltChange, worked: Worked | None, ended: RunEnd | None
+    ) -> FixOutcome:
+        """What became of a finding that an agent was to fix."""
+        if ended is not None:
+            return FixOutcome(finding, FixState.left, texts.explain_ended(explain_end(ended.reason, ended.why)))
+        if finding.fingerprint in self._list_gone(built):
+            return FixOutcome(finding, FixState.done, texts.explain_gone(self.start.head))
+        if worked is not None and not worked.not_done and built.whole.files and finding.id not in worked.gone:
+            return FixOutcome(finding, FixState.fixed)
+        return FixOutcome(finding, FixState.left, texts.explain_unwritten())
+
+    def _list_gone(self, built: BuiltChange) -> dict[str, str]:
+        """Fingerprint → id of the findings that an agent found mended already, of those that may be."""
+        said = built.fixes[0].gone if self._goal.written and built.fixes else ()
+        written = {each.fingerprint: each.id for each in self._goal.written}
+        return {aged: written[aged] for aged in self._goal.aged if written[aged] in said}
 
 
 def _plan(goal: FixGoal) -> Plan:
@@ -141,7 +167,3 @@ def _plan(goal: FixGoal) -> Plan:
 
 def _list_places(fixed: tuple[Finding, ...]) -> Iterator[str]:
     return (texts.name_place(each) for each in fixed)
-
-
-def _sort_key(outcome: tuple[Finding, str]) -> tuple[int, float, str, int]:
-    return outcome[0].sort_key

@@ -6,23 +6,30 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel, JsonValue
 
 from agents.llm.models import ModelTier, Unusable
+from agents.testing.reproduction.run import run_reproduction, write_again
+from agents.testing.tester import Tester
 from domain.config.configuration import Configuration
 from domain.errors import CommitGone
 from domain.globs import matches
-from domain.review.findings import Finding, Fix
+from domain.review.changes import Change
+from domain.review.findings import Finding, Fix, Layer
+from domain.review.proof import ProofOutcome
 from domain.review.review import Review
 from domain.slash.commands import AskFix
 from memory.findings import findings
-from memory.runs import checkpoints
+from memory.runs import checkpoints, runs
 from messages import fixes as texts
+from messages.fixes import FixOutcome, FixState
 from pipeline.checkout import fetch_commits
 from pipeline.issue.instruction.kept_commits import EarlierFix, list_standing
-from pipeline.run_context import RunContext
+from pipeline.run_context import RunContext, run_while_current
 from safety import suggestions
 from safety.plan_risk import is_off_limits
 from workspace.mirror import Mirror
 from workspace.patches import path_rules
 
+TEST_SECONDS = 120
+"""For the test that shows a finding, where reviews run none any more."""
 _SYNTAX_SECONDS = 10.0
 
 
@@ -30,7 +37,7 @@ class LeftFinding(BaseModel):
     """A finding that is left alone; in journals.
 
     :param why: one of the explanations of :mod:`messages.fixes`.
-    :param is_done: an earlier change fixed it.
+    :param is_done: the code at the head does not have it any more.
     """
 
     finding: Finding
@@ -38,21 +45,23 @@ class LeftFinding(BaseModel):
     is_done: bool = False
 
     @property
-    def became(self) -> str:
+    def outcome(self) -> FixOutcome:
         """What became of it."""
-        return self.why if self.is_done else texts.explain_unfixed(self.why)
+        return FixOutcome(self.finding, FixState.done if self.is_done else FixState.left, self.why)
 
 
 class FixGoal(BaseModel):
     """What is to be fixed; in journals.
 
-    :param known: findings whose own fixes go together, with these as they are at the head.
+    :param known: findings whose own fixes go together.
     :param written: findings that an agent fixes.
+    :param aged: fingerprints of those of them that an earlier head had, so that the agent may call them gone.
     """
 
     known: tuple[Finding, ...] = ()
     written: tuple[Finding, ...] = ()
     left: tuple[LeftFinding, ...] = ()
+    aged: tuple[str, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -61,19 +70,19 @@ class FixGoal(BaseModel):
 
 
 async def find_goal(
-    context: RunContext, configuration: Configuration, asked: AskFix, mirror: Mirror, head: str
+    context: RunContext, configuration: Configuration, asked: AskFix, mirror: Mirror, change: Change
 ) -> FixGoal | str:
     """What is to be fixed; or why nothing is, as an answer.
 
-    :param head: of the pull request, in the mirror.
+    :param change: of the pull request; the mirror has its commits.
     """
-    run = context.run
+    run, head = context.run, change.head_sha
     where = (context.database, run.repository.id, run.number)
     review, standing = await checkpoints.load_latest_review(*where), await list_standing(context, mirror, head)
     if review is not None and not await _builds_on(context, head, review.head_sha):
         review = None
     if asked.finding is None:
-        return await _find_all(context, configuration, mirror, head, review, standing)
+        return await _find_all(context, configuration, mirror, change, review, standing)
     named = await findings.find_by_name(*where, asked.finding)
     current = () if named is None or review is None else review.all_findings
     finding = next((each for each in current if named is not None and each.fingerprint == named.fingerprint), None)
@@ -82,31 +91,33 @@ async def find_goal(
         return texts.report_done(done.told)
     if finding is None or review is None:
         return texts.report_gone(asked.finding, head)
-    goal = await Sorting(context, configuration, mirror, head, review, is_alone=True).sort([finding])
-    return texts.report_unfixed(finding, goal.left[0].why) if goal.left else goal
+    goal = await Sorting(context, configuration, mirror, change, review, is_alone=True).sort([finding])
+    if not goal.left:
+        return goal
+    [left] = goal.left
+    return texts.report_done(left.why) if left.is_done else texts.report_unfixed(finding, left.why)
 
 
 async def _find_all(
     context: RunContext,
     configuration: Configuration,
     mirror: Mirror,
-    head: str,
+    change: Change,
     review: Review | None,
     standing: Sequence[EarlierFix],
 ) -> FixGoal | str:
     if review is None:
-        return texts.report_unreviewed(head)
+        return texts.report_unreviewed(change.head_sha)
     if not review.findings:
-        return texts.report_nothing_open(head, [each.told for each in standing])
+        return texts.report_nothing_open(change.head_sha, [each.told for each in standing])
     done = [(each, await _find_done(mirror, each, standing, review)) for each in review.findings]
-    sorting = Sorting(context, configuration, mirror, head, review)
+    sorting = Sorting(context, configuration, mirror, change, review)
     goal = await sorting.sort([finding for finding, by in done if by is None])
     fixed = [LeftFinding(finding=each, why=by.told, is_done=True) for each, by in done if by is not None]
     left = (*goal.left, *fixed)
-    if not goal.findings:
-        all_done = texts.report_done("; ".join(dict.fromkeys(each.why for each in fixed)))
-        return texts.report_none([(each.finding, each.became) for each in left]) if goal.left else all_done
-    return goal.model_copy(update={"left": left})
+    return (
+        goal.model_copy(update={"left": left}) if goal.findings else texts.report_all([each.outcome for each in left])
+    )
 
 
 async def _builds_on(context: RunContext, head: str, reviewed: str) -> bool:
@@ -143,32 +154,82 @@ class Sorting:
     context: RunContext
     configuration: Configuration
     mirror: Mirror
-    head: str
+    change: Change
     review: Review
     is_alone: bool = False
     _known: list[Finding] = field(default_factory=list[Finding])
     _written: list[Finding] = field(default_factory=list[Finding])
+    _done: set[str] = field(default_factory=set[str])
+    _aged: list[str] = field(default_factory=list[str])
 
     async def sort(self, found: Sequence[Finding]) -> FixGoal:
         """Their own fixes first, as far as they go together."""
         why = {each.fingerprint: await self._place(each) for each in sorted(found, key=lambda each: each.fix is None)}
-        left = [LeftFinding(finding=each, why=why[each.fingerprint]) for each in found if why[each.fingerprint]]
-        return FixGoal(known=tuple(self._known), written=tuple(self._written), left=tuple(left))
+        left = [
+            LeftFinding(finding=each, why=why[each.fingerprint], is_done=each.fingerprint in self._done)
+            for each in found
+            if why[each.fingerprint]
+        ]
+        known, written, aged = tuple(self._known), tuple(self._written), tuple(self._aged)
+        return FixGoal(known=known, written=written, left=tuple(left), aged=aged)
 
     async def _place(self, finding: Finding) -> str:
-        """Why it is not fixed; empty if it is."""
+        """Why it is not fixed, or needs no fix; empty if it is."""
         is_protected = is_off_limits(finding.path, self.configuration)
         if finding.is_credential:
             return texts.explain_credential()
+        if await self._passes(finding):
+            return self._call_done(finding, texts.explain_passing(self._head))
         if is_protected and not self.is_alone:
             return texts.explain_protected(finding)
         if path_rules.find_mistake(finding.path) is not None:
             return texts.explain_unwritable(finding.path)
-        if finding.fix is not None and not is_protected:
-            return await self._take(finding, finding.fix)
-        return self._hand_over(finding)
+        found_at = await self._find_first_head(finding)
+        if finding.fix is None or is_protected:
+            return self._hand_over(finding, found_at)
+        old, now = await self._read(found_at, finding.path), await self._read(self._head, finding.path)
+        if old == now:
+            return await self._take(finding, finding.fix, now)
+        return self._weigh(finding, finding.fix, old, now, found_at)
 
-    def _hand_over(self, finding: Finding) -> str:
+    @property
+    def _head(self) -> str:
+        return self.change.head_sha
+
+    def _call_done(self, finding: Finding, why: str) -> str:
+        self._done.add(finding.fingerprint)
+        return why
+
+    async def _passes(self, finding: Finding) -> bool:
+        """Whether the test that showed it on an earlier head passes now."""
+        test, proof, configuration = write_again(finding), finding.proof, self.configuration
+        if test is None or proof is None or proof.head_sha == self._head or configuration.testing.runner == "actions":
+            return False
+        seconds = float(configuration.review.proof_seconds or TEST_SECONDS)
+        tester = Tester(self.mirror, self.context.services.toolbox, configuration.commands)
+        running = run_reproduction(tester, self.change, test, seconds)
+        said = await run_while_current(self.context.services, self.context.run, running)
+        return said.outcome is ProofOutcome.refuted
+
+    async def _find_first_head(self, finding: Finding) -> str:
+        """The head for which it was made, with its fix: a tool makes it anew in each review, a model once."""
+        if finding.layer is not Layer.model:
+            return self.review.head_sha
+        database, run = self.context.database, self.context.run
+        ids = await findings.find_runs(database, run.repository.id, run.number, finding.id)
+        first = None if ids is None else await runs.get(database, ids[0])
+        return self.review.head_sha if first is None else first.head_sha
+
+    def _weigh(self, finding: Finding, fix: Fix, old: bytes, now: bytes, found_at: str) -> str:
+        """What becomes of it where its file is another one than its fix was made for."""
+        is_reviewed = self.review.head_sha == self._head  # and has the finding all the same
+        if old and not is_reviewed and suggestions.is_made(fix, old, now):
+            return self._call_done(finding, texts.explain_made(self._head))
+        if finding.layer is Layer.model:
+            return self._hand_over(finding, found_at)
+        return texts.explain_moved(finding, suggestions.find_instead(fix, old, now), self._head)
+
+    def _hand_over(self, finding: Finding, found_at: str) -> str:
         """Leave it to an agent, if one may and can fix it."""
         if matches(finding.path, self.configuration.review.never_send):
             return texts.explain_kept_file(finding.path)
@@ -180,26 +241,31 @@ class Sorting:
         if len(self._written) >= texts.MOST_WRITTEN:
             return texts.explain_too_many()
         self._written.append(finding)
+        is_shown_here = finding.proof is not None and finding.proof.is_shown and finding.proof.head_sha == self._head
+        if finding.layer is Layer.model and found_at != self._head and not is_shown_here:
+            self._aged.append(finding.fingerprint)
         return ""
 
-    async def _take(self, finding: Finding, fix: Fix) -> str:
+    async def _take(self, finding: Finding, fix: Fix, now: bytes) -> str:
         """Take its own fix, which was looked at by itself when it was found."""
-        old, now = await self._read(self.review.head_sha, finding.path), await self._read(self.head, finding.path)
-        moved = suggestions.move(fix, old, now) if now else None
-        if moved is None:
-            return texts.explain_moved(self.head)
         before = [each for each in self._known if each.path == finding.path and each.fix is not None]
-        fixes = [each.fix for each in before if each.fix is not None and each.fix != moved]
-        other = next((each for each in before if each.fix in fixes and suggestions.overlap(each.fix, moved)), None)
+        fixes = [each.fix for each in before if each.fix is not None and each.fix != fix]
+        other = next((each for each in before if each.fix in fixes and suggestions.overlap(each.fix, fix)), None)
         if other is not None:
             return texts.explain_overlap(other)
-        if fixes and await self._breaks_syntax(finding.path, now, suggestions.apply_all([*fixes, moved], now)):
+        if fixes and await self._breaks_syntax(finding.path, now, suggestions.apply_all([*fixes, fix], now)):
             return texts.explain_clash()
-        self._known.append(finding.model_copy(update={"fix": moved}))
+        self._known.append(finding)
         return ""
 
     async def _read(self, commit: str, path: str) -> bytes:
-        return (await self.mirror.read(commit, [path])).get(path, b"")
+        """A file; nothing where nobody has the commit any more."""
+        services, run = self.context.services, self.context.run
+        try:
+            mirror = await fetch_commits(services, run.repository, run.number, self._head, commit)
+        except CommitGone:
+            return b""
+        return (await mirror.read(commit, [path])).get(path, b"")
 
     async def _breaks_syntax(self, path: str, before: bytes, after: bytes) -> bool:
         """Whether a file that could be parsed cannot be parsed any more; false for a language that is not known."""

@@ -34,7 +34,16 @@ async def prepare_proposal(
     tested = made.tested if work.proofs is None else await work.tests.run(tip)
     title, protected = _name_change(made.plan), made.granted.paths
     return Proposal(
-        tip, message, title, made.summary, tested, protected, details=made.details, proof=proof, fixed=made.fixed
+        tip,
+        message,
+        title,
+        made.summary,
+        tested,
+        protected,
+        details=made.details,
+        count=made.count,
+        proof=proof,
+        fixed=made.fixed,
     )
 
 

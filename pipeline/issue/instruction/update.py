@@ -165,6 +165,7 @@ class BaseUpdate:
         self, merged: MergedBase, tip: str, judged: Sequence[JudgedHunk], tested: TestedDraft, beside: str = ""
     ) -> Proposal:
         paths = list_paths([each.hunk for each in judged])
+        details = "\n".join(filter(None, (texts.render_resolved(judged), beside)))
         return Proposal(
             tip=tip,
             message=self._render_message(paths),
@@ -173,7 +174,7 @@ class BaseUpdate:
             tested=tested,
             merges=self.start.base,
             resolved=paths,
-            details="\n".join(filter(None, (texts.render_resolved(judged), beside))),
+            details=lambda _where: details,
         )
 
     @property

@@ -1,6 +1,6 @@
 """Plans an instruction, carries it out and tests what was made, on the code of its pull request."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from agents.llm.models import ModelTier, Unusable
@@ -27,13 +27,19 @@ from pipeline.runs.phases import enter_phase, leave_phase
 from safety.plan_risk import is_small, list_grantable, needs_approval, rate_plan
 
 
+def _tell_nothing(_where: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Made:
     """What was made of an instruction.
 
     :param granted: what people decided about protected files.
     :param left: what is not done, and why.
-    :param details: what became of each part, in Markdown.
+    :param details: what became of each finding that it was to fix, in Markdown, from where the change is.
+    :param count: how many became what, as a sentence; empty where it was to fix none.
+    :param is_told: the summary says what became of it, also where nothing was changed.
     :param fixed: fingerprint → id of the findings that it fixes.
     :param log: what its commit says; empty for the summary.
     """
@@ -44,7 +50,9 @@ class Made:
     tested: TestedDraft
     granted: GrantedPaths
     left: str = ""
-    details: str = ""
+    details: Callable[[str], str] = _tell_nothing
+    count: str = ""
+    is_told: bool = False
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
     log: str = ""
 

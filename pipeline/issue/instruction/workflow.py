@@ -74,8 +74,9 @@ class InstructionRun(RunWorkflow):
 
     async def _deliver(self, asked: Instruction, start: Start, made: Made, work: InstructionWork) -> RunEnd:
         if not made.change.files:
-            text = texts.report_unchanged(made.summary, made.left, await self._context.load_cost())
-            return RunEnd(RunState.completed, ReasonCode.unchanged, text)
+            told, spent = made.details(""), await self._context.load_cost()
+            text = texts.report_unchanged(made.summary, made.left, spent, told, is_told=made.is_told)
+            return RunEnd(RunState.completed, ReasonCode.unchanged, text, made.count)
         proposal = await prepare_proposal(self._context, asked, work, made)
         if isinstance(proposal, RunEnd):
             return proposal
@@ -120,10 +121,10 @@ class InstructionRun(RunWorkflow):
             why=delivered.why,
             took_in=delivered.took_in,
             checkpoint="" if proposal.merges else checkpoint,
-            details=proposal.details,
+            details="" if proposal.details is None else proposal.details(delivered.where),
             proof=proposal.proof,
         )
-        return RunEnd(RunState.completed, _name_reason(delivered), text)
+        return RunEnd(RunState.completed, _name_reason(delivered), text, proposal.count)
 
     async def _tell_red(self, asked: Instruction, red: RedChecks, cause: str, ended: RunEnd, is_made: bool) -> RunEnd:
         """The end of mending, after what was red; where nothing was found to change, it may be a matter of chance.

@@ -4,7 +4,7 @@ import pytest
 
 from agents.syntax.validity import find_broken
 from domain.review.findings import Fix
-from safety.suggestions import apply, apply_all, is_fit, move, overlap
+from safety.suggestions import apply, apply_all, find_instead, is_fit, is_made, overlap
 
 LOOP = ["for (const c of costs) {", "    total += c.price", "  }", "  return total;"]
 GO = ["if x {", "\treturn 1", "}", "return 2"]
@@ -89,13 +89,26 @@ def test_bytes_that_are_no_text_stay() -> None:
     assert apply_all([Fix(start_line=1, end_line=1, replacement="one")], b"uno\ncaf\xe9\n") == b"one\ncaf\xe9\n"
 
 
+IMPORTS = b"import os\nimport sys\n\nx = 1\n"
+TAKES_AWAY, REPLACES = Fix(start_line=2, end_line=2, replacement=""), Fix(start_line=4, end_line=4, replacement="x = 2")
+
+
 @pytest.mark.parametrize(
-    ("new", "first"),
-    [(FILE, 2), (b"zero\r\n" + FILE, 3), (b"two\r\nthree\r\n", 1), (FILE.replace(b"three", b"3"), None), (b"", None)],
+    ("fix", "new", "is_there", "instead"),
+    [
+        (TAKES_AWAY, IMPORTS, False, "import sys"),
+        (TAKES_AWAY, IMPORTS.replace(b"import sys\n", b""), True, ""),
+        (TAKES_AWAY, b"# The app.\n" + IMPORTS.replace(b"import sys\n", b""), True, ""),
+        (TAKES_AWAY, IMPORTS.replace(b"sys", b"re"), False, "import re"),
+        (REPLACES, IMPORTS.replace(b"x = 1", b"x = 2"), True, "x = 2"),
+        (REPLACES, IMPORTS.replace(b"x = 1", b"x = 3"), False, "x = 3"),
+        (REPLACES, IMPORTS + b"print(x)\n", False, "x = 1"),
+        (REPLACES, b"", False, ""),
+    ],
 )
-def test_it_follows_its_lines(new: bytes, first: int | None) -> None:
-    moved = move(Fix(start_line=2, end_line=3, replacement="2"), FILE, new)
-    assert (None if moved is None else (moved.start_line, moved.end_line)) == (first and (first, first + 1))
+def test_what_a_later_version_has_instead(fix: Fix, new: bytes, is_there: bool, instead: str) -> None:
+    assert is_made(fix, IMPORTS, new) is is_there
+    assert find_instead(fix, IMPORTS, new) == instead
 
 
 @pytest.mark.parametrize(("first", "last", "is_same"), [(1, 1, False), (1, 2, True), (3, 9, True), (4, 9, False)])
