@@ -83,6 +83,8 @@ def _read_named(match: re.Match[str]) -> Credential | None:
     before = match.string[max(match.start() - _AROUND, 0) : match.start()].rpartition("\n")[2]
     if match["quoted_name"] and not _FIRST_ARGUMENT.search(before):
         return None  # a list of names
+    if match["space"] and not (_ALONE.match(before) or _OPTION.search(before) or _SETS.match(before)):
+        return None  # prose
     name = before[_IDENTIFIER.search(before).start() :] + match["name"]  # pyright: ignore[reportOptionalMemberAccess]
     is_password_name = _PASSWORD_NAME.search(name) is not None
     if not is_password_name and not _KEY_NAME.search(name) and not _LONGER_NAME.search(name):
@@ -96,7 +98,7 @@ def _read_named(match: re.Match[str]) -> Credential | None:
     if _is_verdict(match, before):
         return None
     if match["space"] or match["prose"]:
-        is_one = is_drawn and bool(_ALONE.match(before) or _OPTION.search(before) or _SETS.match(before))
+        is_one = is_drawn and bool(match["space"] or _ALONE.match(before))
     elif is_password_name or _KEY_NAME.search(name):
         is_value = match["sign"] in {":=", "=>", ":", "="} and is_mixed(value, quoted=found.literal)
         is_one = is_drawn or is_value or _in_connection_string(match, before)

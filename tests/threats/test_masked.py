@@ -1,6 +1,7 @@
 """Credentials in unusual places (T-O7): masked wherever Forge keeps or sends them."""
 
 import random
+import re
 import string
 
 from inline_snapshot import snapshot
@@ -63,7 +64,9 @@ async def test_t_o7_unusual_names_and_places_of_a_credential_are_reported(story:
     await story.settle()
     assert story.gates(pull) == ["security_findings"]
     assert first_lines(story.reviews(pull)) == snapshot(["**Changes requested: 4 findings to fix.** Risk high."])
-    assert {each.line for each in story.comments(pull) if "secret/" in each.body} == {3, 4, 8, 10}
+    comments = [each for each in story.comments(pull) if "secret/" in each.body]
+    also = {int(line) for each in comments for line in re.findall(r"pay\.py:(\d+)`", each.body)}
+    assert {each.line for each in comments} | also == {3, 4, 8, 10}
 
 
 async def test_t_o7_what_people_write_is_masked_before_it_is_kept(story: Story) -> None:
