@@ -4,13 +4,12 @@ One table serves both. Redaction masks more than a review (``agents/review/check
 reports: a masked example costs nothing, an unmasked key costs its owner a revocation.
 """
 
-import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 
+from domain.text.credential_values import is_opaque
 from domain.text.service_tokens import SERVICE_TOKENS
 
 # A credential does not start inside a word, but right after an escape (\n, %3A, \u0022) it does.
@@ -22,20 +21,10 @@ _END = r"(?![A-Za-z0-9])"
 
 
 _LONG_PART = re.compile(r"[a-z0-9]{16,}")
-_SNAKE = re.compile(r"[a-z]{1,20}\d{0,2}[a-z]{0,20}(?:_[a-z]+\d{0,2})+")
 
 
 def _always(value: str) -> bool:
     return bool(value)
-
-
-def _is_opaque(value: str) -> bool:
-    """Whether a value is more than a word or a name: digits among letters, or Base64."""
-    if len(value) < 8 or value.isdigit() or _SNAKE.fullmatch(value):
-        return False
-    if any(c.isdigit() for c in value) or any(c in "+=" for c in value):
-        return True
-    return len(value) >= 20 and value.isalpha() and _entropy(value) >= 3.9
 
 
 def _is_model_key(value: str) -> bool:
@@ -154,7 +143,7 @@ SHAPES: tuple[CredentialShape, ...] = (
         "Slack token",
         "xox xapp-",
         rf"{_START}(?:xox[a-z]|xapp)(?:-[A-Za-z0-9]{{1,200}}){{2,12}}",
-        _is_opaque,
+        is_opaque,
         rule="slack-token",
         exact=r"xox[abcopsr]-(?:\d+-)+[A-Za-z0-9]|xapp-\d-\w+-\d+-\w{32}",
     ),
@@ -254,249 +243,14 @@ SHAPES: tuple[CredentialShape, ...] = (
         for token in SERVICE_TOKENS
     ),
     _shape(
-        "credentials",
-        "authorization",
-        r"(?i:authorization)[\"']?\s{0,3}[:=,]\s{0,3}b?[\"']?(?i:(?:bearer|basic|token|digest|negotiate)\s{1,3})?"
-        r"(?P<secret>[\w.~+/=-]{8,})",
-        _is_opaque,
-    ),
-    _shape(
-        "credentials",
-        "bearer basic",
-        r"(?i:\b(?:bearer|basic))(?:\s{1,3}|%20)(?P<secret>[\w.~+/-]{12,}={0,2})",
-        _is_opaque,
-    ),
-    _shape(
         "cookie",
         "cookie",
         r"(?i:\b(?:set-)?cookie)[\"']?\s{0,2}[:,]\s{0,2}b?[\"']?(?P<secret>[\w.-]{1,64}=[^\"'\r\n\\]{8,})",
-        _is_opaque,
+        is_opaque,
     ),
     _shape("password", "://", r"://[^\s:/?#@'\"<>\\]{0,100}:(?P<secret>[^\s/?#'\"<>\\]{1,300})@", _is_literal),
-    _shape("credentials", "://", r"://(?P<secret>[^\s:/?#@'\"<>\\\[]{16,300})@", _is_opaque),
+    _shape("credentials", "://", r"://(?P<secret>[^\s:/?#@'\"<>\\\[]{16,300})@", is_opaque),
 )
-
-# --- values assigned to a telling name -----------------------------------------------------
-
-_KEYED = ("api", "auth", "access", "account", "private", "client", "service", "secret", "db", "encryption", "signing")
-ASSIGNED = _shape(
-    "password",
-    " ".join(
-        [
-            "password passwd passphrase pwd secret token",
-            *(f"{word}{sign}key" for word in _KEYED for sign in ("", "_", "-")),
-        ]
-    ),
-    r"(?P<name>(?i:pass(?:word|wd|phrase)|pwd|secret|(?:api|auth|access|account|private|client|service|secret|db|encryption|"
-    r"signing)[_-]?key|(?<![a-z])token|[_-]token|(?-i:[a-z]Token)))"
-    r"[\"'`\]]{0,2}\s{0,4}(?::=|=>|[:=])\s{0,4}"
-    r"(?:(?P<quote>[\"'`])(?P<quoted>[^\"'`\s\\]{6,300})(?P=quote)"
-    r"|(?P<plain>[^\s\"'`,;&(){}\[\]<>|\\]{6,300}+(?!\s?[(|\[=])))",
-)
-
-_TEMPLATE = re.compile(
-    r"^[$@<\[{%*.!#]|\$\{|\{\{|%\(|\$\(|^[a-z]+://|^(?:vault|ssm|op|sops|env|file|ref|enc):|^ENC\[", re.IGNORECASE
-)
-_NAME = re.compile(r"[A-Za-z_$][\w$-]*(?:(?:\.|::|->)[A-Za-z_$][\w$-]*)+|[A-Za-z_$-]+\d{0,3}")
-_PATH = re.compile(r"[a-z0-9_.~-]*(?:/[a-z0-9_.-]+)+/?")
-_NEIGHBOUR = re.compile(
-    r"(?:^|[\s;&?])(?:host|hostaddr|server|data source|port|dbname|database|initial catalog|user|user id|uid|username|"
-    r"endpoint|sslmode|accountname)\s?=\s?[^\s=]",
-    re.IGNORECASE,
-)
-_LETTER, _DIGIT = re.compile("[A-Za-z]"), re.compile(r"\d")
-_KINDS_OF_QUOTED = (_LETTER, _DIGIT, re.compile(r"[^\w.,()\[\]-]"))
-_LINE_AROUND = 200  # characters
-_ULID = re.compile(r"(?<![0-9A-Za-z])[0-7][0-9A-HJKMNP-TV-Z]{25}")  # the form of Forge's ids
-_ULID_SIZE = 26  # characters
-
-
-def is_assigned_value(match: re.Match[str]) -> bool:
-    """Whether the text after a name like ``password`` is a value, not a name, a type, a path or a template."""
-    quoted = match["quoted"]
-    value: str = quoted if quoted is not None else match["plain"]
-    if quoted is None:
-        is_one = _is_random(value) or (_in_connection_string(match) and not value.startswith("="))
-    else:
-        is_one = sum(bool(kind.search(value)) for kind in _KINDS_OF_QUOTED) >= 2
-    return is_one and not (_ends_an_id(match) or _TEMPLATE.search(value) or _PATH.fullmatch(value))
-
-
-def _ends_an_id(match: re.Match[str]) -> bool:
-    """Whether the apparent name is the end of a ULID: one in 32,768 ends with PWD."""
-    end = match.end("name")
-    return end >= _ULID_SIZE and _ULID.fullmatch(match.string, end - _ULID_SIZE, end) is not None
-
-
-def _is_random(value: str) -> bool:
-    if not _DIGIT.search(value) or not _LETTER.search(value) or _NAME.fullmatch(value):
-        return False
-    return "=" not in value.rstrip("=") and len(value) >= 8 and _entropy(value) >= 2.75
-
-
-def _in_connection_string(match: re.Match[str]) -> bool:
-    """Whether the line has other parts of a connection string: host=, user=, a query."""
-    text, start, end = match.string, match.start(), match.end()
-    between = text[match.end("name") : match.start("plain")]
-    if between.strip("]\"'`") != "=":
-        return False
-    before = text[max(start - _LINE_AROUND, 0) : start].rpartition("\n")[2]
-    after = text[end : end + _LINE_AROUND].partition("\n")[0]
-    if "://" in before and re.search(r"[?&][\w.-]{0,40}$", before):
-        return True  # the query of a URL
-    in_a_call = re.search(r"[,(]\s*[\w.-]{0,40}$", before) is not None or after[:1] in (",", ")")
-    return not in_a_call and bool(_NEIGHBOUR.search(before) or _NEIGHBOUR.search(after))
-
-
-def _entropy(value: str) -> float:
-    counts = Counter(value).values()
-    return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
-
-
-# --- values assigned to a longer name: password_stage, api_key_2, db_pass ---------------------------------
-
-_WORDS = (
-    r"api_?key|auth_?key|service_?key|account_?key|db_?key|database_?key|priv(?:ate)?_?key|client_?key|key_?pass|"
-    r"pass(?:word|wd|phrase)|(?:db|database)_?pass|pwd|secret|contrase[nñ]a"
-)
-_NAMED = rf"(?i:{_WORDS})\w{{0,60}}+"
-_BEHIND = r"[\\\"'`\]]{0,4}(?:\[\d{0,6}\])?[ \t]{0,30}"
-_BECOMES = r"(?::=|=>|={1,3}|!==?|:)[ \t]{0,30}@?"
-_QUOTED = r"\\?(?P<quote>[\"'`])(?P<secret>[^\"'\s]{8,200}?)\\?(?P=quote)"
-
-
-@dataclass(frozen=True, slots=True)
-class NamedForm:
-    """A form of a value with its name.
-
-    :param starts: where it may start, in a text in lower case. Much quicker than trying everywhere without case.
-    :param needs: what it has within ``reach`` characters of its start.
-    """
-
-    expression: re.Pattern[str]
-    starts: re.Pattern[str]
-    needs: re.Pattern[str]
-    reach: int = 400
-
-    def find(self, text: str, low: str) -> Iterator[re.Match[str]]:
-        """What the expression finds in a text, in time that grows with its length however often it nearly matches.
-
-        :param low: the text by :func:`fold_case`.
-        """
-        ended, need = 0, -1
-        for start in self.starts.finditer(low):
-            at = start.start()
-            if at < ended:
-                continue
-            if need < at:
-                needed = self.needs.search(text, at)
-                if needed is None:
-                    return
-                need = needed.start()
-            if need - at <= self.reach and (match := self.expression.match(text, at)):
-                ended = match.end()
-                yield match
-
-
-@lru_cache(maxsize=1)
-def fold_case(text: str) -> str:
-    """A text in lower case, of the same length; what an expression takes for a letter of ASCII becomes one."""
-    return text.replace("İ", "i").replace("ı", "i").replace("ſ", "s").lower()
-
-
-_AT_NAME = re.compile(rf"(?={_WORDS})")
-ASSIGNED_FORM = NamedForm(
-    ASSIGNED.expression,
-    re.compile(rf"(?=pass(?:word|wd|phrase)|pwd|secret|(?:{'|'.join(_KEYED)})[_-]?key|[a-z_-]?token)"),
-    re.compile("[:=]"),
-    30,
-)
-NAMED = (
-    NamedForm(re.compile(rf"(?P<name>{_NAMED}){_BEHIND}{_BECOMES}{_QUOTED}"), _AT_NAME, re.compile("[:=!]")),
-    NamedForm(re.compile(rf"(?P<name>{_NAMED})(?:\.assign)?\({_QUOTED}"), _AT_NAME, re.compile(r"\(")),
-    NamedForm(
-        re.compile(rf"(?P<name>{_NAMED})[^\s\"'`]{{0,50}}[ \t]{{0,30}}{_QUOTED};"), _AT_NAME, re.compile("[\"'`];")
-    ),
-    NamedForm(
-        re.compile(rf"{_QUOTED}[ \t]{{0,30}}[!=]{{2,3}}[ \t]{{0,30}}(?:\w{{1,60}}?[_.])?(?P<name>{_NAMED})"),
-        re.compile(r"\\?[\"'`]"),
-        re.compile(r"[\"'`][ \t]{0,30}[!=]{2}"),
-    ),
-    NamedForm(
-        re.compile(
-            rf"(?P<name>{_NAMED}){_BEHIND}{_BECOMES}(?P<secret>[^\s\"'`]{{8,200}}+)"
-            r"(?=[,;]?[ \t]{0,30}(?:[\r\n]|$))"
-        ),
-        _AT_NAME,
-        re.compile("[:=!]"),
-    ),
-)
-"""Every form of a value assigned to a name, or compared with it, that a review searches."""
-_NAME_OF_ONE = re.compile(_NAMED)
-_KEYS = ("api", "auth", "service", "account", "db", "database", "priv", "private", "client")
-NAMED_HINTS = (
-    *("password", "passwd", "passphrase", "db_pass", "dbpass", "database_pass", "databasepass", "key_pass", "keypass"),
-    *("pwd", "secret", "contrase", *(f"{word}{sign}key" for word in _KEYS for sign in ("", "_"))),
-)
-"""Lower-case texts, one of which is in every such name."""
-
-_NOT_THE_VALUE = (
-    "name|names|rule|rules|ref|refs|id|ids|path|file|folder|dir|field|fields|policy|url|uri|arn|type|hint"
-    "|label|prompt|title|text|message|msg|error|help|regex|pattern|format|placeholder|env|var|variable|hash"
-    "|hashed|digest|checksum|salt|fingerprint|version|header|prefix|suffix|selector|column|input|form|provider"
-    "|manager|store|class|method|algorithm|encoding|kind|rotation|usage|param|attr|attribute|keyring|ring"
-    "|identifier|resource|reset|link|route|endpoint|scope|status|state"
-)
-_LAST_WORD = re.compile(
-    rf"(?:(?i:{_WORDS}))(?i:s?(?:{_NOT_THE_VALUE}|sha\d*|public\w*))$"
-    rf"|[_.\-](?i:{_NOT_THE_VALUE}|sha\d*|public\w*)$"
-    rf"|[a-z\d](?:{_NOT_THE_VALUE.title()}|Sha\d*|Public\w*)$"
-)
-_PLACEHOLDER = re.compile(
-    r"change[-_ ]?(me|it|this)|replace|your|example|sample|dummy|fake|mock|test|todo|fixme|placeholder|insert|redact|"
-    r"hidden|masked|secret|passw|pwd|credential|token|xxx|\*\*\*|\.\.\.|foo|bar(?!\w*\d)|baz|null|none|undefined|default|"
-    r"lorem|qwert|12345|abcdef|deadbeef|notreal|invalid|unused|supersafe|admin|postgres|guest|root|\$\{|\{\{|%\(|\$\(|"
-    r"^[$@<\[{%]|^env[.:]|^(vault|ssm|op|sops|arn|aws-sm|kms|keyring|file|ref|enc):|^ENC\[|environ|getenv|process\.env",
-    re.IGNORECASE,
-)
-_REFERENCE = re.compile(r"^[A-Za-z_]\w*([.:]+[A-Za-z_]\w*)+$|^[a-z]+://|^[./~]|^[A-Z][A-Z0-9_]+$|^[a-z0-9]+(-[a-z]+)+$")
-_CALL = re.compile(r"\w[(\[]|^[(\[{<]|[)\]}>]$")
-_KINDS = tuple(re.compile(kind) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"[^\w]"))
-
-
-def find_credential_name(text: str) -> str:
-    """Finds the first credential name in a text, from its telling word on; empty if there is none."""
-    found = _NAME_OF_ONE.search(text)
-    return found.group() if found else ""
-
-
-def is_metadata_name(name: str) -> bool:
-    """Whether a name is about a credential (``secret_name``) rather than for one (``password_stage``)."""
-    return _LAST_WORD.search(name) is not None
-
-
-def is_placeholder(value: str) -> bool:
-    """Whether a value is a placeholder: an example, a template, a reference to a vault."""
-    return _PLACEHOLDER.search(value) is not None
-
-
-def is_credential(value: str) -> bool:
-    """Whether a value of a credential name is a credential, not a word, name, path or template."""
-    if not 8 <= len(value) <= 200 or any(character.isspace() for character in value):
-        return False
-    if not _DIGIT.search(value) or is_placeholder(value) or _REFERENCE.search(value):
-        return False
-    return sum(bool(kind.search(value)) for kind in _KINDS) >= 2 and _entropy(value) >= 2.75
-
-
-def is_named_value(match: re.Match[str]) -> bool:
-    """Whether a match of one of :data:`NAMED` holds a credential."""
-    quoted = "quote" in match.re.groupindex
-    value = match["secret"]
-    if not is_credential(value) or (not quoted and _CALL.search(value)):
-        return False
-    return not (_ends_an_id(match) or is_metadata_name(match["name"]))
-
 
 # --- private keys ------------------------------------------------------------------------------------------
 

@@ -16,21 +16,9 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from domain.review.findings import RawFinding
-from domain.text.credential_places import PASSWORD, PASSWORD_HINTS, PLACES, CredentialPlace, is_told_password
-from domain.text.credential_shapes import (
-    ASSIGNED,
-    ASSIGNED_FORM,
-    NAMED,
-    NAMED_HINTS,
-    PRIVATE_KEY,
-    SHAPES,
-    CredentialShape,
-    NamedForm,
-    find_key_end,
-    fold_case,
-    is_assigned_value,
-    is_named_value,
-)
+from domain.text.credential_places import CredentialPlace, fold_case
+from domain.text.credential_shapes import PRIVATE_KEY, SHAPES, CredentialShape, find_key_end
+from domain.text.credential_table import PLACES
 
 SHORTEST = 8
 """The least length of a secret value; a shorter one would mangle ordinary words."""
@@ -243,42 +231,29 @@ def _find_cut(text: str, first: int, last: int) -> int:
     return text.rfind("\n", first, last) + 1 or text.rfind(" ", first, last) + 1 or last
 
 
+_KINDS = (*SHAPES, *PLACES)
+_HINTS = tuple((hint, number) for number, kind in enumerate(_KINDS) for hint in kind.hints)
+
+
 def _mask_piece(text: str) -> str:
     low = fold_case(text)
-    for shape in SHAPES:
-        if any(hint in low for hint in shape.hints):
-            text = shape.expression.sub(_ShapeMask(shape), text)
-    if any(hint in low for hint in ASSIGNED.hints):
-        text = _substitute(ASSIGNED_FORM, text, _mask_assigned)
-    if any(hint in low for hint in NAMED_HINTS):
-        for form in NAMED:
-            text = _substitute(form, text, _mask_named)
-    for place in PLACES:
-        if place.may_be_in(low):
-            text = _substitute(place.form, text, _PlaceMask(place))
-    if any(hint in low for hint in PASSWORD_HINTS):
-        text = _substitute(PASSWORD, text, _mask_told)
+    for number in sorted({number for hint, number in _HINTS if hint in low}):
+        kind = _KINDS[number]
+        text = _mask_shaped(kind, text) if isinstance(kind, CredentialShape) else _mask_placed(kind, text)
     return text
 
 
-def _substitute(form: NamedForm, text: str, mask: Callable[[re.Match[str]], str]) -> str:
+def _mask_shaped(shape: CredentialShape, text: str) -> str:
+    return shape.expression.sub(_ShapeMask(shape), text)
+
+
+def _mask_placed(place: CredentialPlace, text: str) -> str:
     parts: list[str] = []
     at = 0
-    for match in form.find(text, fold_case(text)):
-        parts += [text[at : match.start()], mask(match)]
-        at = match.end()
+    for found in place.find(text):
+        parts += [text[at : found.start], make_mask(found.kind)]
+        at = found.end
     return "".join(parts) + text[at:] if parts else text
-
-
-@dataclass(frozen=True)
-class _PlaceMask:
-    """Replaces the credential at a place."""
-
-    place: CredentialPlace
-
-    def __call__(self, match: re.Match[str]) -> str:
-        is_secret = self.place.is_secret(match["secret"])
-        return _replace_group(match, "secret", self.place.kind) if is_secret else match[0]
 
 
 @dataclass(frozen=True)
@@ -292,22 +267,6 @@ class _ShapeMask:
         if not self.shape.extract(match):
             return match[0]
         return _replace_group(match, group, self.shape.kind)
-
-
-def _mask_assigned(match: re.Match[str]) -> str:
-    if not is_assigned_value(match):
-        return match[0]
-    return _replace_group(match, "quoted" if match["quoted"] is not None else "plain", ASSIGNED.kind)
-
-
-def _mask_told(match: re.Match[str]) -> str:
-    if not is_told_password(match):
-        return match[0]
-    return _replace_group(match, "quoted" if match["quoted"] is not None else "plain", ASSIGNED.kind)
-
-
-def _mask_named(match: re.Match[str]) -> str:
-    return _replace_group(match, "secret", ASSIGNED.kind) if is_named_value(match) else match[0]
 
 
 def _replace_group(match: re.Match[str], group: str | int, kind: str) -> str:

@@ -1,6 +1,7 @@
 """Credentials in unusual places (T-O7): masked wherever Forge keeps or sends them."""
 
 import random
+import re
 import string
 
 from inline_snapshot import snapshot
@@ -62,10 +63,10 @@ async def test_t_o7_unusual_names_and_places_of_a_credential_are_reported(story:
     pull = await alice.open_pull_request(repository, "feature")
     await story.settle()
     assert story.gates(pull) == ["security_findings"]
-    assert first_lines(story.reviews(pull)) == snapshot(
-        ["**Changes requested: 4 findings to fix.** Risk high (68 of 100)."]
-    )
-    assert {each.line for each in story.comments(pull) if "secret/" in each.body} == {3, 4, 8, 10}
+    assert first_lines(story.reviews(pull)) == snapshot(["**Changes requested: 4 findings to fix.** Risk high."])
+    comments = [each for each in story.comments(pull) if "secret/" in each.body]
+    also = {int(line) for each in comments for line in re.findall(r"pay\.py:(\d+)`", each.body)}
+    assert {each.line for each in comments} | also == {3, 4, 8, 10}
 
 
 async def test_t_o7_what_people_write_is_masked_before_it_is_kept(story: Story) -> None:
@@ -81,9 +82,7 @@ async def test_t_o7_what_people_write_is_masked_before_it_is_kept(story: Story) 
     await story.settle()
     await carol.comment(pull, f"/forge reject security_findings it is {reason}")
     await story.settle()
-    assert first_lines(story.reviews(pull)) == snapshot(
-        ["**Changes requested: 4 findings to fix.** Risk high (68 of 100)."]
-    )
+    assert first_lines(story.reviews(pull)) == snapshot(["**Changes requested: 4 findings to fix.** Risk high."])
     assert first_lines(story.questions(pull)) == snapshot(
         ["**security_findings: Rejected by carol** · G-ID · head `SHA`"]
     )
@@ -92,3 +91,24 @@ async def test_t_o7_what_people_write_is_masked_before_it_is_kept(story: Story) 
     places = {"the database": dump_database(story.forge.settings.database_url), "what Forge said": said}
     secrets = {"title": title, "memory": memory, "reason": reason}
     assert [(place, name) for place, text in places.items() for name, each in secrets.items() if each in text] == []
+
+
+async def test_t_o7_a_password_is_reported_where_its_file_tells_it_and_quoted_nowhere(story: Story) -> None:
+    repository, alice = story.repository({"README.md": "# Shop\n"})
+    curl, secret, php, terraform = (f"Wq7k-{some(8)}" for _ in range(4))
+    files = {
+        "deploy.sh": f"set -e\ncurl -u alice:{curl} https://shop.io/api\n",
+        "k8s/db.yaml": f"kind: Secret\nstringData:\n  user: alice\n  key: {secret}\n",
+        "wp-config.php": f"<?php\ndefine('DB_PASSWORD', '{php}');\n",
+        "infra/main.tf": f'variable "db_password" {{\n  type = string\n  default = "{terraform}"\n}}\n',
+        "app/settings.ini": "[db]\npassword = ${DB_PASSWORD}\n",
+    }
+    await alice.push(repository, "feature", files, base="main")
+    pull = await alice.open_pull_request(repository, "feature")
+    await story.settle()
+    assert first_lines(story.reviews(pull)) == snapshot(["**Changes requested: 4 findings to fix.**"])
+    [comment] = story.comments(pull)
+    assert (comment.path, comment.line) == ("deploy.sh", 2)
+    assert all(place in comment.body for place in ("`infra/main.tf:3`", "`k8s/db.yaml:4`", "`wp-config.php:2`"))
+    posted = collect_posts(story, repository, pull)
+    assert not any(each in posted for each in (curl, secret, php, terraform))

@@ -10,8 +10,10 @@ _TEST_OR_DOCUMENT = re.compile(
     r"|\.(md|mdx|rst|adoc|txt|snap|example|sample|template|tmpl|dist|tpl|j2)$|\.(example|sample|template)\.",
     re.IGNORECASE,
 )
-_CONFIGURATION = re.compile(
-    r"(^|/)\.env(\.|$)|\.(env|cfg|conf|cnf|properties|tfvars)$|(^|/)\.(npmrc|pypirc)$", re.IGNORECASE
+_CODE = re.compile(
+    r"\.(pyi?|[cm]?[jt]sx?|vue|svelte|go|java|kts?|scala|groovy|gradle|cs|vb|fs|c|cc|cpp|h|hpp|m|rs|rb|php|pl|swift|dart"
+    r"|lua|exs?|r|sql)$",
+    re.IGNORECASE,
 )
 _MACHINE_MADE = re.compile(
     r"(^|/)(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go\.sum|[^/]+\.lock)$|\.min\.(js|css)$|\.(map|svg|ipynb)$",
@@ -30,9 +32,9 @@ def lists_addresses(path: str) -> bool:
     return name.endswith(".txt") and not is_document(path) and not is_test_or_document(f"{folders}/")
 
 
-def is_configuration(path: str) -> bool:
-    """Whether a file holds values without quotes."""
-    return _CONFIGURATION.search(path) is not None
+def is_code(path: str) -> bool:
+    """Whether a file is code, where a value without quotes is an expression."""
+    return _CODE.search(path) is not None
 
 
 def is_machine_made(path: str) -> bool:

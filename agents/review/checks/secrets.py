@@ -1,8 +1,8 @@
-"""Finds credentials in added lines, by their shape or by the name of a variable.
+"""Finds credentials in added lines, by their shape or by their place.
 
-The shapes are in ``domain/text/credential_shapes``. Entropy detectors are left out: on real changes they mostly report
-hashes, ids and test data. A hit says where a credential is and of what kind; the credential itself never leaves this
-module.
+The shapes are in ``domain/text/credential_shapes``, the places in ``domain/text/credential_table``. Entropy detectors
+are left out: on real changes they mostly report hashes, ids and test data. A hit says where a credential is and of what
+kind; the credential itself never leaves this module.
 """
 
 import hashlib
@@ -13,23 +13,11 @@ from itertools import pairwise
 
 from detect_secrets.filters import heuristic
 from detect_secrets.plugins.jwt import JwtTokenDetector
-from detect_secrets.plugins.keyword import (
-    CONFIG_DENYLIST_REGEX_TO_GROUP,
-    QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP,
-    REGEX_BY_FILETYPE,
-)
-from detect_secrets.util.filetype import determine_file_type
 
-from agents.review.checks.paths import is_configuration, is_machine_made, is_test_or_document, lists_addresses
-from domain.text.credential_shapes import (
-    NAMED_HINTS,
-    SHAPES,
-    CredentialShape,
-    find_credential_name,
-    is_credential,
-    is_metadata_name,
-    is_placeholder,
-)
+from agents.review.checks.paths import is_code, is_machine_made, is_test_or_document, lists_addresses
+from domain.text.credential_shapes import SHAPES, CredentialShape
+from domain.text.credential_table import find_placed
+from domain.text.credential_values import is_credential, is_placeholder
 
 
 @dataclass(frozen=True)
@@ -54,9 +42,6 @@ _BASIC = re.compile(
 _THIS_MACHINE = re.compile(r"^(localhost|127\.|0\.0\.0\.0)|\.localhost$")
 _UNNAMED_HOST = re.compile(r"^[\w-]+$|\.(local|test|example|invalid|internal)$|^example\.|\bexample\.(com|org|net)$")
 """Hosts of examples, and those that only a network of one's own knows, where passwords are mostly made up."""
-_NETRC_NAME = re.compile(r"(^|/)[._]netrc$")
-_NETRC = re.compile(r"\bpassword\s+(\S+)")
-_XML = re.compile(r"<(?:password|passphrase)>\s*([^<\s]{6,200})\s*</")
 _KEY_BEGIN = re.compile(r"-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----")
 _KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{40,}")
 
@@ -115,11 +100,8 @@ def _find_values(path: str, added: Sequence[tuple[int, str]], known_forms: bool)
         yield from (("basic-auth", line, value) for line, piece in pieces for value in _find_url_passwords(piece))
     if mild:
         return
-    yield from (("keyword", line, value) for line, piece in pieces for value in _find_by_format(path, piece))
-    if not is_machine_made(path) and any(word in everything for word in NAMED_HINTS):
-        for line, text in added:
-            if len(text) <= _KEYWORD_LINE:
-                yield from (("keyword", line, value) for value in _find_assigned(path, text))
+    if not is_machine_made(path):
+        yield from (("keyword", line, value) for line, value in _find_by_place(path, added))
 
 
 def _split_windows(text: str) -> Iterator[str]:
@@ -197,38 +179,15 @@ def _is_drawn(password: str) -> bool:
     return len(password) >= 10 and turns * 3 >= len(password) and is_credential(password)
 
 
-def _find_by_format(path: str, piece: str) -> Iterator[str]:
-    """Passwords where the format of a file says that they are: in ``.netrc``, and in XML as Maven's."""
-    expression = _NETRC if _NETRC_NAME.search(path) else _XML if path.lower().endswith(".xml") else None
-    if expression is not None:
-        for match in expression.finditer(piece):
-            value = match[1]
-            if value[0] not in "${@%" and is_credential(value) and not _is_made_up(value):
-                yield value
-
-
-def _find_assigned(path: str, text: str) -> Iterator[str]:
-    """Values given to a variable that is named like a credential."""
-    if not find_credential_name(text) or heuristic.is_indirect_reference(text):
-        return
-    expressions = (
-        CONFIG_DENYLIST_REGEX_TO_GROUP if is_configuration(path) else REGEX_BY_FILETYPE.get(determine_file_type(path))
-    )
-    for expression, group in (expressions or QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP).items():
-        for match in expression.finditer(text):
-            value = match[group].strip()
-            if not _is_of_another(match, group) and is_credential(value) and not _is_made_up(value):
-                yield value
-
-
-def _is_of_another(match: re.Match[str], group: int) -> bool:
-    """Whether the name beside a value says that it is not the credential itself, e.g. ``secret_name``."""
-    text, start = match.string, match.start()
-    beside = (
-        text[start : match.start(group)] if start < match.start(group) - 1 else text[match.end(group) : match.end()]
-    )
-    name = find_credential_name(beside)
-    return not name or is_metadata_name(name)
+def _find_by_place(path: str, added: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Credentials that stand where one belongs and are hard to guess; in code, an expression is none."""
+    texts = dict(added)
+    short = {line: text if len(text) <= _KEYWORD_LINE else "" for line, text in added}
+    whole = "\n".join(text if line - 1 in texts else f"\n{text}" for line, text in short.items())
+    numbers = [line for line in short for _ in range(1 if line - 1 in texts else 2)]
+    for found in find_placed(whole):
+        if found.drawn and (found.literal or not is_code(path)) and not _is_made_up(found.value):
+            yield numbers[whole.count("\n", 0, found.start)], found.value
 
 
 def _is_made_up(value: str) -> bool:
