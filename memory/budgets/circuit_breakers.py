@@ -25,6 +25,5 @@ def store(connection: Connection, repository_id: int, provider: str, circuit: Ci
 async def list_of_repository(database: Database, repository_id: int) -> Mapping[str, Circuit]:
     """The stored circuits of a repository, by provider; one that was always closed is not stored."""
     query = select(CircuitRow.provider, CircuitRow.circuit).where(CircuitRow.repository_id == repository_id)
-    async with database.transaction() as session:
-        rows = (await session.execute(query.order_by(CircuitRow.provider))).all()
+    rows = await database.rows(query.order_by(CircuitRow.provider))
     return {row[0]: Circuit.model_validate(row[1]) for row in rows}

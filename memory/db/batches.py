@@ -14,8 +14,7 @@ async def delete_in_batches(database: Database, table: type[TableRow], key: Any,
     """Delete rows in batches, which are found without a lock; returns how many were deleted."""
     count = 0
     while True:
-        async with database.transaction() as session:
-            batch = (await session.scalars(rows.limit(BATCH))).all()
+        batch = await database.scalars(rows.limit(BATCH))
         if not batch:
             return count
         async with database.transaction() as session:

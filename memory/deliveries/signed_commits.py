@@ -14,8 +14,7 @@ _BATCH = 500  # commits in one statement
 async def keep(database: Database, repository_id: int, made_sha: str, sha: str, now: datetime) -> None:
     """Keep that GitHub made a commit anew; the first one that is kept counts."""
     values = {"repository_id": repository_id, "made_sha": made_sha, "sha": sha, "at": now}
-    async with database.transaction() as session:
-        await session.execute(insert_new(database.dialect, SignedCommitRow, values))
+    await database.execute(insert_new(database.dialect, SignedCommitRow, values))
 
 
 async def find(database: Database, repository_id: int, made: Collection[str]) -> Mapping[str, str]:

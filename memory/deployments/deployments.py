@@ -112,22 +112,19 @@ async def _add(session: AsyncSession, order: DeploymentOrder, now: datetime) -> 
 
 async def get(database: Database, run_id: str) -> Deployment | None:
     """The deployment that a run carries out."""
-    async with database.transaction() as session:
-        row = await session.get(DeploymentRow, run_id)
-        return None if row is None else parse_deployment(row)
+    row = await database.get(DeploymentRow, run_id)
+    return None if row is None else parse_deployment(row)
 
 
 async def list_steps(database: Database, run_id: str) -> Sequence[Step]:
     """What a deployment rolled out so far, in order."""
-    async with database.transaction() as session:
-        row = await session.get(DeploymentRow, run_id)
-        return () if row is None else tuple(Step.model_validate(each) for each in row.steps)
+    row = await database.get(DeploymentRow, run_id)
+    return () if row is None else tuple(Step.model_validate(each) for each in row.steps)
 
 
 async def get_github_id(database: Database, run_id: str) -> int | None:
     """The id of the deployment on GitHub; None if it is not there yet."""
-    async with database.transaction() as session:
-        return await session.scalar(select(DeploymentRow.github_id).where(DeploymentRow.run_id == run_id))
+    return await database.scalar(select(DeploymentRow.github_id).where(DeploymentRow.run_id == run_id))
 
 
 async def list_for_number(database: Database, repository_id: int, number: int, limit: int = 20) -> Sequence[Deployment]:
@@ -138,8 +135,7 @@ async def list_for_number(database: Database, repository_id: int, number: int, l
         .order_by(DeploymentRow.created_at.desc(), DeploymentRow.run_id.desc())
         .limit(limit)
     )
-    async with database.transaction() as session:
-        return [parse_deployment(row) for row in await session.scalars(query)]
+    return [parse_deployment(row) for row in await database.scalars(query)]
 
 
 async def list_latest(
@@ -154,8 +150,7 @@ async def list_latest(
         query = query.where(DeploymentRow.repository_id == repository_id)
     if environment is not None:
         query = query.where(DeploymentRow.environment == environment)
-    async with database.transaction() as session:
-        return [parse_deployment(row) for row in await session.scalars(query)]
+    return [parse_deployment(row) for row in await database.scalars(query)]
 
 
 async def list_open(database: Database, repository_id: int, environment: str | None = None) -> Sequence[Deployment]:
@@ -209,8 +204,7 @@ async def was_taken_back(database: Database, deployment: Deployment) -> bool:
         .order_by(DeploymentRow.finished_at, DeploymentRow.run_id)
         .limit(1)
     )
-    async with database.transaction() as session:
-        return await session.scalar(query) == Cause.rollback.value
+    return await database.scalar(query) == Cause.rollback.value
 
 
 async def find_failure(database: Database, repository_id: int, environment: str) -> Deployment | None:
@@ -226,9 +220,8 @@ async def find_failure(database: Database, repository_id: int, environment: str)
         .order_by(DeploymentRow.finished_at.desc(), DeploymentRow.run_id.desc())
         .limit(1)
     )
-    async with database.transaction() as session:
-        newest = await session.scalar(query)
-        return parse_deployment(newest) if newest is not None and newest.state == DeploymentState.failed.value else None
+    newest = await database.scalar(query)
+    return parse_deployment(newest) if newest is not None and newest.state == DeploymentState.failed.value else None
 
 
 async def _find_there(
@@ -337,14 +330,12 @@ async def move(
 async def keep_risk(database: Database, run_id: str, risk: RiskLevel | None) -> None:
     """Keep the risk of all that goes live, once that is known."""
     value = None if risk is None else risk.value
-    async with database.transaction() as session:
-        await session.execute(update(DeploymentRow).where(DeploymentRow.run_id == run_id).values(risk=value))
+    await database.execute(update(DeploymentRow).where(DeploymentRow.run_id == run_id).values(risk=value))
 
 
 async def keep_github_id(database: Database, run_id: str, github_id: int) -> None:
     """Keep the id of the deployment on GitHub."""
-    async with database.transaction() as session:
-        await session.execute(update(DeploymentRow).filter_by(run_id=run_id).values(github_id=github_id))
+    await database.execute(update(DeploymentRow).filter_by(run_id=run_id).values(github_id=github_id))
 
 
 async def wish(database: Database, run_id: str, wanted: Wish, by: str) -> Deployment | None:
@@ -360,8 +351,7 @@ async def wish(database: Database, run_id: str, wanted: Wish, by: str) -> Deploy
 async def fulfil_wish(database: Database, run_id: str, wanted: Wish) -> None:
     """Forget what a person asked for, because it is being done."""
     done = update(DeploymentRow).where(DeploymentRow.run_id == run_id, DeploymentRow.wish == wanted.value)
-    async with database.transaction() as session:
-        await session.execute(done.values(wish=None))
+    await database.execute(done.values(wish=None))
 
 
 def parse_deployment(row: DeploymentRow) -> Deployment:

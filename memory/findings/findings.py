@@ -60,53 +60,48 @@ async def name_all(session: AsyncSession, run: Run, findings: Sequence[Finding],
 
 async def load_posted_before(database: Database, run: Run) -> set[str]:
     """Fingerprints of the findings in the review of an *earlier* run of this pull request."""
-    async with database.transaction() as session:
-        found = await session.scalars(
-            select(FindingRow.fingerprint).where(
-                FindingRow.repository_id == run.repository.id,
-                FindingRow.number == run.number,
-                FindingRow.posted_by.is_not(None),
-                FindingRow.posted_by != run.id,
-            )
+    found = await database.scalars(
+        select(FindingRow.fingerprint).where(
+            FindingRow.repository_id == run.repository.id,
+            FindingRow.number == run.number,
+            FindingRow.posted_by.is_not(None),
+            FindingRow.posted_by != run.id,
         )
-        return set(found)
+    )
+    return set(found)
 
 
 async def mark_posted(database: Database, run: Run, fingerprints: Collection[str]) -> None:
     """Record that this run's review contains these findings."""
-    async with database.transaction() as session:
-        await session.execute(
-            update(FindingRow)
-            .where(
-                FindingRow.repository_id == run.repository.id,
-                FindingRow.number == run.number,
-                FindingRow.fingerprint.in_(fingerprints),
-                FindingRow.posted_by.is_(None),
-            )
-            .values(posted_by=run.id)
+    await database.execute(
+        update(FindingRow)
+        .where(
+            FindingRow.repository_id == run.repository.id,
+            FindingRow.number == run.number,
+            FindingRow.fingerprint.in_(fingerprints),
+            FindingRow.posted_by.is_(None),
         )
+        .values(posted_by=run.id)
+    )
 
 
 async def load_credentials(database: Database, repository_id: int, number: int) -> list[Finding]:
     """The credentials that were found in a pull request so far, oldest first."""
     rule = FindingRow.content["rule"].as_string()
     query = _select_in(repository_id, number).where(rule.startswith(CREDENTIAL)).order_by(FindingRow.id)
-    async with database.transaction() as session:
-        return [Finding.model_validate(row.content) for row in await session.scalars(query)]
+    return [Finding.model_validate(row.content) for row in await database.scalars(query)]
 
 
 async def load_all(database: Database, repository_id: int, number: int) -> Sequence[Finding]:
     """All findings of a pull request so far, each as it was found last; oldest first."""
-    async with database.transaction() as session:
-        rows = await session.scalars(_select_in(repository_id, number).order_by(FindingRow.id))
-        return [Finding.model_validate(row.content | {"fingerprint": row.fingerprint}) for row in rows]
+    rows = await database.scalars(_select_in(repository_id, number).order_by(FindingRow.id))
+    return [Finding.model_validate(row.content | {"fingerprint": row.fingerprint}) for row in rows]
 
 
 async def find_by_name(database: Database, repository_id: int, number: int, name: str) -> Finding | None:
     """The finding with this id in a pull request."""
-    async with database.transaction() as session:
-        row = await session.scalar(_select_in(repository_id, number).where(FindingRow.name == name.upper()))
-        return None if row is None else Finding.model_validate(row.content)
+    row = await database.scalar(_select_in(repository_id, number).where(FindingRow.name == name.upper()))
+    return None if row is None else Finding.model_validate(row.content)
 
 
 async def load_by_fingerprint(
@@ -114,32 +109,28 @@ async def load_by_fingerprint(
 ) -> Sequence[Finding]:
     """These findings of a pull request, the gravest first."""
     query = _select_in(repository_id, number).where(FindingRow.fingerprint.in_(set(fingerprints)))
-    async with database.transaction() as session:
-        found = [Finding.model_validate(row.content) for row in await session.scalars(query)]
+    found = [Finding.model_validate(row.content) for row in await database.scalars(query)]
     return sorted(found, key=lambda each: each.sort_key)
 
 
 async def list_names(database: Database, repository_id: int, number: int) -> Sequence[str]:
     """The ids of the findings of a pull request."""
-    async with database.transaction() as session:
-        query = _select_in(repository_id, number).with_only_columns(FindingRow.name)
-        return list(await session.scalars(query))
+    query = _select_in(repository_id, number).with_only_columns(FindingRow.name)
+    return list(await database.scalars(query))
 
 
 async def load_posted(database: Database, repository_id: int, number: int) -> set[str]:
     """Fingerprints of the findings in the reviews of a pull request."""
     query = _select_in(repository_id, number).where(FindingRow.posted_by.is_not(None))
-    async with database.transaction() as session:
-        return {row.fingerprint for row in await session.scalars(query)}
+    return {row.fingerprint for row in await database.scalars(query)}
 
 
 async def load_by_comment(database: Database, repository_id: int, number: int) -> dict[int, Remark]:
     """The findings in comments: id of a thread's first comment → its findings, the gravest first."""
     query = _select_in(repository_id, number).where(FindingRow.comment_id.is_not(None))
     carried: dict[int, list[Finding]] = {}
-    async with database.transaction() as session:
-        for row in await session.scalars(query):
-            carried.setdefault(row.comment_id or 0, []).append(Finding.model_validate(row.content))
+    for row in await database.scalars(query):
+        carried.setdefault(row.comment_id or 0, []).append(Finding.model_validate(row.content))
     return {comment: tuple(sorted(found, key=lambda each: each.sort_key)) for comment, found in carried.items()}
 
 
@@ -153,8 +144,7 @@ async def has_unplaced(database: Database, repository_id: int, number: int) -> b
     """Whether the comment of a posted finding is not known: GitHub may not show it yet."""
     query = _select_in(repository_id, number).with_only_columns(FindingRow.id)
     query = query.where(FindingRow.posted_by.is_not(None), FindingRow.comment_id.is_(None))
-    async with database.transaction() as session:
-        return await session.scalar(query.limit(1)) is not None
+    return await database.scalar(query.limit(1)) is not None
 
 
 async def note_comments(database: Database, run: Run, comments: Mapping[str, int]) -> None:
@@ -238,15 +228,13 @@ async def find_resolved(database: Database, repository_id: int, rules: Collectio
             ~dismissed,
         )
     )
-    async with database.transaction() as session:
-        return [UptakeRecord(rule, path) for rule, path in await session.execute(query)]
+    return [UptakeRecord(rule, path) for rule, path in await database.rows(query)]
 
 
 async def find_runs(database: Database, repository_id: int, number: int, name: str) -> tuple[str, str] | None:
     """The ids of the first and the last run that found a finding."""
-    async with database.transaction() as session:
-        row = await session.scalar(_select_in(repository_id, number).where(FindingRow.name == name))
-        return None if row is None else (row.first_run, row.last_run)
+    row = await database.scalar(_select_in(repository_id, number).where(FindingRow.name == name))
+    return None if row is None else (row.first_run, row.last_run)
 
 
 def _select_in(repository_id: int, number: int) -> Select[FindingRow]:

@@ -174,19 +174,17 @@ async def save_location(
 ) -> None:
     """Record where a gate is shown on GitHub."""
     values = {"check_id": check_id, "comment_id": comment_id}
-    async with database.transaction() as session:
-        await session.execute(
-            update(GateRow)
-            .where(GateRow.id == gate_id)
-            .values(**{name: value for name, value in values.items() if value is not None})
-        )
+    await database.execute(
+        update(GateRow)
+        .where(GateRow.id == gate_id)
+        .values(**{name: value for name, value in values.items() if value is not None})
+    )
 
 
 async def get(database: Database, gate_id: str) -> Gate | None:
     """The gate with this id."""
-    async with database.transaction() as session:
-        row = await session.get(GateRow, gate_id)
-        return None if row is None else parse_gate(row)
+    row = await database.get(GateRow, gate_id)
+    return None if row is None else parse_gate(row)
 
 
 async def list_for_run(database: Database, run_id: str) -> Sequence[Gate]:
@@ -239,13 +237,11 @@ async def list_answered(database: Database) -> Sequence[tuple[Gate, Run]]:
             GateRow.state.in_(ANSWERED),
         )
     )
-    async with database.transaction() as session:
-        return [(parse_gate(gate), run.as_run()) for gate, run in (await session.execute(query))]
+    return [(parse_gate(gate), run.as_run()) for gate, run in (await database.rows(query))]
 
 
 async def _load(database: Database, query: Select[GateRow]) -> Sequence[Gate]:
-    async with database.transaction() as session:
-        return [parse_gate(row) for row in await session.scalars(query)]
+    return [parse_gate(row) for row in await database.scalars(query)]
 
 
 def _select_for_run(run_id: str) -> Select[GateRow]:

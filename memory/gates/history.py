@@ -44,12 +44,11 @@ async def load_statistics(database: Database) -> Sequence[GateStatistics]:
     """The statistics of all gates, by name."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     seconds: defaultdict[str, list[float]] = defaultdict(list)
-    async with database.transaction() as session:
-        rows = await session.execute(select(GateRow.name, GateRow.state, GateRow.asked_at, GateRow.decided_at))
-        for name, state, asked_at, decided_at in rows:
-            counts[name][state] += 1
-            if state in _ANSWERED and decided_at is not None:
-                seconds[name].append(max(0.0, (decided_at - asked_at).total_seconds()))
+    rows = await database.rows(select(GateRow.name, GateRow.state, GateRow.asked_at, GateRow.decided_at))
+    for name, state, asked_at, decided_at in rows:
+        counts[name][state] += 1
+        if state in _ANSWERED and decided_at is not None:
+            seconds[name].append(max(0.0, (decided_at - asked_at).total_seconds()))
     return [
         GateStatistics(name, counts[name], median(seconds[name]) if seconds[name] else None) for name in sorted(counts)
     ]

@@ -121,8 +121,7 @@ async def list_memories(
 async def find_by_short_id(database: Database, shown: str) -> Sequence[Memory]:
     """The memories of any repository whose id ends so."""
     ends = MemoryRow.id.endswith(shown.upper().removeprefix("M-"), autoescape=True)
-    async with database.transaction() as session:
-        return [memories.from_row(row) for row in await session.scalars(select(MemoryRow).where(ends).limit(5))]
+    return [memories.from_row(row) for row in await database.scalars(select(MemoryRow).where(ends).limit(5))]
 
 
 async def load_history(database: Database, memory: Memory) -> MemoryHistory:

@@ -68,9 +68,8 @@ def is_shared_with(repository: RepositoryRef) -> ColumnElement[bool]:
 
 async def find(database: Database, memory_id: str) -> Memory | None:
     """The memory with this id."""
-    async with database.transaction() as session:
-        row = await session.get(MemoryRow, memory_id)
-        return None if row is None else from_row(row)
+    row = await database.get(MemoryRow, memory_id)
+    return None if row is None else from_row(row)
 
 
 async def find_by_short_id(database: Database, repository: RepositoryRef, shown: str) -> Sequence[Memory]:
@@ -115,8 +114,7 @@ async def answer_proposal(database: Database, memory_id: str, why: Archived) -> 
     """
     waiting = MemoryRow.id == memory_id, MemoryRow.archived_why == Archived.proposed.value
     answered = update(MemoryRow).where(*waiting).values(archived_why=why.value).returning(MemoryRow.id)
-    async with database.transaction() as session:
-        return (await session.execute(answered)).first() is not None
+    return bool(await database.rows(answered))
 
 
 async def list_all(database: Database, repository_id: int) -> Sequence[Memory]:
@@ -171,8 +169,7 @@ async def undo_use_within(session: AsyncSession, what: Use, cause: str, now: dat
 async def list_repositories(database: Database, installation_id: int) -> Sequence[int]:
     """The ids of the repositories of an installation that have memories."""
     query = select(MemoryRow.repository_id).where(MemoryRow.installation_id == installation_id).distinct()
-    async with database.transaction() as session:
-        return (await session.scalars(query)).all()
+    return await database.scalars(query)
 
 
 async def archive(database: Database, ids: Collection[str], why: Archived, now: datetime) -> Sequence[str]:
@@ -193,5 +190,4 @@ async def archive_within(session: AsyncSession, ids: Collection[str], why: Archi
 
 
 async def _load(database: Database, query: Select[MemoryRow]) -> Sequence[Memory]:
-    async with database.transaction() as session:
-        return [from_row(row) for row in await session.scalars(query)]
+    return [from_row(row) for row in await database.scalars(query)]

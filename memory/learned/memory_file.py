@@ -54,9 +54,8 @@ class FileChanges:
 
 async def load_state(database: Database, repository: RepositoryRef) -> FileState | None:
     """The last state; None if the file was never read."""
-    async with database.transaction() as session:
-        row = await session.get(ConfigurationRow, _name(repository.id))
-        return None if row is None else _parse_state(row.content)
+    row = await database.get(ConfigurationRow, _name(repository.id))
+    return None if row is None else _parse_state(row.content)
 
 
 async def list_memories(database: Database, repository_id: int) -> Sequence[Memory]:
@@ -123,8 +122,7 @@ async def purge(database: Database, installation_id: int, repository_ids: Sequen
     )
     if repository_ids is not None:
         lost = lost.where(ConfigurationRow.scope.in_(map(_name, repository_ids)))
-    async with database.transaction() as session:
-        await session.execute(lost)
+    await database.execute(lost)
 
 
 _PREFIX = "memory file "

@@ -111,8 +111,7 @@ async def list_recalled(database: Database, run_id: str, task: str) -> Sequence[
         .where(RecallRow.run_id == run_id, RecallRow.task == task, MemoryRow.archived_why != Archived.forgotten.value)
         .order_by(RecallRow.rank)
     )
-    async with database.transaction() as session:
-        return [from_row(row) for row in await session.scalars(query)]
+    return [from_row(row) for row in await database.scalars(query)]
 
 
 async def mark_helped(database: Database, run_id: str, task: str, ids: Collection[str], now: datetime) -> None:
@@ -123,8 +122,7 @@ async def mark_helped(database: Database, run_id: str, task: str, ids: Collectio
     which = update(RecallRow).where(
         RecallRow.run_id == run_id, RecallRow.task == task, RecallRow.memory_id.in_(ids), RecallRow.outcome != HELPED
     )
-    async with database.transaction() as session:
-        await session.execute(which.values(outcome=HELPED, known_at=now))
+    await database.execute(which.values(outcome=HELPED, known_at=now))
 
 
 async def settle(database: Database, run_id: str, now: datetime) -> Sequence[str]:

@@ -132,6 +132,5 @@ async def list_newsworthy_runs(database: Database, since: datetime) -> Sequence[
     """
     failed = and_(EventRow.type == EventType.tool_executed.value, EventRow.payload["problem"].as_string().is_not(None))
     telling = or_(EventRow.type.in_([kind.value for kind in _NEWSWORTHY]), failed)
-    async with database.transaction() as session:
-        found = await session.scalars(select(EventRow.trace).where(EventRow.id > lowest_id_at(since), telling))
-        return list(dict.fromkeys(found))
+    found = await database.scalars(select(EventRow.trace).where(EventRow.id > lowest_id_at(since), telling))
+    return list(dict.fromkeys(found))

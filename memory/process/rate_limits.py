@@ -23,9 +23,8 @@ class RateLimitPause:
 
 async def get_latest(database: Database, installation_id: int) -> RateLimitPause | None:
     """The latest order, even if it has passed."""
-    async with database.transaction() as session:
-        row = await session.get(LimitRow, installation_id)
-        return None if row is None or row.until is None else RateLimitPause(row.until, row.reason, row.streak)
+    row = await database.get(LimitRow, installation_id)
+    return None if row is None or row.until is None else RateLimitPause(row.until, row.reason, row.streak)
 
 
 async def remember(database: Database, installation_id: int, limit: RateLimitPause) -> None:
@@ -37,12 +36,10 @@ async def remember(database: Database, installation_id: int, limit: RateLimitPau
         "streak": limit.streak,
     }
     later = case((LimitRow.until > limit.until, LimitRow.until), else_=limit.until)
-    async with database.transaction() as session:
-        await session.execute(upsert(database.dialect, LimitRow, values, {"until": later}))
+    await database.execute(upsert(database.dialect, LimitRow, values, {"until": later}))
 
 
 async def forget(database: Database, installation_id: int) -> None:
     """Forget the order: the installation is gone, or an operator lifts it."""
-    async with database.transaction() as session:
-        lifted = {"until": None, "streak": 0}
-        await session.execute(update(LimitRow).where(LimitRow.installation_id == installation_id).values(lifted))
+    lifted = {"until": None, "streak": 0}
+    await database.execute(update(LimitRow).where(LimitRow.installation_id == installation_id).values(lifted))

@@ -31,9 +31,9 @@ async def forget(database: Database, repository_ids: Sequence[int]) -> None:
     for table, key in _OF_REPOSITORIES:
         lost = select(key).where(table.repository_id.in_(repository_ids))
         await delete_in_batches(database, table, key, lost)
-    async with database.transaction() as session:  # their fencing tokens stay
-        named = PullRequestRow.repository_id.in_(repository_ids), PullRequestRow.title != ""
-        await session.execute(update(PullRequestRow).where(*named).values(title=""))
+    # their fencing tokens stay
+    named = PullRequestRow.repository_id.in_(repository_ids), PullRequestRow.title != ""
+    await database.execute(update(PullRequestRow).where(*named).values(title=""))
 
 
 _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
@@ -68,5 +68,4 @@ async def list_deliveries(database: Database, repository_ids: Sequence[int]) -> 
 
 async def list_runs(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
     """The runs of these repositories."""
-    async with database.transaction() as session:
-        return (await session.scalars(select(RunRow.id).where(RunRow.repository_id.in_(repository_ids)))).all()
+    return await database.scalars(select(RunRow.id).where(RunRow.repository_id.in_(repository_ids)))

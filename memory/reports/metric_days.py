@@ -74,8 +74,7 @@ async def load_observations(
 async def remove_old(database: Database, until: datetime) -> int:
     """Remove the sums of days that nobody is told of any more; returns how many. One too many is counted again."""
     old = delete(MetricDayRow).where(MetricDayRow.day < until.astimezone(UTC).date().isoformat())
-    async with database.transaction() as session:
-        return len((await session.execute(old.returning(MetricDayRow.day))).all())
+    return len(await database.rows(old.returning(MetricDayRow.day)))
 
 
 def _begin(day: date) -> datetime:

@@ -205,9 +205,8 @@ async def list_waiting(database: Database, repository_ids: Collection[int], limi
     query = select(GateRow).where(
         GateRow.state == GateState.waiting.value, GateRow.repository_id.in_(list(repository_ids))
     )
-    async with database.transaction() as session:
-        rows = await session.scalars(query.order_by(GateRow.until, GateRow.id).limit(limit))
-        return [parse_gate(row) for row in rows]
+    rows = await database.scalars(query.order_by(GateRow.until, GateRow.id).limit(limit))
+    return [parse_gate(row) for row in rows]
 
 
 async def list_closed(database: Database, repository_id: int, key: PageKey, limit: int) -> KeyedPage[Gate]:
@@ -226,9 +225,8 @@ async def list_level_changes(database: Database, repository_id: int, limit: int)
     query = select(EventRow).where(
         EventRow.type == EventType.ladder_changed.value, number_in(EventRow.payload["repository"]) == repository_id
     )
-    async with database.transaction() as session:
-        rows = await session.scalars(query.order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit))
-        return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
+    rows = await database.scalars(query.order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit))
+    return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -258,9 +256,8 @@ class RepositoryStanding:
 async def find_repository(database: Database, owner: str, name: str) -> RepositoryRef | None:
     """The repository in which something ran under this name, spelt like this; the one of the newest run."""
     query = select(RunRow).where(RunRow.owner == owner, RunRow.name == name).order_by(RunRow.id.desc()).limit(1)
-    async with database.transaction() as session:
-        row = await session.scalar(query)
-        return None if row is None else row.as_run().repository
+    row = await database.scalar(query)
+    return None if row is None else row.as_run().repository
 
 
 _LATEST = (

@@ -63,9 +63,8 @@ async def load_facts(database: Database, repository_id: int) -> LadderFacts:
 
 async def get_level(database: Database, repository_id: int) -> int:
     """The level that was reached or set, whatever the configuration allows."""
-    async with database.transaction() as session:
-        row = await session.get(LadderRow, repository_id)
-        return START if row is None else row.level
+    row = await database.get(LadderRow, repository_id)
+    return START if row is None else row.level
 
 
 async def move_level(

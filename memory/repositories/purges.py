@@ -19,8 +19,7 @@ async def note(database: Database, repository_ids: Collection[int], now: datetim
 
 async def list_purged(database: Database) -> Sequence[int]:
     """The repositories of which no process may keep a copy."""
-    async with database.transaction() as session:
-        return (await session.scalars(select(PurgeRow.repository_id).order_by(PurgeRow.repository_id))).all()
+    return await database.scalars(select(PurgeRow.repository_id).order_by(PurgeRow.repository_id))
 
 
 async def clear(session: AsyncSession, repository_id: int) -> None:

@@ -349,16 +349,14 @@ async def list_shares(
         query = query.where(SpendRow.repository_id == repository_id)
     if run_id is not None:
         query = query.where(SpendRow.run_id == run_id)
-    async with database.transaction() as session:
-        rows = (await session.execute(query)).all()
+    rows = await database.rows(query)
     found = [Share(row[0], row[1], parse_spent(row[2:])) for row in rows]
     return sorted(found, key=lambda share: (-share.spent.amount, share.phase, share.model))
 
 
 async def list_calls(database: Database, run_id: str) -> Sequence[SpendRow]:
     """Every call of a run, in the order in which they were reserved."""
-    async with database.transaction() as session:
-        return (await session.scalars(select(SpendRow).where(SpendRow.run_id == run_id).order_by(SpendRow.id))).all()
+    return await database.scalars(select(SpendRow).where(SpendRow.run_id == run_id).order_by(SpendRow.id))
 
 
 async def close(database: Database, run_id: str, now: datetime, **of_step: str) -> int:
@@ -391,8 +389,7 @@ def parse_spent(row: Sequence[int]) -> Spent:
 
 
 async def _sum(database: Database, *where: ColumnElement[bool]) -> Spent:
-    async with database.transaction() as session:
-        return parse_spent((await session.execute(select(*SPENT_COLUMNS).where(*where))).one())
+    return parse_spent((await database.rows(select(*SPENT_COLUMNS).where(*where)))[0])
 
 
 def _describe_check(check: Check) -> dict[str, object]:

@@ -37,9 +37,8 @@ async def find(database: Database, repository_id: int, key: str) -> BaseCoverage
         .order_by(CheckpointRow.id.desc())
         .limit(1)
     )
-    async with database.transaction() as session:
-        output = await session.scalar(query)
-        return None if output is None else _decompress(output["content"])
+    output = await database.scalar(query)
+    return None if output is None else _decompress(output["content"])
 
 
 def _phase(key: str) -> str:

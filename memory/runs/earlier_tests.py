@@ -65,5 +65,4 @@ async def _find(
     )
     if since is not None:
         query = query.where(CheckpointRow.time >= since)
-    async with database.transaction() as session:
-        return await session.scalar(query)
+    return await database.scalar(query)

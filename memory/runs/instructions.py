@@ -47,16 +47,14 @@ async def admit(database: Database, candidate: Candidate, sender: Sender, now: d
 
 async def list_open(database: Database, repository_id: int, number: int) -> Sequence[Run]:
     """The instructions on a pull request that are not over, oldest first."""
-    async with database.transaction() as session:
-        return [row.as_run() for row in await session.scalars(_select_open(repository_id, number))]
+    return [row.as_run() for row in await database.scalars(_select_open(repository_id, number))]
 
 
 async def find_earlier(database: Database, run: Run) -> Run | None:
     """The instruction that a run has to wait for."""
     query = _select_open(run.repository.id, run.number).where(RunRow.id < run.id).limit(1)
-    async with database.transaction() as session:
-        row = await session.scalar(query)
-        return None if row is None else row.as_run()
+    row = await database.scalar(query)
+    return None if row is None else row.as_run()
 
 
 async def find_next(database: Database, run: Run) -> Run | None:
@@ -69,8 +67,7 @@ async def list_newest(database: Database, repository_id: int, number: int, most:
     """The newest instructions on a pull request, over or not, the newest first."""
     here = {"repository_id": repository_id, "number": number, "trigger": Trigger.instruction.value}
     query = select(RunRow).filter_by(**here).order_by(RunRow.id.desc()).limit(most)
-    async with database.transaction() as session:
-        return [row.as_run() for row in await session.scalars(query)]
+    return [row.as_run() for row in await database.scalars(query)]
 
 
 async def find_newest(database: Database, repository_id: int, number: int) -> Run | None:
@@ -80,9 +77,8 @@ async def find_newest(database: Database, repository_id: int, number: int) -> Ru
 
 async def stand_on(database: Database, run_id: str, head_sha: str) -> None:
     """Keep the head on which a run works: people may have pushed since it was admitted."""
-    async with database.transaction() as session:
-        changed = {"head_sha": head_sha, "base_sha": head_sha}
-        await session.execute(update(RunRow).where(RunRow.id == run_id).values(**changed))
+    changed = {"head_sha": head_sha, "base_sha": head_sha}
+    await database.execute(update(RunRow).where(RunRow.id == run_id).values(**changed))
 
 
 def _select_open(repository_id: int, number: int) -> Select[Any]:

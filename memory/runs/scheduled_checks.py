@@ -35,30 +35,26 @@ class ScheduledCheck:
 async def schedule(database: Database, check: ScheduledCheck, due: datetime) -> None:
     """Schedule a check of a run, in place of an earlier one."""
     values = {"run_id": check.run_id, "cause": check.cause.value, "number": check.number, "due": due}
-    async with database.transaction() as session:
-        await session.execute(upsert(database.dialect, ScheduledCheckRow, values, {}))
+    await database.execute(upsert(database.dialect, ScheduledCheckRow, values, {}))
 
 
 async def list_due(database: Database, now: datetime) -> Sequence[ScheduledCheck]:
     """The checks that are due."""
     query = select(ScheduledCheckRow).where(ScheduledCheckRow.due <= now)
-    async with database.transaction() as session:
-        rows = await session.scalars(query)
-        return [ScheduledCheck(row.run_id, CheckCause(row.cause), row.number) for row in rows]
+    rows = await database.scalars(query)
+    return [ScheduledCheck(row.run_id, CheckCause(row.cause), row.number) for row in rows]
 
 
 async def remove(database: Database, check: ScheduledCheck) -> None:
     """Remove a check that is under way or no longer needed."""
     same = {"run_id": check.run_id, "cause": check.cause.value, "number": check.number}
-    async with database.transaction() as session:
-        await session.execute(delete(ScheduledCheckRow).filter_by(**same))
+    await database.execute(delete(ScheduledCheckRow).filter_by(**same))
 
 
 async def run_now(database: Database, run_ids: Sequence[str], now: datetime) -> None:
     """Make the later checks of these runs due now."""
     mine = (ScheduledCheckRow.run_id.in_(run_ids), ScheduledCheckRow.due > now)
-    async with database.transaction() as session:
-        await session.execute(update(ScheduledCheckRow).where(*mine).values(due=now))
+    await database.execute(update(ScheduledCheckRow).where(*mine).values(due=now))
 
 
 async def list_for_repository(database: Database, repository_id: int) -> Sequence[Run]:
@@ -68,5 +64,4 @@ async def list_for_repository(database: Database, repository_id: int) -> Sequenc
         .join(ScheduledCheckRow, ScheduledCheckRow.run_id == RunRow.id)
         .where(RunRow.repository_id == repository_id)
     )
-    async with database.transaction() as session:
-        return [row.as_run() for row in await session.scalars(query)]
+    return [row.as_run() for row in await database.scalars(query)]

@@ -157,14 +157,12 @@ async def take_next(database: Database, target: str, now: datetime) -> StoredNot
 async def finish(database: Database, notice_id: str, state: str, problem: str, now: datetime) -> None:
     """Record that a notice was sent, or never will be."""
     done = update(NoticeRow).where(NoticeRow.id == notice_id, NoticeRow.state.in_(_OPEN))
-    async with database.transaction() as session:
-        await session.execute(done.values(state=state, problem=problem, ended_at=now))
+    await database.execute(done.values(state=state, problem=problem, ended_at=now))
 
 
 async def note_problem(database: Database, notice_id: str, problem: str) -> None:
     """Record why an attempt failed after which there will be another."""
-    async with database.transaction() as session:
-        await session.execute(update(NoticeRow).where(NoticeRow.id == notice_id).values(problem=problem))
+    await database.execute(update(NoticeRow).where(NoticeRow.id == notice_id).values(problem=problem))
 
 
 async def give_up(
@@ -177,9 +175,8 @@ async def give_up(
     left = update(NoticeRow).where(NoticeRow.target == target, NoticeRow.state.in_(_OPEN))
     if created_before is not None:
         left = left.where(NoticeRow.created_at <= created_before)
-    async with database.transaction() as session:
-        ended = left.values(state=FAILED, problem=problem, ended_at=now).returning(NoticeRow.id)
-        return len((await session.execute(ended)).all())
+    ended = left.values(state=FAILED, problem=problem, ended_at=now).returning(NoticeRow.id)
+    return len(await database.rows(ended))
 
 
 async def list_latest(
@@ -189,8 +186,7 @@ async def list_latest(
     query = select(NoticeRow).where(NoticeRow.state.in_(states)).order_by(NoticeRow.id.desc()).limit(limit)
     if repository_id is not None:
         query = query.where(NoticeRow.repository_id == repository_id)
-    async with database.transaction() as session:
-        return [_parse(row) for row in await session.scalars(query)]
+    return [_parse(row) for row in await database.scalars(query)]
 
 
 async def count_by_state(database: Database) -> Mapping[str, int]:
