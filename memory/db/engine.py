@@ -1,9 +1,10 @@
-"""Opens the database, SQLite or PostgreSQL, and turns its failures into Forge's errors."""
+"""Opens the database, SQLite or PostgreSQL, turns its failures into errors of ours, and tells who listens of events."""
 
 import asyncio
 import os
 import sqlite3
 import threading
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -36,8 +37,25 @@ from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from domain.errors import ConfigurationError, DatabaseUnavailable
 from domain.events import Event
-from memory.db.bus import Bus
 from memory.db.sqlite_writers import QueuedConnection, WriterQueue
+
+Subscriber = Callable[[Event], None]
+
+
+class Bus:
+    """Subscribers by event type; ``*`` gets every event."""
+
+    def __init__(self) -> None:
+        self._subscribers: dict[str, list[Subscriber]] = defaultdict(list)
+
+    def subscribe(self, kind: str, subscriber: Subscriber) -> None:
+        """Call ``subscriber`` after this process has committed an event of type ``kind`` (or any, for ``*``)."""
+        self._subscribers[kind].append(subscriber)
+
+    def publish(self, event: Event) -> None:
+        for subscriber in [*self._subscribers[event.type], *self._subscribers["*"]]:
+            subscriber(event)
+
 
 BUSY_SECONDS = 30.0  # how long a worker waits for the database
 PENDING_EVENTS = "told"  # key of a session's or connection's info: the events to publish after the commit

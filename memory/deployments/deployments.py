@@ -17,9 +17,9 @@ from domain.text.redaction import PROCESS_REDACTOR
 from memory.db.engine import Database
 from memory.db.tables.deployments import DeploymentRow
 from memory.db.tables.runs import PullRequestRow, RunRow
-from memory.learned import capacity
+from memory.learned import memories
 from memory.ledger import ledger
-from memory.repositories import purges
+from memory.repositories import addresses
 from memory.runs.runs import Candidate, build_row, lock_fence, make_lane
 
 _OVER = [state.value for state in DeploymentState if state.is_over]
@@ -103,7 +103,7 @@ async def _add(session: AsyncSession, order: DeploymentOrder, now: datetime) -> 
             created_at=now,
         )
     )
-    await purges.clear(session, order.repository.id)
+    await addresses.clear_purge(session, order.repository.id)
     payload = {"trigger": row.trigger, "attempt": attempt, "environment": order.environment, "cause": order.cause.value}
     ledger.record(session, row.id, EventType.run_admitted, now, phase=Phase.deployment, payload=payload)
     await session.flush()
@@ -254,7 +254,7 @@ async def claim_environment(database: Database, run: Run, environment: str) -> b
     """Take an environment for a run, unless another one works there or came first; whether it has it now."""
     here = {"repository_id": run.repository.id, "environment": environment}
     async with database.transaction() as session:
-        await capacity.lock_repository(session, database.dialect, run.repository.id)
+        await memories.lock_repository(session, database.dialect, run.repository.id)
         holder = await session.scalar(select(DeploymentRow.run_id).filter_by(**here, holds=True))
         if holder is None or await _is_run_over(session, holder):
             opened = await _list_open(session, run.repository.id, environment)

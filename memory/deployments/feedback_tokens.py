@@ -16,7 +16,7 @@ from domain.errors import ForgeError, UnknownName
 from domain.events import EventType
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Connection, Database
-from memory.db.tables.production import FeedbackTokenRow
+from memory.db.tables.deployments import FeedbackTokenRow
 from memory.ledger import ledger
 from safety.feedback_rates import BURST, ReportAllowance, ReportTurn, take_report
 

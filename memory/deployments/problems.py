@@ -13,8 +13,7 @@ from domain.deployments.problems import ISSUE_WINDOW, MOST_ISSUES, MOST_OPEN, Pr
 from domain.events import EventType
 from domain.ids import new_id
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.deployments import DeploymentRow
-from memory.db.tables.production import ProblemRow
+from memory.db.tables.deployments import DeploymentRow, ProblemRow
 from memory.ledger import ledger
 
 SOURCE = "production"
@@ -213,7 +212,6 @@ async def keep_issue(database: Database, problem: ProductionProblem, number: int
     """Keep the issue that was opened about a problem; may be repeated."""
     values = {
         "issue": number,
-        "earlier_issue": problem.issue,
         "opened": problem.opened + 1,
         "opened_at": now,
         "shown_at": now,

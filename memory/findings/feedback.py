@@ -22,7 +22,7 @@ from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
 from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.runs import RunRow
-from memory.learned import capacity, memories
+from memory.learned import memories
 from memory.ledger import ledger
 from safety.memory_eviction import MOST_LIVE
 
@@ -57,7 +57,7 @@ async def dismiss(
     :returns: the ids of the memories, each with the first finding that taught it.
     """
     async with database.transaction() as session:
-        await capacity.lock_repository(session, database.dialect, repository.id)
+        await memories.lock_repository(session, database.dialect, repository.id)
         standing = await _find_dismissed(session, repository, number, found)
         new = [each for each in found if said.scope not in standing.get(each.fingerprint, {})]
         memory_of: dict[tuple[str, str], Memory] = {}
@@ -67,7 +67,7 @@ async def dismiss(
             if not is_taught and not finding.is_credential:
                 memory_of[_lesson_key(finding)] = _build_memory(repository, number, finding, said)
         trace = await ledger.find_trace(session, repository, number)
-        kept = await capacity.keep(session, repository.id, [*memory_of.values()], most, trace, said.at)
+        kept = await memories.make_room(session, repository.id, [*memory_of.values()], most, trace, said.at)
         taught = {lesson: memory.id for lesson, memory in memory_of.items() if memory in kept}
         of: dict[str, str] = {}
         for finding in found:

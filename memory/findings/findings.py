@@ -1,15 +1,19 @@
-"""Keeps the findings of each pull request, with their ids, and which were posted."""
+"""Keeps the findings of each pull request, with their ids, and which were posted.
+
+It counts how often each detector of giving up was right, as the people of a repository, or of all, see it.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, insert, select, update
+from sqlalchemy import ColumnElement, Label, Select, String, cast, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from domain.events import EventType
 from domain.ids import make_finding_id, new_id
+from domain.review.avoidance import RULE, DetectorRecord
 from domain.review.feedback import Word
 from domain.review.findings import CREDENTIAL, Finding
 from domain.review.inline_comments import Remark, split_topics
@@ -260,3 +264,47 @@ def _row(run: Run, finding: Finding, content: dict[str, Any], now: datetime) -> 
         "comment_id": None,
         "created_at": now,
     }
+
+
+async def load_detector_records(
+    database: Database, repository_id: int | None, since: datetime
+) -> Mapping[str, DetectorRecord]:
+    """Rule → in how many pull requests it found something since a moment, and in how many people dismissed or
+    confirmed that: what is said about one change is one word, however many findings it has.
+
+    :param repository_id: None: in all repositories.
+    """
+    rule = FindingRow.content["rule"].as_string()
+    found = (
+        select(rule.label("rule"), _count_pulls(FindingRow))
+        .where(*_is_of(FindingRow, repository_id), FindingRow.created_at >= since, rule.startswith(RULE))
+        .group_by(rule)
+    )
+    said = (
+        select(FeedbackRow.rule, FeedbackRow.word, _count_pulls(FeedbackRow))
+        .where(
+            *_is_of(FeedbackRow, repository_id),
+            FeedbackRow.created_at >= since,
+            FeedbackRow.undone_at.is_(None),
+            FeedbackRow.rule.startswith(RULE),
+        )
+        .group_by(FeedbackRow.rule, FeedbackRow.word)
+    )
+    async with database.transaction() as session:
+        words = {(each.rule, each.word): each.number for each in await session.execute(said)}
+        return {
+            each.rule: DetectorRecord(
+                each.number,
+                *(min(each.number, words.get((each.rule, word), 0)) for word in (Word.dismissed, Word.confirmed)),
+            )
+            for each in await session.execute(found)
+        }
+
+
+def _is_of(table: type[FindingRow | FeedbackRow], repository_id: int | None) -> tuple[ColumnElement[bool], ...]:
+    return () if repository_id is None else (table.repository_id == repository_id,)
+
+
+def _count_pulls(table: type[FindingRow | FeedbackRow]) -> Label[int]:
+    place = cast(table.repository_id, String) + " " + cast(table.number, String)
+    return func.count(place.distinct()).label("number")

@@ -11,7 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from domain.events import Event, EventType
 from memory.db.engine import Database, number_in
 from memory.db.tables.deliveries import DeliveryRow
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import GateRow
 from memory.db.tables.ledger import IS_AUDITED, IS_BESIDE_RUNS, EventRow
 from memory.db.tables.runs import RunRow
 from messages.audit import RUN_EVENTS, SAFETY_EVENTS, AuditEntry

@@ -16,8 +16,8 @@ from domain.runs.run import Phase, RepositoryRef, Run
 from domain.text.redaction import PROCESS_REDACTOR
 from domain.verdicts import Check
 from memory.db.engine import PENDING_EVENTS, Connection, Database, number_in
+from memory.db.tables.deliveries import NoticedEventRow
 from memory.db.tables.ledger import IS_MOVE, EventRow
-from memory.db.tables.notices import NoticedEventRow
 from memory.db.tables.runs import RunRow
 from safety.breakers import RunTransition
 

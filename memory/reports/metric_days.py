@@ -18,7 +18,7 @@ from domain.errors import DatabaseUnavailable
 from domain.metrics import Observation, Sums, fold, unfold
 from memory.db.engine import Database, upsert
 from memory.db.functions import UtcDay
-from memory.db.tables.reports import MetricDayRow
+from memory.db.tables.ledger import MetricDayRow
 from memory.db.tables.runs import RunRow
 from memory.reports.metric_facts import FINAL, load_settled
 from memory.reports.metric_queries import ReportPeriod, ReportScope, count_if

@@ -14,12 +14,11 @@ from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run, RunState
 from memory.budgets import model_answers
 from memory.db.engine import Connection, Database, number_in
-from memory.db.tables.automation import LadderRow
-from memory.db.tables.findings import FindingRow
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import FindingRow, GateRow
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, SpendRow
+from memory.db.tables.repositories import LadderRow
 from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.gates.gates import parse_gate
 from memory.runs.checkpoints import load_reviews

@@ -21,10 +21,9 @@ from domain.gates import BUDGET_GATES, GateState
 from domain.ids import new_id
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
 from memory.db.engine import Database, insert_new, upsert
-from memory.db.tables.automation import LadderRow, MissedBugRow
-from memory.db.tables.findings import FindingRow
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import FindingRow, GateRow
 from memory.db.tables.ledger import EventRow
+from memory.db.tables.repositories import LadderRow, MissedBugRow
 from memory.db.tables.runs import RunRow
 from memory.findings.findings import IS_DISMISSED
 from memory.ledger import ledger

@@ -19,7 +19,7 @@ async def claim(database: Database, repository: RepositoryRef, way: WelcomeWay, 
     async with database.transaction() as session:
         await session.execute(insert_new(database.dialect, WelcomeRow, _to_values(repository, way, cause, now)))
         row = (await session.scalars(select(WelcomeRow).where(WelcomeRow.repository_id == repository.id))).one()
-        return _to_welcome(row)
+        return Welcome.model_validate(row, from_attributes=True)
 
 
 async def claim_all(
@@ -43,7 +43,7 @@ async def list_repositories(database: Database, installation_id: int) -> Sequenc
 async def find(database: Database, repository_id: int) -> Welcome | None:
     """How a repository is welcomed; None if it never was."""
     row = await database.get(WelcomeRow, repository_id)
-    return None if row is None else _to_welcome(row)
+    return None if row is None else Welcome.model_validate(row, from_attributes=True)
 
 
 async def change_way(database: Database, repository_id: int, way: WelcomeWay) -> None:
@@ -76,15 +76,3 @@ def _to_values(repository: RepositoryRef, way: WelcomeWay, cause: str, now: date
         "run_id": None,
         "overview": None,
     }
-
-
-def _to_welcome(row: WelcomeRow) -> Welcome:
-    return Welcome.model_validate(
-        {
-            "repository_id": row.repository_id,
-            "way": row.way,
-            "cause": row.cause,
-            "run_id": row.run_id,
-            "overview": row.overview,
-        }
-    )

@@ -30,7 +30,7 @@ from domain.money import (
 from domain.ports import Clock
 from domain.runs.run import Phase, Run
 from domain.verdicts import BreakerState, Check
-from memory.budgets import circuit_breakers
+from memory.budgets.budgets import load_circuit, store_circuit
 from memory.db.engine import PLANNED_ONCE, Connection, Database
 from memory.db.tables.money import SpendRow
 from memory.ledger import ledger
@@ -117,7 +117,7 @@ class PhaseBudget:
         facts = self._build_facts(known, step)
         asked = admit_call(amount, facts, limits, self._ceilings, self._breakers, now)
         if asked.circuit != facts.circuit:
-            circuit_breakers.store(connection, self._run.repository.id, provider, asked.circuit)
+            store_circuit(connection, self._run.repository.id, provider, asked.circuit)
         self._record_breakers(connection, asked, facts.circuit, now)
         if asked.refusal is not None:
             self._record(connection, EventType.budget_refused, now, asked.refusal.model_dump(mode="json"))
@@ -230,11 +230,11 @@ class PhaseBudget:
         now: datetime,
     ) -> None:
         """The outcome of a trial closes the circuit or opens it again."""
-        before = circuit_breakers.load(connection, repository_id, provider)
+        before = load_circuit(connection, repository_id, provider)
         is_well = outcome in {CallOutcome.answered, CallOutcome.refused}
         after = settle_call(before, caller, is_well, self._breakers.error_rate, now)
         if after != before:
-            circuit_breakers.store(connection, repository_id, provider, after)
+            store_circuit(connection, repository_id, provider, after)
             kind = EventType.breaker_closed if after.state is BreakerState.closed else EventType.breaker_tripped
             self._record(connection, kind, now, {"name": "error_rate", "provider": provider})
 

@@ -27,12 +27,12 @@ from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from memory.db.engine import Database, number_in, upsert
 from memory.db.tables.deliveries import DeliveryRow
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import GateRow
 from memory.db.tables.money import SpendRow
 from memory.db.tables.runs import CheckpointRow, PullRequestRow, RunRow
 from memory.gates import gates
 from memory.ledger import ledger
-from memory.repositories import purges
+from memory.repositories import addresses
 from messages.commands import PastRun
 from safety.rereview import is_due
 from safety.review_quota import RunCounts
@@ -118,7 +118,7 @@ async def admit(database: Database, candidate: Candidate, seen_fence: int, now: 
         row = build_row(candidate, attempt, seen_fence + 1, now)
         row.sender_id = await _find_sender(session, candidate.admitted_by)
         session.add(row)
-        await purges.clear(session, repository_id)
+        await addresses.clear_purge(session, repository_id)
         ending = _Ending.by_run(row)
         superseded = await _take_fence(session, repository_id, number, seen_fence, ending, now, candidate.title)
         if candidate.kept is not None:

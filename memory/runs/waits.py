@@ -1,12 +1,18 @@
-"""Keeps until when each workflow waits; a sweep on our clock wakes them."""
+"""Keeps until when each workflow waits, and when Forge next checks whether a run may act or need not wait any more.
+
+A sweep on our clock wakes them. A run has one such check.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from sqlalchemy import delete, func, select, update
 
+from domain.runs.run import Run
 from memory.db.engine import Database, upsert
-from memory.db.tables.runs import RunRow, WaitRow
+from memory.db.tables.runs import RunRow, ScheduledCheckRow, WaitRow
 
 _MANY = 500  # workflows in one statement
 _run_id = func.substr(WaitRow.workflow_id, 1, 26)  # the ids of a run's workflows begin with the run's id
@@ -70,3 +76,58 @@ async def remove_due(database: Database, workflow_id: str, now: datetime) -> Non
 async def remove(database: Database, workflow_id: str) -> None:
     """Remove the wait of a workflow."""
     await database.execute(delete(WaitRow).where(WaitRow.workflow_id == workflow_id))
+
+
+class CheckCause(StrEnum):
+    """What a check is about."""
+
+    head = "head"  # what Forge may do automatically with the head it reviewed
+    contracts = "contracts"  # the contracts that a run of an issue waits for
+    tests = "tests"  # the results of tests that a run of an issue waits for
+
+
+@dataclass(frozen=True)
+class ScheduledCheck:
+    """One check of a run.
+
+    :param number: tells the checks of one cause apart: how many there were before, or a time in seconds.
+    """
+
+    run_id: str
+    cause: CheckCause
+    number: int
+
+
+async def schedule(database: Database, check: ScheduledCheck, due: datetime) -> None:
+    """Schedule a check of a run, in place of an earlier one."""
+    values = {"run_id": check.run_id, "cause": check.cause.value, "number": check.number, "due": due}
+    await database.execute(upsert(database.dialect, ScheduledCheckRow, values, {}))
+
+
+async def list_due_checks(database: Database, now: datetime) -> Sequence[ScheduledCheck]:
+    """The checks that are due."""
+    query = select(ScheduledCheckRow).where(ScheduledCheckRow.due <= now)
+    rows = await database.scalars(query)
+    return [ScheduledCheck(row.run_id, CheckCause(row.cause), row.number) for row in rows]
+
+
+async def remove_check(database: Database, check: ScheduledCheck) -> None:
+    """Remove a check that is under way or no longer needed."""
+    same = {"run_id": check.run_id, "cause": check.cause.value, "number": check.number}
+    await database.execute(delete(ScheduledCheckRow).filter_by(**same))
+
+
+async def run_checks_now(database: Database, run_ids: Sequence[str], now: datetime) -> None:
+    """Make the later checks of these runs due now."""
+    mine = (ScheduledCheckRow.run_id.in_(run_ids), ScheduledCheckRow.due > now)
+    await database.execute(update(ScheduledCheckRow).where(*mine).values(due=now))
+
+
+async def list_checked_runs(database: Database, repository_id: int) -> Sequence[Run]:
+    """The runs of a repository for which a check is scheduled."""
+    query = (
+        select(RunRow)
+        .join(ScheduledCheckRow, ScheduledCheckRow.run_id == RunRow.id)
+        .where(RunRow.repository_id == repository_id)
+    )
+    return [row.as_run() for row in await database.scalars(query)]

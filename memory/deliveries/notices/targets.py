@@ -8,7 +8,7 @@ from sqlalchemy import and_, delete, func, or_, select, update
 
 from domain.notices import parse_key
 from memory.db.engine import Database, insert_new
-from memory.db.tables.notices import NoticeRow, NoticeTargetRow
+from memory.db.tables.deliveries import NoticeRow, NoticeTargetRow
 from memory.deliveries.notices.notices import SENDING, WAITING
 
 LEASE = timedelta(seconds=30)

@@ -1,23 +1,65 @@
-"""Keeps what the earlier tests say of a change, and how they ended before it, for whoever asks next.
+"""Keeps what tests say of a base and of a change to it, for the runs on the same commit.
 
-Stored among the checkpoints of the run.
+All of it is stored among the checkpoints of the run. Covered lines are many, so they are compressed.
 """
 
+import base64
+import zlib
 from datetime import datetime
 
 from pydantic import BaseModel, JsonValue
 from sqlalchemy import select
 
 from domain.ids import new_id
+from domain.runs.base_coverage import BaseCoverage
 from domain.runs.earlier_tests import BaseRun, EarlierTests
 from domain.runs.run import Run
 from memory.db.engine import Database
 from memory.db.tables.runs import CheckpointRow, RunRow
 
+
+async def save_coverage(database: Database, run: Run, key: str, base: BaseCoverage, now: datetime) -> None:
+    """Store it, once for each run.
+
+    :param key: stands for the commit, the commands and the place where they run.
+    """
+    async with database.transaction() as session:
+        of_run = select(CheckpointRow.id).where(CheckpointRow.run_id == run.id, CheckpointRow.phase == _phase(key))
+        if await session.scalar(of_run) is None:
+            output = {"content": _compress(base)}
+            session.add(CheckpointRow(id=new_id(), run_id=run.id, phase=_phase(key), output=output, time=now))
+
+
+async def find_coverage(database: Database, repository_id: int, key: str) -> BaseCoverage | None:
+    """The newest one of any run in a repository."""
+    query = (
+        select(CheckpointRow.output)
+        .join(RunRow, RunRow.id == CheckpointRow.run_id)
+        .where(RunRow.repository_id == repository_id, CheckpointRow.phase == _phase(key))
+        .order_by(CheckpointRow.id.desc())
+        .limit(1)
+    )
+    output = await database.scalar(query)
+    return None if output is None else _decompress(output["content"])
+
+
+def _phase(key: str) -> str:
+    """Its name among the phases: each key has its own, so that nothing has to be unpacked to be found."""
+    return f"coverage {key}"
+
+
+def _compress(base: BaseCoverage) -> str:
+    return base64.b64encode(zlib.compress(base.model_dump_json().encode())).decode()
+
+
+def _decompress(content: str) -> BaseCoverage:
+    return BaseCoverage.model_validate_json(zlib.decompress(base64.b64decode(content)))
+
+
 _SAID, _BASE = "earlier tests", "earlier tests before"  # among the phases, with the key: each has its own
 
 
-async def save(database: Database, run: Run, key: str, earlier: EarlierTests, now: datetime) -> None:
+async def save_earlier(database: Database, run: Run, key: str, earlier: EarlierTests, now: datetime) -> None:
     """Store it, once for each run.
 
     :param key: stands for the code before and after, the commands and the place where they run.
@@ -25,7 +67,7 @@ async def save(database: Database, run: Run, key: str, earlier: EarlierTests, no
     await _save(database, run, f"{_SAID} {key}", earlier, now)
 
 
-async def find(database: Database, repository_id: int, key: str) -> EarlierTests | None:
+async def find_earlier(database: Database, repository_id: int, key: str) -> EarlierTests | None:
     """The newest one of any run in a repository."""
     output = await _find(database, repository_id, f"{_SAID} {key}", None)
     return None if output is None else EarlierTests.model_validate(output)
