@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, Select, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Repeat, Sender
@@ -175,18 +175,9 @@ async def find_way_back(database: Database, repository_id: int, environment: str
 
     After a deployment that failed nobody knows what runs there: then it is what ran before that.
     """
-    query = (
-        select(DeploymentRow)
-        .where(
-            DeploymentRow.repository_id == repository_id,
-            DeploymentRow.environment == environment,
-            DeploymentRow.state.in_([*_THERE, DeploymentState.failed.value]),
-        )
-        .order_by(DeploymentRow.finished_at.desc(), DeploymentRow.run_id.desc())
-        .limit(1)
-    )
+    has_changed = DeploymentRow.state.in_([*_THERE, DeploymentState.failed.value])
     async with database.transaction() as session:
-        newest = await session.scalar(query)
+        newest = await session.scalar(_select_newest(repository_id, environment, has_changed))
         return None if newest is None else await _find_there(session, repository_id, environment, newest.sha)
 
 
@@ -209,18 +200,8 @@ async def was_taken_back(database: Database, deployment: Deployment) -> bool:
 
 async def find_failure(database: Database, repository_id: int, environment: str) -> Deployment | None:
     """The newest deployment that changed anything in an environment, if it failed."""
-    query = (
-        select(DeploymentRow)
-        .where(
-            DeploymentRow.repository_id == repository_id,
-            DeploymentRow.environment == environment,
-            DeploymentRow.state.in_(_OVER),
-            DeploymentRow.state != DeploymentState.stopped.value,
-        )
-        .order_by(DeploymentRow.finished_at.desc(), DeploymentRow.run_id.desc())
-        .limit(1)
-    )
-    newest = await database.scalar(query)
+    is_over = DeploymentRow.state.in_(_OVER), DeploymentRow.state != DeploymentState.stopped.value
+    newest = await database.scalar(_select_newest(repository_id, environment, *is_over))
     return parse_deployment(newest) if newest is not None and newest.state == DeploymentState.failed.value else None
 
 
@@ -228,18 +209,16 @@ async def _find_there(
     session: AsyncSession, repository_id: int, environment: str, other_than: str = ""
 ) -> Deployment | None:
     """The newest one that is there and well, or nearly; after a roll-back that is an older one."""
-    row = await session.scalar(
-        select(DeploymentRow)
-        .where(
-            DeploymentRow.repository_id == repository_id,
-            DeploymentRow.environment == environment,
-            DeploymentRow.state.in_(_THERE),
-            DeploymentRow.sha != other_than,
-        )
-        .order_by(DeploymentRow.finished_at.desc(), DeploymentRow.run_id.desc())
-        .limit(1)
-    )
+    is_there = DeploymentRow.state.in_(_THERE), DeploymentRow.sha != other_than
+    row = await session.scalar(_select_newest(repository_id, environment, *is_there))
     return None if row is None else parse_deployment(row)
+
+
+def _select_newest(repository_id: int, environment: str, *conditions: ColumnElement[bool]) -> Select[DeploymentRow]:
+    """The deployment to an environment that ended last of those that meet the conditions."""
+    here = DeploymentRow.repository_id == repository_id, DeploymentRow.environment == environment
+    newest_first = DeploymentRow.finished_at.desc(), DeploymentRow.run_id.desc()
+    return select(DeploymentRow).where(*here, *conditions).order_by(*newest_first).limit(1)
 
 
 async def _list_open(session: AsyncSession, repository_id: int, environment: str | None = None) -> Sequence[Deployment]:
