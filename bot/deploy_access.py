@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
-from domain.deployments.access import DeployAccess, DeployAccesses
+from domain.deployments.deployment import DeployAccess, DeployAccesses
 from domain.errors import ConfigurationError
 from workspace.sandbox.registry_proxy import Address
 

@@ -28,8 +28,7 @@ from domain.ports import Clock
 from memory.db.engine import Database
 from memory.deployments.feedback_tokens import FeedbackToken
 from memory.deployments.problems import TooManyProblems, UnknownDeployment
-from pipeline.deployment.production.intake import FeedbackIntake, TooManyReports
-from pipeline.deployment.production.permission import explain_silence
+from pipeline.deployment.production.intake import FeedbackIntake, TooManyReports, explain_silence
 
 log = structlog.get_logger(__name__)
 

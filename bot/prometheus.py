@@ -20,10 +20,9 @@ from domain.review.avoidance import MEMORY_DAYS, AvoidanceKind, DetectorRecord
 from domain.review.checks import CHECKS
 from domain.runs.work_checkpoint import CheckpointCause
 from domain.verdicts import BreakerState
-from memory.db.bus import Bus
-from memory.db.engine import Database
+from memory.db.engine import Bus, Database
 from memory.deliveries.notices import notices, targets
-from memory.findings import detectors
+from memory.findings import findings
 from memory.reports import metrics, past_deployments, snapshot
 from safety.guards import Guard
 
@@ -174,7 +173,7 @@ class Metrics:
         self._detected.clear()
         try:
             found = await metrics.load_weekly(database, now, 1)
-            records = await detectors.load_records(database, None, now - timedelta(days=MEMORY_DAYS))
+            records = await findings.load_detector_records(database, None, now - timedelta(days=MEMORY_DAYS))
         except DatabaseUnavailable:
             return
         for kind in AvoidanceKind:

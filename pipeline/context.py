@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from agents.llm.gateway.gateway import GatewayOpener
 from agents.llm.models import Models
 from agents.toolbox import Toolbox
-from domain.deployments.access import NO_ACCESS, DeployAccess, DeployAccesses
+from domain.deployments.deployment import NO_ACCESS, DeployAccess, DeployAccesses
 from domain.github.welcome import WelcomeTerms
 from domain.money import NO_CEILINGS, Ceilings
 from domain.notices import NO_NOTICES, NoticeAccess

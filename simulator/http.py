@@ -1,13 +1,20 @@
-"""Serves the REST and GraphQL API: who is calling, limits, faults, pages, ETags."""
+"""Serves the REST and GraphQL API: who is calling, limits, faults, pages, ETags.
+
+On request it answers from the past, as GitHub does when what answers lags behind its webhooks.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import copy
 import hashlib
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, TypeVar, cast
 from urllib.parse import unquote, urlencode
 
@@ -17,12 +24,9 @@ from simulator import access
 from simulator.access import Caller
 from simulator.errors import Refusal, not_found
 from simulator.events import Actor
-from simulator.faults import Dropped, Fault, Faults, RequestInfo, WriteHook
-from simulator.lagging import Lagging
-from simulator.limits import RateLimits
-from simulator.optional import leave_out
+from simulator.faults import Dropped, Fault, Faults, RateLimits, RequestInfo, WriteHook
 from simulator.state import Issue, Json, PullRequest, Repository, World
-from simulator.webhooks import Webhooks
+from simulator.webhooks import Webhooks, leave_out
 
 PREFIX = "/api/v3"
 Item = TypeVar("Item")
@@ -349,3 +353,71 @@ def _truncate(answer: Answer) -> Answer:
         items = cast(list[Any], body)
         body = items[: len(items) // 2]
     return Answer(answer.status, body, headers, answer.content_type)
+
+
+_LOOKS = 0.05  # seconds between two pictures of the world
+
+
+class Lagging:
+    """Answers reads with what the world was like some seconds ago; writes, and who may do what, are of this moment."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._by = timedelta()
+        self._past: deque[tuple[datetime, World]] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    def lag(self, seconds: float) -> None:
+        """Let reads lag from now on, behind what there is at this moment; 0 ends it at once."""
+        self._by = timedelta(seconds=seconds)
+        self._past.clear()
+        if not seconds:
+            self._cancel()
+            return
+        self._take()
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._take_again())
+
+    async def stop(self) -> None:
+        task = self._task
+        self._cancel()
+        if task is not None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    def world(self) -> World:
+        """The world as reads see it."""
+        wanted = self._world.now() - self._by
+        if self._past and self._past[-1][0] < wanted:
+            self._take()
+        while len(self._past) > 1 and self._past[1][0] <= wanted:
+            self._past.popleft()
+        return self._past[0][1] if self._past else self._world
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        self._task = None
+
+    async def _take_again(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOKS)
+            self._take()
+
+    def _take(self) -> None:
+        now = self._world.now()
+        if self._past and self._past[-1][0] < now - self._by:  # somebody moved the clock: what was new is old now
+            self._past.clear()
+        self._past.append((now, _copy(self._world)))
+        self.world()  # lets go of what is too old
+
+
+def _copy(world: World) -> World:
+    """The world at this moment, but for what does not lag: accounts, Apps, roles and who installed what."""
+    shared: list[object] = [world.now, world.app, world.hooks, world.ids, world.accounts, world.apps, world.old_names]
+    shared += [world.installations, world.tokens, world.manifests, world.sign_ins, world.links, world.stage]
+    shared += [world.graphql_schema, world.unpublished]
+    shared += [*world.accounts.values(), *world.apps.values()]
+    for repository in world.repositories.values():
+        shared += [repository.roles, repository.custom_roles]
+    return copy.deepcopy(world, {id(each): each for each in shared})

@@ -18,29 +18,16 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from simulator import check_runs, dispatching, merge_queue, user, workflows
+from simulator import branch_protection, check_runs, user, workflows
 from simulator.events import Actor
 from simulator.faults import Faults, RequestInfo, WriteHook
 from simulator.githttp import GitServer
 from simulator.gitstore import Commit, FileContent
 from simulator.http import Api
 from simulator.pages import Site
-from simulator.registration import Registration
-from simulator.rest import (
-    apps,
-    checks,
-    deployments,
-    git,
-    graphql,
-    issues,
-    people,
-    protection,
-    pulls,
-    repositories,
-    reviews,
-)
+from simulator.registration import Registration, SignIn
+from simulator.rest import apps, checks, git, graphql, issues, pulls, repositories, reviews
 from simulator.rest import workflows as workflow_routes
-from simulator.signin import SignIn
 from simulator.state import (
     Account,
     App,
@@ -67,11 +54,8 @@ from simulator.webhooks import Delivery, Webhooks
 ROUTES = [
     *apps.ROUTES,
     *checks.ROUTES,
-    *deployments.ROUTES,
     *workflow_routes.ROUTES,
     *git.ROUTES,
-    *people.ROUTES,
-    *protection.ROUTES,
     *repositories.ROUTES,
     *reviews.ROUTES,
     *pulls.ROUTES,
@@ -203,7 +187,7 @@ class Simulator:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await dispatching.stop(self.world)
+        await workflows.stop(self.world)
         await self.hooks.stop()
         await self.api.lagging.stop()
         if self._listener is not None:
@@ -343,11 +327,11 @@ class Simulator:
 
     def queue_for_merge(self, pull: PullRequest) -> str:
         """Ask for the checks of a merge queue, whether or not the base requires one; the SHA of the trial merge."""
-        return merge_queue.try_merge(self.world, pull)
+        return branch_protection.try_merge(self.world, pull)
 
     def merge_queued(self, pull: PullRequest) -> str:
         """The checks in the merge queue are green: it merges."""
-        return merge_queue.merge(self.world, pull)
+        return branch_protection.merge(self.world, pull)
 
     def take_out_of_queue(self, pull: PullRequest, reason: str, login: str = "github-merge-queue[bot]") -> None:
         """The merge queue drops a pull request, or somebody takes it out.
@@ -356,7 +340,7 @@ class Simulator:
             reason: GitHub's word, such as `CI_FAILURE` or `MANUAL`.
         """
         who = self.world.account(login, "Bot" if login.endswith("[bot]") else "User")
-        merge_queue.take_out(self.world, pull, Actor(who), reason)
+        branch_protection.take_out(self.world, pull, Actor(who), reason)
 
     def ping(self) -> None:
         user.ping(self.world, self.hooks.hook_id)
@@ -456,11 +440,11 @@ class Simulator:
 
     def finish_run(self, run: WorkflowRun, conclusion: str, log: str = "") -> None:
         """End a dispatched run with all its jobs, which printed `log`."""
-        dispatching.finish(self.world, run, conclusion, log)
+        workflows.finish(self.world, run, conclusion, log)
 
     async def finish_plays(self) -> None:
         """Wait until what `on_dispatch` arranged is over."""
-        await dispatching.wait(self.world)
+        await workflows.wait(self.world)
 
     def hide_dispatched_runs(self) -> None:
         """Answer a dispatch as an older GitHub does, which does not say what run it started."""
@@ -513,7 +497,7 @@ class Simulator:
     def leave_out(self, optional: Mapping[str, Mapping[str, Any]]) -> None:
         """Leave out of answers and events what GitHub's description calls optional.
 
-        :param optional: under `answers` and `events`, by route and by event with action; see `http.leave_out`.
+        :param optional: under `answers` and `events`, by route and by event with action; see `webhooks.leave_out`.
         """
         self.api.optional = optional["answers"]
         self.hooks.optional = optional["events"]

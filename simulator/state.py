@@ -24,6 +24,15 @@ def timestamp(moment: datetime | None) -> str | None:
     return None if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def copy(found: object, names: str) -> Json:
+    """What the state and GitHub's JSON call by the same name; times as GitHub writes them.
+
+    :param names: separated by blanks.
+    """
+    values = {name: getattr(found, name) for name in names.split()}
+    return {name: timestamp(value) if isinstance(value, datetime) else value for name, value in values.items()}
+
+
 @dataclass(eq=False)
 class Account:
     id: int

@@ -12,11 +12,11 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, cast
 from urllib.parse import urlencode
 
 import aiohttp
 
-from simulator.optional import leave_out
 from simulator.state import Installation, Json, Repository, timestamp
 
 TIMEOUT = 10.0
@@ -200,3 +200,21 @@ class Webhooks:
         if 200 <= delivery.status_code < 300:
             delivery.status = "OK"
         delivery.delivered_at, delivery.duration = self._now(), time.monotonic() - started
+
+
+def leave_out(body: Any, optional: Json) -> Any:
+    """A body without what may be left out, or with null where that may stand.
+
+    :param optional: by field: 1 for one that is left out, 0 for one that is null, or the same within; `[]` stands for
+        list items.
+    """
+    if isinstance(body, list):
+        return [leave_out(each, optional.get("[]", {})) for each in cast(list[Any], body)]
+    if not isinstance(body, dict):
+        return body
+    kept = {name: value for name, value in cast(Json, body).items() if optional.get(name) != 1}
+    return {name: _empty(value, optional[name]) if name in optional else value for name, value in kept.items()}
+
+
+def _empty(value: Any, optional: Json | int) -> Any:
+    return None if isinstance(optional, int) else leave_out(value, optional)

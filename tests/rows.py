@@ -6,7 +6,7 @@ from typing import Any
 from bot.settings import Settings
 from domain.runs.run import RepositoryRef, Run, RunState, Trigger
 from memory.db.tables.deliveries import DeliveryRow
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import GateRow
 from memory.db.tables.money import SpendRow
 from memory.db.tables.runs import RunRow
 

@@ -16,7 +16,7 @@ from agents.testing.tester import Tester
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.config.deploy import PLACEHOLDERS
-from domain.deployments.access import DeployAccess
+from domain.deployments.deployment import DeployAccess
 from domain.errors import CodeAccessError, ToolError
 from domain.globs import matches
 from domain.text.escaping import strip_invisible

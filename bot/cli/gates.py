@@ -8,8 +8,8 @@ from bot.current_database import open_database
 from bot.settings import Installation
 from domain.gates import Gate, GateState
 from domain.verdicts import Reason
-from memory.gates import history
-from memory.gates.history import GateStatistics
+from memory.gates import gates
+from memory.gates.gates import GateStatistics
 from messages.audit import format_duration
 from messages.gates import name_deciders
 
@@ -17,8 +17,8 @@ from messages.gates import name_deciders
 async def show_all(settings: Installation, state: GateState | None, limit: int) -> None:
     """Print the latest gates, waiting ones first, and statistics of the answers."""
     async with open_database(settings) as database:
-        found = await history.list_waiting_first(database, limit, state)
-        records = await history.load_statistics(database)
+        found = await gates.list_waiting_first(database, limit, state)
+        records = await gates.load_statistics(database)
     print_lines(*(line for gate in found for line in _render_brief(gate, settings.github_web_url)))
     if not found:
         print_lines("There are no gates." if state is None else f"No gate is {state.value}.")

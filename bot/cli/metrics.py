@@ -11,7 +11,7 @@ from bot.settings import Installation
 from domain.metrics import WEEK, Series, find_end_of_day, render_trend
 from domain.review.avoidance import MEMORY_DAYS, DetectorRecord
 from domain.review.feedback import DismissalScope, FindingFeedback
-from memory.findings import detectors, feedback
+from memory.findings import feedback, findings
 from memory.reports import metrics
 from messages.metrics import UNKNOWN, format_value
 
@@ -75,7 +75,7 @@ async def show_detectors(settings: Installation, repository: str | None, *, as_j
         ids: Sequence[int] = ()
         if repository is not None:
             ids = await lookup.find_repositories(database, repository)
-        records = await detectors.load_records(database, ids[0] if ids else None, since)
+        records = await findings.load_detector_records(database, ids[0] if ids else None, since)
         for each in ids:
             listed += [one for one in await feedback.list_with_scope(database, each) if one.find_lapse(now) is None]
     if as_json:

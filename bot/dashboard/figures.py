@@ -10,7 +10,7 @@ from bot.dashboard.visit import Page, Shown, Visit
 from domain.metrics import WEEK, Measure, Series, find_end_of_day
 from domain.money import MICRO
 from domain.verdicts import BreakerState
-from memory.budgets import circuit_breakers
+from memory.budgets import budgets
 from memory.reports import costs, metrics, past_deployments
 from memory.reports.costs import RunCost
 from memory.reports.pages import list_level_changes
@@ -61,7 +61,7 @@ async def show_costs(visit: Visit) -> Shown:
     days = int(chosen) if chosen in set(map(str, DAYS)) else 30
     since = visit.now - timedelta(days=days - 1)
     spent = await costs.load_costs(visit.database, visit.repository.id, since)
-    breakers = await circuit_breakers.list_of_repository(visit.database, visit.repository.id)
+    breakers = await budgets.list_circuits(visit.database, visit.repository.id)
     by_day = {each.name: each.spent.amount / MICRO for each in spent.days}
     names = [(since + timedelta(days=ago)).date().isoformat() for ago in range(days)]
     shown = {

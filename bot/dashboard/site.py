@@ -1,6 +1,6 @@
-"""The dashboard's routes, and what happens around each page: session, authority, form, frame, errors."""
+"""The dashboard's pages and routes, and what happens around each page: session, authority, form, frame, errors."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -8,11 +8,10 @@ from urllib.parse import unquote
 import structlog
 from aiohttp import web
 
-from bot.dashboard import overview
+from bot.dashboard import audit, checkpoints, configuration, figures, findings, memories, overview, runs
 from bot.dashboard.addresses import find_own_origin, is_own_host
 from bot.dashboard.authority import GitHubSilent, ReadableRepository, find_readable
 from bot.dashboard.cookies import FIELD, Cookies, digest, make_form_token, read_form, read_own_fields
-from bot.dashboard.pages import ACTIONS, PAGES
 from bot.dashboard.rendering import HEADERS, render, show_style, style_address
 from bot.dashboard.sign_in import SignInPages, make_cookies
 from bot.dashboard.visit import (
@@ -309,3 +308,33 @@ def _download(shown: Download) -> web.Response:
     name = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in shown.name if sign.isascii())
     headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
     return web.Response(body=shown.body, content_type=shown.content_type, charset="utf-8", headers=headers)
+
+
+PAGES: Sequence[RepositoryPage] = (
+    RepositoryPage("", overview.show_repository, tab="Overview"),
+    RepositoryPage("runs", runs.list_runs, tab="Runs"),
+    RepositoryPage("runs/{run}", runs.show_run),
+    RepositoryPage("runs/{run}/timeline", runs.show_timeline),
+    RepositoryPage("runs/{run}/checkpoints", checkpoints.list_checkpoints, least=checkpoints.LEAST),
+    RepositoryPage("runs/{run}/checkpoints/{checkpoint}", checkpoints.show_checkpoint, least=checkpoints.LEAST),
+    RepositoryPage("findings", findings.list_findings, tab="Findings"),
+    RepositoryPage("findings/{number}/{finding}", findings.show_finding),
+    RepositoryPage("memories", memories.list_memories, tab="Memories"),
+    RepositoryPage("memories/new", memories.offer_form, least=memories.EDITOR),
+    RepositoryPage("memories/export", memories.export_memories),
+    RepositoryPage("memories/{memory}", memories.show_memory),
+    RepositoryPage("costs", figures.show_costs, tab="Costs"),
+    RepositoryPage("metrics", figures.show_metrics, tab="Metrics"),
+    RepositoryPage("gates", overview.list_gates, tab="Gates"),
+    RepositoryPage("deployments", figures.list_deployments, tab="Deployments"),
+    RepositoryPage("level", figures.show_level, tab="Level"),
+    RepositoryPage("audit", audit.show_audit, least=audit.LEAST, tab="Audit"),
+    RepositoryPage("audit/export/{form}", audit.export_audit, least=audit.LEAST),
+    RepositoryPage("configuration", configuration.show_configuration, tab="Configuration"),
+)
+ACTIONS: Sequence[RepositoryAction] = (
+    RepositoryAction("memories/new", memories.add, least="read"),
+    RepositoryAction("memories/{memory}", memories.correct, least="read"),
+    RepositoryAction("memories/{memory}/archive", memories.archive, least="read"),
+)
+"""They say themselves which role they take, so that people who had it learn that they have it no more."""

@@ -20,11 +20,11 @@ from bot.notify_targets import load_notify_targets
 from bot.settings import Installation, Settings
 from domain.config.deploy import DeploySettings, Environment
 from domain.config.review import Linter
-from domain.deployments.access import DeployAccesses
+from domain.deployments.deployment import DeployAccesses
 from domain.errors import ConfigurationError, ForgeError
 from domain.review.avoidance import MEMORY_DAYS
 from memory.deliveries.notices import targets
-from memory.findings import detectors
+from memory.findings import findings
 from memory.repositories import configurations
 from messages.notices import describe_target
 from pipeline.config.parsing import PATH, load_from_checkout
@@ -50,7 +50,7 @@ async def check_detectors(settings: Settings) -> Diagnosis | None:
     since = SystemClock().now() - timedelta(days=MEMORY_DAYS)
     try:
         async with open_database(settings) as database:
-            records = await detectors.load_records(database, None, since)
+            records = await findings.load_detector_records(database, None, since)
     except ForgeError:  # the check of the database says why
         return None
     if not records:

@@ -9,9 +9,8 @@ from contextlib import asynccontextmanager
 from bot.clock import SystemClock
 from bot.doctor.configured import check_deployments, check_detectors, check_linters, check_notices
 from bot.doctor.diagnosis import Diagnosis, fail, ok
-from bot.doctor.github import check_github
 from bot.doctor.machine import check_database, check_disk
-from bot.doctor.models import check_models
+from bot.doctor.services import check_github, check_models
 from bot.github.host import GitHubHost
 from bot.github.limits import InMemoryLimits
 from bot.github.registration import load_permissions

@@ -4,7 +4,7 @@ from bot.github.limits import Block
 from domain.github.importance import Importance
 from domain.ports import Clock
 from memory.db.engine import Database
-from memory.process import rate_limits, write_rates
+from memory.process import rate_limits
 from safety.write_rates import Rate, WriteTurn
 
 
@@ -36,4 +36,4 @@ class StoredBudget:
 
     async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> WriteTurn:
         now = self._clock.now()
-        return await write_rates.reserve_write(self._database, installation_id, rate, importance, now, creates=creates)
+        return await rate_limits.reserve_write(self._database, installation_id, rate, importance, now, creates=creates)

@@ -1,22 +1,35 @@
-"""The set-up pages: what is shown at each step, and what each form does."""
+"""The set-up pages: what is shown at each step, and what each form does.
+
+A page is HTML with one style sheet and no script; its forms lead here and to GitHub only. What is entered is checked as
+`forge doctor` does it, and a model's key before it is stored.
+"""
 
 import asyncio
+import base64
+import hashlib
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache
+from urllib.parse import urlsplit
 
 import structlog
 from aiohttp import web
+from jinja2 import PackageLoader
+from markupsafe import Markup
 
-from bot.doctor.diagnosis import Diagnosis, PartState
+from agents.llm.models import Models, ModelTier
+from bot.doctor.diagnosis import Diagnosis, PartState, fail
+from bot.doctor.doctor import diagnose
+from bot.doctor.machine import check_sandbox
+from bot.doctor.services import check_model
 from bot.github.registration import NotRegistered, RegisteredApp, build_address, build_manifest, exchange_code
 from bot.pages.forms import FormRefused, read_fields
+from bot.pages.templates import make_templates
 from bot.setting_places import Places
-from bot.settings import list_named
+from bot.settings import Installation, list_named, load_installation
 from bot.setup.afterwards import AFTERWARDS, describe_app, find_install_page
 from bot.setup.choices import STORED, Choices, parse_choices
-from bot.setup.examination import KEYS, NO_KEY, examine_installation, try_key
 from bot.setup.guard import LIFETIME, Denied, SetupGuard
-from bot.setup.rendering import render
 from domain.errors import ConfigurationError
 from domain.text.redaction import PROCESS_REDACTOR
 
@@ -268,3 +281,80 @@ def _show_refusal(denied: Denied) -> web.StreamResponse:
 
 def _see_other(target: str) -> web.Response:
     return web.Response(status=303, headers={"Location": target, "Cache-Control": "no-store"})
+
+
+_TEMPLATES = make_templates(PackageLoader("bot.setup", "."))
+
+
+@cache
+def _load_style() -> str:
+    assert _TEMPLATES.loader is not None
+    return _TEMPLATES.loader.get_source(_TEMPLATES, "setup.css")[0]
+
+
+def render(template: str, *, status: int = 200, leads_to: str = "", **shown: object) -> web.Response:
+    """A page.
+
+    :param leads_to: an address of another site that its form is sent to.
+    :param shown: what the template names.
+    """
+    style = _load_style()
+    text = _TEMPLATES.get_template(template).render(**shown, style=Markup(style))
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    place = urlsplit(leads_to)
+    elsewhere = f" {place.scheme}://{place.netloc}" if place.netloc else ""
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; form-action 'self'{elsewhere}; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    )
+    headers = {
+        "Content-Security-Policy": policy,
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        # The origin alone: the address may hold a token or a state, and without any a form would come from nowhere.
+        "Referrer-Policy": "strict-origin",
+    }
+    return web.Response(status=status, text=text, content_type="text/html", headers=headers)
+
+
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+"""Provider → the variable that holds its key."""
+_NAMES = {ModelTier.strong: "FORGE_STRONG_MODEL", ModelTier.fast: "FORGE_FAST_MODEL"}
+_DEFAULTS = {tier: str(Installation.model_fields[f"{tier.value}_model"].default) for tier in _NAMES}
+_CHOSEN = {
+    "anthropic": _DEFAULTS,
+    "openai": {ModelTier.strong: "openai:gpt-6.1-sol", ModelTier.fast: "openai:gpt-6.1-terra"},
+}
+"""Provider → what is asked where its key is given and no model of it is named."""
+
+NO_KEY = fail("model", "There is no key.", "Paste one, or go on without a model.")
+
+
+async def examine_installation() -> Sequence[Diagnosis]:
+    """What `forge doctor` finds with the settings as they are now."""
+    found = [each async for each in diagnose()]
+    settings = load_installation()
+    return [*found, await check_sandbox(settings.sandbox_user, settings.sandbox)]
+
+
+async def try_key(provider: str, key: str) -> tuple[Diagnosis, Mapping[str, str]]:
+    """Ask the cheaper of the provider's models for one word; also returns the settings to keep if it answered."""
+    settings = load_installation()
+    kept = {KEYS[provider]: key}
+    names = {ModelTier.strong: settings.strong_model, ModelTier.fast: settings.fast_model}
+    asked = next((tier for tier in (ModelTier.fast, ModelTier.strong) if names[tier].startswith(provider)), None)
+    if asked is None:
+        fixed = list_named()
+        for tier, setting in _NAMES.items():
+            if fixed.get(setting):
+                return _refuse_other(setting, names[tier]), {}
+        asked, names = ModelTier.fast, _CHOSEN[provider]
+        kept |= {setting: "" if names == _DEFAULTS else names[tier] for tier, setting in _NAMES.items()}
+    models = Models(names, settings.model_prices, environment={**os.environ, **kept}, seconds=settings.model_seconds)
+    return await check_model(models.find(asked), is_wanted=True, ask=True), kept
+
+
+def _refuse_other(setting: str, name: str) -> Diagnosis:
+    """What to say of a key that would never be used."""
+    why = f"{setting} is {name} outside of the set-up, a model of another provider, so this key would not be used."
+    return fail("model", why, f"Paste a key of that provider, or change {setting} there and start Forge again.")

@@ -1,6 +1,11 @@
-"""A deployment: one commit on its way to one environment, and what people asked of it meanwhile."""
+"""A deployment: one commit on its way to one environment, with all that goes live with it.
 
-from collections.abc import Sequence
+That is every merge since what the environment runs, and what people asked of it meanwhile. The operator says what its
+commands may reach and know.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -8,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.deployments.health import StageHealth
 from domain.ids import shorten_id
-from domain.review.review import RiskLevel
+from domain.review.review import Decision, RiskLevel
 
 CHECK_ID_PREFIX = "deployment:"
 """The prefix of the external id of a deployment's check run; the run's id follows."""
@@ -138,3 +143,101 @@ def list_replaced(new: Deployment, others: Sequence[Deployment]) -> Sequence[Dep
 
 
 _REPLACEABLE = frozenset({DeploymentState.queued, DeploymentState.asking})
+
+
+MOST = 50
+"""Merges that are looked at one by one; of what lies before them nothing is known."""
+
+
+_APPROVED = Decision.approve.value
+
+
+class LiveMerge(BaseModel):
+    """One commit of the default branch that goes live.
+
+    :param number: of the pull request that brought it; None: it was pushed directly.
+    :param risk: by the review of exactly what was merged; None: there is none.
+    :param verdict: of that review, for people.
+    :param findings: how many it left open.
+    :param is_protected: whether it touches protected files, or nobody knows.
+    :param refused_by: who said no to deploying it to this environment; empty if nobody did.
+    :param went_back: whether it was deployed there before and taken back, or nobody knows how that ended.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    sha: str
+    title: str
+    number: int | None = None
+    risk: RiskLevel | None = None
+    verdict: str = ""
+    findings: int = 0
+    is_protected: bool = True
+    refused_by: str = ""
+    went_back: bool = False
+
+    @property
+    def name(self) -> str:
+        """What people know it by."""
+        return f"#{self.number}" if self.number is not None else self.sha[:7]
+
+    @property
+    def risk_here(self) -> RiskLevel | None:
+        """Its risk, if a review approved it and its deployment here was not given up before."""
+        return self.risk if self.verdict == _APPROVED and not (self.refused_by or self.went_back) else None
+
+
+class LiveContents(BaseModel):
+    """All that goes live.
+
+    :param merges: the newest first; empty if the environment runs this commit, or an older state comes back.
+    :param is_whole: whether that is all of it; False where it could not be read or is too much.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    merges: tuple[LiveMerge, ...] = ()
+    is_whole: bool = True
+
+    @property
+    def risk(self) -> RiskLevel | None:
+        """The worst of its merges; None where one is not known."""
+        known = [each.risk_here for each in self.merges if each.risk_here is not None]
+        if not self.is_whole or len(known) < len(self.merges):
+            return None
+        return max(known, key=list(RiskLevel).index, default=RiskLevel.low)
+
+    @property
+    def refusals(self) -> Sequence[str]:
+        """What somebody refused here before, with who did."""
+        return [f"{each.refused_by} rejected {each.name}" for each in self.merges if each.refused_by]
+
+    @property
+    def touches_protected(self) -> bool:
+        """Whether anything of it does, or nobody knows."""
+        return not self.is_whole or any(each.is_protected for each in self.merges)
+
+
+def limit(merges: Sequence[LiveMerge]) -> LiveContents:
+    """The contents, if one more than :data:`MOST` was looked for."""
+    return LiveContents(merges=tuple(merges[:MOST]), is_whole=len(merges) <= MOST)
+
+
+@dataclass(frozen=True)
+class DeployAccess:
+    """For one environment of one repository.
+
+    :param host: the only host that the command reaches; empty: none.
+    :param port: on it.
+    :param secrets: environment variables by name.
+    """
+
+    host: str = ""
+    port: int = 0
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+NO_ACCESS = DeployAccess()
+
+DeployAccesses = Mapping[tuple[str, str], DeployAccess]
+"""By the repository as ``owner/name`` in small letters, and the environment."""

@@ -54,7 +54,6 @@ class ProductionProblem(BaseModel):
     :param report: the newest one.
     :param deployment_id: run id of the deployment that Forge thinks it came with; None if it does not know.
     :param issue: the issue about it, open or closed; None if there is none.
-    :param earlier_issue: the one before, which was closed.
     :param opened: how many issues were opened about it.
     :param shown_at: when the issue was last brought up to date.
     :param closed_at: when people closed the issue, as far as Forge noticed.
@@ -77,7 +76,6 @@ class ProductionProblem(BaseModel):
     deployment_id: str | None = None
     suspects: tuple[Suspect, ...] = ()
     issue: int | None = None
-    earlier_issue: int | None = None
     opened: int = 0
     shown_at: datetime | None = None
     closed_at: datetime | None = None

@@ -190,8 +190,7 @@ async def record_outcome(
 async def load_outcomes(database: Database, run: Run) -> dict[str, AnswerOutcome]:
     """The answers of a run with a known outcome, by question."""
     kept = select(AnswerRow.question, AnswerRow.value).where(AnswerRow.run_id == run.id)
-    async with database.transaction() as session:
-        rows = (await session.execute(kept)).all()
+    rows = await database.rows(kept)
     return {question: _parse_outcome(value) for question, value in rows if _ERRORS in value}
 
 
@@ -202,16 +201,14 @@ def _parse_outcome(value: dict[str, Any]) -> AnswerOutcome:
 
 async def find(database: Database, run: Run, question: str) -> dict[str, Any] | None:
     """The answer to a question that was asked in this run before."""
-    async with database.transaction() as session:
-        row = await session.get(AnswerRow, (run.id, question))
-        return None if row is None else row.value
+    row = await database.get(AnswerRow, (run.id, question))
+    return None if row is None else row.value
 
 
 async def find_all(database: Database, run_ids: Collection[str], question: str) -> Mapping[str, dict[str, Any]]:
     """The answers to the same question in several runs, by the id of the run."""
     query = select(AnswerRow).where(AnswerRow.run_id.in_(run_ids), AnswerRow.question == question)
-    async with database.transaction() as session:
-        return {row.run_id: row.value for row in await session.scalars(query)}
+    return {row.run_id: row.value for row in await database.scalars(query)}
 
 
 async def find_shared(database: Database, repository_id: int, question: str) -> dict[str, Any] | None:
@@ -223,8 +220,7 @@ async def find_shared(database: Database, repository_id: int, question: str) -> 
         .order_by(AnswerRow.time.desc())
         .limit(1)
     )
-    async with database.transaction() as session:
-        return await session.scalar(newest)
+    return await database.scalar(newest)
 
 
 _TURN_FACTS = case((AnswerRow.turn.is_not(None), AnswerRow.turn), else_=AnswerRow.value)
@@ -299,5 +295,4 @@ def parse_history_entry(value: dict[str, Any], at: datetime) -> AgentTurn:
 async def purge(database: Database, repository_ids: Sequence[int]) -> None:
     """Remove the answers of all runs in these repositories."""
     of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
-    async with database.transaction() as session:
-        await session.execute(delete(AnswerRow).where(AnswerRow.run_id.in_(of_runs)))
+    await database.execute(delete(AnswerRow).where(AnswerRow.run_id.in_(of_runs)))

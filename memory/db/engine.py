@@ -1,14 +1,15 @@
-"""Opens the database, SQLite or PostgreSQL, and turns its failures into Forge's errors."""
+"""Opens the database, SQLite or PostgreSQL, turns its failures into errors of ours, and tells who listens of events."""
 
 import asyncio
 import os
 import sqlite3
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, TypeVarTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -17,6 +18,8 @@ from sqlalchemy import (
     DateTime,
     Dialect,
     Engine,
+    Executable,
+    Row,
     TypeDecorator,
     cast,
     create_engine,
@@ -30,17 +33,36 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalEr
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from domain.errors import ConfigurationError, DatabaseUnavailable
 from domain.events import Event
-from memory.db.bus import Bus
 from memory.db.sqlite_writers import QueuedConnection, WriterQueue
+
+Subscriber = Callable[[Event], None]
+
+
+class Bus:
+    """Subscribers by event type; ``*`` gets every event."""
+
+    def __init__(self) -> None:
+        self._subscribers: dict[str, list[Subscriber]] = defaultdict(list)
+
+    def subscribe(self, kind: str, subscriber: Subscriber) -> None:
+        """Call ``subscriber`` after this process has committed an event of type ``kind`` (or any, for ``*``)."""
+        self._subscribers[kind].append(subscriber)
+
+    def publish(self, event: Event) -> None:
+        for subscriber in [*self._subscribers[event.type], *self._subscribers["*"]]:
+            subscriber(event)
+
 
 BUSY_SECONDS = 30.0  # how long a worker waits for the database
 PENDING_EVENTS = "told"  # key of a session's or connection's info: the events to publish after the commit
 _POOL, _OVERFLOW = 5, 20  # connections that are kept, and further ones under load
 
 T = TypeVar("T")
+Columns = TypeVarTuple("Columns")
 
 __all__ = [
     "PENDING_EVENTS",
@@ -228,6 +250,31 @@ class Database:
         except (DBAPIError, PoolTimeout) as error:
             raise _translate(error) from error
         self._publish(session.info.get(PENDING_EVENTS, ()))
+
+    async def execute(self, statement: Executable) -> None:
+        """Run one statement that returns nothing, as a transaction of its own."""
+        async with self.transaction() as session:
+            await session.execute(statement)
+
+    async def rows(self, query: TypedReturnsRows[*Columns]) -> Sequence[Row[*Columns]]:
+        """What one statement returns, as a transaction of its own."""
+        async with self.transaction() as session:
+            return (await session.execute(query)).all()
+
+    async def scalars(self, query: TypedReturnsRows[T]) -> Sequence[T]:
+        """The first column of what one statement returns, as a transaction of its own."""
+        async with self.transaction() as session:
+            return (await session.scalars(query)).all()
+
+    async def scalar(self, query: TypedReturnsRows[T]) -> T | None:
+        """The first value of what one statement returns, as a transaction of its own; None if there is none."""
+        async with self.transaction() as session:
+            return await session.scalar(query)
+
+    async def get(self, table: type[T], key: Any) -> T | None:
+        """The row with this primary key; whoever changes it needs a transaction around both."""
+        async with self.transaction() as session:
+            return await session.get(table, key)
 
     async def run_in_transaction(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` as one transaction in a thread and return its result; several statements cost one thread switch.

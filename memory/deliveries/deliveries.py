@@ -97,8 +97,7 @@ def _values(delivery: ReceivedDelivery) -> dict[str, Any]:
 
 async def allow_repeat(database: Database, guid: str) -> None:
     """Let the same act of the same person ask again, because this delivery achieved nothing."""
-    async with database.transaction() as session:
-        await session.execute(update(DeliveryRow).where(DeliveryRow.guid == guid).values(acts_once=None))
+    await database.execute(update(DeliveryRow).where(DeliveryRow.guid == guid).values(acts_once=None))
 
 
 def _mask(value: Any) -> Any:
@@ -133,17 +132,15 @@ async def finish(database: Database, guid: str, reason: str, now: datetime) -> N
 
 async def find(database: Database, guid: str) -> DeliveryRow | None:
     """The delivery with this GUID."""
-    async with database.transaction() as session:
-        return await session.get(DeliveryRow, guid)
+    return await database.get(DeliveryRow, guid)
 
 
 async def find_stored(database: Database, guids: Sequence[str]) -> set[str]:
     """Which of these deliveries are stored."""
     found: set[str] = set()
     for start in range(0, len(guids), _BATCH):
-        async with database.transaction() as session:
-            part = guids[start : start + _BATCH]
-            found.update(await session.scalars(select(DeliveryRow.guid).where(DeliveryRow.guid.in_(part))))
+        part = guids[start : start + _BATCH]
+        found.update(await database.scalars(select(DeliveryRow.guid).where(DeliveryRow.guid.in_(part))))
     return found
 
 

@@ -1,6 +1,6 @@
-"""Keeps who pushed heads."""
+"""Keeps who pushed what, and which commits of Forge's own GitHub made anew and signed."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +9,7 @@ from sqlalchemy import select
 from domain.github.pushes import Push, Pusher
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.deliveries import BranchPushRow
+from memory.db.tables.deliveries import BranchPushRow, SignedCommitRow
 
 _BATCH = 500  # in one statement
 
@@ -75,3 +75,20 @@ async def note_merge(
             for account in sorted(authors):
                 push = Push(sha, before, account, Pusher.merge, at)
                 await session.execute(insert_new(database.dialect, row, build_row(repository.id, push)))
+
+
+async def keep_signed(database: Database, repository_id: int, made_sha: str, sha: str, now: datetime) -> None:
+    """Keep that GitHub made a commit anew; the first one that is kept counts."""
+    values = {"repository_id": repository_id, "made_sha": made_sha, "sha": sha, "at": now}
+    await database.execute(insert_new(database.dialect, SignedCommitRow, values))
+
+
+async def find_signed(database: Database, repository_id: int, made: Collection[str]) -> Mapping[str, str]:
+    """Commit as Forge made it → as GitHub signed it; only those that it signed."""
+    table, ordered, found = SignedCommitRow, sorted(made), dict[str, str]()
+    async with database.transaction() as session:
+        for start in range(0, len(ordered), _BATCH):
+            some = ordered[start : start + _BATCH]
+            query = select(table).where(table.repository_id == repository_id, table.made_sha.in_(some))
+            found.update({row.made_sha: row.sha for row in await session.scalars(query)})
+    return found

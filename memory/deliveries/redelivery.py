@@ -25,8 +25,7 @@ class LogLease:
 
 async def acquire(database: Database, turn: LogLease, now: datetime, due: datetime) -> bool:
     """Take the turn, unless another process has it or the log was read after ``due``."""
-    async with database.transaction() as session:  # usually there is nothing to take, and so nothing to write
-        row = await session.get(DeliveryLogRow, turn.app_id)
+    row = await database.get(DeliveryLogRow, turn.app_id)  # usually there is nothing to take, so nothing is written
     if row is not None and (row.lease_until > now or (row.read_at is not None and row.read_at > due)):
         return False
     first = {"app_id": turn.app_id, "holder": "", "lease_until": now, "read_at": None, "read_to": None}
@@ -46,31 +45,27 @@ async def renew(database: Database, turn: LogLease, now: datetime) -> bool:
 
 async def release(database: Database, turn: LogLease, now: datetime) -> None:
     """End the turn: the log was read, or could not be, and is due again later."""
-    async with database.transaction() as session:
-        await session.execute(_update_own(turn).values(holder="", lease_until=now, read_at=now))
+    await database.execute(_update_own(turn).values(holder="", lease_until=now, read_at=now))
 
 
 async def get_read_to(database: Database, app_id: int) -> datetime | None:
     """Up to which time attempts were read; None if none ever were."""
-    async with database.transaction() as session:
-        row = await session.get(DeliveryLogRow, app_id)
-        return None if row is None else row.read_to
+    row = await database.get(DeliveryLogRow, app_id)
+    return None if row is None else row.read_to
 
 
 async def set_read_to(database: Database, turn: LogLease, moment: datetime) -> None:
     """Record that all attempts up to this time were read, and the doubtful ones stored."""
-    async with database.transaction() as session:
-        await session.execute(_update_own(turn).values(read_to=moment))
+    await database.execute(_update_own(turn).values(read_to=moment))
 
 
 async def list_doubtful(database: Database) -> Sequence[DoubtfulDelivery]:
     """The doubtful deliveries."""
-    async with database.transaction() as session:
-        rows = await session.scalars(select(DoubtfulDeliveryRow))
-        return [
-            DoubtfulDelivery(each.guid, each.attempt_id, each.event, each.first_at, each.last_at, each.asked)
-            for each in rows
-        ]
+    rows = await database.scalars(select(DoubtfulDeliveryRow))
+    return [
+        DoubtfulDelivery(each.guid, each.attempt_id, each.event, each.first_at, each.last_at, each.asked)
+        for each in rows
+    ]
 
 
 async def save_doubtful(database: Database, deliveries: Sequence[DoubtfulDelivery]) -> None:
@@ -95,8 +90,7 @@ async def save_doubtful(database: Database, deliveries: Sequence[DoubtfulDeliver
 async def remove_doubtful(database: Database, deliveries: Sequence[DoubtfulDelivery]) -> None:
     """Delete doubtful deliveries."""
     for part in _split(deliveries):
-        async with database.transaction() as session:
-            await session.execute(delete(DoubtfulDeliveryRow).where(DoubtfulDeliveryRow.guid.in_(_guids(part))))
+        await database.execute(delete(DoubtfulDeliveryRow).where(DoubtfulDeliveryRow.guid.in_(_guids(part))))
 
 
 async def claim(database: Database, turn: LogLease, delivery: DoubtfulDelivery, now: datetime) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, Select, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.commands import Repeat, Sender
@@ -17,9 +17,9 @@ from domain.text.redaction import PROCESS_REDACTOR
 from memory.db.engine import Database
 from memory.db.tables.deployments import DeploymentRow
 from memory.db.tables.runs import PullRequestRow, RunRow
-from memory.learned import capacity
+from memory.learned import memories
 from memory.ledger import ledger
-from memory.repositories import purges
+from memory.repositories import addresses
 from memory.runs.runs import Candidate, build_row, lock_fence, make_lane
 
 _OVER = [state.value for state in DeploymentState if state.is_over]
@@ -103,7 +103,7 @@ async def _add(session: AsyncSession, order: DeploymentOrder, now: datetime) -> 
             created_at=now,
         )
     )
-    await purges.clear(session, order.repository.id)
+    await addresses.clear_purge(session, order.repository.id)
     payload = {"trigger": row.trigger, "attempt": attempt, "environment": order.environment, "cause": order.cause.value}
     ledger.record(session, row.id, EventType.run_admitted, now, phase=Phase.deployment, payload=payload)
     await session.flush()
@@ -112,22 +112,19 @@ async def _add(session: AsyncSession, order: DeploymentOrder, now: datetime) -> 
 
 async def get(database: Database, run_id: str) -> Deployment | None:
     """The deployment that a run carries out."""
-    async with database.transaction() as session:
-        row = await session.get(DeploymentRow, run_id)
-        return None if row is None else parse_deployment(row)
+    row = await database.get(DeploymentRow, run_id)
+    return None if row is None else parse_deployment(row)
 
 
 async def list_steps(database: Database, run_id: str) -> Sequence[Step]:
     """What a deployment rolled out so far, in order."""
-    async with database.transaction() as session:
-        row = await session.get(DeploymentRow, run_id)
-        return () if row is None else tuple(Step.model_validate(each) for each in row.steps)
+    row = await database.get(DeploymentRow, run_id)
+    return () if row is None else tuple(Step.model_validate(each) for each in row.steps)
 
 
 async def get_github_id(database: Database, run_id: str) -> int | None:
     """The id of the deployment on GitHub; None if it is not there yet."""
-    async with database.transaction() as session:
-        return await session.scalar(select(DeploymentRow.github_id).where(DeploymentRow.run_id == run_id))
+    return await database.scalar(select(DeploymentRow.github_id).where(DeploymentRow.run_id == run_id))
 
 
 async def list_for_number(database: Database, repository_id: int, number: int, limit: int = 20) -> Sequence[Deployment]:
@@ -138,8 +135,7 @@ async def list_for_number(database: Database, repository_id: int, number: int, l
         .order_by(DeploymentRow.created_at.desc(), DeploymentRow.run_id.desc())
         .limit(limit)
     )
-    async with database.transaction() as session:
-        return [parse_deployment(row) for row in await session.scalars(query)]
+    return [parse_deployment(row) for row in await database.scalars(query)]
 
 
 async def list_latest(
@@ -154,8 +150,7 @@ async def list_latest(
         query = query.where(DeploymentRow.repository_id == repository_id)
     if environment is not None:
         query = query.where(DeploymentRow.environment == environment)
-    async with database.transaction() as session:
-        return [parse_deployment(row) for row in await session.scalars(query)]
+    return [parse_deployment(row) for row in await database.scalars(query)]
 
 
 async def list_open(database: Database, repository_id: int, environment: str | None = None) -> Sequence[Deployment]:
@@ -180,18 +175,9 @@ async def find_way_back(database: Database, repository_id: int, environment: str
 
     After a deployment that failed nobody knows what runs there: then it is what ran before that.
     """
-    query = (
-        select(DeploymentRow)
-        .where(
-            DeploymentRow.repository_id == repository_id,
-            DeploymentRow.environment == environment,
-            DeploymentRow.state.in_([*_THERE, DeploymentState.failed.value]),
-        )
-        .order_by(DeploymentRow.finished_at.desc(), DeploymentRow.run_id.desc())
-        .limit(1)
-    )
+    has_changed = DeploymentRow.state.in_([*_THERE, DeploymentState.failed.value])
     async with database.transaction() as session:
-        newest = await session.scalar(query)
+        newest = await session.scalar(_select_newest(repository_id, environment, has_changed))
         return None if newest is None else await _find_there(session, repository_id, environment, newest.sha)
 
 
@@ -209,44 +195,30 @@ async def was_taken_back(database: Database, deployment: Deployment) -> bool:
         .order_by(DeploymentRow.finished_at, DeploymentRow.run_id)
         .limit(1)
     )
-    async with database.transaction() as session:
-        return await session.scalar(query) == Cause.rollback.value
+    return await database.scalar(query) == Cause.rollback.value
 
 
 async def find_failure(database: Database, repository_id: int, environment: str) -> Deployment | None:
     """The newest deployment that changed anything in an environment, if it failed."""
-    query = (
-        select(DeploymentRow)
-        .where(
-            DeploymentRow.repository_id == repository_id,
-            DeploymentRow.environment == environment,
-            DeploymentRow.state.in_(_OVER),
-            DeploymentRow.state != DeploymentState.stopped.value,
-        )
-        .order_by(DeploymentRow.finished_at.desc(), DeploymentRow.run_id.desc())
-        .limit(1)
-    )
-    async with database.transaction() as session:
-        newest = await session.scalar(query)
-        return parse_deployment(newest) if newest is not None and newest.state == DeploymentState.failed.value else None
+    is_over = DeploymentRow.state.in_(_OVER), DeploymentRow.state != DeploymentState.stopped.value
+    newest = await database.scalar(_select_newest(repository_id, environment, *is_over))
+    return parse_deployment(newest) if newest is not None and newest.state == DeploymentState.failed.value else None
 
 
 async def _find_there(
     session: AsyncSession, repository_id: int, environment: str, other_than: str = ""
 ) -> Deployment | None:
     """The newest one that is there and well, or nearly; after a roll-back that is an older one."""
-    row = await session.scalar(
-        select(DeploymentRow)
-        .where(
-            DeploymentRow.repository_id == repository_id,
-            DeploymentRow.environment == environment,
-            DeploymentRow.state.in_(_THERE),
-            DeploymentRow.sha != other_than,
-        )
-        .order_by(DeploymentRow.finished_at.desc(), DeploymentRow.run_id.desc())
-        .limit(1)
-    )
+    is_there = DeploymentRow.state.in_(_THERE), DeploymentRow.sha != other_than
+    row = await session.scalar(_select_newest(repository_id, environment, *is_there))
     return None if row is None else parse_deployment(row)
+
+
+def _select_newest(repository_id: int, environment: str, *conditions: ColumnElement[bool]) -> Select[DeploymentRow]:
+    """The deployment to an environment that ended last of those that meet the conditions."""
+    here = DeploymentRow.repository_id == repository_id, DeploymentRow.environment == environment
+    newest_first = DeploymentRow.finished_at.desc(), DeploymentRow.run_id.desc()
+    return select(DeploymentRow).where(*here, *conditions).order_by(*newest_first).limit(1)
 
 
 async def _list_open(session: AsyncSession, repository_id: int, environment: str | None = None) -> Sequence[Deployment]:
@@ -261,7 +233,7 @@ async def claim_environment(database: Database, run: Run, environment: str) -> b
     """Take an environment for a run, unless another one works there or came first; whether it has it now."""
     here = {"repository_id": run.repository.id, "environment": environment}
     async with database.transaction() as session:
-        await capacity.lock_repository(session, database.dialect, run.repository.id)
+        await memories.lock_repository(session, database.dialect, run.repository.id)
         holder = await session.scalar(select(DeploymentRow.run_id).filter_by(**here, holds=True))
         if holder is None or await _is_run_over(session, holder):
             opened = await _list_open(session, run.repository.id, environment)
@@ -337,14 +309,12 @@ async def move(
 async def keep_risk(database: Database, run_id: str, risk: RiskLevel | None) -> None:
     """Keep the risk of all that goes live, once that is known."""
     value = None if risk is None else risk.value
-    async with database.transaction() as session:
-        await session.execute(update(DeploymentRow).where(DeploymentRow.run_id == run_id).values(risk=value))
+    await database.execute(update(DeploymentRow).where(DeploymentRow.run_id == run_id).values(risk=value))
 
 
 async def keep_github_id(database: Database, run_id: str, github_id: int) -> None:
     """Keep the id of the deployment on GitHub."""
-    async with database.transaction() as session:
-        await session.execute(update(DeploymentRow).filter_by(run_id=run_id).values(github_id=github_id))
+    await database.execute(update(DeploymentRow).filter_by(run_id=run_id).values(github_id=github_id))
 
 
 async def wish(database: Database, run_id: str, wanted: Wish, by: str) -> Deployment | None:
@@ -360,8 +330,7 @@ async def wish(database: Database, run_id: str, wanted: Wish, by: str) -> Deploy
 async def fulfil_wish(database: Database, run_id: str, wanted: Wish) -> None:
     """Forget what a person asked for, because it is being done."""
     done = update(DeploymentRow).where(DeploymentRow.run_id == run_id, DeploymentRow.wish == wanted.value)
-    async with database.transaction() as session:
-        await session.execute(done.values(wish=None))
+    await database.execute(done.values(wish=None))
 
 
 def parse_deployment(row: DeploymentRow) -> Deployment:

@@ -16,7 +16,7 @@ from domain.errors import ForgeError, UnknownName
 from domain.events import EventType
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Connection, Database
-from memory.db.tables.production import FeedbackTokenRow
+from memory.db.tables.deployments import FeedbackTokenRow
 from memory.ledger import ledger
 from safety.feedback_rates import BURST, ReportAllowance, ReportTurn, take_report
 
@@ -96,8 +96,7 @@ async def list_tokens(database: Database, repository_id: int | None = None) -> S
     query = select(FeedbackTokenRow).order_by(FeedbackTokenRow.created_at, FeedbackTokenRow.id)
     if repository_id is not None:
         query = query.where(FeedbackTokenRow.repository_id == repository_id)
-    async with database.transaction() as session:
-        return [_parse(row) for row in await session.scalars(query)]
+    return [_parse(row) for row in await database.scalars(query)]
 
 
 async def revoke(database: Database, key: str, by: str, now: datetime) -> bool:

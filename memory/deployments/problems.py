@@ -13,8 +13,7 @@ from domain.deployments.problems import ISSUE_WINDOW, MOST_ISSUES, MOST_OPEN, Pr
 from domain.events import EventType
 from domain.ids import new_id
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.deployments import DeploymentRow
-from memory.db.tables.production import ProblemRow
+from memory.db.tables.deployments import DeploymentRow, ProblemRow
 from memory.ledger import ledger
 
 SOURCE = "production"
@@ -188,9 +187,8 @@ def _find_held(named: Row[str, str, str] | None, held_before: str | None) -> str
 
 async def load(database: Database, problem_id: str) -> ProductionProblem | None:
     """The problem; None if it gave way to others, or its repository was lost."""
-    async with database.transaction() as session:
-        row = await session.get(ProblemRow, problem_id)
-        return None if row is None else _parse(row)
+    row = await database.get(ProblemRow, problem_id)
+    return None if row is None else _parse(row)
 
 
 async def begin(database: Database, problem_id: str) -> ProductionProblem | None:
@@ -207,15 +205,13 @@ async def keep_origin(
 ) -> None:
     """Keep with which deployment a problem came, and what of its stack is in files that this one changed."""
     values = {"deployment_id": deployment_id, "suspects": [each.model_dump(mode="json") for each in suspects]}
-    async with database.transaction() as session:
-        await session.execute(update(ProblemRow).where(ProblemRow.id == problem_id).values(**values))
+    await database.execute(update(ProblemRow).where(ProblemRow.id == problem_id).values(**values))
 
 
 async def keep_issue(database: Database, problem: ProductionProblem, number: int, trace: str, now: datetime) -> None:
     """Keep the issue that was opened about a problem; may be repeated."""
     values = {
         "issue": number,
-        "earlier_issue": problem.issue,
         "opened": problem.opened + 1,
         "opened_at": now,
         "shown_at": now,
@@ -276,8 +272,7 @@ async def record_hold(
 
 
 async def _update(database: Database, problem_id: str, **values: Any) -> None:
-    async with database.transaction() as session:
-        await session.execute(update(ProblemRow).where(ProblemRow.id == problem_id).values(**values))
+    await database.execute(update(ProblemRow).where(ProblemRow.id == problem_id).values(**values))
 
 
 async def reserve_issue(database: Database, problem_id: str, repository_id: int, now: datetime) -> bool:
@@ -310,8 +305,7 @@ async def list_with_issues(
     )
     if numbers:
         query = query.where(ProblemRow.issue.in_(numbers))
-    async with database.transaction() as session:
-        return [_parse(row) for row in await session.scalars(query.order_by(ProblemRow.id))]
+    return [_parse(row) for row in await database.scalars(query.order_by(ProblemRow.id))]
 
 
 async def list_latest(
@@ -324,8 +318,7 @@ async def list_latest(
     query = select(ProblemRow).order_by(ProblemRow.last_seen.desc(), ProblemRow.id.desc()).limit(limit)
     if repository_id is not None:
         query = query.where(ProblemRow.repository_id == repository_id)
-    async with database.transaction() as session:
-        return [_parse(row) for row in await session.scalars(query)]
+    return [_parse(row) for row in await database.scalars(query)]
 
 
 async def find_deployment(database: Database, repository_id: int, shown: str) -> str | None:
@@ -336,8 +329,7 @@ async def find_deployment(database: Database, repository_id: int, shown: str) ->
     row = DeploymentRow
     is_shown = row.run_id.endswith(shown.removeprefix("D-"), autoescape=True)
     query = select(row.run_id).where(row.repository_id == repository_id, is_shown)
-    async with database.transaction() as session:
-        return await session.scalar(query.order_by(row.created_at.desc()).limit(1))
+    return await database.scalar(query.order_by(row.created_at.desc()).limit(1))
 
 
 async def find_deployment_of_commit(
@@ -350,8 +342,7 @@ async def find_deployment_of_commit(
     row = DeploymentRow
     is_here = case((row.environment == environment, 0), else_=1)
     query = select(row.run_id).where(row.repository_id == repository_id, row.sha.startswith(commit, autoescape=True))
-    async with database.transaction() as session:
-        return await session.scalar(query.order_by(is_here, row.created_at.desc(), row.run_id.desc()).limit(1))
+    return await database.scalar(query.order_by(is_here, row.created_at.desc(), row.run_id.desc()).limit(1))
 
 
 def _select_row(*conditions: ColumnElement[bool]) -> Select[Any]:

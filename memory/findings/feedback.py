@@ -22,7 +22,7 @@ from domain.text.redaction import redact_outgoing
 from memory.db.engine import Database
 from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.runs import RunRow
-from memory.learned import capacity, memories
+from memory.learned import memories
 from memory.ledger import ledger
 from safety.memory_eviction import MOST_LIVE
 
@@ -57,7 +57,7 @@ async def dismiss(
     :returns: the ids of the memories, each with the first finding that taught it.
     """
     async with database.transaction() as session:
-        await capacity.lock_repository(session, database.dialect, repository.id)
+        await memories.lock_repository(session, database.dialect, repository.id)
         standing = await _find_dismissed(session, repository, number, found)
         new = [each for each in found if said.scope not in standing.get(each.fingerprint, {})]
         memory_of: dict[tuple[str, str], Memory] = {}
@@ -67,7 +67,7 @@ async def dismiss(
             if not is_taught and not finding.is_credential:
                 memory_of[_lesson_key(finding)] = _build_memory(repository, number, finding, said)
         trace = await ledger.find_trace(session, repository, number)
-        kept = await capacity.keep(session, repository.id, [*memory_of.values()], most, trace, said.at)
+        kept = await memories.make_room(session, repository.id, [*memory_of.values()], most, trace, said.at)
         taught = {lesson: memory.id for lesson, memory in memory_of.items() if memory in kept}
         of: dict[str, str] = {}
         for finding in found:
@@ -208,13 +208,10 @@ async def undo_by_memory(
 
 async def find_pull_requests(database: Database, repository: RepositoryRef, memory_id: str) -> Collection[int]:
     """The pull requests in which a dismissal taught a memory, even one that was undone since."""
-    async with database.transaction() as session:
-        numbers = await session.scalars(
-            select(FeedbackRow.number).where(
-                FeedbackRow.repository_id == repository.id, FeedbackRow.memory_id == memory_id
-            )
-        )
-        return set(numbers)
+    numbers = await database.scalars(
+        select(FeedbackRow.number).where(FeedbackRow.repository_id == repository.id, FeedbackRow.memory_id == memory_id)
+    )
+    return set(numbers)
 
 
 async def _undo(
@@ -255,8 +252,7 @@ def _cause(fingerprint: str) -> str:
 
 async def end_scopes(database: Database, ids: Collection[str], now: datetime) -> None:
     """End scopes before their time; the findings that were dismissed with them stay so."""
-    async with database.transaction() as session:
-        await session.execute(update(FeedbackRow).where(FeedbackRow.id.in_(ids)).values(until=now))
+    await database.execute(update(FeedbackRow).where(FeedbackRow.id.in_(ids)).values(until=now))
 
 
 async def has_changed_during(database: Database, run: Run) -> bool:
@@ -267,26 +263,24 @@ async def has_changed_during(database: Database, run: Run) -> bool:
         FeedbackRow.number == run.number,
         or_(FeedbackRow.created_at >= began, FeedbackRow.undone_at >= began),
     )
-    async with database.transaction() as session:
-        return await session.scalar(query.limit(1)) is not None
+    return await database.scalar(query.limit(1)) is not None
 
 
 async def find_dismissed(
     database: Database, repository: RepositoryRef, number: int, fingerprints: Collection[str]
 ) -> dict[str, FindingFeedback]:
     """Which of these findings are dismissed: by the first dismissal in the pull request, else the first elsewhere."""
-    async with database.transaction() as session:
-        rows = await session.scalars(
-            select(FeedbackRow)
-            .where(
-                FeedbackRow.repository_id == repository.id,
-                FeedbackRow.fingerprint.in_(fingerprints),
-                is_dismissal(),
-                _counts_in(number),
-            )
-            .order_by(FeedbackRow.number == number, FeedbackRow.id.desc())
-        )  # of equal fingerprints, the last one is kept
-        return {row.fingerprint: from_row(row) for row in rows}
+    rows = await database.scalars(
+        select(FeedbackRow)
+        .where(
+            FeedbackRow.repository_id == repository.id,
+            FeedbackRow.fingerprint.in_(fingerprints),
+            is_dismissal(),
+            _counts_in(number),
+        )
+        .order_by(FeedbackRow.number == number, FeedbackRow.id.desc())
+    )  # of equal fingerprints, the last one is kept
+    return {row.fingerprint: from_row(row) for row in rows}
 
 
 async def load_standing(
@@ -294,8 +288,7 @@ async def load_standing(
 ) -> Mapping[str, FindingFeedback]:
     """Fingerprint → what was said last about a finding of giving up in a pull request."""
     query = select(FeedbackRow).where(*_is_in(repository_id, number, found), _IS_OF_AVOIDANCE)
-    async with database.transaction() as session:
-        return {row.fingerprint: from_row(row) for row in await session.scalars(query.order_by(FeedbackRow.id))}
+    return {row.fingerprint: from_row(row) for row in await database.scalars(query.order_by(FeedbackRow.id))}
 
 
 async def list_of_file(
@@ -308,9 +301,8 @@ async def list_of_file(
         or_(FeedbackRow.path == finding.path, FeedbackRow.scope == DismissalScope.repository.value),
         FeedbackRow.undone_at.is_(None),
     )
-    async with database.transaction() as session:
-        rows = (await session.scalars(query.order_by(FeedbackRow.id.desc()).limit(most))).all()
-        return [from_row(row) for row in reversed(rows)]
+    rows = await database.scalars(query.order_by(FeedbackRow.id.desc()).limit(most))
+    return [from_row(row) for row in reversed(rows)]
 
 
 async def list_with_scope(
@@ -325,8 +317,7 @@ async def list_with_scope(
     )
     if rules is not None:
         query = query.where(FeedbackRow.rule.in_(rules))
-    async with database.transaction() as session:
-        return [from_row(row) for row in await session.scalars(query.order_by(FeedbackRow.id))]
+    return [from_row(row) for row in await database.scalars(query.order_by(FeedbackRow.id))]
 
 
 async def find_related(
@@ -354,8 +345,7 @@ async def find_related(
         )
         .order_by(FeedbackRow.id)
     )
-    async with database.transaction() as session:
-        return [from_row(row, content) for row, content in await session.execute(query)]
+    return [from_row(row, content) for row, content in await database.rows(query)]
 
 
 def _read_scope(row: FeedbackRow) -> DismissalScope | None:

@@ -1,15 +1,19 @@
-"""Keeps the findings of each pull request, with their ids, and which were posted."""
+"""Keeps the findings of each pull request, with their ids, and which were posted.
+
+It counts how often each detector of giving up was right, as the people of a repository, or of all, see it.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, insert, select, update
+from sqlalchemy import ColumnElement, Label, Select, String, cast, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from domain.events import EventType
 from domain.ids import make_finding_id, new_id
+from domain.review.avoidance import RULE, DetectorRecord
 from domain.review.feedback import Word
 from domain.review.findings import CREDENTIAL, Finding
 from domain.review.inline_comments import Remark, split_topics
@@ -60,53 +64,48 @@ async def name_all(session: AsyncSession, run: Run, findings: Sequence[Finding],
 
 async def load_posted_before(database: Database, run: Run) -> set[str]:
     """Fingerprints of the findings in the review of an *earlier* run of this pull request."""
-    async with database.transaction() as session:
-        found = await session.scalars(
-            select(FindingRow.fingerprint).where(
-                FindingRow.repository_id == run.repository.id,
-                FindingRow.number == run.number,
-                FindingRow.posted_by.is_not(None),
-                FindingRow.posted_by != run.id,
-            )
+    found = await database.scalars(
+        select(FindingRow.fingerprint).where(
+            FindingRow.repository_id == run.repository.id,
+            FindingRow.number == run.number,
+            FindingRow.posted_by.is_not(None),
+            FindingRow.posted_by != run.id,
         )
-        return set(found)
+    )
+    return set(found)
 
 
 async def mark_posted(database: Database, run: Run, fingerprints: Collection[str]) -> None:
     """Record that this run's review contains these findings."""
-    async with database.transaction() as session:
-        await session.execute(
-            update(FindingRow)
-            .where(
-                FindingRow.repository_id == run.repository.id,
-                FindingRow.number == run.number,
-                FindingRow.fingerprint.in_(fingerprints),
-                FindingRow.posted_by.is_(None),
-            )
-            .values(posted_by=run.id)
+    await database.execute(
+        update(FindingRow)
+        .where(
+            FindingRow.repository_id == run.repository.id,
+            FindingRow.number == run.number,
+            FindingRow.fingerprint.in_(fingerprints),
+            FindingRow.posted_by.is_(None),
         )
+        .values(posted_by=run.id)
+    )
 
 
 async def load_credentials(database: Database, repository_id: int, number: int) -> list[Finding]:
     """The credentials that were found in a pull request so far, oldest first."""
     rule = FindingRow.content["rule"].as_string()
     query = _select_in(repository_id, number).where(rule.startswith(CREDENTIAL)).order_by(FindingRow.id)
-    async with database.transaction() as session:
-        return [Finding.model_validate(row.content) for row in await session.scalars(query)]
+    return [Finding.model_validate(row.content) for row in await database.scalars(query)]
 
 
 async def load_all(database: Database, repository_id: int, number: int) -> Sequence[Finding]:
     """All findings of a pull request so far, each as it was found last; oldest first."""
-    async with database.transaction() as session:
-        rows = await session.scalars(_select_in(repository_id, number).order_by(FindingRow.id))
-        return [Finding.model_validate(row.content | {"fingerprint": row.fingerprint}) for row in rows]
+    rows = await database.scalars(_select_in(repository_id, number).order_by(FindingRow.id))
+    return [Finding.model_validate(row.content | {"fingerprint": row.fingerprint}) for row in rows]
 
 
 async def find_by_name(database: Database, repository_id: int, number: int, name: str) -> Finding | None:
     """The finding with this id in a pull request."""
-    async with database.transaction() as session:
-        row = await session.scalar(_select_in(repository_id, number).where(FindingRow.name == name.upper()))
-        return None if row is None else Finding.model_validate(row.content)
+    row = await database.scalar(_select_in(repository_id, number).where(FindingRow.name == name.upper()))
+    return None if row is None else Finding.model_validate(row.content)
 
 
 async def load_by_fingerprint(
@@ -114,32 +113,28 @@ async def load_by_fingerprint(
 ) -> Sequence[Finding]:
     """These findings of a pull request, the gravest first."""
     query = _select_in(repository_id, number).where(FindingRow.fingerprint.in_(set(fingerprints)))
-    async with database.transaction() as session:
-        found = [Finding.model_validate(row.content) for row in await session.scalars(query)]
+    found = [Finding.model_validate(row.content) for row in await database.scalars(query)]
     return sorted(found, key=lambda each: each.sort_key)
 
 
 async def list_names(database: Database, repository_id: int, number: int) -> Sequence[str]:
     """The ids of the findings of a pull request."""
-    async with database.transaction() as session:
-        query = _select_in(repository_id, number).with_only_columns(FindingRow.name)
-        return list(await session.scalars(query))
+    query = _select_in(repository_id, number).with_only_columns(FindingRow.name)
+    return list(await database.scalars(query))
 
 
 async def load_posted(database: Database, repository_id: int, number: int) -> set[str]:
     """Fingerprints of the findings in the reviews of a pull request."""
     query = _select_in(repository_id, number).where(FindingRow.posted_by.is_not(None))
-    async with database.transaction() as session:
-        return {row.fingerprint for row in await session.scalars(query)}
+    return {row.fingerprint for row in await database.scalars(query)}
 
 
 async def load_by_comment(database: Database, repository_id: int, number: int) -> dict[int, Remark]:
     """The findings in comments: id of a thread's first comment → its findings, the gravest first."""
     query = _select_in(repository_id, number).where(FindingRow.comment_id.is_not(None))
     carried: dict[int, list[Finding]] = {}
-    async with database.transaction() as session:
-        for row in await session.scalars(query):
-            carried.setdefault(row.comment_id or 0, []).append(Finding.model_validate(row.content))
+    for row in await database.scalars(query):
+        carried.setdefault(row.comment_id or 0, []).append(Finding.model_validate(row.content))
     return {comment: tuple(sorted(found, key=lambda each: each.sort_key)) for comment, found in carried.items()}
 
 
@@ -153,8 +148,7 @@ async def has_unplaced(database: Database, repository_id: int, number: int) -> b
     """Whether the comment of a posted finding is not known: GitHub may not show it yet."""
     query = _select_in(repository_id, number).with_only_columns(FindingRow.id)
     query = query.where(FindingRow.posted_by.is_not(None), FindingRow.comment_id.is_(None))
-    async with database.transaction() as session:
-        return await session.scalar(query.limit(1)) is not None
+    return await database.scalar(query.limit(1)) is not None
 
 
 async def note_comments(database: Database, run: Run, comments: Mapping[str, int]) -> None:
@@ -238,15 +232,13 @@ async def find_resolved(database: Database, repository_id: int, rules: Collectio
             ~dismissed,
         )
     )
-    async with database.transaction() as session:
-        return [UptakeRecord(rule, path) for rule, path in await session.execute(query)]
+    return [UptakeRecord(rule, path) for rule, path in await database.rows(query)]
 
 
 async def find_runs(database: Database, repository_id: int, number: int, name: str) -> tuple[str, str] | None:
     """The ids of the first and the last run that found a finding."""
-    async with database.transaction() as session:
-        row = await session.scalar(_select_in(repository_id, number).where(FindingRow.name == name))
-        return None if row is None else (row.first_run, row.last_run)
+    row = await database.scalar(_select_in(repository_id, number).where(FindingRow.name == name))
+    return None if row is None else (row.first_run, row.last_run)
 
 
 def _select_in(repository_id: int, number: int) -> Select[FindingRow]:
@@ -272,3 +264,47 @@ def _row(run: Run, finding: Finding, content: dict[str, Any], now: datetime) -> 
         "comment_id": None,
         "created_at": now,
     }
+
+
+async def load_detector_records(
+    database: Database, repository_id: int | None, since: datetime
+) -> Mapping[str, DetectorRecord]:
+    """Rule → in how many pull requests it found something since a moment, and in how many people dismissed or
+    confirmed that: what is said about one change is one word, however many findings it has.
+
+    :param repository_id: None: in all repositories.
+    """
+    rule = FindingRow.content["rule"].as_string()
+    found = (
+        select(rule.label("rule"), _count_pulls(FindingRow))
+        .where(*_is_of(FindingRow, repository_id), FindingRow.created_at >= since, rule.startswith(RULE))
+        .group_by(rule)
+    )
+    said = (
+        select(FeedbackRow.rule, FeedbackRow.word, _count_pulls(FeedbackRow))
+        .where(
+            *_is_of(FeedbackRow, repository_id),
+            FeedbackRow.created_at >= since,
+            FeedbackRow.undone_at.is_(None),
+            FeedbackRow.rule.startswith(RULE),
+        )
+        .group_by(FeedbackRow.rule, FeedbackRow.word)
+    )
+    async with database.transaction() as session:
+        words = {(each.rule, each.word): each.number for each in await session.execute(said)}
+        return {
+            each.rule: DetectorRecord(
+                each.number,
+                *(min(each.number, words.get((each.rule, word), 0)) for word in (Word.dismissed, Word.confirmed)),
+            )
+            for each in await session.execute(found)
+        }
+
+
+def _is_of(table: type[FindingRow | FeedbackRow], repository_id: int | None) -> tuple[ColumnElement[bool], ...]:
+    return () if repository_id is None else (table.repository_id == repository_id,)
+
+
+def _count_pulls(table: type[FindingRow | FeedbackRow]) -> Label[int]:
+    place = cast(table.repository_id, String) + " " + cast(table.number, String)
+    return func.count(place.distinct()).label("number")

@@ -1,7 +1,13 @@
-"""Keeps gates and their decisions; a gate is decided once, however many people try."""
+"""Keeps gates and their decisions, and counts how and how fast people answer.
 
+A gate is decided once, however many people try.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from statistics import median
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Row, Select, bindparam, func, inspect, select, update
@@ -14,9 +20,9 @@ from domain.ids import new_id
 from domain.money import NO_EXTENSION
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
 from domain.text.redaction import PROCESS_REDACTOR
-from memory.budgets import grants
+from memory.budgets import budgets
 from memory.db.engine import Connection, Database, insert_new
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.ledger import ledger
@@ -74,7 +80,7 @@ async def decide(database: Database, gate_id: str, state: GateState, decision: G
         _close(session, row, state, decision)
         gate = parse_gate(row)
         if decision.grants != NO_EXTENSION:
-            await grants.extend_within(
+            await budgets.extend_within(
                 session, database.dialect, gate.run_id, gate.request.phase, decision.grants, decision.at
             )
         return DecisionAttempt(gate, counted=True)
@@ -174,19 +180,17 @@ async def save_location(
 ) -> None:
     """Record where a gate is shown on GitHub."""
     values = {"check_id": check_id, "comment_id": comment_id}
-    async with database.transaction() as session:
-        await session.execute(
-            update(GateRow)
-            .where(GateRow.id == gate_id)
-            .values(**{name: value for name, value in values.items() if value is not None})
-        )
+    await database.execute(
+        update(GateRow)
+        .where(GateRow.id == gate_id)
+        .values(**{name: value for name, value in values.items() if value is not None})
+    )
 
 
 async def get(database: Database, gate_id: str) -> Gate | None:
     """The gate with this id."""
-    async with database.transaction() as session:
-        row = await session.get(GateRow, gate_id)
-        return None if row is None else parse_gate(row)
+    row = await database.get(GateRow, gate_id)
+    return None if row is None else parse_gate(row)
 
 
 async def list_for_run(database: Database, run_id: str) -> Sequence[Gate]:
@@ -239,13 +243,11 @@ async def list_answered(database: Database) -> Sequence[tuple[Gate, Run]]:
             GateRow.state.in_(ANSWERED),
         )
     )
-    async with database.transaction() as session:
-        return [(parse_gate(gate), run.as_run()) for gate, run in (await session.execute(query))]
+    return [(parse_gate(gate), run.as_run()) for gate, run in (await database.rows(query))]
 
 
 async def _load(database: Database, query: Select[GateRow]) -> Sequence[Gate]:
-    async with database.transaction() as session:
-        return [parse_gate(row) for row in await session.scalars(query)]
+    return [parse_gate(row) for row in await database.scalars(query)]
 
 
 def _select_for_run(run_id: str) -> Select[GateRow]:
@@ -362,3 +364,45 @@ def parse_gate(row: GateRow | Row[Any]) -> Gate:
         check_id=row.check_id,
         comment_id=row.comment_id,
     )
+
+
+_BY_PEOPLE = {GateState.approved.value, GateState.rejected.value}
+
+
+@dataclass(frozen=True)
+class GateStatistics:
+    """How the gates of one name were answered.
+
+    :param median_seconds: from question to answer, of the gates that people answered; None if there are none.
+    """
+
+    name: str
+    counts: Counter[str]
+    median_seconds: float | None
+
+    @property
+    def total(self) -> int:
+        return self.counts.total()
+
+
+async def list_waiting_first(database: Database, limit: int, state: GateState | None = None) -> Sequence[Gate]:
+    """The newest gates, waiting ones first."""
+    if state is not None:
+        return await list_latest(database, limit, state)
+    waiting = await list_latest(database, limit, GateState.waiting)
+    rest = [gate for gate in await list_latest(database, limit) if not gate.is_waiting]
+    return [*waiting, *rest][:limit]
+
+
+async def load_statistics(database: Database) -> Sequence[GateStatistics]:
+    """The statistics of all gates, by name."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
+    rows = await database.rows(select(GateRow.name, GateRow.state, GateRow.asked_at, GateRow.decided_at))
+    for name, state, asked_at, decided_at in rows:
+        counts[name][state] += 1
+        if state in _BY_PEOPLE and decided_at is not None:
+            seconds[name].append(max(0.0, (decided_at - asked_at).total_seconds()))
+    return [
+        GateStatistics(name, counts[name], median(seconds[name]) if seconds[name] else None) for name in sorted(counts)
+    ]

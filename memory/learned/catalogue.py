@@ -18,7 +18,7 @@ from memory.db.tables.findings import FeedbackRow
 from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.runs import RunRow
-from memory.learned import capacity, memories, vectors
+from memory.learned import memories, vectors
 from memory.ledger import ledger
 from safety.memory_consolidation import PATTERN
 from safety.memory_eviction import MOST_LIVE
@@ -121,8 +121,7 @@ async def list_memories(
 async def find_by_short_id(database: Database, shown: str) -> Sequence[Memory]:
     """The memories of any repository whose id ends so."""
     ends = MemoryRow.id.endswith(shown.upper().removeprefix("M-"), autoescape=True)
-    async with database.transaction() as session:
-        return [memories.from_row(row) for row in await session.scalars(select(MemoryRow).where(ends).limit(5))]
+    return [memories.from_row(row) for row in await database.scalars(select(MemoryRow).where(ends).limit(5))]
 
 
 async def load_history(database: Database, memory: Memory) -> MemoryHistory:
@@ -164,11 +163,11 @@ async def add(database: Database, memory: Memory, by: str, most: int = MOST_LIVE
     """
     where, now = memory.repository_id, memory.created_at
     async with database.transaction() as session:
-        await capacity.lock_repository(session, database.dialect, where)
+        await memories.lock_repository(session, database.dialect, where)
         known = await _load_by_key(session, where)
         if (same := known.get(_key(memory))) is not None:
             return same
-        if not await capacity.keep(session, where, [memory], most, OPERATOR, now):
+        if not await memories.make_room(session, where, [memory], most, OPERATOR, now):
             return None
         _record(session, memory, EventType.memory_stored, by, now)
         return memory
@@ -234,7 +233,7 @@ async def import_memories(
     :param most: live memories that the repository may have.
     """
     async with database.transaction() as session:
-        await capacity.lock_repository(session, database.dialect, repository.id)
+        await memories.lock_repository(session, database.dialect, repository.id)
         known = await _load_by_key(session, repository.id)
         added = [memory for memory in new if known.setdefault(_key(memory), memory) is memory]
         live = await session.scalar(select(func.count()).where(*_live_in(repository.id))) or 0

@@ -23,8 +23,7 @@ MOST_TAGS = 16
 async def list_repositories(database: Database) -> Sequence[int]:
     """The ids of the repositories with live memories."""
     query = select(MemoryRow.repository_id).where(MemoryRow.archived_at.is_(None)).distinct()
-    async with database.transaction() as session:
-        return sorted(await session.scalars(query))
+    return sorted(await database.scalars(query))
 
 
 async def load_memories(database: Database, repository_id: int) -> Sequence[LiveMemory]:
@@ -36,9 +35,8 @@ async def load_memories(database: Database, repository_id: int) -> Sequence[Live
         MemoryUseRow.use == Use.recurred.value, MemoryUseRow.memory_id.in_(of_repository)
     )
     recurred: defaultdict[str, set[str]] = defaultdict(set)
-    async with database.transaction() as session:
-        for memory_id, cause in await session.execute(query):
-            recurred[memory_id].add(cause)
+    for memory_id, cause in await database.rows(query):
+        recurred[memory_id].add(cause)
     live = await memories.list_live(database, repository_id)
     return [LiveMemory(memory, frozenset(recurred[memory.id])) for memory in live]
 
@@ -46,8 +44,7 @@ async def load_memories(database: Database, repository_id: int) -> Sequence[Live
 async def list_protected(database: Database, repository_id: int) -> Sequence[str]:
     """The memories of dismissals that still apply: undoing a dismissal archives its own memory and no other."""
     query = select(FeedbackRow.memory_id).where(FeedbackRow.repository_id == repository_id, is_dismissal())
-    async with database.transaction() as session:
-        return (await session.scalars(query)).all()
+    return await database.scalars(query)
 
 
 async def apply_changes(database: Database, changes: Sequence[ArchivedMemory], now: datetime) -> None:

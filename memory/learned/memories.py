@@ -1,17 +1,20 @@
-"""Keeps memories and their uses; memories are archived, never deleted."""
+"""Keeps memories and their uses, and only so many of a repository; memories are archived, never deleted."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, and_, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from domain.events import EventType
 from domain.memories import memory
 from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope, Use
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
 from memory.db.tables.learned import MemoryRow, MemoryUseRow
+from memory.ledger import ledger
+from safety import memory_eviction
 
 
 async def add(database: Database, memory: Memory) -> None:
@@ -68,9 +71,8 @@ def is_shared_with(repository: RepositoryRef) -> ColumnElement[bool]:
 
 async def find(database: Database, memory_id: str) -> Memory | None:
     """The memory with this id."""
-    async with database.transaction() as session:
-        row = await session.get(MemoryRow, memory_id)
-        return None if row is None else from_row(row)
+    row = await database.get(MemoryRow, memory_id)
+    return None if row is None else from_row(row)
 
 
 async def find_by_short_id(database: Database, repository: RepositoryRef, shown: str) -> Sequence[Memory]:
@@ -115,8 +117,7 @@ async def answer_proposal(database: Database, memory_id: str, why: Archived) -> 
     """
     waiting = MemoryRow.id == memory_id, MemoryRow.archived_why == Archived.proposed.value
     answered = update(MemoryRow).where(*waiting).values(archived_why=why.value).returning(MemoryRow.id)
-    async with database.transaction() as session:
-        return (await session.execute(answered)).first() is not None
+    return bool(await database.rows(answered))
 
 
 async def list_all(database: Database, repository_id: int) -> Sequence[Memory]:
@@ -171,8 +172,7 @@ async def undo_use_within(session: AsyncSession, what: Use, cause: str, now: dat
 async def list_repositories(database: Database, installation_id: int) -> Sequence[int]:
     """The ids of the repositories of an installation that have memories."""
     query = select(MemoryRow.repository_id).where(MemoryRow.installation_id == installation_id).distinct()
-    async with database.transaction() as session:
-        return (await session.scalars(query)).all()
+    return await database.scalars(query)
 
 
 async def archive(database: Database, ids: Collection[str], why: Archived, now: datetime) -> Sequence[str]:
@@ -193,5 +193,45 @@ async def archive_within(session: AsyncSession, ids: Collection[str], why: Archi
 
 
 async def _load(database: Database, query: Select[MemoryRow]) -> Sequence[Memory]:
-    async with database.transaction() as session:
-        return [from_row(row) for row in await session.scalars(query)]
+    return [from_row(row) for row in await database.scalars(query)]
+
+
+async def lock_repository(session: AsyncSession, dialect: str, repository_id: int) -> None:
+    """Lock a repository until the end of the transaction, so that concurrent additions count right."""
+    if dialect == "postgresql":
+        name = func.hashtextextended(f"memories of {repository_id}", 0)
+        await session.execute(select(func.pg_advisory_xact_lock(name)))
+    else:  # SQLite locks at the first write, even if it changes nothing
+        await session.execute(update(MemoryRow).where(MemoryRow.id == "").values(archived_why=""))
+
+
+async def make_room(
+    session: AsyncSession, repository_id: int, new: Sequence[Memory], most: int, trace: str, now: datetime
+) -> Sequence[Memory]:
+    """Store new memories as far as there is room, and archive those that give way to them.
+
+    The caller holds the lock of :func:`lock_repository`.
+
+    :param most: live memories that the repository may have.
+    :param trace: trace of the events about archived memories.
+    :returns: the memories that were stored.
+    """
+    is_live = MemoryRow.repository_id == repository_id, MemoryRow.archived_at.is_(None)
+    count = await session.scalar(select(func.count()).where(*is_live)) or 0
+    kept = new
+    if count + len(new) > most:
+        live = [from_row(row) for row in await session.scalars(select(MemoryRow).where(*is_live))]
+        found = memory_eviction.plan_eviction(live, new, most, now)
+        kept = found.kept
+        await _archive_for_room(session, repository_id, [each.id for each in found.gone], trace, now)
+    session.add_all(map(to_row, kept))
+    await session.flush()
+    return kept
+
+
+async def _archive_for_room(
+    session: AsyncSession, repository_id: int, ids: Sequence[str], trace: str, now: datetime
+) -> None:
+    for memory_id in await archive_within(session, ids, Archived.crowded, now):
+        facts = {"memory": memory_id, "repository": repository_id, "why": Archived.crowded.value}
+        ledger.record(session, trace, EventType.memory_archived, now, source="capacity", payload=facts)

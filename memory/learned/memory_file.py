@@ -16,7 +16,7 @@ from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.repositories import ConfigurationRow
-from memory.learned import capacity, memories
+from memory.learned import memories
 from memory.ledger import ledger
 from messages import memory_file as texts
 from safety.memory_eviction import MOST_LIVE
@@ -54,9 +54,8 @@ class FileChanges:
 
 async def load_state(database: Database, repository: RepositoryRef) -> FileState | None:
     """The last state; None if the file was never read."""
-    async with database.transaction() as session:
-        row = await session.get(ConfigurationRow, _name(repository.id))
-        return None if row is None else _parse_state(row.content)
+    row = await database.get(ConfigurationRow, _name(repository.id))
+    return None if row is None else _parse_state(row.content)
 
 
 async def list_memories(database: Database, repository_id: int) -> Sequence[Memory]:
@@ -85,7 +84,7 @@ async def import_entries(
     :param most: live memories that the repository may have.
     """
     async with database.transaction() as session:
-        await capacity.lock_repository(session, database.dialect, repository.id)
+        await memories.lock_repository(session, database.dialect, repository.id)
         before = await _lock_state(session, database.dialect, repository)
         if before.revision != revision:
             return None
@@ -96,7 +95,7 @@ async def import_entries(
         gone = [memory.id for name, memory in old.items() if name not in keys]
         archived = await memories.archive_within(session, gone, Archived.forgotten, now)
         made = [_memory(repository, entry, commit, now) for entry in new]
-        added = await capacity.keep(session, repository.id, made, most, cause, now)
+        added = await memories.make_room(session, repository.id, made, most, cause, now)
         left_out = frozenset(map(entry_key, made)) - frozenset(map(entry_key, added))
         problem = texts.no_room(len(left_out), most) if left_out else ""
         await _save_state(session, repository, FileState(revision + 1, commit, keys - left_out, problem))
@@ -123,8 +122,7 @@ async def purge(database: Database, installation_id: int, repository_ids: Sequen
     )
     if repository_ids is not None:
         lost = lost.where(ConfigurationRow.scope.in_(map(_name, repository_ids)))
-    async with database.transaction() as session:
-        await session.execute(lost)
+    await database.execute(lost)
 
 
 _PREFIX = "memory file "

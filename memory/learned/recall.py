@@ -1,10 +1,15 @@
-"""Finds the memories that fit the task of an agent, and records whether they helped."""
+"""Finds the memories that fit the task of an agent, and records whether they helped.
 
-from collections.abc import Collection, Sequence
+The text search of the database finds which memories hold which words; the ranking is the same on both databases
+(:mod:`domain.memories.ranking`).
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import JSON, BigInteger, String, column, select, table, text, update
 
 from domain.events import EventType
 from domain.memories import ranking
@@ -14,7 +19,6 @@ from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables.findings import FeedbackRow
 from memory.db.tables.learned import MemoryRow, RecallRow
-from memory.learned.fulltext import rank_by_text
 from memory.learned.memories import from_row, is_visible_to
 from memory.learned.vectors import Vector, compute_similarity
 from memory.ledger import ledger
@@ -111,11 +115,10 @@ async def list_recalled(database: Database, run_id: str, task: str) -> Sequence[
         .where(RecallRow.run_id == run_id, RecallRow.task == task, MemoryRow.archived_why != Archived.forgotten.value)
         .order_by(RecallRow.rank)
     )
-    async with database.transaction() as session:
-        return [from_row(row) for row in await session.scalars(query)]
+    return [from_row(row) for row in await database.scalars(query)]
 
 
-async def mark_helped(database: Database, run_id: str, task: str, ids: Collection[str], now: datetime) -> None:
+async def mark_helped(database: Database, run_id: str, task: str, ids: Collection[str]) -> None:
     """Record which of its memories helped a task.
 
     This changes no confidence; only uses do (:func:`memory.learned.memories.record_use`).
@@ -123,14 +126,81 @@ async def mark_helped(database: Database, run_id: str, task: str, ids: Collectio
     which = update(RecallRow).where(
         RecallRow.run_id == run_id, RecallRow.task == task, RecallRow.memory_id.in_(ids), RecallRow.outcome != HELPED
     )
-    async with database.transaction() as session:
-        await session.execute(which.values(outcome=HELPED, known_at=now))
+    await database.execute(which.values(outcome=HELPED))
 
 
-async def settle(database: Database, run_id: str, now: datetime) -> Sequence[str]:
+async def settle(database: Database, run_id: str) -> Sequence[str]:
     """Record, once a run is over, that its other memories were ignored; returns the ids of those that helped."""
     rest = update(RecallRow).where(RecallRow.run_id == run_id, RecallRow.outcome == "")
     which = select(RecallRow.memory_id).where(RecallRow.run_id == run_id, RecallRow.outcome == HELPED).distinct()
     async with database.transaction() as session:
-        await session.execute(rest.values(outcome=IGNORED, known_at=now))
+        await session.execute(rest.values(outcome=IGNORED))
         return (await session.scalars(which)).all()
+
+
+_TAG = 200  # characters of a tag that count, as in the migration
+# One row for each word: a row for each hit, or testing each hit for every word, would take longer. PostgreSQL turns
+# words into lexemes and leaves out words such as "the", so that no memory holds these.
+_IN_SQLITE = text("""
+    SELECT (SELECT json_group_array(rowid) FROM memory_words WHERE memory_words MATCH asked.value) AS numbers
+    FROM json_each(:asked) AS asked ORDER BY asked.key
+""").columns(numbers=JSON)
+_IN_POSTGRESQL = text("""
+    SELECT (
+        SELECT json_agg(number) FROM memory_words WHERE words @@ one AND words @@ CAST(:scope AS tsquery)
+    ) AS numbers
+    FROM (
+        SELECT 1 AS part, place, plainto_tsquery('english', word) AS one
+        FROM unnest(CAST(:words AS text[])) WITH ORDINALITY AS asked(word, place)
+        UNION ALL
+        SELECT 2, place, CAST(mark AS tsquery)
+        FROM unnest(CAST(:marks AS text[])) WITH ORDINALITY AS asked(mark, place)
+    ) AS asked ORDER BY part, place
+""").columns(numbers=JSON)
+
+
+def rank_by_text(
+    connection: Connection, repository: RepositoryRef, words: Sequence[str], tags: Sequence[str], *, organisation: bool
+) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """The ranks of live memories, by their ids: for the words they hold, and for the tags.
+
+    :param words: only lower-case letters and digits.
+    :param tags: any text.
+    :param organisation: whether the repository takes part in what its organisation learned.
+    """
+    if not (words or tags):
+        return {}, {}
+    scope = [f"r{repository.id}"]
+    if organisation:
+        scope.append(f"i{repository.installation_id}")
+    marks = [f"t{tag[:_TAG].encode(errors='replace').hex().upper()}0" for tag in tags]
+    holders = _holders(connection, scope, words, marks)
+    rankings = ranking.rank_by_words(holders[: len(words)]), ranking.rank_by_words(holders[len(words) :])
+    ids = _ids(connection, {number for each in rankings for number in each})
+    by_words, by_tags = (
+        {ids[number]: place for number, place in each.items() if number in ids} for each in rankings
+    )  # without memories that were archived or changed since the statement before
+    return by_words, by_tags
+
+
+def _holders(
+    connection: Connection, scope: Sequence[str], words: Sequence[str], marks: Sequence[str]
+) -> Sequence[Sequence[int]]:
+    """For each word, and then for each mark, the numbers of the scope's memories that hold it."""
+    if connection.dialect.name == "sqlite":
+        query, seen = _IN_SQLITE, f"marks : ({' OR '.join(scope)})"
+        each = [*(f'words : "{word}"' for word in words), *(f"marks : {mark}" for mark in marks)]
+        values: Mapping[str, object] = {"asked": json.dumps([f"{seen} AND {one}" for one in each])}
+    else:
+        query, seen = _IN_POSTGRESQL, " | ".join(f"'@{mark}'" for mark in scope)
+        values = {"scope": seen, "words": list(words), "marks": [f"'@{mark}'" for mark in marks]}
+    return [numbers or () for numbers in connection.scalars(query, values)]
+
+
+def _ids(connection: Connection, numbers: set[int]) -> Mapping[int, str]:
+    known = table(
+        "memory_words_ids" if connection.dialect.name == "sqlite" else "memory_words",
+        column("number", BigInteger),
+        column("memory_id", String),
+    )
+    return {row.number: row.memory_id for row in connection.execute(select(known).where(known.c.number.in_(numbers)))}

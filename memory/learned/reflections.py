@@ -17,7 +17,7 @@ from memory.db.engine import Database
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.runs import RunRow
-from memory.learned import capacity, memories
+from memory.learned import memories
 from memory.ledger import ledger
 from safety.learning_screening import CROWDED, MOST_PROPOSED, Learning, LearningDecision
 
@@ -39,7 +39,7 @@ async def keep(
         await session.execute(update(RunRow).where(RunRow.id == run.id).values(state=RunRow.state))
         if (before := await _find_recorded(session, run, moment)) is not None:
             return int(before["stored"])
-        await capacity.lock_repository(session, database.dialect, run.repository.id)
+        await memories.lock_repository(session, database.dialect, run.repository.id)
         became = Counter([await _keep(session, database.dialect, run, each, now) for each in decided])
         told = {
             "moment": moment,
@@ -132,6 +132,5 @@ async def list_newsworthy_runs(database: Database, since: datetime) -> Sequence[
     """
     failed = and_(EventRow.type == EventType.tool_executed.value, EventRow.payload["problem"].as_string().is_not(None))
     telling = or_(EventRow.type.in_([kind.value for kind in _NEWSWORTHY]), failed)
-    async with database.transaction() as session:
-        found = await session.scalars(select(EventRow.trace).where(EventRow.id > lowest_id_at(since), telling))
-        return list(dict.fromkeys(found))
+    found = await database.scalars(select(EventRow.trace).where(EventRow.id > lowest_id_at(since), telling))
+    return list(dict.fromkeys(found))

@@ -11,7 +11,7 @@ from domain.memories.memory import Archived, Memory, Origin, Use
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.db.tables.learned import MemoryRow
-from memory.learned import capacity, catalogue, memories
+from memory.learned import catalogue, memories
 from memory.ledger import ledger
 from safety.memory_eviction import MOST_LIVE
 
@@ -43,7 +43,7 @@ async def learn(
     )
     now = memory.created_at
     async with database.transaction() as session:
-        await capacity.lock_repository(session, database.dialect, repository.id)
+        await memories.lock_repository(session, database.dialect, repository.id)
         for row in await session.scalars(said.order_by(MemoryRow.id)):
             if deciding.is_same_text(row.content, memory.content):
                 if is_source_unique and row.source == memory.source:
@@ -53,7 +53,7 @@ async def learn(
                 await memories.record_use_within(session, database.dialect, [row.id], Use.confirmed, cause, now)
                 return memories.from_row(row), False
         trace = await ledger.find_trace(session, repository, number)
-        if not await capacity.keep(session, repository.id, [memory], most, trace, now):
+        if not await memories.make_room(session, repository.id, [memory], most, trace, now):
             return None
         await ledger.record_person_action(
             session, repository, number, EventType.memory_stored, by, now, memory=memory.id
@@ -74,11 +74,11 @@ async def learn_from_production(database: Database, memory: Memory, trace: str, 
     )
     now = memory.created_at
     async with database.transaction() as session:
-        await capacity.lock_repository(session, database.dialect, memory.repository_id)
+        await memories.lock_repository(session, database.dialect, memory.repository_id)
         known = await session.scalar(taught.limit(1))
         if known is not None:
             return memories.from_row(known)
-        if not await capacity.keep(session, memory.repository_id, [memory], most, trace, now):
+        if not await memories.make_room(session, memory.repository_id, [memory], most, trace, now):
             return None
         facts = {"memory": memory.id, "repository": memory.repository_id, "confidence": memory.confidence}
         ledger.record(session, trace, EventType.memory_stored, now, source="production", payload=facts)

@@ -87,8 +87,7 @@ async def list_missing(database: Database, repository_id: int, model: str, most:
         .order_by(MemoryRow.id.desc())
         .limit(most)
     )
-    async with database.transaction() as session:
-        return [from_row(row) for row in await session.scalars(query)]
+    return [from_row(row) for row in await database.scalars(query)]
 
 
 def compute_similarity(

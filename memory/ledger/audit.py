@@ -11,7 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from domain.events import Event, EventType
 from memory.db.engine import Database, number_in
 from memory.db.tables.deliveries import DeliveryRow
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import GateRow
 from memory.db.tables.ledger import IS_AUDITED, IS_BESIDE_RUNS, EventRow
 from memory.db.tables.runs import RunRow
 from messages.audit import RUN_EVENTS, SAFETY_EVENTS, AuditEntry
@@ -112,15 +112,13 @@ async def _find_far_end(
     if wanted.account is None or wanted.run is not None or await _is_quiet(database, wanted.repositories or ()):
         return None
     query = select(*_IN_ORDER).where(IS_AUDITED, *place).order_by(*order).offset(LOOKED - 1).limit(1)
-    async with database.transaction() as session:
-        row = (await session.execute(query)).one_or_none()
-    return None if row is None else (row[0], row[1])
+    found = await database.rows(query)
+    return (found[0][0], found[0][1]) if found else None
 
 
 async def _find_place(database: Database, event_id: str) -> ColumnElement[Any]:
     """Where an event is in the order; one that is gone, or never was, is before all."""
-    async with database.transaction() as session:
-        at = await session.scalar(select(EventRow.time).where(EventRow.id == event_id))
+    at = await database.scalar(select(EventRow.time).where(EventRow.id == event_id))
     return tuple_(at or _BEFORE_ALL, event_id)
 
 
@@ -134,21 +132,18 @@ async def find_runs(database: Database, ending: str, repository_id: int | None =
     query = select(RunRow.id).where(ends)
     if repository_id is not None:
         query = query.where(RunRow.repository_id == repository_id)
-    async with database.transaction() as session:
-        return (await session.scalars(query.order_by(RunRow.id.desc()).limit(5))).all()
+    return await database.scalars(query.order_by(RunRow.id.desc()).limit(5))
 
 
 async def find_repositories(database: Database, full_name: str) -> Sequence[int]:
     """The ids of the repositories that had this name at a run; upper and lower case are the same, as on GitHub."""
     named = func.lower(RunRow.owner + "/" + RunRow.name) == full_name.lower()
-    async with database.transaction() as session:
-        return (await session.scalars(select(RunRow.repository_id).where(named).distinct())).all()
+    return await database.scalars(select(RunRow.repository_id).where(named).distinct())
 
 
 async def list_gate_names(database: Database) -> Sequence[str]:
     """The names of all gates there ever were."""
-    async with database.transaction() as session:
-        return (await session.scalars(select(GateRow.name).distinct().order_by(GateRow.name))).all()
+    return await database.scalars(select(GateRow.name).distinct().order_by(GateRow.name))
 
 
 async def _build_query(database: Database, wanted: EventFilter) -> Select[str]:
@@ -180,8 +175,7 @@ def _join(query: Select[*Ts]) -> Select[*Ts]:
 async def _is_quiet(database: Database, repository_ids: Sequence[int]) -> bool:
     """Whether little happened in these repositories."""
     query = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids)).offset(_FEW).limit(1)
-    async with database.transaction() as session:
-        return await session.scalar(query) is None
+    return await database.scalar(query) is None
 
 
 def _select_all_in(repository_ids: Sequence[int]) -> Any:
@@ -193,8 +187,7 @@ def _select_all_in(repository_ids: Sequence[int]) -> Any:
 async def _find_run(database: Database, gate_id: str | None) -> str | None:
     if gate_id is None:
         return None
-    async with database.transaction() as session:
-        return await session.scalar(select(GateRow.run_id).where(GateRow.id == gate_id))
+    return await database.scalar(select(GateRow.run_id).where(GateRow.id == gate_id))
 
 
 def _matches(wanted: EventFilter, run_of_gate: str | None) -> ColumnElement[bool]:

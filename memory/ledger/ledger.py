@@ -16,8 +16,8 @@ from domain.runs.run import Phase, RepositoryRef, Run
 from domain.text.redaction import PROCESS_REDACTOR
 from domain.verdicts import Check
 from memory.db.engine import PENDING_EVENTS, Connection, Database, number_in
+from memory.db.tables.deliveries import NoticedEventRow
 from memory.db.tables.ledger import IS_MOVE, EventRow
-from memory.db.tables.notices import NoticedEventRow
 from memory.db.tables.runs import RunRow
 from safety.breakers import RunTransition
 
@@ -72,9 +72,8 @@ def record(
 
 async def load_events(database: Database, *traces: str) -> Sequence[Event]:
     """The events of some runs, in the order in which they happened."""
-    async with database.transaction() as session:
-        rows = await session.scalars(select(EventRow).where(EventRow.trace.in_(traces)).order_by(EventRow.id))
-        return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
+    rows = await database.scalars(select(EventRow).where(EventRow.trace.in_(traces)).order_by(EventRow.id))
+    return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
 
 
 _MOVES: dict[str, bool] = {
@@ -174,8 +173,7 @@ async def count_replies(database: Database, trace: str, thread: int) -> int:
         number_in(EventRow.payload["thread"]) == thread,
         EventRow.payload["replied"].as_boolean(),
     )
-    async with database.transaction() as session:
-        return await session.scalar(replied) or 0
+    return await database.scalar(replied) or 0
 
 
 async def record_refusal(database: Database, trace: str, payload: dict[str, Any], now: datetime) -> None:

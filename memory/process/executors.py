@@ -49,17 +49,13 @@ async def take(database: Database, holder: Holder, now: datetime, *, force: bool
 async def renew(database: Database, holder: Holder, now: datetime) -> bool:
     """Renew a lease, also one that ran out meanwhile; False if another process has it, or it was forgotten."""
     own = update(ExecutorRow).where(ExecutorRow.id == holder.executor_id, ExecutorRow.instance == holder.instance)
-    async with database.transaction() as session:
-        renewed = await session.execute(own.values(lease_until=now + LEASE).returning(ExecutorRow.id))
-        return renewed.first() is not None
+    return bool(await database.rows(own.values(lease_until=now + LEASE).returning(ExecutorRow.id)))
 
 
 async def restore(database: Database, holder: Holder, now: datetime) -> bool:
     """Take a lease again that was forgotten; False if its row is there, so another process has or had it."""
     values = _values(holder, now)
-    insert = insert_new(database.dialect, ExecutorRow, values).returning(ExecutorRow.id)
-    async with database.transaction() as session:
-        return (await session.execute(insert)).first() is not None
+    return bool(await database.rows(insert_new(database.dialect, ExecutorRow, values).returning(ExecutorRow.id)))
 
 
 async def adopt(database: Database, executor_id: str, adopter: Holder, now: datetime) -> bool:
@@ -71,9 +67,7 @@ async def adopt(database: Database, executor_id: str, adopter: Holder, now: date
     """
     lapsed = update(ExecutorRow).where(ExecutorRow.id == executor_id, ExecutorRow.lease_until <= now)
     values = {"instance": adopter.instance, "host": adopter.host, "pid": adopter.pid}
-    async with database.transaction() as session:
-        adopted = await session.execute(lapsed.values(**values).returning(ExecutorRow.id))
-        return adopted.first() is not None
+    return bool(await database.rows(lapsed.values(**values).returning(ExecutorRow.id)))
 
 
 async def keep_door_open(database: Database, door: Holder, now: datetime) -> None:
@@ -82,54 +76,45 @@ async def keep_door_open(database: Database, door: Holder, now: datetime) -> Non
     :raises DatabaseUnavailable: it does not.
     """
     values = _values(door, now)
-    async with database.transaction() as session:
-        await session.execute(upsert(database.dialect, ExecutorRow, values, {}))
+    await database.execute(upsert(database.dialect, ExecutorRow, values, {}))
 
 
 async def is_any_door_open(database: Database, clock: Clock) -> bool:
     """Whether such a process is there."""
     opened = select(ExecutorRow.id).where(ExecutorRow.id.startswith(DOOR), ExecutorRow.lease_until > clock.now())
-    async with database.transaction() as session:
-        return await session.scalar(opened.limit(1)) is not None
+    return await database.scalar(opened.limit(1)) is not None
 
 
 async def find(database: Database, executor_id: str) -> Holder | None:
     """The process that has or had a lease last."""
-    async with database.transaction() as session:
-        row = await session.get(ExecutorRow, executor_id)
-        return None if row is None else Holder(row.id, row.instance, row.host, row.pid)
+    row = await database.get(ExecutorRow, executor_id)
+    return None if row is None else Holder(row.id, row.instance, row.host, row.pid)
 
 
 async def release(database: Database, holder: Holder, now: datetime) -> None:
     """Give the lease back at a clean stop."""
-    async with database.transaction() as session:
-        await session.execute(
-            update(ExecutorRow)
-            .where(ExecutorRow.id == holder.executor_id, ExecutorRow.instance == holder.instance)
-            .values(lease_until=now)
-        )
+    await database.execute(
+        update(ExecutorRow)
+        .where(ExecutorRow.id == holder.executor_id, ExecutorRow.instance == holder.instance)
+        .values(lease_until=now)
+    )
 
 
 async def list_others(database: Database, own: str, now: datetime) -> Sequence[Holder]:
     """The processes, other than our own, whose lease counts."""
-    async with database.transaction() as session:
-        rows = await session.scalars(select(ExecutorRow).where(ExecutorRow.id != own, ExecutorRow.lease_until > now))
-        return [Holder(row.id, row.instance, row.host, row.pid) for row in rows]
+    rows = await database.scalars(select(ExecutorRow).where(ExecutorRow.id != own, ExecutorRow.lease_until > now))
+    return [Holder(row.id, row.instance, row.host, row.pid) for row in rows]
 
 
 async def list_lapsed(database: Database, own: str, now: datetime) -> Sequence[str]:
     """Executor ids, other than our own, whose lease ran out."""
-    async with database.transaction() as session:
-        return (
-            await session.scalars(select(ExecutorRow.id).where(ExecutorRow.id != own, ExecutorRow.lease_until <= now))
-        ).all()
+    return await database.scalars(select(ExecutorRow.id).where(ExecutorRow.id != own, ExecutorRow.lease_until <= now))
 
 
 async def forget(database: Database, executor_id: str, now: datetime) -> None:
     """Delete an executor whose lease ran out long ago and whose work was taken over, unless it came back."""
     given_up = ExecutorRow.lease_until <= now - TAKEOVER_PERIOD
-    async with database.transaction() as session:
-        await session.execute(delete(ExecutorRow).where(ExecutorRow.id == executor_id, given_up))
+    await database.execute(delete(ExecutorRow).where(ExecutorRow.id == executor_id, given_up))
 
 
 def _values(holder: Holder, now: datetime) -> dict[str, str | int | datetime]:

@@ -29,9 +29,8 @@ class Halt:
 
 async def get_current(database: Database) -> Halt | None:
     """The current halt, if there is one."""
-    async with database.transaction() as session:
-        row = await session.get(PauseRow, EVERYWHERE)
-        return None if row is None else Halt(row.why, row.since)
+    row = await database.get(PauseRow, EVERYWHERE)
+    return None if row is None else Halt(row.why, row.since)
 
 
 async def require_none(database: Database) -> None:

@@ -7,8 +7,8 @@ from sqlalchemy import Select, case, func, select, union_all
 from domain.gates import GateState
 from domain.runs.run import ReasonCode, RunState
 from memory.db.engine import Database
-from memory.db.tables.gates import GateRow
-from memory.db.tables.notices import NoticedEventRow, NoticeRow, NoticeTargetRow
+from memory.db.tables.deliveries import NoticedEventRow, NoticeRow, NoticeTargetRow
+from memory.db.tables.findings import GateRow
 from memory.db.tables.runs import RunRow, ScheduledCheckRow, WaitRow
 from memory.deliveries.notices.notices import SENDING, WAITING
 from memory.gates.gates import ANSWERED

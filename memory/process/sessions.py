@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
-from memory.db.tables.sessions import SessionRow, SignInRow
+from memory.db.tables.process import SessionRow, SignInRow
 from safety.sessions import (
     IDLE,
     LONGEST,
@@ -79,17 +79,15 @@ async def begin(database: Database, begun: DashboardSession, now: datetime) -> N
 
 async def find(database: Database, digest: str, now: datetime) -> DashboardSession | None:
     """The session with this digest, if it is not over; notes that it was used."""
-    async with database.transaction() as session:
-        row = await session.get(SessionRow, digest)
-        if row is None or is_session_over(row.created_at, row.seen_at, now):
-            return None
-        found = DashboardSession(
-            row.digest, row.account_id, row.login, [RepositoryRef.model_validate(each) for each in row.candidates]
-        )
-        is_noted = now - row.seen_at < NOTED_AFTER
+    row = await database.get(SessionRow, digest)
+    if row is None or is_session_over(row.created_at, row.seen_at, now):
+        return None
+    found = DashboardSession(
+        row.digest, row.account_id, row.login, [RepositoryRef.model_validate(each) for each in row.candidates]
+    )
+    is_noted = now - row.seen_at < NOTED_AFTER
     if not is_noted:
-        async with database.transaction() as session:
-            await session.execute(update(SessionRow).where(SessionRow.digest == digest).values(seen_at=now))
+        await database.execute(update(SessionRow).where(SessionRow.digest == digest).values(seen_at=now))
     return found
 
 
@@ -104,8 +102,7 @@ async def add_name(database: Database, digest: str, present: RepositoryRef) -> N
 
 async def end(database: Database, digest: str) -> None:
     """Sign somebody out."""
-    async with database.transaction() as session:
-        await session.execute(delete(SessionRow).where(SessionRow.digest == digest))
+    await database.execute(delete(SessionRow).where(SessionRow.digest == digest))
 
 
 async def remove_old(database: Database, now: datetime) -> int:

@@ -55,8 +55,7 @@ async def sum_costs(database: Database, by: GroupBy, span: CostFilter) -> Sequen
     """The sums: days newest first, everything else the dearest first."""
     column = _COLUMNS[by]
     query = select(column, *SPENT_COLUMNS).where(*_build_conditions(span)).group_by(column)
-    async with database.transaction() as session:
-        rows = (await session.execute(query)).all()
+    rows = await database.rows(query)
     known = await load_names(database, [row[0] for row in rows]) if by is GroupBy.repository else {}
     found = [Cost(known.get(row[0], str(row[0])), parse_spent(row[1:])) for row in rows]
     if by is GroupBy.day:
@@ -68,8 +67,7 @@ async def sum_today(database: Database, day: datetime) -> Sequence[tuple[Spendin
     """What each repository spent or reserved on the UTC day of a time, in micro-USD."""
     today = SpendRow.day == day.date().isoformat()
     query = select(SpendRow.repository_id, SpendRow.installation_id, func.sum(SpendRow.amount)).where(today)
-    async with database.transaction() as session:
-        rows = (await session.execute(query.group_by(SpendRow.repository_id, SpendRow.installation_id))).all()
+    rows = await database.rows(query.group_by(SpendRow.repository_id, SpendRow.installation_id))
     known = await load_names(database, [row[0] for row in rows])
     found = [(SpendingRepository(row[0], row[1], known.get(row[0], str(row[0]))), int(row[2])) for row in rows]
     return sorted(found, key=lambda each: (-each[1], each[0].full_name))
@@ -97,8 +95,7 @@ async def load_names(database: Database, repository_ids: Sequence[int]) -> dict[
     """The newest names of repositories in which Forge ran."""
     newest = select(func.max(RunRow.id)).where(RunRow.repository_id.in_(repository_ids)).group_by(RunRow.repository_id)
     query = select(RunRow.repository_id, RunRow.owner, RunRow.name).where(RunRow.id.in_(newest))
-    async with database.transaction() as session:
-        return {number: f"{owner}/{name}" for number, owner, name in await session.execute(query)}
+    return {number: f"{owner}/{name}" for number, owner, name in await database.rows(query)}
 
 
 _DEAREST = 10
@@ -149,9 +146,8 @@ async def load_costs(database: Database, repository_id: int, since: datetime) ->
 async def _load_sums(database: Database, where: _Where) -> Sequence[Sequence[Cost]]:
     """What was spent by day, by phase and by model."""
     keys = SpendRow.day, SpendRow.phase, SpendRow.model
-    async with database.transaction() as session:
-        rows = await session.execute(select(*keys, *SPENT_COLUMNS).where(*where).group_by(*keys))
-        sums = [(row[:3], parse_spent(row[3:])) for row in rows]
+    rows = await database.rows(select(*keys, *SPENT_COLUMNS).where(*where).group_by(*keys))
+    sums = [(row[:3], parse_spent(row[3:])) for row in rows]
     return [_add_up((key[place], each) for key, each in sums) for place in range(len(keys))]
 
 

@@ -18,7 +18,7 @@ from domain.errors import DatabaseUnavailable
 from domain.metrics import Observation, Sums, fold, unfold
 from memory.db.engine import Database, upsert
 from memory.db.functions import UtcDay
-from memory.db.tables.reports import MetricDayRow
+from memory.db.tables.ledger import MetricDayRow
 from memory.db.tables.runs import RunRow
 from memory.reports.metric_facts import FINAL, load_settled
 from memory.reports.metric_queries import ReportPeriod, ReportScope, count_if
@@ -74,8 +74,7 @@ async def load_observations(
 async def remove_old(database: Database, until: datetime) -> int:
     """Remove the sums of days that nobody is told of any more; returns how many. One too many is counted again."""
     old = delete(MetricDayRow).where(MetricDayRow.day < until.astimezone(UTC).date().isoformat())
-    async with database.transaction() as session:
-        return len((await session.execute(old.returning(MetricDayRow.day))).all())
+    return len(await database.rows(old.returning(MetricDayRow.day)))
 
 
 def _begin(day: date) -> datetime:

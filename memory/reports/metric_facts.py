@@ -36,8 +36,7 @@ from domain.review.feedback import Word
 from domain.review.review import Decision
 from domain.runs.recovery import RecoveryOutcome
 from domain.runs.run import Phase, ReasonCode, RunState, Trigger
-from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import FeedbackRow, FindingRow, GateRow, is_dismissal
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import SpendRow
 from memory.db.tables.runs import RecoveryRow, RunRow

@@ -31,8 +31,7 @@ from domain.metrics import (
 )
 from memory.db.engine import Database
 from memory.db.functions import SecondsBetween, UtcDay
-from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import FeedbackRow, FindingRow, GateRow, is_dismissal
 from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.db.tables.runs import OutboxRow, RunRow
 from memory.findings.feedback import IS_ABOUT

@@ -14,12 +14,11 @@ from domain.review.review import Review
 from domain.runs.run import RepositoryRef, Run, RunState
 from memory.budgets import model_answers
 from memory.db.engine import Connection, Database, number_in
-from memory.db.tables.automation import LadderRow
-from memory.db.tables.findings import FindingRow
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import FindingRow, GateRow
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, SpendRow
+from memory.db.tables.repositories import LadderRow
 from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.gates.gates import parse_gate
 from memory.runs.checkpoints import load_reviews
@@ -205,9 +204,8 @@ async def list_waiting(database: Database, repository_ids: Collection[int], limi
     query = select(GateRow).where(
         GateRow.state == GateState.waiting.value, GateRow.repository_id.in_(list(repository_ids))
     )
-    async with database.transaction() as session:
-        rows = await session.scalars(query.order_by(GateRow.until, GateRow.id).limit(limit))
-        return [parse_gate(row) for row in rows]
+    rows = await database.scalars(query.order_by(GateRow.until, GateRow.id).limit(limit))
+    return [parse_gate(row) for row in rows]
 
 
 async def list_closed(database: Database, repository_id: int, key: PageKey, limit: int) -> KeyedPage[Gate]:
@@ -226,9 +224,8 @@ async def list_level_changes(database: Database, repository_id: int, limit: int)
     query = select(EventRow).where(
         EventRow.type == EventType.ladder_changed.value, number_in(EventRow.payload["repository"]) == repository_id
     )
-    async with database.transaction() as session:
-        rows = await session.scalars(query.order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit))
-        return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
+    rows = await database.scalars(query.order_by(EventRow.time.desc(), EventRow.id.desc()).limit(limit))
+    return [Event.model_validate({name: getattr(row, name) for name in Event.model_fields}) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -258,9 +255,8 @@ class RepositoryStanding:
 async def find_repository(database: Database, owner: str, name: str) -> RepositoryRef | None:
     """The repository in which something ran under this name, spelt like this; the one of the newest run."""
     query = select(RunRow).where(RunRow.owner == owner, RunRow.name == name).order_by(RunRow.id.desc()).limit(1)
-    async with database.transaction() as session:
-        row = await session.scalar(query)
-        return None if row is None else row.as_run().repository
+    row = await database.scalar(query)
+    return None if row is None else row.as_run().repository
 
 
 _LATEST = (

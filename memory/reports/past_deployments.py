@@ -51,13 +51,10 @@ async def list_past(
         query = query.where(DeploymentRow.repository_id.in_(repository_ids))
     if environment is not None:
         query = query.where(DeploymentRow.environment == environment)
-    async with database.transaction() as session:
-        return [
-            PastDeployment(
-                parse_deployment(row), f"{owner}/{name}", tuple(Step.model_validate(each) for each in row.steps)
-            )
-            for row, owner, name in await session.execute(query)
-        ]
+    return [
+        PastDeployment(parse_deployment(row), f"{owner}/{name}", tuple(Step.model_validate(each) for each in row.steps))
+        for row, owner, name in await database.rows(query)
+    ]
 
 
 async def list_there(database: Database, repository_id: int) -> Sequence[Deployment]:
@@ -68,12 +65,10 @@ async def list_there(database: Database, repository_id: int) -> Sequence[Deploym
         .group_by(DeploymentRow.environment)
     )
     query = select(DeploymentRow).where(DeploymentRow.run_id.in_(newest)).order_by(DeploymentRow.environment)
-    async with database.transaction() as session:
-        return [parse_deployment(row) for row in await session.scalars(query)]
+    return [parse_deployment(row) for row in await database.scalars(query)]
 
 
 async def count_by_state(database: Database) -> dict[DeploymentState, int]:
     """How many deployments there are in each state."""
     query = select(DeploymentRow.state, func.count()).group_by(DeploymentRow.state)
-    async with database.transaction() as session:
-        return {DeploymentState(state): count for state, count in await session.execute(query)}
+    return {DeploymentState(state): count for state, count in await database.rows(query)}

@@ -1,7 +1,8 @@
-"""Removes rows whose retention time is over, kind by kind, in small batches, so that nobody waits for the lock.
+"""Deletes what was kept long enough, and what belongs to repositories that Forge lost.
 
-The time is a repository's last ``audit.retention_days``. Dismissals, findings, runs and approvals stay: dismissals and
-approvals count until they are undone, and later runs are compared with findings and runs.
+Rows go kind by kind, in small batches, so that nobody waits for the lock. How long they stay is a repository's last
+``audit.retention_days``. Dismissals, findings, runs and approvals stay: dismissals and approvals count until they are
+undone, and later runs are compared with findings and runs.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, String, and_, cast, exists, false, func, or_, select
+from sqlalchemy import ColumnElement, Select, String, and_, cast, delete, exists, false, func, or_, select, update
 from sqlalchemy.orm import aliased
 
 from domain.config.configuration import Audit
@@ -19,17 +20,30 @@ from domain.events import EventType
 from domain.gates import GateState
 from domain.ids import lowest_id_at
 from domain.runs.run import RunState
-from memory.db.batches import BATCH, delete_in_batches
 from memory.db.engine import Database, TableRow, number_in
-from memory.db.tables.deliveries import BranchPushRow, CommandCountRow, DeliveryRow, SignedCommitRow
-from memory.db.tables.findings import FeedbackRow, is_dismissal
-from memory.db.tables.gates import GateRow
+from memory.db.tables.deliveries import (
+    BranchPushRow,
+    CommandCountRow,
+    DeliveryRow,
+    NoticeRow,
+    NoticeTargetRow,
+    SignedCommitRow,
+)
+from memory.db.tables.deployments import DeploymentRow, FeedbackTokenRow, ProblemRow
+from memory.db.tables.findings import FeedbackRow, FindingRow, GateRow, is_dismissal
+from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
 from memory.db.tables.ledger import EventRow
-from memory.db.tables.money import AnswerRow, BudgetRow, SpendRow
-from memory.db.tables.notices import NoticeRow, NoticeTargetRow
-from memory.db.tables.production import FeedbackTokenRow, ProblemRow
-from memory.db.tables.repositories import AssentRow, ConfigurationRow, PurgeRow
-from memory.db.tables.runs import CheckpointRow, OutboxRow, RecoveryRow, RunRow, WorkCheckpointRow
+from memory.db.tables.money import AnswerRow, BudgetRow, CircuitRow, SpendRow
+from memory.db.tables.repositories import (
+    AssentRow,
+    ConfigurationRow,
+    LadderRow,
+    MissedBugRow,
+    PauseRow,
+    PurgeRow,
+    WelcomeRow,
+)
+from memory.db.tables.runs import CheckpointRow, OutboxRow, PullRequestRow, RecoveryRow, RunRow, WorkCheckpointRow
 from memory.reservations.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
 from safety.allowed_actions import Action
@@ -346,3 +360,70 @@ def _is_before(moment: Any, repository: Any, days: Mapping[int, int], now: datet
     usual = and_(repository.not_in([*days]), moment < now - timedelta(days=USUAL_DAYS))
     own = [and_(repository == number, moment < now - timedelta(days=count)) for number, count in days.items()]
     return or_(usual, *own)
+
+
+async def forget_repositories(database: Database, repository_ids: Sequence[int]) -> None:
+    """Delete the questions, findings, memories and decisions of repositories that Forge lost."""
+    of_runs = select(RunRow.id).where(RunRow.repository_id.in_(repository_ids))
+    for table, run in ((AnswerRow, AnswerRow.run_id), (RecallRow, RecallRow.run_id)):
+        await delete_in_batches(database, table, run, select(run).where(run.in_(of_runs)))
+    learned = select(MemoryRow.id).where(MemoryRow.repository_id.in_(repository_ids))
+    used = MemoryUseRow.memory_id
+    await delete_in_batches(database, MemoryUseRow, used, select(used).where(used.in_(learned)))
+    for table, key in _OF_REPOSITORIES:
+        lost = select(key).where(table.repository_id.in_(repository_ids))
+        await delete_in_batches(database, table, key, lost)
+    # their fencing tokens stay
+    named = PullRequestRow.repository_id.in_(repository_ids), PullRequestRow.title != ""
+    await database.execute(update(PullRequestRow).where(*named).values(title=""))
+
+
+_OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
+    (GateRow, GateRow.id),
+    (FindingRow, FindingRow.id),
+    (FeedbackRow, FeedbackRow.id),
+    (MemoryRow, MemoryRow.id),
+    (MissedBugRow, MissedBugRow.id),
+    (LadderRow, LadderRow.repository_id),
+    (CircuitRow, CircuitRow.repository_id),
+    (PauseRow, PauseRow.repository_id),
+    (BranchPushRow, BranchPushRow.repository_id),
+    (SignedCommitRow, SignedCommitRow.repository_id),
+    (AssentRow, AssentRow.repository_id),
+    (DeploymentRow, DeploymentRow.run_id),
+    (FeedbackTokenRow, FeedbackTokenRow.id),
+    (ProblemRow, ProblemRow.id),
+    (CommandCountRow, CommandCountRow.guid),
+    (NoticeRow, NoticeRow.id),
+    (NoticeTargetRow, NoticeTargetRow.target),
+)
+
+
+async def list_lost_deliveries(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
+    """The deliveries that began runs in these repositories, or told that the App was installed there."""
+    query = select(RunRow.admitted_by).where(RunRow.repository_id.in_(repository_ids))
+    welcomed = select(WelcomeRow.cause).where(WelcomeRow.repository_id.in_(repository_ids))
+    async with database.transaction() as session:
+        began = {admitted.rpartition("#")[0] for admitted in await session.scalars(query)}
+        return sorted(began | {*await session.scalars(welcomed)})
+
+
+async def list_lost_runs(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
+    """The runs of these repositories."""
+    return await database.scalars(select(RunRow.id).where(RunRow.repository_id.in_(repository_ids)))
+
+
+BATCH = 200
+
+
+async def delete_in_batches(database: Database, table: type[TableRow], key: Any, rows: Select[Any]) -> int:
+    """Delete rows in batches, which are found without a lock; returns how many were deleted."""
+    count = 0
+    while True:
+        batch = await database.scalars(rows.limit(BATCH))
+        if not batch:
+            return count
+        async with database.transaction() as session:
+            gone = await session.execute(delete(table).where(key.in_(batch)).returning(key))
+            count += len(gone.all())
+        await asyncio.sleep(0)

@@ -8,10 +8,9 @@ from sqlalchemy import func, select
 from domain.gates import GateState
 from domain.verdicts import BreakerState
 from memory.db.engine import Database
-from memory.db.tables.automation import LadderRow
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import GateRow
 from memory.db.tables.money import CircuitRow
-from memory.db.tables.repositories import EVERYWHERE, PauseRow
+from memory.db.tables.repositories import EVERYWHERE, LadderRow, PauseRow
 
 
 @dataclass(frozen=True)

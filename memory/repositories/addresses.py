@@ -1,11 +1,15 @@
-"""Keeps the present address of a repository in its rows, and finds it there."""
+"""Keeps where a repository is: its present address, or that Forge lost it and no process may keep a copy."""
 
-from sqlalchemy import ColumnElement, func, or_, select, update
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.runs.run import RepositoryRef
-from memory.db.engine import Database
-from memory.db.tables.gates import GateRow
+from memory.db.engine import Database, upsert
+from memory.db.tables.findings import GateRow
+from memory.db.tables.repositories import PurgeRow
 from memory.db.tables.runs import RunRow
 
 
@@ -46,3 +50,20 @@ async def find_by_name(database: Database, full_name: str) -> RepositoryRef | No
 async def _find_newest(session: AsyncSession, is_there: ColumnElement[bool]) -> RepositoryRef | None:
     row = await session.scalar(select(RunRow).where(is_there).order_by(RunRow.id.desc()).limit(1))
     return None if row is None else row.as_run().repository
+
+
+async def note_purged(database: Database, repository_ids: Collection[int], now: datetime) -> None:
+    """Record that repositories were lost, until a run begins there again."""
+    async with database.transaction() as session:
+        for each in sorted(repository_ids):
+            await session.execute(upsert(database.dialect, PurgeRow, {"repository_id": each, "at": now}, {}))
+
+
+async def list_purged(database: Database) -> Sequence[int]:
+    """The repositories of which no process may keep a copy."""
+    return await database.scalars(select(PurgeRow.repository_id).order_by(PurgeRow.repository_id))
+
+
+async def clear_purge(session: AsyncSession, repository_id: int) -> None:
+    """Delete the record: a run begins there, so Forge has access again."""
+    await session.execute(delete(PurgeRow).where(PurgeRow.repository_id == repository_id))

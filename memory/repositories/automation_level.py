@@ -21,10 +21,9 @@ from domain.gates import BUDGET_GATES, GateState
 from domain.ids import new_id
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
 from memory.db.engine import Database, insert_new, upsert
-from memory.db.tables.automation import LadderRow, MissedBugRow
-from memory.db.tables.findings import FindingRow
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import FindingRow, GateRow
 from memory.db.tables.ledger import EventRow
+from memory.db.tables.repositories import LadderRow, MissedBugRow
 from memory.db.tables.runs import RunRow
 from memory.findings.findings import IS_DISMISSED
 from memory.ledger import ledger
@@ -63,9 +62,8 @@ async def load_facts(database: Database, repository_id: int) -> LadderFacts:
 
 async def get_level(database: Database, repository_id: int) -> int:
     """The level that was reached or set, whatever the configuration allows."""
-    async with database.transaction() as session:
-        row = await session.get(LadderRow, repository_id)
-        return START if row is None else row.level
+    row = await database.get(LadderRow, repository_id)
+    return START if row is None else row.level
 
 
 async def move_level(

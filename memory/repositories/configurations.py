@@ -45,9 +45,8 @@ def of_organisation(repository: RepositoryRef) -> ConfigurationScope:
 
 async def find_last_valid(database: Database, scope: ConfigurationScope) -> LastValid | None:
     """The last version that was valid."""
-    async with database.transaction() as session:
-        row = await session.get(ConfigurationRow, scope.name)
-        return None if row is None else LastValid(row.sha, row.content)
+    row = await database.get(ConfigurationRow, scope.name)
+    return None if row is None else LastValid(row.sha, row.content)
 
 
 async def list_last_valid(
@@ -55,34 +54,29 @@ async def list_last_valid(
 ) -> Mapping[ConfigurationScope, LastValid]:
     """The last versions that were valid; without the scopes that have none."""
     query = select(ConfigurationRow).where(ConfigurationRow.scope.in_([each.name for each in scopes]))
-    async with database.transaction() as session:
-        kept = {row.scope: LastValid(row.sha, row.content) for row in await session.scalars(query)}
+    kept = {row.scope: LastValid(row.sha, row.content) for row in await database.scalars(query)}
     return {each: kept[each.name] for each in scopes if each.name in kept}
 
 
 async def list_all(database: Database) -> Sequence[Mapping[str, JsonValue]]:
     """The content of each last valid version, of repositories and of organisations."""
-    async with database.transaction() as session:
-        return [row.content for row in await session.scalars(select(ConfigurationRow))]
+    return [row.content for row in await database.scalars(select(ConfigurationRow))]
 
 
 async def keep(database: Database, scope: ConfigurationScope, sha: str, values: Mapping[str, JsonValue]) -> None:
     """Store a valid version and its present installation; writes nothing if both are known already."""
-    async with database.transaction() as session:
-        known = await session.get(ConfigurationRow, scope.name)
-        if known is not None and (known.sha, known.installation_id) == (sha, scope.installation_id):
-            return
+    known = await database.get(ConfigurationRow, scope.name)
+    if known is not None and (known.sha, known.installation_id) == (sha, scope.installation_id):
+        return
     row = {"scope": scope.name, "installation_id": scope.installation_id, "sha": sha, "content": dict(values)}
-    async with database.transaction() as session:
-        await session.execute(upsert(database.dialect, ConfigurationRow, row, {}))
+    await database.execute(upsert(database.dialect, ConfigurationRow, row, {}))
 
 
 async def forget(database: Database, scope: ConfigurationScope) -> None:
     """Delete the version of a deleted file; writes nothing if none was stored."""
     if await find_last_valid(database, scope) is None:
         return
-    async with database.transaction() as session:
-        await session.execute(delete(ConfigurationRow).where(ConfigurationRow.scope == scope.name))
+    await database.execute(delete(ConfigurationRow).where(ConfigurationRow.scope == scope.name))
 
 
 async def purge(
@@ -100,8 +94,7 @@ async def purge(
     )
     if repository_ids is not None:
         lost = lost.where(ConfigurationRow.scope.in_(map(_name, repository_ids)))
-    async with database.transaction() as session:
-        await session.execute(lost)
+    await database.execute(lost)
 
 
 def _name(repository_id: int) -> str:

@@ -32,9 +32,8 @@ async def unpause(database: Database, repository: RepositoryRef, sender: Sender,
 
 async def find_pauser(database: Database, repository: RepositoryRef) -> str | None:
     """The login of the person who paused the repository; None if nobody did."""
-    async with database.transaction() as session:
-        row = await session.get(PauseRow, repository.id)
-        return None if row is None else row.by_login
+    row = await database.get(PauseRow, repository.id)
+    return None if row is None else row.by_login
 
 
 async def leave_alone(
@@ -58,9 +57,8 @@ async def look_after(database: Database, repository: RepositoryRef, number: int,
 
 async def find_left_alone_by(database: Database, repository: RepositoryRef, number: int) -> str | None:
     """The login of the person who told Forge to leave a pull request or issue alone; None if nobody did."""
-    async with database.transaction() as session:
-        row = await session.get(PullRequestRow, (repository.id, number))
-        return None if row is None else row.left_alone_by
+    row = await database.get(PullRequestRow, (repository.id, number))
+    return None if row is None else row.left_alone_by
 
 
 class RunPermit(NamedTuple):
@@ -114,8 +112,7 @@ async def note_assent(
 
     :param said: as :func:`safety.authorization.name_assent` names it.
     """
-    async with database.transaction() as session:
-        await session.execute(_insert_assent(database, repository, number, said, by, now))
+    await database.execute(_insert_assent(database, repository, number, said, by, now))
 
 
 def _insert_assent(
@@ -131,5 +128,4 @@ async def load_assents(database: Database, repository: RepositoryRef, number: in
     query = select(AssentRow.by_id, AssentRow.by_login).where(
         AssentRow.repository_id == repository.id, AssentRow.number == number, AssentRow.said == said
     )
-    async with database.transaction() as session:
-        return {row.by_id: row.by_login for row in await session.execute(query)}
+    return {row.by_id: row.by_login for row in await database.rows(query)}

@@ -19,7 +19,7 @@ async def claim(database: Database, repository: RepositoryRef, way: WelcomeWay, 
     async with database.transaction() as session:
         await session.execute(insert_new(database.dialect, WelcomeRow, _to_values(repository, way, cause, now)))
         row = (await session.scalars(select(WelcomeRow).where(WelcomeRow.repository_id == repository.id))).one()
-        return _to_welcome(row)
+        return Welcome.model_validate(row, from_attributes=True)
 
 
 async def claim_all(
@@ -37,21 +37,18 @@ async def claim_all(
 async def list_repositories(database: Database, installation_id: int) -> Sequence[int]:
     """The repositories of an installation that were welcomed."""
     query = select(WelcomeRow.repository_id).where(WelcomeRow.installation_id == installation_id)
-    async with database.transaction() as session:
-        return (await session.scalars(query)).all()
+    return await database.scalars(query)
 
 
 async def find(database: Database, repository_id: int) -> Welcome | None:
     """How a repository is welcomed; None if it never was."""
-    async with database.transaction() as session:
-        row = await session.get(WelcomeRow, repository_id)
-        return None if row is None else _to_welcome(row)
+    row = await database.get(WelcomeRow, repository_id)
+    return None if row is None else Welcome.model_validate(row, from_attributes=True)
 
 
 async def change_way(database: Database, repository_id: int, way: WelcomeWay) -> None:
     """Welcome a repository in another way than was decided."""
-    async with database.transaction() as session:
-        await session.execute(update(WelcomeRow).where(WelcomeRow.repository_id == repository_id).values(way=way.value))
+    await database.execute(update(WelcomeRow).where(WelcomeRow.repository_id == repository_id).values(way=way.value))
 
 
 async def show_in(database: Database, repository_id: int, run_id: str, overview: RepositoryOverview) -> bool:
@@ -65,9 +62,8 @@ async def show_in(database: Database, repository_id: int, run_id: str, overview:
 
 async def forget(database: Database, repository_ids: Sequence[int]) -> None:
     """Delete what was said of repositories that Forge lost, and keep that it was said."""
-    async with database.transaction() as session:
-        lost = WelcomeRow.repository_id.in_(repository_ids)
-        await session.execute(update(WelcomeRow).where(lost).values(overview=None))
+    lost = WelcomeRow.repository_id.in_(repository_ids)
+    await database.execute(update(WelcomeRow).where(lost).values(overview=None))
 
 
 def _to_values(repository: RepositoryRef, way: WelcomeWay, cause: str, now: datetime) -> dict[str, object]:
@@ -80,15 +76,3 @@ def _to_values(repository: RepositoryRef, way: WelcomeWay, cause: str, now: date
         "run_id": None,
         "overview": None,
     }
-
-
-def _to_welcome(row: WelcomeRow) -> Welcome:
-    return Welcome.model_validate(
-        {
-            "repository_id": row.repository_id,
-            "way": row.way,
-            "cause": row.cause,
-            "run_id": row.run_id,
-            "overview": row.overview,
-        }
-    )

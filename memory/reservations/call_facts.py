@@ -15,12 +15,11 @@ from sqlalchemy import Integer, Select, String, and_, bindparam, func, literal_c
 from domain.gates import Gate
 from domain.money import BudgetExtension, CallOutcome, Totals
 from domain.runs.run import Phase, Run
-from memory.budgets import grants, model_answers
+from memory.budgets import budgets, model_answers
 from memory.budgets.model_answers import ModelTurn
-from memory.db.compiled import CompiledQuery
 from memory.db.engine import Connection
-from memory.db.functions import JsonArray
-from memory.db.tables.gates import GateRow
+from memory.db.functions import CompiledQuery, JsonArray
+from memory.db.tables.findings import GateRow
 from memory.db.tables.money import BudgetRow, CircuitRow, SpendRow
 from memory.db.tables.repositories import EVERYWHERE, PauseRow
 from memory.db.tables.runs import PullRequestRow
@@ -162,8 +161,8 @@ def bind_values(
         "phase": phase.value,
         "repository": run.repository.id,
         "number": run.fence_number,
-        "amount_scope": grants.amount_scope(run.id, phase),
-        "calls_scope": grants.calls_scope(run.id, phase),
+        "amount_scope": budgets.amount_scope(run.id, phase),
+        "calls_scope": budgets.calls_scope(run.id, phase),
         "provider": provider,
         "step": step,
         "first_day": utc_day(since),

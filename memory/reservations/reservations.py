@@ -30,7 +30,7 @@ from domain.money import (
 from domain.ports import Clock
 from domain.runs.run import Phase, Run
 from domain.verdicts import BreakerState, Check
-from memory.budgets import circuit_breakers
+from memory.budgets.budgets import load_circuit, store_circuit
 from memory.db.engine import PLANNED_ONCE, Connection, Database
 from memory.db.tables.money import SpendRow
 from memory.ledger import ledger
@@ -117,7 +117,7 @@ class PhaseBudget:
         facts = self._build_facts(known, step)
         asked = admit_call(amount, facts, limits, self._ceilings, self._breakers, now)
         if asked.circuit != facts.circuit:
-            circuit_breakers.store(connection, self._run.repository.id, provider, asked.circuit)
+            store_circuit(connection, self._run.repository.id, provider, asked.circuit)
         self._record_breakers(connection, asked, facts.circuit, now)
         if asked.refusal is not None:
             self._record(connection, EventType.budget_refused, now, asked.refusal.model_dump(mode="json"))
@@ -230,11 +230,11 @@ class PhaseBudget:
         now: datetime,
     ) -> None:
         """The outcome of a trial closes the circuit or opens it again."""
-        before = circuit_breakers.load(connection, repository_id, provider)
+        before = load_circuit(connection, repository_id, provider)
         is_well = outcome in {CallOutcome.answered, CallOutcome.refused}
         after = settle_call(before, caller, is_well, self._breakers.error_rate, now)
         if after != before:
-            circuit_breakers.store(connection, repository_id, provider, after)
+            store_circuit(connection, repository_id, provider, after)
             kind = EventType.breaker_closed if after.state is BreakerState.closed else EventType.breaker_tripped
             self._record(connection, kind, now, {"name": "error_rate", "provider": provider})
 
@@ -349,16 +349,14 @@ async def list_shares(
         query = query.where(SpendRow.repository_id == repository_id)
     if run_id is not None:
         query = query.where(SpendRow.run_id == run_id)
-    async with database.transaction() as session:
-        rows = (await session.execute(query)).all()
+    rows = await database.rows(query)
     found = [Share(row[0], row[1], parse_spent(row[2:])) for row in rows]
     return sorted(found, key=lambda share: (-share.spent.amount, share.phase, share.model))
 
 
 async def list_calls(database: Database, run_id: str) -> Sequence[SpendRow]:
     """Every call of a run, in the order in which they were reserved."""
-    async with database.transaction() as session:
-        return (await session.scalars(select(SpendRow).where(SpendRow.run_id == run_id).order_by(SpendRow.id))).all()
+    return await database.scalars(select(SpendRow).where(SpendRow.run_id == run_id).order_by(SpendRow.id))
 
 
 async def close(database: Database, run_id: str, now: datetime, **of_step: str) -> int:
@@ -391,8 +389,7 @@ def parse_spent(row: Sequence[int]) -> Spent:
 
 
 async def _sum(database: Database, *where: ColumnElement[bool]) -> Spent:
-    async with database.transaction() as session:
-        return parse_spent((await session.execute(select(*SPENT_COLUMNS).where(*where))).one())
+    return parse_spent((await database.rows(select(*SPENT_COLUMNS).where(*where)))[0])
 
 
 def _describe_check(check: Check) -> dict[str, object]:

@@ -84,16 +84,14 @@ async def _name_suppressed(
 
 async def load_review(database: Database, run: Run) -> Review | None:
     """The review of a run, if that phase was completed."""
-    async with database.transaction() as session:
-        row = await session.scalar(_select_phase(run, Phase.review))
-        return None if row is None else Review.model_validate(row.output)
+    row = await database.scalar(_select_phase(run, Phase.review))
+    return None if row is None else Review.model_validate(row.output)
 
 
 async def load_reviews(database: Database, run_ids: Collection[str]) -> Mapping[str, Review]:
     """The reviews of these runs, by run, as far as that phase was completed."""
     query = select(CheckpointRow).where(CheckpointRow.run_id.in_(run_ids), CheckpointRow.phase == Phase.review.value)
-    async with database.transaction() as session:
-        return {row.run_id: Review.model_validate(row.output) for row in await session.scalars(query)}
+    return {row.run_id: Review.model_validate(row.output) for row in await database.scalars(query)}
 
 
 async def replace_review(database: Database, run: Run, review: Review, now: datetime) -> None:
@@ -137,9 +135,8 @@ async def load_latest_review(
     :param before: id of a run; only earlier runs count.
     """
     query = _select_newest(repository_id, number, Phase.review)
-    async with database.transaction() as session:
-        row = await session.scalar(query if before is None else query.where(RunRow.id < before))
-        return None if row is None else Review.model_validate(row.output)
+    row = await database.scalar(query if before is None else query.where(RunRow.id < before))
+    return None if row is None else Review.model_validate(row.output)
 
 
 @dataclass(frozen=True)
@@ -165,16 +162,14 @@ async def save_plan(database: Database, run: Run, plan: RatedPlan, now: datetime
 
 async def load_plan(database: Database, run: Run) -> RatedPlan | None:
     """The plan of a run, if there is one."""
-    async with database.transaction() as session:
-        row = await session.scalar(_select_phase(run, Phase.planning))
-        return None if row is None else RatedPlan.model_validate(row.output)
+    row = await database.scalar(_select_phase(run, Phase.planning))
+    return None if row is None else RatedPlan.model_validate(row.output)
 
 
 async def load_latest_plan(database: Database, repository_id: int, number: int) -> RatedPlan | None:
     """The newest plan of an issue."""
-    async with database.transaction() as session:
-        row = await session.scalar(_select_newest(repository_id, number, Phase.planning))
-        return None if row is None else RatedPlan.model_validate(row.output)
+    row = await database.scalar(_select_newest(repository_id, number, Phase.planning))
+    return None if row is None else RatedPlan.model_validate(row.output)
 
 
 async def list_plans(database: Database, run: Run) -> Sequence[PastPlan]:
@@ -190,9 +185,8 @@ async def list_plans(database: Database, run: Run) -> Sequence[PastPlan]:
         )
         .order_by(RunRow.id)
     )
-    async with database.transaction() as session:
-        found = await session.execute(query)
-        return [PastPlan(by.as_run(), RatedPlan.model_validate(row.output), row.time) for row, by in found]
+    found = await database.rows(query)
+    return [PastPlan(by.as_run(), RatedPlan.model_validate(row.output), row.time) for row, by in found]
 
 
 async def find_version(database: Database, run: Run, plan: RatedPlan) -> int:
@@ -215,9 +209,8 @@ async def save_tests(database: Database, run: Run, tested: Mapping[str, JsonValu
 
 async def load_tests(database: Database, run: Run) -> Mapping[str, JsonValue] | None:
     """The test result of the newest tested head."""
-    async with database.transaction() as session:
-        row = await session.scalar(_select_phase(run, Phase.testing))
-        return None if row is None else row.output
+    row = await database.scalar(_select_phase(run, Phase.testing))
+    return None if row is None else row.output
 
 
 async def save_baseline(database: Database, run: Run, key: str, baseline: Baseline, now: datetime) -> None:
@@ -236,9 +229,8 @@ async def save_baseline(database: Database, run: Run, key: str, baseline: Baseli
 
 async def load_baseline(database: Database, run: Run) -> Baseline | None:
     """The baseline of a run, if it has one."""
-    async with database.transaction() as session:
-        row = await session.scalar(_select_baseline(run))
-        return None if row is None else Baseline.model_validate(row.output["baseline"])
+    row = await database.scalar(_select_baseline(run))
+    return None if row is None else Baseline.model_validate(row.output["baseline"])
 
 
 async def find_baseline(database: Database, run: Run, key: str) -> Baseline | None:
@@ -258,9 +250,8 @@ async def find_baseline(database: Database, run: Run, key: str) -> Baseline | No
         .order_by(RunRow.id.desc())
         .limit(1)
     )
-    async with database.transaction() as session:
-        row = await session.scalar(query)
-        return None if row is None else Baseline.model_validate(row.output["baseline"])
+    row = await database.scalar(query)
+    return None if row is None else Baseline.model_validate(row.output["baseline"])
 
 
 async def save_send_back(database: Database, run: Run, bounce: SendBack, count: int, now: datetime) -> None:
@@ -288,9 +279,8 @@ async def save_send_back(database: Database, run: Run, bounce: SendBack, count: 
 
 async def load_send_backs(database: Database, run: Run) -> Sequence[SendBack]:
     """Each time that the proposed change was sent back for correction, in order."""
-    async with database.transaction() as session:
-        row = await session.scalar(_select_phase(run, Phase.implementation))
-        return [] if row is None else _parse_send_backs(row)
+    row = await database.scalar(_select_phase(run, Phase.implementation))
+    return [] if row is None else _parse_send_backs(row)
 
 
 async def find_disagreeing(database: Database, run: Run) -> Mapping[int, Conclusion]:
@@ -312,8 +302,7 @@ async def find_disagreeing(database: Database, run: Run) -> Mapping[int, Conclus
         )
         .order_by(RunRow.id)
     )
-    async with database.transaction() as session:
-        newest = {row.number: row for row in await session.execute(query)}
+    newest = {row.number: row for row in await database.rows(query)}
     said = {number: _find_objection(row.state, row.reason, row.output) for number, row in newest.items()}
     return {number: conclusion for number, conclusion in said.items() if conclusion is not None}
 

@@ -102,8 +102,7 @@ async def renew(
 async def release(database: Database, repository_id: int, holder: str, now: datetime) -> None:
     """Release everything a run holds; the tokens stay."""
     mine = (ContractLeaseRow.repository_id == repository_id, ContractLeaseRow.holder == holder)
-    async with database.transaction() as session:
-        await session.execute(update(ContractLeaseRow).where(*mine).values(holder=NOBODY, until=now))
+    await database.execute(update(ContractLeaseRow).where(*mine).values(holder=NOBODY, until=now))
 
 
 async def find_holder(database: Database, repository_id: int, contract: str, now: datetime) -> Lease | None:
@@ -122,30 +121,26 @@ async def load_holdings(database: Database, held: Sequence[Lease]) -> tuple[Held
         .join(OutboxRow, opened, isouter=True)
         .where(RunRow.id.in_([lease.holder for lease in held]))
     )
-    async with database.transaction() as session:
-        known = {run: (number, pull_request) for run, number, pull_request in await session.execute(query)}
+    known = {run: (number, pull_request) for run, number, pull_request in await database.rows(query)}
     return tuple(HeldContract(lease.contract, *known.get(lease.holder, (None, None))) for lease in held)
 
 
 async def load_newest_tokens(database: Database, repository_id: int) -> dict[str, int]:
     """Contract → the newest fencing token; to be compared right before a push."""
-    async with database.transaction() as session:
-        rows = await session.scalars(select(ContractLeaseRow).where(ContractLeaseRow.repository_id == repository_id))
-        return {row.contract: row.token for row in rows}
+    rows = await database.scalars(select(ContractLeaseRow).where(ContractLeaseRow.repository_id == repository_id))
+    return {row.contract: row.token for row in rows}
 
 
 async def list_expired(database: Database, now: datetime) -> Sequence[Lease]:
     """Leases that their runs did not renew in time and that no run took since, oldest first."""
     lapsed = (ContractLeaseRow.until <= now, ContractLeaseRow.holder != NOBODY)
-    async with database.transaction() as session:
-        rows = await session.scalars(select(ContractLeaseRow).where(*lapsed).order_by(ContractLeaseRow.until))
-        return [_lease(row) for row in rows]
+    rows = await database.scalars(select(ContractLeaseRow).where(*lapsed).order_by(ContractLeaseRow.until))
+    return [_lease(row) for row in rows]
 
 
 async def purge(database: Database, repository_ids: Collection[int]) -> None:
     """Delete the contracts of repositories that Forge lost."""
-    async with database.transaction() as session:
-        await session.execute(delete(ContractLeaseRow).where(ContractLeaseRow.repository_id.in_(repository_ids)))
+    await database.execute(delete(ContractLeaseRow).where(ContractLeaseRow.repository_id.in_(repository_ids)))
 
 
 async def _load_states(session: AsyncSession, rows: Sequence[ContractLeaseRow]) -> dict[str, RunState]:

@@ -1,4 +1,8 @@
-"""Keeps the runs of instructions: one works at a time on a pull request, and the next ones wait in order."""
+"""Keeps the runs of what people ask for: instructions, and questions about the code in an issue.
+
+One instruction works at a time on a pull request, and the next ones wait in order. The run of a question is over as it
+begins, and holds its cost.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,12 +12,12 @@ from sqlalchemy import Select, func, select, update
 
 from domain.commands import Sender
 from domain.events import EventType
-from domain.runs.run import Run, RunState, Trigger
+from domain.runs.run import ReasonCode, Run, RunState, Trigger
 from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.ledger import ledger
-from memory.repositories import purges
+from memory.repositories import addresses
 from memory.runs.runs import Candidate, build_row, lock_fence, make_lane
 
 _FINAL = [state.value for state in RunState if state.is_final]
@@ -36,7 +40,7 @@ async def admit(database: Database, candidate: Candidate, sender: Sender, now: d
         row.lane, row.sender_id = make_lane(row.id), sender.id
         session.add(row)
         session.add(PullRequestRow(repository_id=repository_id, number=row.lane, fence=1))
-        await purges.clear(session, repository_id)
+        await addresses.clear_purge(session, repository_id)
         if candidate.kept is not None:
             await model_answers.keep_within(session, database.dialect, row.id, *candidate.kept, now)
         payload = {"trigger": row.trigger, "attempt": row.attempt}
@@ -47,16 +51,14 @@ async def admit(database: Database, candidate: Candidate, sender: Sender, now: d
 
 async def list_open(database: Database, repository_id: int, number: int) -> Sequence[Run]:
     """The instructions on a pull request that are not over, oldest first."""
-    async with database.transaction() as session:
-        return [row.as_run() for row in await session.scalars(_select_open(repository_id, number))]
+    return [row.as_run() for row in await database.scalars(_select_open(repository_id, number))]
 
 
 async def find_earlier(database: Database, run: Run) -> Run | None:
     """The instruction that a run has to wait for."""
     query = _select_open(run.repository.id, run.number).where(RunRow.id < run.id).limit(1)
-    async with database.transaction() as session:
-        row = await session.scalar(query)
-        return None if row is None else row.as_run()
+    row = await database.scalar(query)
+    return None if row is None else row.as_run()
 
 
 async def find_next(database: Database, run: Run) -> Run | None:
@@ -69,8 +71,7 @@ async def list_newest(database: Database, repository_id: int, number: int, most:
     """The newest instructions on a pull request, over or not, the newest first."""
     here = {"repository_id": repository_id, "number": number, "trigger": Trigger.instruction.value}
     query = select(RunRow).filter_by(**here).order_by(RunRow.id.desc()).limit(most)
-    async with database.transaction() as session:
-        return [row.as_run() for row in await session.scalars(query)]
+    return [row.as_run() for row in await database.scalars(query)]
 
 
 async def find_newest(database: Database, repository_id: int, number: int) -> Run | None:
@@ -80,9 +81,8 @@ async def find_newest(database: Database, repository_id: int, number: int) -> Ru
 
 async def stand_on(database: Database, run_id: str, head_sha: str) -> None:
     """Keep the head on which a run works: people may have pushed since it was admitted."""
-    async with database.transaction() as session:
-        changed = {"head_sha": head_sha, "base_sha": head_sha}
-        await session.execute(update(RunRow).where(RunRow.id == run_id).values(**changed))
+    changed = {"head_sha": head_sha, "base_sha": head_sha}
+    await database.execute(update(RunRow).where(RunRow.id == run_id).values(**changed))
 
 
 def _select_open(repository_id: int, number: int) -> Select[Any]:
@@ -96,3 +96,21 @@ def _select_open(repository_id: int, number: int) -> Select[Any]:
         )
         .order_by(RunRow.id)
     )
+
+
+async def admit_question(database: Database, candidate: Candidate, now: datetime) -> Run:
+    """The run of a question. It stops no other run and is stopped by none; a repeated call finds the same one."""
+    repository_id, number = candidate.repository.id, candidate.number
+    async with database.transaction() as session:
+        fence = await lock_fence(session, database, repository_id, number)
+        known = await session.scalar(select(RunRow).where(RunRow.admitted_by == candidate.admitted_by))
+        if known is not None:
+            return known.as_run()
+        same = {"repository_id": repository_id, "number": number, "trigger": candidate.trigger.value}
+        count = await session.scalar(select(func.count()).select_from(RunRow).filter_by(**same)) or 0
+        row = build_row(candidate, count + 1, fence, now)
+        row.state, row.reason = RunState.completed.value, ReasonCode.answered.value
+        row.started_at = row.finished_at = now
+        session.add(row)
+        await addresses.clear_purge(session, repository_id)
+        return row.as_run()

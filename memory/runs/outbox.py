@@ -103,29 +103,25 @@ async def is_done(database: Database, owner: str, step: str, kind: str) -> bool:
 async def get_done_at(database: Database, owner: str, step: str, kind: str) -> datetime | None:
     """When a write is known to have taken effect; None if it is not."""
     query = select(OutboxRow.done_at).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
-    async with database.transaction() as session:
-        return await session.scalar(query)
+    return await database.scalar(query)
 
 
 async def find_remote_id(database: Database, owner: str, step: str, kind: str) -> int | None:
     """GitHub's id of what was written, which GitHub may not show yet; None if it is not known to be there."""
     query = select(OutboxRow.remote_id).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
-    async with database.transaction() as session:
-        return await session.scalar(query)
+    return await database.scalar(query)
 
 
 async def find_proposal(database: Database, owner: str) -> int | None:
     """The number of the pull request a run opened; None if it opened none."""
     query = select(OutboxRow.remote_id).where(OutboxRow.run_id == owner, OutboxRow.kind == PULL_REQUEST)
-    async with database.transaction() as session:
-        return await session.scalar(query)
+    return await database.scalar(query)
 
 
 async def list_opened_tests(database: Database, owner: str) -> Sequence[TestedHead]:
     """The tested heads of the checks that a run opened."""
     query = select(OutboxRow.head_sha, OutboxRow.occasion).where(OutboxRow.run_id == owner)
-    async with database.transaction() as session:
-        rows = (await session.execute(query)).all()
+    rows = await database.rows(query)
     return [TestedHead(head, occasion) for head, occasion in rows if head is not None and occasion is not None]
 
 
@@ -141,15 +137,13 @@ async def has_tested(database: Database, repository_id: int, head_sha: str) -> b
             OutboxRow.state == "done",
         )
     )
-    async with database.transaction() as session:
-        return await session.scalar(query.limit(1)) is not None
+    return await database.scalar(query.limit(1)) is not None
 
 
 async def list_pushes(database: Database, owner: str) -> Sequence[str]:
     """The steps of the pushes of a run that are known to have taken effect."""
     query = select(OutboxRow.step).where(OutboxRow.run_id == owner, OutboxRow.kind == "push", OutboxRow.state == "done")
-    async with database.transaction() as session:
-        return (await session.scalars(query)).all()
+    return await database.scalars(query)
 
 
 async def find_proposing_run(database: Database, repository_id: int, number: int) -> str | None:
@@ -159,8 +153,7 @@ async def find_proposing_run(database: Database, repository_id: int, number: int
         .join(RunRow, RunRow.id == OutboxRow.run_id)
         .where(OutboxRow.kind == PULL_REQUEST, OutboxRow.remote_id == number, RunRow.repository_id == repository_id)
     )
-    async with database.transaction() as session:
-        return await session.scalar(query)
+    return await database.scalar(query)
 
 
 async def was_approved(database: Database, repository_id: int, number: int) -> bool:
@@ -174,8 +167,7 @@ async def was_approved(database: Database, repository_id: int, number: int) -> b
             OutboxRow.step.startswith(APPROVAL, autoescape=True),
         )
     )
-    async with database.transaction() as session:
-        return await session.scalar(query.limit(1)) is not None
+    return await database.scalar(query.limit(1)) is not None
 
 
 async def list_approvals(database: Database, repository_id: int, number: int) -> Mapping[int, str]:
@@ -192,8 +184,7 @@ async def list_approvals(database: Database, repository_id: int, number: int) ->
         )
         .order_by(OutboxRow.id)
     )
-    async with database.transaction() as session:
-        return {review_id: run_id for review_id, run_id in await session.execute(query) if review_id is not None}
+    return {review_id: run_id for review_id, run_id in await database.rows(query) if review_id is not None}
 
 
 async def record_withdrawal(database: Database, run: Run, review_id: int, now: datetime) -> None:
@@ -212,14 +203,12 @@ async def list_withdrawn(database: Database, repository_id: int, number: int) ->
         .join(RunRow, RunRow.id == OutboxRow.run_id)
         .where(RunRow.repository_id == repository_id, RunRow.number == number, OutboxRow.kind == _WITHDRAWAL)
     )
-    async with database.transaction() as session:
-        return {review_id for review_id in await session.scalars(query) if review_id is not None}
+    return {review_id for review_id in await database.scalars(query) if review_id is not None}
 
 
 async def _load_states(database: Database, owner: str, step: str, kind: str) -> Sequence[str]:
     query = select(OutboxRow.state).where(OutboxRow.run_id == owner, OutboxRow.step == step, OutboxRow.kind == kind)
-    async with database.transaction() as session:
-        return (await session.scalars(query)).all()
+    return await database.scalars(query)
 
 
 async def _get_or_create(
@@ -253,13 +242,11 @@ async def _get_or_create(
 
 async def mark_tried(database: Database, claim_id: str, at: datetime) -> None:
     """Record when a claimed write was last attempted."""
-    async with database.transaction() as session:
-        await session.execute(update(OutboxRow).where(OutboxRow.id == claim_id).values(created_at=at))
+    await database.execute(update(OutboxRow).where(OutboxRow.id == claim_id).values(created_at=at))
 
 
 async def mark_done(database: Database, claim_id: str, remote_id: int, now: datetime) -> None:
     """Record that a claimed write took effect."""
-    async with database.transaction() as session:
-        await session.execute(
-            update(OutboxRow).where(OutboxRow.id == claim_id).values(state="done", remote_id=remote_id, done_at=now)
-        )
+    await database.execute(
+        update(OutboxRow).where(OutboxRow.id == claim_id).values(state="done", remote_id=remote_id, done_at=now)
+    )

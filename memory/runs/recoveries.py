@@ -20,8 +20,7 @@ _COLUMNS = frozenset({"id", "run_id", "work", "tried", "strategy", "said", "outc
 async def list_of_issue(database: Database, repository_id: int, number: int) -> Sequence[RecoveryAttempt]:
     """All attempts of an issue, in order, whichever of its runs made them."""
     query = select(RecoveryRow).where(RecoveryRow.repository_id == repository_id, RecoveryRow.number == number)
-    async with database.transaction() as session:
-        return [_parse(row) for row in await session.scalars(query.order_by(RecoveryRow.id))]
+    return [_parse(row) for row in await database.scalars(query.order_by(RecoveryRow.id))]
 
 
 async def add(database: Database, run: Run, attempt: RecoveryAttempt, in_vain: Sequence[str]) -> None:
@@ -61,8 +60,7 @@ async def mark_mended(database: Database, run_id: str, work: str) -> None:
     open_ = update(RecoveryRow).where(
         RecoveryRow.run_id == run_id, RecoveryRow.work == work, RecoveryRow.outcome == RecoveryOutcome.open.value
     )
-    async with database.transaction() as session:
-        await session.execute(open_.values(outcome=RecoveryOutcome.mended.value))
+    await database.execute(open_.values(outcome=RecoveryOutcome.mended.value))
 
 
 _ESCALATED = RecoveryOutcome.escalated.value

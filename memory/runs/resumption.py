@@ -8,7 +8,7 @@ from domain.events import EventType
 from domain.gates import GateState
 from domain.runs.run import ReasonCode, Run, RunState, Trigger
 from memory.db.engine import Database, upsert
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import GateRow
 from memory.db.tables.runs import PullRequestRow, RunRow
 from memory.ledger import ledger
 

@@ -27,12 +27,12 @@ from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from memory.db.engine import Database, number_in, upsert
 from memory.db.tables.deliveries import DeliveryRow
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import GateRow
 from memory.db.tables.money import SpendRow
 from memory.db.tables.runs import CheckpointRow, PullRequestRow, RunRow
 from memory.gates import gates
 from memory.ledger import ledger
-from memory.repositories import purges
+from memory.repositories import addresses
 from messages.commands import PastRun
 from safety.rereview import is_due
 from safety.review_quota import RunCounts
@@ -118,7 +118,7 @@ async def admit(database: Database, candidate: Candidate, seen_fence: int, now: 
         row = build_row(candidate, attempt, seen_fence + 1, now)
         row.sender_id = await _find_sender(session, candidate.admitted_by)
         session.add(row)
-        await purges.clear(session, repository_id)
+        await addresses.clear_purge(session, repository_id)
         ending = _Ending.by_run(row)
         superseded = await _take_fence(session, repository_id, number, seen_fence, ending, now, candidate.title)
         if candidate.kept is not None:
@@ -190,9 +190,8 @@ async def move(
 
 async def hand_in(database: Database, run_id: str) -> None:
     """Let a run whose pull request could not be tested at first have ended with one that is ready."""
-    async with database.transaction() as session:
-        of_run = (RunRow.id == run_id) & (RunRow.reason == ReasonCode.untested.value)
-        await session.execute(update(RunRow).where(of_run).values(reason=ReasonCode.proposed.value))
+    of_run = (RunRow.id == run_id) & (RunRow.reason == ReasonCode.untested.value)
+    await database.execute(update(RunRow).where(of_run).values(reason=ReasonCode.proposed.value))
 
 
 async def _load_decision(session: AsyncSession, run_id: str) -> str | None:
@@ -203,9 +202,8 @@ async def _load_decision(session: AsyncSession, run_id: str) -> str | None:
 
 async def get(database: Database, run_id: str) -> Run | None:
     """The run with this id."""
-    async with database.transaction() as session:
-        row = await session.get(RunRow, run_id)
-        return None if row is None else row.as_run()
+    row = await database.get(RunRow, run_id)
+    return None if row is None else row.as_run()
 
 
 async def count_begun(database: Database, run: Run, since: datetime) -> RunCounts:
@@ -232,15 +230,13 @@ async def count_begun(database: Database, run: Run, since: datetime) -> RunCount
 
 async def get_started_at(database: Database, run_id: str) -> datetime | None:
     """When a run began to work."""
-    async with database.transaction() as session:
-        row = await session.get(RunRow, run_id)
-        return None if row is None else row.started_at
+    row = await database.get(RunRow, run_id)
+    return None if row is None else row.started_at
 
 
 async def find_requester(database: Database, run_id: str) -> int | None:
     """The account whose delivery began a run; None if it is not known."""
-    async with database.transaction() as session:
-        return await session.scalar(_select_sender(run_id))
+    return await database.scalar(_select_sender(run_id))
 
 
 def _select_sender(run_id: str) -> Select[int | None]:
@@ -256,8 +252,7 @@ async def is_current(database: Database, run: Run) -> bool:
 async def list_latest(database: Database, limit: int = 50, state: RunState | None = None) -> Sequence[RunRow]:
     """The latest runs, newest first."""
     query = select(RunRow).order_by(RunRow.created_at.desc(), RunRow.id.desc()).limit(limit)
-    async with database.transaction() as session:
-        return (await session.scalars(query if state is None else query.where(RunRow.state == state.value))).all()
+    return await database.scalars(query if state is None else query.where(RunRow.state == state.value))
 
 
 async def list_for_pull_request(
@@ -272,9 +267,8 @@ async def list_for_pull_request(
     )
     beside = [Trigger.deployment.value] if with_questions else _BESIDE
     query = query.where(RunRow.trigger.not_in(beside))
-    async with database.transaction() as session:
-        rows = await session.scalars(query)
-        return [PastRun(row.as_run(), row.started_at or row.created_at, row.finished_at) for row in rows]
+    rows = await database.scalars(query)
+    return [PastRun(row.as_run(), row.started_at or row.created_at, row.finished_at) for row in rows]
 
 
 async def list_for_head(database: Database, repository_id: int, head_sha: str) -> Sequence[Run]:
@@ -288,8 +282,7 @@ async def list_for_head(database: Database, repository_id: int, head_sha: str) -
         )
         .order_by(RunRow.id.desc())
     )
-    async with database.transaction() as session:
-        return [row.as_run() for row in await session.scalars(query)]
+    return [row.as_run() for row in await database.scalars(query)]
 
 
 async def list_into(database: Database, repository_id: int, base_ref: str, most: int) -> Sequence[Run]:
@@ -301,8 +294,7 @@ async def list_into(database: Database, repository_id: int, base_ref: str, most:
         .order_by(RunRow.number.desc())
         .limit(most)
     )
-    async with database.transaction() as session:
-        return [row.as_run() for row in await session.scalars(select(RunRow).where(RunRow.id.in_(newest)))]
+    return [row.as_run() for row in await database.scalars(select(RunRow).where(RunRow.id.in_(newest)))]
 
 
 async def list_active(database: Database, installation_id: int, repository_ids: Sequence[int] | None) -> Sequence[Run]:
@@ -310,23 +302,20 @@ async def list_active(database: Database, installation_id: int, repository_ids: 
     query = select(RunRow).where(RunRow.installation_id == installation_id, RunRow.state.not_in(_FINAL))
     if repository_ids is not None:
         query = query.where(RunRow.repository_id.in_(repository_ids))
-    async with database.transaction() as session:
-        return [row.as_run() for row in await session.scalars(query)]
+    return [row.as_run() for row in await database.scalars(query)]
 
 
 async def list_repositories(database: Database, installation_id: int) -> Sequence[int]:
     """The ids of the repositories in which an installation ever ran something."""
     query = select(RunRow.repository_id).where(RunRow.installation_id == installation_id).distinct()
-    async with database.transaction() as session:
-        return (await session.scalars(query)).all()
+    return await database.scalars(query)
 
 
 async def find_transferred(database: Database, installation_id: int, repository_ids: Collection[int]) -> set[int]:
     """Which of these repositories belong to another installation by now, by their newest run."""
     newest = select(func.max(RunRow.id)).where(RunRow.repository_id.in_(repository_ids)).group_by(RunRow.repository_id)
     query = select(RunRow.repository_id).where(RunRow.id.in_(newest), RunRow.installation_id != installation_id)
-    async with database.transaction() as session:
-        return set((await session.scalars(query)).all())
+    return set(await database.scalars(query))
 
 
 async def list_access_lost(database: Database, installation_id: int, since: datetime) -> Sequence[Run]:
@@ -336,8 +325,7 @@ async def list_access_lost(database: Database, installation_id: int, since: date
         RunRow.reason == ReasonCode.access_lost.value,
         RunRow.finished_at > since,
     )
-    async with database.transaction() as session:
-        return [row.as_run() for row in await session.scalars(query)]
+    return [row.as_run() for row in await database.scalars(query)]
 
 
 _EVENTS = {

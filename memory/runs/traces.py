@@ -23,8 +23,7 @@ async def list_trace(database: Database, run_id: str) -> Sequence[str]:
     if first is None or number is None:
         return [run_id]
     query = select(RunRow.id).where(RunRow.repository_id == run.repository.id, RunRow.number == number)
-    async with database.transaction() as session:
-        return sorted({first, *await session.scalars(query)})
+    return sorted({first, *await database.scalars(query)})
 
 
 async def find_linked_number(database: Database, run: Run) -> int | None:

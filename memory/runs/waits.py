@@ -1,12 +1,18 @@
-"""Keeps until when each workflow waits; a sweep on our clock wakes them."""
+"""Keeps until when each workflow waits, and when Forge next checks whether a run may act or need not wait any more.
+
+A sweep on our clock wakes them. A run has one such check.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from sqlalchemy import delete, func, select, update
 
+from domain.runs.run import Run
 from memory.db.engine import Database, upsert
-from memory.db.tables.runs import RunRow, WaitRow
+from memory.db.tables.runs import RunRow, ScheduledCheckRow, WaitRow
 
 _MANY = 500  # workflows in one statement
 _run_id = func.substr(WaitRow.workflow_id, 1, 26)  # the ids of a run's workflows begin with the run's id
@@ -15,21 +21,18 @@ _run_id = func.substr(WaitRow.workflow_id, 1, 26)  # the ids of a run's workflow
 async def add(database: Database, workflow_id: str, until: datetime, reason: str) -> None:
     """Let a workflow wait; a repeated call changes nothing."""
     values = {"workflow_id": workflow_id, "until": until, "reason": reason}
-    async with database.transaction() as session:
-        await session.execute(upsert(database.dialect, WaitRow, values, {}))
+    await database.execute(upsert(database.dialect, WaitRow, values, {}))
 
 
 async def list_due(database: Database, now: datetime) -> Sequence[str]:
     """The workflows whose wait is over."""
-    async with database.transaction() as session:
-        return (await session.scalars(select(WaitRow.workflow_id).where(WaitRow.until <= now))).all()
+    return await database.scalars(select(WaitRow.workflow_id).where(WaitRow.until <= now))
 
 
 async def is_over(database: Database, workflow_id: str, now: datetime) -> bool:
     """Whether a workflow does not wait any more."""
-    async with database.transaction() as session:
-        until = await session.scalar(select(WaitRow.until).where(WaitRow.workflow_id == workflow_id))
-        return until is None or until <= now
+    until = await database.scalar(select(WaitRow.until).where(WaitRow.workflow_id == workflow_id))
+    return until is None or until <= now
 
 
 async def filter_waiting(database: Database, workflow_ids: Sequence[str], now: datetime) -> set[str]:
@@ -45,37 +48,86 @@ async def filter_waiting(database: Database, workflow_ids: Sequence[str], now: d
 
 async def end(database: Database, run_id: str, now: datetime) -> None:
     """Wake the waiting workflows of a run now."""
-    async with database.transaction() as session:
-        await session.execute(update(WaitRow).where(_run_id == run_id).values(until=now))
+    await database.execute(update(WaitRow).where(_run_id == run_id).values(until=now))
 
 
 async def end_for_pull_request(database: Database, repository_id: int, number: int, now: datetime) -> None:
     """Wake every waiting run of a pull request now."""
     its_runs = select(RunRow.id).where(RunRow.repository_id == repository_id, RunRow.number == number)
-    async with database.transaction() as session:
-        await session.execute(update(WaitRow).where(_run_id.in_(its_runs)).values(until=now))
+    await database.execute(update(WaitRow).where(_run_id.in_(its_runs)).values(until=now))
 
 
 async def get_until(database: Database, run_id: str) -> datetime | None:
     """Until when a run's workflows wait; None if none does."""
-    async with database.transaction() as session:
-        return await session.scalar(select(func.max(WaitRow.until)).where(_run_id == run_id))
+    return await database.scalar(select(func.max(WaitRow.until)).where(_run_id == run_id))
 
 
 async def end_for_reason(database: Database, reason: str, now: datetime) -> int:
     """Wake all workflows that wait for this reason; returns their number."""
-    async with database.transaction() as session:
-        ended = update(WaitRow).where(WaitRow.reason == reason, WaitRow.until > now).values(until=now)
-        return len((await session.scalars(ended.returning(WaitRow.workflow_id))).all())
+    ended = update(WaitRow).where(WaitRow.reason == reason, WaitRow.until > now).values(until=now)
+    return len(await database.scalars(ended.returning(WaitRow.workflow_id)))
 
 
 async def remove_due(database: Database, workflow_id: str, now: datetime) -> None:
     """Remove the wait of a woken workflow, unless it now waits until a later time."""
-    async with database.transaction() as session:
-        await session.execute(delete(WaitRow).where(WaitRow.workflow_id == workflow_id, WaitRow.until <= now))
+    await database.execute(delete(WaitRow).where(WaitRow.workflow_id == workflow_id, WaitRow.until <= now))
 
 
 async def remove(database: Database, workflow_id: str) -> None:
     """Remove the wait of a workflow."""
-    async with database.transaction() as session:
-        await session.execute(delete(WaitRow).where(WaitRow.workflow_id == workflow_id))
+    await database.execute(delete(WaitRow).where(WaitRow.workflow_id == workflow_id))
+
+
+class CheckCause(StrEnum):
+    """What a check is about."""
+
+    head = "head"  # what Forge may do automatically with the head it reviewed
+    contracts = "contracts"  # the contracts that a run of an issue waits for
+    tests = "tests"  # the results of tests that a run of an issue waits for
+
+
+@dataclass(frozen=True)
+class ScheduledCheck:
+    """One check of a run.
+
+    :param number: tells the checks of one cause apart: how many there were before, or a time in seconds.
+    """
+
+    run_id: str
+    cause: CheckCause
+    number: int
+
+
+async def schedule(database: Database, check: ScheduledCheck, due: datetime) -> None:
+    """Schedule a check of a run, in place of an earlier one."""
+    values = {"run_id": check.run_id, "cause": check.cause.value, "number": check.number, "due": due}
+    await database.execute(upsert(database.dialect, ScheduledCheckRow, values, {}))
+
+
+async def list_due_checks(database: Database, now: datetime) -> Sequence[ScheduledCheck]:
+    """The checks that are due."""
+    query = select(ScheduledCheckRow).where(ScheduledCheckRow.due <= now)
+    rows = await database.scalars(query)
+    return [ScheduledCheck(row.run_id, CheckCause(row.cause), row.number) for row in rows]
+
+
+async def remove_check(database: Database, check: ScheduledCheck) -> None:
+    """Remove a check that is under way or no longer needed."""
+    same = {"run_id": check.run_id, "cause": check.cause.value, "number": check.number}
+    await database.execute(delete(ScheduledCheckRow).filter_by(**same))
+
+
+async def run_checks_now(database: Database, run_ids: Sequence[str], now: datetime) -> None:
+    """Make the later checks of these runs due now."""
+    mine = (ScheduledCheckRow.run_id.in_(run_ids), ScheduledCheckRow.due > now)
+    await database.execute(update(ScheduledCheckRow).where(*mine).values(due=now))
+
+
+async def list_checked_runs(database: Database, repository_id: int) -> Sequence[Run]:
+    """The runs of a repository for which a check is scheduled."""
+    query = (
+        select(RunRow)
+        .join(ScheduledCheckRow, ScheduledCheckRow.run_id == RunRow.id)
+        .where(RunRow.repository_id == repository_id)
+    )
+    return [row.as_run() for row in await database.scalars(query)]

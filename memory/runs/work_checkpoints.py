@@ -164,23 +164,20 @@ def _describe_event(made: WorkCheckpoint) -> dict[str, object]:
 async def load_chain(database: Database, key: WorkKey) -> Sequence[Link]:
     """All checkpoints of one piece of work with what they store, in order."""
     query = select(WorkCheckpointRow).where(*_is_of(key)).order_by(WorkCheckpointRow.number)
-    async with database.transaction() as session:
-        return [_parse(row) for row in await session.scalars(query)]
+    return [_parse(row) for row in await database.scalars(query)]
 
 
 async def find_newest(database: Database, key: WorkKey) -> WorkCheckpoint | None:
     """The newest checkpoint of a piece of work."""
     query = _DESCRIBED.where(*_is_of(key)).order_by(WorkCheckpointRow.number.desc()).limit(1)
-    async with database.transaction() as session:
-        row = await session.scalar(query)
-        return None if row is None else _describe(row)
+    row = await database.scalar(query)
+    return None if row is None else _describe(row)
 
 
 async def list_of_run(database: Database, run_id: str) -> Sequence[WorkCheckpoint]:
     """All checkpoints of a run, in the order they were made."""
     query = _DESCRIBED.where(WorkCheckpointRow.run_id == run_id).order_by(WorkCheckpointRow.id)
-    async with database.transaction() as session:
-        return [_describe(row) for row in await session.scalars(query)]
+    return [_describe(row) for row in await database.scalars(query)]
 
 
 async def find_by_short_id(
@@ -194,24 +191,21 @@ async def find_by_short_id(
     if repository_id is not None:
         of_repository = select(RunRow.id).where(RunRow.repository_id == repository_id)
         query = query.where(WorkCheckpointRow.run_id.in_(of_repository))
-    async with database.transaction() as session:
-        return [_describe(row) for row in await session.scalars(query.order_by(WorkCheckpointRow.id))]
+    return [_describe(row) for row in await database.scalars(query.order_by(WorkCheckpointRow.id))]
 
 
 async def load_facts(database: Database, run_id: str) -> KeepingFacts:
     """How the work of a run's agents was kept so far."""
     made = [each for each in await list_of_run(database, run_id) if each.restores is None]
     failed = select(EventRow.payload).where(EventRow.trace == run_id, EventRow.type == EventType.checkpoint_failed)
-    async with database.transaction() as session:
-        failures = [str(payload.get("why", "")) for payload in await session.scalars(failed.order_by(EventRow.id))]
+    failures = [str(payload.get("why", "")) for payload in await database.scalars(failed.order_by(EventRow.id))]
     return KeepingFacts([each.seconds for each in made], [each.paused_seconds for each in made], failures)
 
 
 async def count_since(database: Database, run_id: str, since: datetime) -> int:
     """How many checkpoints of a run were made since a moment."""
     query = select(func.count()).where(WorkCheckpointRow.run_id == run_id, WorkCheckpointRow.time >= since)
-    async with database.transaction() as session:
-        return await session.scalar(query) or 0
+    return await database.scalar(query) or 0
 
 
 def _is_of(key: WorkKey):

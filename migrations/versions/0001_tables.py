@@ -465,7 +465,6 @@ def upgrade() -> None:
         sa.Column("held_deployment_id", sa.String(), nullable=True),
         sa.Column("suspects", sa.JSON(), nullable=False),
         sa.Column("issue", sa.BigInteger(), nullable=True),
-        sa.Column("earlier_issue", sa.BigInteger(), nullable=True),
         sa.Column("opened", sa.BigInteger(), nullable=False),
         sa.Column("opened_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("shown_at", sa.DateTime(timezone=True), nullable=True),
@@ -502,7 +501,6 @@ def upgrade() -> None:
         sa.Column("rank", sa.BigInteger(), nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("outcome", sa.String(), server_default="", nullable=False),
-        sa.Column("known_at", sa.DateTime(timezone=True), nullable=True),
         sa.PrimaryKeyConstraint("run_id", "task", "memory_id"),
     )
     op.create_index("recalls_by_memory", "recalls", ["memory_id"])

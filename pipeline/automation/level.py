@@ -12,7 +12,7 @@ from domain.review.findings import Severity
 from domain.review.review import Decision, RiskLevel
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState
 from memory.repositories import automation_level
-from memory.runs import checkpoints, runs, scheduled_checks
+from memory.runs import checkpoints, runs, waits
 from messages import automation as automation_texts
 from pipeline.config import loading
 from pipeline.context import Services
@@ -132,15 +132,15 @@ async def stop_merge(services: Services, repository: RepositoryRef, number: int,
     if run is None:
         return False
     await automation_level.record_stop(services.database, run, why, services.clock.now())
-    await scheduled_checks.run_now(services.database, [run.id], services.clock.now())
+    await waits.run_checks_now(services.database, [run.id], services.clock.now())
     return True
 
 
 async def stop_automation(services: Services, repository: RepositoryRef, why: str) -> None:
     """Stop all pending automatic actions in a repository. May be repeated."""
-    for run in await scheduled_checks.list_for_repository(services.database, repository.id):
+    for run in await waits.list_checked_runs(services.database, repository.id):
         await automation_level.record_stop(services.database, run, why, services.clock.now())
-        await scheduled_checks.run_now(services.database, [run.id], services.clock.now())
+        await waits.run_checks_now(services.database, [run.id], services.clock.now())
 
 
 async def learn_from_end(services: Services, command: EndPullRequest, live: PullRequest) -> int | None:

@@ -12,7 +12,7 @@ from dbos._error import DBOSUnexpectedStepError  # not exported
 from domain.errors import ForgeError, Superseded
 from domain.runs.run import Run, RunState
 from memory.repositories import automation_level
-from memory.runs import runs, scheduled_checks
+from memory.runs import runs, waits
 from pipeline.automation import autofix, level, preconditions
 from pipeline.automation.auto_approve import approve
 from pipeline.automation.auto_merge import AutomaticMerge
@@ -35,29 +35,29 @@ _FIRST_DELAY = timedelta(seconds=30)  # usually the end of the run queues the fi
 
 async def schedule_first_check(services: Services, run: Run) -> None:
     """Schedule the check of a run that is about to end, in case this process dies before it queues one."""
-    check = scheduled_checks.ScheduledCheck(run.id, scheduled_checks.CheckCause.head, 0)
-    await scheduled_checks.schedule(services.database, check, services.clock.now() + _FIRST_DELAY)
+    check = waits.ScheduledCheck(run.id, waits.CheckCause.head, 0)
+    await waits.schedule(services.database, check, services.clock.now() + _FIRST_DELAY)
 
 
 async def enqueue_first_check(run_id: str) -> None:
     """Queue the first check of a run; a repeated call changes nothing."""
-    await _enqueue_check(scheduled_checks.ScheduledCheck(run_id, scheduled_checks.CheckCause.head, 0))
+    await _enqueue_check(waits.ScheduledCheck(run_id, waits.CheckCause.head, 0))
 
 
-async def _enqueue_check(check: scheduled_checks.ScheduledCheck) -> None:
+async def _enqueue_check(check: waits.ScheduledCheck) -> None:
     await enqueue(AUTOMATE, check.run_id, check.number, run=check.run_id, occasion=_name_check(check))
 
 
 async def enqueue_due_checks(services: Services) -> None:
     """Queue the scheduled checks that are due."""
-    for check in await scheduled_checks.list_due(services.database, services.clock.now()):
+    for check in await waits.list_due_checks(services.database, services.clock.now()):
         await _enqueue_check(check)
-        await scheduled_checks.remove(services.database, check)
+        await waits.remove_check(services.database, check)
 
 
-def _name_check(check: scheduled_checks.ScheduledCheck) -> str:
+def _name_check(check: waits.ScheduledCheck) -> str:
     """The check as part of a workflow's id: checks of a head have only their number."""
-    return str(check.number) if check.cause is scheduled_checks.CheckCause.head else f"{check.cause} {check.number}"
+    return str(check.number) if check.cause is waits.CheckCause.head else f"{check.cause} {check.number}"
 
 
 class AutomationRun:
@@ -103,7 +103,7 @@ class AutomationRun:
 
     async def _begin(self) -> bool:
         """Whether the run is over; if not, the next check is scheduled."""
-        await scheduled_checks.remove(self._services.database, self._make_check(self._count))
+        await waits.remove_check(self._services.database, self._make_check(self._count))
         run = await runs.get(self._services.database, self._run.id)
         if run is not None and run.state is RunState.running and self._count < _MAX_CHECKS:
             await self._schedule_next(self._services.clock.now() + _FIRST_DELAY)
@@ -154,10 +154,10 @@ class AutomationRun:
         return CheckOutcome(why=_explain_refusal(merge, checks))
 
     async def _schedule_next(self, at: datetime) -> None:
-        await scheduled_checks.schedule(self._services.database, self._make_check(self._count + 1), at)
+        await waits.schedule(self._services.database, self._make_check(self._count + 1), at)
 
-    def _make_check(self, number: int) -> scheduled_checks.ScheduledCheck:
-        return scheduled_checks.ScheduledCheck(self._run.id, scheduled_checks.CheckCause.head, number)
+    def _make_check(self, number: int) -> waits.ScheduledCheck:
+        return waits.ScheduledCheck(self._run.id, waits.CheckCause.head, number)
 
     async def _give_up(self, why: str) -> str:
         try:

@@ -11,8 +11,7 @@ from dbos import DBOSClient
 from domain.errors import DatabaseUnavailable
 from memory.db.engine import Connection, Engine
 from memory.deliveries.deliveries import ReceivedDelivery
-from memory.deliveries.queue_rows import note_queue_rows
-from memory.deliveries.storage import DeliveryStorage, open_storages
+from memory.deliveries.storage import DeliveryStorage, note_queue_rows, open_storages
 from pipeline.durable.bell import BELL
 from pipeline.durable.workflows import DELIVERY
 

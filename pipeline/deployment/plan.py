@@ -15,13 +15,13 @@ from memory.repositories import permits
 from memory.runs import outbox, runs
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.deployment.contents import load_contents
 from pipeline.deployment.facts import (
     describe_change,
     describe_checks,
     describe_contents,
     describe_failure,
     describe_review,
+    load_contents,
     load_review_of,
 )
 from safety.gates import list_protected

@@ -7,7 +7,7 @@ from domain.config.configuration import Configuration
 from domain.gates import digest
 from domain.runs.base_coverage import BaseCoverage, build_base_coverage, has_coverage
 from domain.runs.testing import TestRun
-from memory.runs import base_coverages
+from memory.runs import tested_bases
 from pipeline.run_context import RunContext, describe_place
 from workspace.mirror import Mirror
 
@@ -24,7 +24,7 @@ class BaseCoverages:
     async def find(self, commit: str) -> BaseCoverage | None:
         """What is known of a commit; None if nothing is."""
         context = self.context
-        return await base_coverages.find(context.database, context.run.repository.id, self._build_key(commit))
+        return await tested_bases.find_coverage(context.database, context.run.repository.id, self._build_key(commit))
 
     async def measure(self, mirror: Mirror, commit: str) -> BaseCoverage:
         """Run the tests of a commit, and keep what they cover, even if that is nothing."""
@@ -40,7 +40,9 @@ class BaseCoverages:
 
     async def _keep(self, base: BaseCoverage) -> None:
         context = self.context
-        await base_coverages.save(context.database, context.run, self._build_key(base.commit), base, context.now())
+        await tested_bases.save_coverage(
+            context.database, context.run, self._build_key(base.commit), base, context.now()
+        )
 
     def _build_key(self, commit: str) -> str:
         return digest(_VERSION, commit, *describe_place(self.context.services, self.configuration))

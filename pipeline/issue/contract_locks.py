@@ -13,7 +13,7 @@ from domain.runs.contracts import CONTRACTS, LEASE, LONGEST_WAIT, HeldContract
 from domain.runs.patches import ContractLock
 from domain.runs.run import ReasonCode, RunState, Trigger
 from memory.budgets import model_answers
-from memory.runs import contract_leases, runs, scheduled_checks
+from memory.runs import contract_leases, runs, waits
 from messages import plan as plan_texts
 from pipeline.issue.run_end import RunEnd
 from pipeline.run_context import RunContext
@@ -148,17 +148,17 @@ class ContractLocks:
             return True
         again = waited.model_copy(update={"times": waited.times + 1})
         await model_answers.keep(database, run, _WAITS, again.model_dump(mode="json"), now)
-        check = scheduled_checks.ScheduledCheck(run.id, scheduled_checks.CheckCause.contracts, waited.times)
-        await scheduled_checks.schedule(database, check, now + LEASE)
+        check = waits.ScheduledCheck(run.id, waits.CheckCause.contracts, waited.times)
+        await waits.schedule(database, check, now + LEASE)
         return False
 
     async def _wake_others(self) -> None:
         database, run = self._context.database, self._context.run
         ended = await runs.get(database, run.id)
         if ended is not None and ended.state.is_final:
-            scheduled = await scheduled_checks.list_for_repository(database, run.repository.id)
+            scheduled = await waits.list_checked_runs(database, run.repository.id)
             waiting = [each.id for each in scheduled if each.is_of_issue or each.trigger is Trigger.instruction]
-            await scheduled_checks.run_now(database, waiting, self._context.now())
+            await waits.run_checks_now(database, waiting, self._context.now())
 
     async def _load_newest(self) -> TakenContracts:
         run = self._context.run

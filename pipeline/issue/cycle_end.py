@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from domain.runs.next_step import NextStep
 from domain.runs.run import ReasonCode, RunState
-from memory.runs import scheduled_checks
+from memory.runs import waits
 from messages import pull_request as pull_request_texts
 from pipeline.issue.built_change import BuiltChange
 from pipeline.issue.pull_request import OpenedPullRequest, PullRequestPublisher
@@ -62,10 +62,8 @@ class CycleEnd:
 
     async def _schedule_check(self) -> None:
         now = self.context.now()
-        check = scheduled_checks.ScheduledCheck(
-            self.context.run.id, scheduled_checks.CheckCause.tests, int(now.timestamp())
-        )
-        await scheduled_checks.schedule(self.context.database, check, now + GRACE)
+        check = waits.ScheduledCheck(self.context.run.id, waits.CheckCause.tests, int(now.timestamp()))
+        await waits.schedule(self.context.database, check, now + GRACE)
 
     async def _write_result(self) -> None:
         result = await self.verification.build_result(self.built, self.comment.progress.send_backs)

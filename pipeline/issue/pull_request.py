@@ -11,7 +11,7 @@ from domain.errors import CommitGone
 from domain.github.branches import make_branch_name
 from domain.runs.plan import RatedPlan, sort_tasks
 from domain.runs.run import Phase, ReasonCode, RunState
-from memory.deliveries import signed_commits
+from memory.deliveries import pushes
 from memory.reservations import reservations
 from messages import pull_request as pull_request_texts
 from messages.pull_request import PullRequestDescription, TaskReport
@@ -80,7 +80,7 @@ class PullRequestPublisher:
         )
         commits = [*built.before, built.tip]
         repository = self.context.run.repository.id
-        signed = await run_outside_journal(signed_commits.find, self.context.database, repository, commits)
+        signed = await run_outside_journal(pushes.find_signed, self.context.database, repository, commits)
         return OpenedPullRequest(number, pushed.branch, signed)
 
     async def require_pushable(self) -> Mirror:

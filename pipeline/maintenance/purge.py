@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from domain.errors import Forbidden, NotFound
 from memory.learned import memories, memory_file
-from memory.reports import lost_repositories
-from memory.repositories import configurations, purges, welcomes
+from memory.reports import retention
+from memory.repositories import addresses, configurations, welcomes
 from memory.runs import checkpoints, contract_leases, runs
 from pipeline.context import Services
 from pipeline.maintenance.retention import forget_journals, remove_copies
@@ -47,7 +47,7 @@ async def purge(services: Services, installation_id: int, repository_ids: Sequen
     await checkpoints.purge(services.database, repository_ids)
     await contract_leases.purge(services.database, repository_ids)
     await memory_file.purge(services.database, installation_id, repository_ids)
-    await lost_repositories.forget(services.database, repository_ids)
+    await retention.forget_repositories(services.database, repository_ids)
     await welcomes.forget(services.database, repository_ids)
     await forget_journals(services, repository_ids)
     await purge_copies(services, installation_id, repository_ids)
@@ -60,5 +60,7 @@ async def purge_copies(services: Services, installation_id: int, repository_ids:
     :raises CodeAccessError: a mirror is in use by work that is about to end.
     """
     await configurations.purge(services.database, installation_id, repository_ids)
-    await purges.note(services.database, repository_ids, services.clock.now())  # for the processes of other machines
+    await addresses.note_purged(
+        services.database, repository_ids, services.clock.now()
+    )  # for the processes of other machines
     await remove_copies(services, repository_ids)

@@ -10,9 +10,9 @@ from dbos import DBOS
 
 from domain.errors import CodeAccessError
 from memory.process import sessions
-from memory.reports import lost_repositories, metric_days, retention
+from memory.reports import metric_days, retention
 from memory.reports.retention import CODE_RETENTION
-from memory.repositories import purges
+from memory.repositories import addresses
 from pipeline.context import Services
 
 log = structlog.get_logger(__name__)
@@ -44,7 +44,7 @@ class Retention:
 
     async def _remove_lost(self) -> None:
         """Remove this machine's copies of purged repositories; a mirror in use is removed by a later sweep."""
-        for each in await purges.list_purged(self._services.database):
+        for each in await addresses.list_purged(self._services.database):
             with contextlib.suppress(CodeAccessError):
                 await remove_copies(self._services, [each])
 
@@ -95,8 +95,8 @@ async def _remove_old_journals(until: datetime) -> int:
 
 async def forget_journals(services: Services, repository_ids: Sequence[int]) -> None:
     """Remove the journals of finished workflows of repositories that Forge lost; the others get too old later."""
-    runs = await lost_repositories.list_runs(services.database, repository_ids)
-    deliveries = await lost_repositories.list_deliveries(services.database, repository_ids)
+    runs = await retention.list_lost_runs(services.database, repository_ids)
+    deliveries = await retention.list_lost_deliveries(services.database, repository_ids)
     for start in range(0, len(runs), _BATCH):
         await _remove(await _list_finished([*runs[start : start + _BATCH]]))
     for start in range(0, len(deliveries), _BATCH):

@@ -105,7 +105,7 @@ class MemoryRecall:
         recalled = await recall.list_recalled(database, run_id, self._task)
         ids = [each.id for each in PromptContext(lessons=tuple(recalled)).find_named(answer)]
         if ids:
-            await recall.mark_helped(database, run_id, self._task, ids, self._context.now())
+            await recall.mark_helped(database, run_id, self._task, ids)
 
 
 def _format_memory(memory: Memory) -> str:
@@ -114,7 +114,6 @@ def _format_memory(memory: Memory) -> str:
 
 async def settle_memories(services: Services, run: Run, *, succeeded: bool) -> None:
     """When a run ends: memories that helped a successful run count for more. May be repeated."""
-    now = services.clock.now()
-    helped = await recall.settle(services.database, run.id, now)
+    helped = await recall.settle(services.database, run.id)
     if succeeded:
-        await memories.record_use(services.database, helped, Use.applied, run.id, now)
+        await memories.record_use(services.database, helped, Use.applied, run.id, services.clock.now())

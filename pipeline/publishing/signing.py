@@ -11,7 +11,7 @@ import structlog
 
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.runs.run import RepositoryRef
-from memory.deliveries import signed_commits
+from memory.deliveries import pushes
 from pipeline.context import Services
 from workspace.commits import CannotCommit
 from workspace.mirror import Mirror
@@ -29,14 +29,14 @@ async def sign_commits(
     :returns: the same commit where GitHub does not sign, or refuses to make it.
     """
     made = await mirror.list_new(sha, [*known])
-    signed = dict(await signed_commits.find(services.database, repository.id, made))
+    signed = dict(await pushes.find_signed(services.database, repository.id, made))
     for each in made:
         if each not in signed:
             answered = await _sign(services, repository, mirror, each, signed)
             if answered is None:
                 return sha
             signed[each] = answered
-            await signed_commits.keep(services.database, repository.id, each, answered, services.clock.now())
+            await pushes.keep_signed(services.database, repository.id, each, answered, services.clock.now())
     if sha not in signed:
         return sha
     await mirror.fetch(signed[sha], next(iter(known)), number)
@@ -45,7 +45,7 @@ async def sign_commits(
 
 async def find_signed(services: Services, repository: RepositoryRef, sha: str) -> str:
     """The commit that was, or would be, pushed in place of one of Forge's own."""
-    return (await signed_commits.find(services.database, repository.id, [sha])).get(sha, sha)
+    return (await pushes.find_signed(services.database, repository.id, [sha])).get(sha, sha)
 
 
 async def _sign(

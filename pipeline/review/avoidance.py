@@ -7,7 +7,7 @@ from domain.config.configuration import Configuration
 from domain.review.avoidance import MEMORY_DAYS
 from domain.review.feedback import DismissalScope
 from domain.runs.run import Run
-from memory.findings import detectors, feedback
+from memory.findings import feedback, findings
 from pipeline.context import Services
 from workspace.mirror import Mirror
 
@@ -21,7 +21,7 @@ async def build_avoidance_check(
     """
     database, repository = services.database, run.repository.id
     since = services.clock.now() - timedelta(days=MEMORY_DAYS)
-    records = await detectors.load_records(database, repository, since)
+    records = await findings.load_detector_records(database, repository, since)
     return AvoidanceCheck(configuration.avoidance, owned, records)
 
 

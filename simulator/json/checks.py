@@ -15,6 +15,7 @@ from simulator.state import (
     WorkflowJob,
     WorkflowRun,
     World,
+    copy,
     timestamp,
 )
 
@@ -38,9 +39,7 @@ def _pulls(world: World, suite: CheckSuite) -> list[Json]:
 
 def _output(url: str, run: CheckRun) -> Json:
     return {
-        "title": run.title,
-        "summary": run.summary,
-        "text": run.text,
+        **copy(run, "title summary text"),
         "annotations_count": len(run.annotations),
         "annotations_url": f"{url}/annotations",
     }
@@ -50,18 +49,11 @@ def check_run(world: World, run: CheckRun) -> Json:
     url = f"{world.api_url}/repos/{run.repository.full_name}/check-runs/{run.id}"
     html = f"{world.url}/{run.repository.full_name}/runs/{run.id}"
     return {
-        "id": run.id,
-        "name": run.name,
+        **copy(run, "id name head_sha external_id status conclusion started_at completed_at"),
         "node_id": f"CR_{run.id}",
-        "head_sha": run.head_sha,
-        "external_id": run.external_id,
         "url": url,
         "html_url": html,
         "details_url": run.details_url or html,
-        "status": run.status,
-        "conclusion": run.conclusion,
-        "started_at": timestamp(run.started_at),
-        "completed_at": timestamp(run.completed_at),
         "output": _output(url, run),
         "check_suite": {"id": run.suite.id},
         "app": repository_json.app(world, run.app),
@@ -85,19 +77,14 @@ def check_suite(world: World, suite: CheckSuite) -> Json:
     status, conclusion = suite_status(suite)
     url = f"{world.api_url}/repos/{suite.repository.full_name}/check-suites/{suite.id}"
     return {
-        "id": suite.id,
+        **copy(suite, "id head_branch head_sha before created_at updated_at"),
         "node_id": f"CS_{suite.id}",
-        "head_branch": suite.head_branch,
-        "head_sha": suite.head_sha,
         "status": status,
         "conclusion": conclusion,
         "url": url,
-        "before": suite.before,
         "after": suite.head_sha,
         "pull_requests": _pulls(world, suite),
         "app": repository_json.app(world, suite.app),
-        "created_at": timestamp(suite.created_at),
-        "updated_at": timestamp(suite.updated_at),
         "latest_check_runs_count": len(suite.runs),
         "check_runs_url": f"{url}/check-runs",
     }
@@ -107,17 +94,10 @@ def deployment(world: World, found: Deployment) -> Json:
     url = f"{world.api_url}/repos/{found.repository.full_name}/deployments/{found.id}"
     return {
         "url": url,
-        "id": found.id,
+        **copy(found, "id sha ref task payload environment description created_at"),
         "node_id": f"DE_{found.id}",
-        "sha": found.sha,
-        "ref": found.ref,
-        "task": found.task,
-        "payload": found.payload,
         "original_environment": found.environment,
-        "environment": found.environment,
-        "description": found.description,
         "creator": repository_json.account(world, found.creator),
-        "created_at": timestamp(found.created_at),
         "updated_at": timestamp(found.created_at),
         "statuses_url": f"{url}/statuses",
         "repository_url": f"{world.api_url}/repos/{found.repository.full_name}",
@@ -130,19 +110,14 @@ def deployment_status(world: World, owner: Deployment, found: DeploymentStatus) 
     url = f"{world.api_url}/repos/{owner.repository.full_name}/deployments/{owner.id}"
     return {
         "url": f"{url}/statuses/{found.id}",
-        "id": found.id,
+        **copy(found, "id state description created_at environment_url log_url"),
         "node_id": f"DES_{found.id}",
-        "state": found.state,
         "creator": repository_json.account(world, found.creator),
-        "description": found.description,
         "environment": owner.environment,
         "target_url": found.log_url,
-        "created_at": timestamp(found.created_at),
         "updated_at": timestamp(found.created_at),
         "deployment_url": url,
         "repository_url": f"{world.api_url}/repos/{owner.repository.full_name}",
-        "environment_url": found.environment_url,
-        "log_url": found.log_url,
     }
 
 
@@ -181,25 +156,17 @@ def workflow_run(world: World, found: WorkflowRun) -> Json:
     repository = found.repository
     url = f"{world.api_url}/repos/{repository.full_name}/actions/runs/{found.id}"
     return {
-        "id": found.id,
-        "name": found.name,
+        **copy(found, "id name head_branch head_sha event status conclusion created_at updated_at"),
+        **copy(found, "run_attempt"),
         "node_id": f"WFR_{found.id}",
-        "head_branch": found.head_branch,
-        "head_sha": found.head_sha,
         "display_title": found.title or found.name,
         "path": found.path or f".github/workflows/{found.name.lower()}.yml",
         "run_number": 1,
-        "event": found.event,
-        "status": found.status,
-        "conclusion": found.conclusion,
         "workflow_id": repository.id,
         "url": url,
         "html_url": f"{world.url}/{repository.full_name}/actions/runs/{found.id}",
         "check_suite_id": found.suite.id if found.suite else found.id,
         "pull_requests": _pulls(world, found.suite) if found.suite else [],
-        "created_at": timestamp(found.created_at),
-        "updated_at": timestamp(found.updated_at),
-        "run_attempt": found.run_attempt,
         "jobs_url": f"{url}/jobs",
         "logs_url": f"{url}/logs",
         "artifacts_url": f"{url}/artifacts",
@@ -214,7 +181,7 @@ def workflow_job(world: World, run: WorkflowRun, found: WorkflowJob) -> Json:
     url = f"{world.api_url}/repos/{run.repository.full_name}"
     steps = [("Set up job", "success"), (f"Run {check.name}", check.conclusion), ("Complete job", "success")]
     return {
-        "id": check.id,
+        **copy(check, "id status conclusion created_at started_at completed_at name"),
         "run_id": run.id,
         "workflow_name": run.name,
         "head_branch": run.head_branch,
@@ -224,12 +191,6 @@ def workflow_job(world: World, run: WorkflowRun, found: WorkflowJob) -> Json:
         "head_sha": run.head_sha,
         "url": f"{url}/actions/jobs/{check.id}",
         "html_url": f"{world.url}/{run.repository.full_name}/actions/runs/{run.id}/job/{check.id}",
-        "status": check.status,
-        "conclusion": check.conclusion,
-        "created_at": timestamp(check.created_at),
-        "started_at": timestamp(check.started_at),
-        "completed_at": timestamp(check.completed_at),
-        "name": check.name,
         "steps": [
             {"name": name, "status": "completed", "conclusion": conclusion, "number": number}
             for number, (name, conclusion) in enumerate(steps, 1)

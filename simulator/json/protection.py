@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from simulator.json import pulls as pull_json
 from simulator.json import repositories as repository_json
-from simulator.state import BranchRules, CommitStatus, Json, Repository, World, timestamp
+from simulator.state import BranchRules, CommitStatus, Json, Repository, World, copy, timestamp
 
 _QUEUE: Json = {
     "check_response_timeout_minutes": 60,
@@ -137,12 +137,7 @@ def simple_status(world: World, repository: Repository, found: CommitStatus) -> 
     return {
         "url": f"{world.api_url}/repos/{repository.full_name}/statuses/{found.sha}",
         "avatar_url": f"{world.url}/avatars/u/{found.creator.id}",
-        "id": found.id,
+        **copy(found, "id state description target_url context created_at"),
         "node_id": f"SC_{found.id}",
-        "state": found.state,
-        "description": found.description,
-        "target_url": found.target_url,
-        "context": found.context,
-        "created_at": timestamp(found.created_at),
         "updated_at": timestamp(found.created_at),
     }

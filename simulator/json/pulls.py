@@ -5,7 +5,18 @@ from __future__ import annotations
 from simulator.diff import FileDiff
 from simulator.gitstore import CommitInfo
 from simulator.json import repositories as repository_json
-from simulator.state import Account, Json, PullRequest, Repository, Review, ReviewComment, Thread, World, timestamp
+from simulator.state import (
+    Account,
+    Json,
+    PullRequest,
+    Repository,
+    Review,
+    ReviewComment,
+    Thread,
+    World,
+    copy,
+    timestamp,
+)
 
 PATCH_LINES = 20_000
 PATCH_BYTES = 500_000
@@ -84,11 +95,8 @@ def full_pull(world: World, pull: PullRequest, mergeable: bool | None = None) ->
 def file(world: World, repository: Repository, sha: str, found: FileDiff) -> Json:
     html = f"{world.url}/{repository.full_name}"
     shape: Json = {
-        "sha": found.sha,
+        **copy(found, "sha status additions deletions"),
         "filename": found.path,
-        "status": found.status,
-        "additions": found.additions,
-        "deletions": found.deletions,
         "changes": found.additions + found.deletions,
         "blob_url": f"{html}/blob/{sha}/{found.path}",
         "raw_url": f"{html}/raw/{sha}/{found.path}",
@@ -141,17 +149,14 @@ def review(world: World, found: Review) -> Json:
     html = f"{world.url}/{pull.repository.full_name}/pull/{pull.number}#pullrequestreview-{found.id}"
     pull_url = f"{world.api_url}/repos/{pull.repository.full_name}/pulls/{pull.number}"
     return {
-        "id": found.id,
+        **copy(found, "id body state commit_id"),
         "node_id": f"PRR_{found.id}",
         "user": repository_json.account(world, found.user),
-        "body": found.body,
-        "state": found.state,
         "html_url": html,
         "pull_request_url": pull_url,
         "author_association": repository_json.association(world, pull.repository, found.user),
         "_links": {"html": {"href": html}, "pull_request": {"href": pull_url}},
         **({"submitted_at": timestamp(found.submitted_at)} if found.submitted_at else {}),
-        "commit_id": found.commit_id,
     }
 
 
@@ -164,30 +169,16 @@ def review_comment(world: World, found: ReviewComment) -> Json:
     shape: Json = {
         "url": url,
         "pull_request_review_id": found.review.id,
-        "id": found.id,
+        **copy(found, "id diff_hunk path commit_id original_commit_id body created_at updated_at"),
+        **copy(found, "start_line original_start_line start_side line original_line side"),
+        **copy(found, "original_position position subject_type"),
         "node_id": f"PRRC_{found.id}",
-        "diff_hunk": found.diff_hunk,
-        "path": found.path,
-        "commit_id": found.commit_id,
-        "original_commit_id": found.original_commit_id,
         "user": repository_json.account(world, found.user),
-        "body": found.body,
-        "created_at": timestamp(found.created_at),
-        "updated_at": timestamp(found.updated_at),
         "html_url": html,
         "pull_request_url": pull_url,
         "author_association": repository_json.association(world, pull.repository, found.user),
         "_links": {"self": {"href": url}, "html": {"href": html}, "pull_request": {"href": pull_url}},
         "reactions": repository_json.reactions(url, found.reactions),
-        "start_line": found.start_line,
-        "original_start_line": found.original_start_line,
-        "start_side": found.start_side,
-        "line": found.line,
-        "original_line": found.original_line,
-        "side": found.side,
-        "original_position": found.original_position,
-        "position": found.position,
-        "subject_type": found.subject_type,
         "performed_via_github_app": repository_json.app(world, found.app) if found.app else None,
     }
     if found.in_reply_to is not None:

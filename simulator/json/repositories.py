@@ -16,6 +16,7 @@ from simulator.state import (
     Reaction,
     Repository,
     World,
+    copy,
     timestamp,
 )
 
@@ -25,8 +26,7 @@ REACTIONS = ("+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes
 
 def account(world: World, who: Account) -> Json:
     return {
-        "login": who.login,
-        "id": who.id,
+        **copy(who, "login id type"),
         "node_id": f"U_{who.id}",
         "avatar_url": f"{world.url}/avatars/u/{who.id}",
         "gravatar_id": "",
@@ -35,7 +35,6 @@ def account(world: World, who: Account) -> Json:
         "repos_url": f"{world.api_url}/users/{who.login}/repos",
         "events_url": f"{world.api_url}/users/{who.login}/events{{/privacy}}",
         "received_events_url": f"{world.api_url}/users/{who.login}/received_events",
-        "type": who.type,
         "user_view_type": "public",
         "site_admin": False,
     }
@@ -55,12 +54,9 @@ def organization(world: World, who: Account) -> Json:
 
 def app(world: World, found: App) -> Json:
     return {
-        "id": found.id,
-        "client_id": found.client_id,
-        "slug": found.slug,
+        **copy(found, "id client_id slug name"),
         "node_id": f"A_{found.id}",
         "owner": account(world, found.owner),
-        "name": found.name,
         "description": None,
         "external_url": f"{world.url}/apps/{found.slug}",
         "html_url": f"{world.url}/apps/{found.slug}",
@@ -73,7 +69,7 @@ def app(world: World, found: App) -> Json:
 
 def installation(world: World, found: Installation) -> Json:
     return {
-        "id": found.id,
+        **copy(found, "id created_at suspended_at"),
         "client_id": found.app.client_id,
         "account": account(world, found.account),
         "repository_selection": "all" if found.has_all else "selected",
@@ -86,23 +82,18 @@ def installation(world: World, found: Installation) -> Json:
         "target_type": found.account.type,
         "permissions": dict(found.permissions),
         "events": list(found.app.events),
-        "created_at": timestamp(found.created_at),
         "updated_at": timestamp(found.created_at),
         "single_file_name": None,
         "has_multiple_single_files": False,
         "single_file_paths": [],
         "suspended_by": None,
-        "suspended_at": timestamp(found.suspended_at),
     }
 
 
 def brief_repository(found: Repository) -> Json:
     return {
-        "id": found.id,
+        **copy(found, "id name full_name private"),
         "node_id": f"R_{found.id}",
-        "name": found.name,
-        "full_name": found.full_name,
-        "private": found.private,
     }
 
 
@@ -132,7 +123,7 @@ def repository(world: World, found: Repository) -> Json:
         "deployments_url": f"{url}/deployments",
         "git_url": f"{html}.git",
         "clone_url": f"{html}.git",
-        "created_at": timestamp(found.created_at),
+        **copy(found, "created_at has_issues archived default_branch"),
         "updated_at": timestamp(found.created_at),
         "pushed_at": timestamp(found.created_at),
         "size": 0,
@@ -141,7 +132,6 @@ def repository(world: World, found: Repository) -> Json:
         "watchers": 0,
         "language": None,
         "homepage": None,
-        "has_issues": found.has_issues,
         "has_projects": False,
         "has_wiki": False,
         "has_pages": False,
@@ -149,7 +139,6 @@ def repository(world: World, found: Repository) -> Json:
         "has_discussions": False,
         "forks_count": forks,
         "forks": forks,
-        "archived": found.archived,
         "disabled": False,
         "open_issues_count": open_issues,
         "open_issues": open_issues,
@@ -157,7 +146,6 @@ def repository(world: World, found: Repository) -> Json:
         "allow_forking": True,
         "topics": [],
         "visibility": "private" if found.private else "public",
-        "default_branch": found.default_branch,
     }
 
 
@@ -186,23 +174,18 @@ def collaborator(world: World, found: Repository, who: Account) -> Json:
 
 def label(world: World, owner: Repository, found: Label) -> Json:
     return {
-        "id": found.id,
+        **copy(found, "id name color description"),
         "node_id": f"LA_{found.id}",
         "url": f"{world.api_url}/repos/{owner.full_name}/labels/{found.name}",
-        "name": found.name,
-        "color": found.color,
         "default": False,
-        "description": found.description,
     }
 
 
 def reaction(world: World, found: Reaction) -> Json:
     return {
-        "id": found.id,
+        **copy(found, "id content created_at"),
         "node_id": f"REA_{found.id}",
         "user": account(world, found.user),
-        "content": found.content,
-        "created_at": timestamp(found.created_at),
     }
 
 
@@ -236,25 +219,17 @@ def issue(world: World, found: Issue) -> Json:
         "comments_url": f"{url}/comments",
         "events_url": f"{url}/events",
         "html_url": f"{world.url}/{found.repository.full_name}/{kind}/{found.number}",
-        "id": found.id,
+        **copy(found, "id number title state locked created_at updated_at closed_at body"),
         "node_id": f"{'PR' if is_pull else 'I'}_{found.id}",
-        "number": found.number,
-        "title": found.title,
         "user": account(world, found.user),
         "labels": [label(world, found.repository, item) for item in found.labels],
-        "state": found.state,
         "state_reason": "completed" if found.state == "closed" and not is_pull else None,
-        "locked": found.locked,
         "assignee": account(world, found.assignees[0]) if found.assignees else None,
         "assignees": [account(world, who) for who in found.assignees],
         "milestone": None,
         "comments": len(found.comments),
-        "created_at": timestamp(found.created_at),
-        "updated_at": timestamp(found.updated_at),
-        "closed_at": timestamp(found.closed_at),
         "author_association": association(world, found.repository, found.user),
         "active_lock_reason": None,
-        "body": found.body,
         "reactions": reactions(url, found.reactions),
         "performed_via_github_app": app(world, found.app) if found.app else None,
     }
@@ -280,13 +255,10 @@ def issue_comment(world: World, found: IssueComment) -> Json:
         "url": url,
         "html_url": f"{html}#issuecomment-{found.id}",
         "issue_url": f"{repository_url}/issues/{found.issue.number}",
-        "id": found.id,
+        **copy(found, "id created_at updated_at body"),
         "node_id": f"IC_{found.id}",
         "user": account(world, found.user),
-        "created_at": timestamp(found.created_at),
-        "updated_at": timestamp(found.updated_at),
         "author_association": association(world, found.repository, found.user),
-        "body": found.body,
         "reactions": reactions(url, found.reactions),
         "performed_via_github_app": app(world, found.app) if found.app else None,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from simulator.errors import not_found
-from simulator.pages import roles
+from simulator.pages import session
 from simulator.pages.comments import Subject, anchor_of
 from simulator.pages.html import path
 from simulator.pages.session import Visit, address
@@ -23,7 +23,7 @@ async def perform(visit: Visit) -> str:
     known: dict[str, Verb] = {**_ON_ISSUES, **(_ON_PULLS if isinstance(issue, PullRequest) else {})}
     if verb not in known:
         raise not_found()
-    refused = roles.refusal(visit.viewer, issue, verb)
+    refused = session.refusal(visit.viewer, issue, verb)
     if refused is not None:
         raise PermissionError(refused)
     return await known[verb](visit)

@@ -7,12 +7,11 @@ from itertools import groupby
 
 from simulator import workflows
 from simulator.errors import not_found
-from simulator.pages import outcomes, pulls
-from simulator.pages.html import Content, Html, button, div, element, fold, link, render_hidden, span
+from simulator.pages import html, pulls
+from simulator.pages.html import Content, Html, anchor_of, button, div, element, fold, link, render_hidden, span
 from simulator.pages.layout import count, moment, page, verb_form
 from simulator.pages.markdown import Scope, render
 from simulator.pages.session import Visit, address
-from simulator.pages.tables import anchor_of
 from simulator.state import CheckRun, Json, PullRequest
 
 _REFRESH = 3  # seconds
@@ -48,7 +47,7 @@ def _choose_run(visit: Visit, pull: PullRequest, runs: Sequence[CheckRun]) -> Ch
     wanted = visit.world.check_runs.get(int(identifier)) if identifier.isdecimal() else None
     if wanted is not None and wanted.repository is pull.repository and wanted.head_sha in pull.head_history:
         return wanted
-    return next((run for run in runs if outcomes.blocks(run)), runs[0] if runs else None)
+    return next((run for run in runs if html.blocks(run)), runs[0] if runs else None)
 
 
 def _list(pull: PullRequest, runs: Sequence[CheckRun], chosen: CheckRun | None) -> Html:
@@ -62,7 +61,7 @@ def _items(pull: PullRequest, runs: Sequence[CheckRun], chosen: CheckRun | None)
     return [
         link(
             f"{target}?check_run_id={run.id}",
-            [outcomes.icon(run), " ", run.name],
+            [html.icon(run), " ", run.name],
             class_="current" if run is chosen else None,
         )
         for run in runs
@@ -70,8 +69,8 @@ def _items(pull: PullRequest, runs: Sequence[CheckRun], chosen: CheckRun | None)
 
 
 def _detail(visit: Visit, pull: PullRequest, run: CheckRun) -> Html:
-    state = span("quiet", f"{outcomes.state_of(run)} · on ", element("code", run.head_sha[:7]))
-    title = element("h2", outcomes.icon(run), " ", run.name, " ", state)
+    state = span("quiet", f"{html.state_of(run)} · on ", element("code", run.head_sha[:7]))
+    title = element("h2", html.icon(run), " ", run.name, " ", state)
     times = div("quiet", "started ", moment(run.started_at), [" · completed ", moment(run.completed_at)])
     scope = Scope(run.repository)
     text = [render(part, scope) for part in (run.summary, run.text) if part]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from simulator.gitstore import CommitInfo
-from simulator.pages import deployments, pulls, threads
+from simulator.pages import comments, deployments, pulls
 from simulator.pages.comments import anchor_of, minimise, reactions, remark
 from simulator.pages.html import Content, Html, button, div, element, link, render_hidden, text_area
 from simulator.pages.layout import label_badge, moment, page, person, state_badge, verb_form
@@ -67,7 +67,7 @@ def _pull_entries(visit: Visit, pull: PullRequest) -> Iterator[Entry]:
     for commit in pulls.commits(pull):
         yield Entry(commit.committer_date, _commit(pull, commit))
     for review in pull.reviews:
-        own = threads.list_threads(pull, review.id)
+        own = comments.list_threads(pull, review.id)
         # A reply is a review, too, but stands in its thread.
         if review.submitted_at is not None and (review.body or own or review.state != "COMMENTED"):
             yield Entry(review.submitted_at, _review(visit, review))
@@ -85,7 +85,7 @@ def _review(visit: Visit, review: Review) -> Html:
     body = [render(review.body, Scope(pull.repository)), reactions(visit, pull, review)] if review.body else None
     anchor, said = anchor_of(review), _SAID[review.state]
     box = remark(visit, pull, review.user, review.submitted_at, anchor, body, said=said)
-    under = [threads.show_in_conversation(visit, thread) for thread in threads.list_threads(pull, review.id)]
+    under = [comments.show_in_conversation(visit, thread) for thread in comments.list_threads(pull, review.id)]
     return div(f"review {review.state.lower()}", minimise(review.minimized, box), under)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from simulator.errors import not_found
-from simulator.pages import outcomes
-from simulator.pages.html import Content, Html, div, element, fold, link, span
+from simulator.pages.html import Content, Html, div, element, fold, icon, icon_of, link, span
 from simulator.pages.layout import count, moment, page, person
 from simulator.pages.session import Visit, address
 from simulator.state import Deployment, DeploymentStatus, PullRequest, Repository, WorkflowRun
@@ -33,7 +32,7 @@ def render_summary(repository: Repository) -> Html | None:
     if not latest:
         return None
     target = link(address(repository, "deployments"), element("b", "Deployments"))
-    return div("row", target, [[outcomes.icon_of(each.state), name] for name, each in latest.items()])
+    return div("row", target, [[icon_of(each.state), name] for name, each in latest.items()])
 
 
 def box(pull: PullRequest) -> Html | None:
@@ -52,7 +51,7 @@ def show_run(visit: Visit) -> Html:
         raise not_found()
     state = run.conclusion or run.status
     title = run.title or run.name
-    heading = element("h1", outcomes.icon_of(state), " ", title, " ", span("quiet", state))
+    heading = element("h1", icon_of(state), " ", title, " ", span("quiet", state))
     commit = link(address(repository, "commit", run.head_sha), element("code", run.head_sha[:7]))
     about = div("subtitle", f"{run.name} · {run.event} on ", commit, " ", moment(run.created_at))
     refresh = None if run.status == "completed" else _REFRESH
@@ -61,7 +60,7 @@ def show_run(visit: Visit) -> Html:
 
 def _jobs(run: WorkflowRun) -> list[Html]:
     jobs = [job for job in run.jobs if job.attempt == run.run_attempt]
-    shown = [[outcomes.icon(job.check), " ", element("b", job.check.name)] for job in jobs]
+    shown = [[icon(job.check), " ", element("b", job.check.name)] for job in jobs]
     return [
         fold(name, element("pre", job.log), is_open=True) if job.log else div("row", name)
         for name, job in zip(shown, jobs, strict=True)
@@ -82,7 +81,7 @@ def _row(deployment: Deployment) -> Html:
     said = newest.description if newest else deployment.description
     return div(
         "row",
-        outcomes.icon_of(deployment.state),
+        icon_of(deployment.state),
         link(target, element("b", deployment.environment)),
         span("quiet", deployment.state),
         commit,
@@ -96,7 +95,7 @@ def _statuses(deployment: Deployment) -> Html:
     rows = [
         div(
             "row",
-            outcomes.icon_of(status.state),
+            icon_of(status.state),
             status.state,
             element("span", status.description, class_="quiet"),
             _links(status),

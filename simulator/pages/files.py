@@ -8,11 +8,22 @@ from urllib.parse import urlencode
 
 from simulator.diff import DiffLine, FileDiff
 from simulator.json import pulls as pull_json
-from simulator.pages import checks, pulls, tables, threads
-from simulator.pages.html import Content, Html, button, div, element, fold, link, render_hidden, span, text_area
+from simulator.pages import checks, comments, html, pulls
+from simulator.pages.html import (
+    Content,
+    Html,
+    anchor_of,
+    button,
+    div,
+    element,
+    fold,
+    link,
+    render_hidden,
+    span,
+    text_area,
+)
 from simulator.pages.layout import count, page, verb_form
 from simulator.pages.session import Visit, address
-from simulator.pages.tables import anchor_of
 from simulator.state import Json, PullRequest, Thread
 
 
@@ -28,7 +39,7 @@ def show(visit: Visit) -> Html:
 def diff(files: list[FileDiff]) -> list[Content]:
     """The files without comments, for the page of a commit."""
     return [
-        div("file", _head(file, None), tables.hunks(file.patch, file.lines, anchor_of(file.path), _nothing, _nothing))
+        div("file", _head(file, None), html.hunks(file.patch, file.lines, anchor_of(file.path), _nothing, _nothing))
         for file in files
     ]
 
@@ -70,8 +81,8 @@ class _File:
         file, anchor = self.file, anchor_of(self.file.path)
         whole = [thread for thread in self._threads if thread.comments[0].subject_type == "file"]
         empty = div("quiet", "A binary file, or a change without lines.")
-        body = tables.hunks(file.patch, file.lines, anchor, self._below, self._number) if file.lines else empty
-        notes = [threads.show_in_files(self.visit, thread) for thread in whole]
+        body = html.hunks(file.patch, file.lines, anchor, self._below, self._number) if file.lines else empty
+        notes = [comments.show_in_files(self.visit, thread) for thread in whole]
         return element("section", _head(file, self._links()), notes, body, class_="file", id=anchor)
 
     def _links(self) -> Content:
@@ -99,9 +110,9 @@ class _File:
         here = [thread for thread in self._threads if (thread.comments[0].side, thread.comments[0].line) in places]
         notes = [item for item in self._annotations if item["end_line"] == line.new]
         shown: list[Content] = [checks.annotation(self.pull, item) for item in notes]
-        shown += [threads.show_in_files(self.visit, thread) for thread in here]
+        shown += [comments.show_in_files(self.visit, thread) for thread in here]
         shown += [self._form(line)] if self._is_asked_for(line) else []
-        return [tables.across(item, class_="between") for item in shown]
+        return [html.across(item, class_="between") for item in shown]
 
     def _number(self, line: DiffLine) -> Html:
         """The plus beside a line that opens the form under it."""

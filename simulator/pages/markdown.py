@@ -10,8 +10,7 @@ from html.parser import HTMLParser
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
-from simulator.pages.html import Html, div, element, join, link, path, span
-from simulator.pages.tables import render_change
+from simulator.pages.html import Html, div, element, join, link, path, render_change, span
 from simulator.state import Repository
 
 _ALLOWED = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from simulator import branch_protection, check_runs
 from simulator.gitstore import CommitInfo
 from simulator.json import pulls as pull_json
-from simulator.pages import outcomes
+from simulator.pages import html
 from simulator.pages.html import Content, Html, button, div, element, link, span
 from simulator.pages.layout import count, moment, person, state_badge, verb_form
 from simulator.pages.session import Visit, address
@@ -86,7 +86,7 @@ def _status_row(status: CommitStatus) -> Html:
 def _check_row(pull: PullRequest, run: CheckRun) -> Html:
     target = address(pull, "checks") + f"?check_run_id={run.id}"
     name = element("b", run.name)
-    return div("row", outcomes.icon(run), link(target, name), span("quiet", outcomes.state_of(run)), run.title)
+    return div("row", html.icon(run), link(target, name), span("quiet", html.state_of(run)), run.title)
 
 
 def _merge_state(visit: Visit, pull: PullRequest) -> Content:
@@ -110,7 +110,7 @@ def _rules(pull: PullRequest) -> list[BranchRules]:
 
 
 def _merge_advice(visit: Visit, pull: PullRequest) -> Html:
-    names = [run.name for run in latest_runs(visit, pull) if outcomes.blocks(run)]
+    names = [run.name for run in latest_runs(visit, pull) if html.blocks(run)]
     if not names:
         return element("p", "This branch has no conflicts with the base branch.")
     return element(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from simulator import access, conversation, merge_queue, pull_requests, reviews
+from simulator import access, branch_protection, conversation, pull_requests, reviews
 from simulator.errors import Refusal
 from simulator.graphql_query import Field, Operation, QueryError, read_operation
 from simulator.http import Answer, Call, Route
@@ -192,7 +192,7 @@ def _pull(pull: PullRequest) -> Node:
             "number": pull.number,
             "title": pull.title,
             "isDraft": pull.draft,
-            "isMergeQueueEnabled": merge_queue.is_enabled(pull),
+            "isMergeQueueEnabled": branch_protection.is_enabled(pull),
             "isInMergeQueue": pull.queued_head is not None,
             "state": "MERGED" if pull.merged_at else pull.state.upper(),
             "headRefOid": pull.head_sha,
@@ -276,9 +276,7 @@ def _minimize(call: Call, values: Json) -> Node:
         raise QueryError(
             f"Argument 'classifier' on InputObject 'MinimizeCommentInput' has an invalid value ({reason})."
         )
-    pull_side = isinstance(subject, ReviewComment | Review)
-    owner = subject.pull.repository if pull_side else subject.issue.repository
-    _need(call, owner, "pull_requests:write" if pull_side else "issues:write")
+    _need_subject(call, subject)
     subject.minimized = reason.lower().replace("_", "-")
     shown = Node("IssueComment", {"isMinimized": True, "minimizedReason": subject.minimized})
     return Node("MinimizeCommentPayload", {"minimizedComment": shown, "clientMutationId": None})
@@ -286,9 +284,7 @@ def _minimize(call: Call, values: Json) -> Node:
 
 def _unminimize(call: Call, values: Json) -> Node:
     subject = _subject(call, str(values.get("subjectId")))
-    pull_side = isinstance(subject, ReviewComment | Review)
-    owner = subject.pull.repository if pull_side else subject.issue.repository
-    _need(call, owner, "pull_requests:write" if pull_side else "issues:write")
+    _need_subject(call, subject)
     subject.minimized = None
     shown = Node("IssueComment", {"isMinimized": False, "minimizedReason": None})
     return Node("UnminimizeCommentPayload", {"unminimizedComment": shown, "clientMutationId": None})
@@ -298,9 +294,7 @@ def _react(call: Call, values: Json) -> Node:
     subject, content = _subject(call, str(values.get("subjectId"))), REACTIONS.get(str(values.get("content")))
     if content is None:
         raise QueryError("Argument 'content' on InputObject 'AddReactionInput' has an invalid value.")
-    pull_side = isinstance(subject, ReviewComment | Review)
-    owner = subject.pull.repository if pull_side else subject.issue.repository
-    _need(call, owner, "pull_requests:write" if pull_side else "issues:write")
+    _need_subject(call, subject)
     conversation.react(call.world, subject, call.actor, content)
     reaction = Node("Reaction", {"content": values["content"]})
     return Node("AddReactionPayload", {"reaction": reaction, "clientMutationId": None})
@@ -315,6 +309,13 @@ def _subject(call: Call, node_id: str) -> IssueComment | ReviewComment | Review:
     if found is None:
         raise _node_not_found(node_id)
     return found
+
+
+def _need_subject(call: Call, subject: IssueComment | ReviewComment | Review) -> None:
+    if isinstance(subject, IssueComment):
+        _need(call, subject.repository, "issues:write")
+    else:
+        _need(call, subject.pull.repository, "pull_requests:write")
 
 
 def _node_not_found(node_id: str) -> Refusal:
@@ -339,7 +340,7 @@ def _set_draft(call: Call, values: Json, draft: bool) -> Node:
 def _enqueue(call: Call, values: Json) -> Node:
     pull = _pull_by_node(call, str(values.get("pullRequestId")))
     _need(call, pull.repository, "pull_requests:write", "contents:write", "merge_queues:write")
-    merge_queue.enqueue(call.world, pull, call.actor, values.get("expectedHeadOid"))
+    branch_protection.enqueue(call.world, pull, call.actor, values.get("expectedHeadOid"))
     entry = Node("MergeQueueEntry", {"id": f"MQE_{pull.id}", "position": 1, "state": "AWAITING_CHECKS"})
     return Node("EnqueuePullRequestPayload", {"mergeQueueEntry": entry, "clientMutationId": None})
 

@@ -1,4 +1,4 @@
-"""Issues and their comments, labels and reactions over REST."""
+"""Issues and their comments, labels and reactions over REST, and the reactions to other comments."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from simulator import conversation, pull_requests
 from simulator.errors import Refusal, not_found
 from simulator.http import Answer, Call, Route
 from simulator.json import repositories as repository_json
-from simulator.rest import reactions
-from simulator.state import IssueComment, Json, PullRequest, timestamp
+from simulator.state import Issue, IssueComment, Json, PullRequest, ReviewComment, timestamp
 
 
 def list_issues(call: Call) -> Answer:
@@ -102,23 +101,23 @@ def delete_comment(call: Call) -> Answer:
 
 
 def list_comment_reactions(call: Call) -> Answer:
-    return reactions.show(call, _comment(call, "read"))
+    return show(call, _comment(call, "read"))
 
 
 def react_to_comment(call: Call) -> Answer:
-    return reactions.add(call, _comment(call, "write"))
+    return add(call, _comment(call, "write"))
 
 
 def delete_comment_reaction(call: Call) -> Answer:
-    return reactions.delete(call, _comment(call, "write"))
+    return delete(call, _comment(call, "write"))
 
 
 def list_issue_reactions(call: Call) -> Answer:
-    return reactions.show(call, call.issue("issues:read"))
+    return show(call, call.issue("issues:read"))
 
 
 def react_to_issue(call: Call) -> Answer:
-    return reactions.add(call, call.issue("issues:write"))
+    return add(call, call.issue("issues:write"))
 
 
 def _labels(call: Call, level: str) -> Answer:
@@ -164,3 +163,23 @@ ROUTES = [
     Route("POST", f"{_COMMENT}/reactions", react_to_comment),
     Route("DELETE", f"{_COMMENT}/reactions/{{id}}", delete_comment_reaction),
 ]
+
+
+def show(call: Call, subject: Issue | IssueComment | ReviewComment) -> Answer:
+    """Those of one kind, or all."""
+    wanted = [item for item in subject.reactions if call.query.get("content") in (None, item.content)]
+    return call.page(wanted, lambda item: repository_json.reaction(call.world, item))
+
+
+def add(call: Call, subject: Issue | IssueComment | ReviewComment) -> Answer:
+    """A reaction counts once for each account."""
+    given, new = conversation.react(call.world, subject, call.actor, str(call.body.get("content")))
+    return Answer(201 if new else 200, repository_json.reaction(call.world, given))
+
+
+def delete(call: Call, subject: Issue | IssueComment | ReviewComment) -> Answer:
+    found = next((item for item in subject.reactions if item.id == call.number("id")), None)
+    if found is None:
+        raise not_found()
+    subject.reactions.remove(found)
+    return Answer(204)

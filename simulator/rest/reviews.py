@@ -6,7 +6,7 @@ from simulator import reviews
 from simulator.errors import Refusal, not_found
 from simulator.http import Answer, Call, Route
 from simulator.json import pulls as pull_json
-from simulator.rest import reactions
+from simulator.rest import issues
 from simulator.state import Review, ReviewComment
 
 
@@ -112,11 +112,11 @@ def delete_comment(call: Call) -> Answer:
 
 
 def list_reactions(call: Call) -> Answer:
-    return reactions.show(call, _comment(call, "pull_requests:read"))
+    return issues.show(call, _comment(call, "pull_requests:read"))
 
 
 def add_reaction(call: Call) -> Answer:
-    return reactions.add(call, _comment(call, "pull_requests:write"))
+    return issues.add(call, _comment(call, "pull_requests:write"))
 
 
 _PULL = "/repos/{owner}/{repo}/pulls/{number}"

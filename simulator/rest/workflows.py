@@ -1,12 +1,12 @@
-"""Workflow runs, their jobs and the logs of these over REST."""
+"""Workflow runs, deployments and environments over REST."""
 
 from __future__ import annotations
 
-from simulator import dispatching, workflows
+from simulator import deployments, workflows
 from simulator.errors import Refusal, not_found
 from simulator.http import Answer, Call, Route
 from simulator.json import checks as check_json
-from simulator.state import WorkflowJob, WorkflowRun, timestamp
+from simulator.state import Deployment, WorkflowJob, WorkflowRun, timestamp
 
 
 def list_runs(call: Call) -> Answer:
@@ -15,8 +15,8 @@ def list_runs(call: Call) -> Answer:
 
 def list_runs_of_workflow(call: Call) -> Answer:
     repository, workflow = call.repository("actions:read"), call.params["workflow"]
-    dispatching.require_known(repository, workflow)
-    path = f"{dispatching.FOLDER}/{workflow}"
+    workflows.require_known(repository, workflow)
+    path = f"{workflows.FOLDER}/{workflow}"
     return _page_of_runs(call, [run for run in repository.workflow_runs if run.path == path])
 
 
@@ -58,7 +58,7 @@ def _run(call: Call, needs: str = "actions:read") -> WorkflowRun:
 def dispatch(call: Call) -> Answer:
     """Whoever asks for it is told which run it is, unless this is an older GitHub."""
     repository = call.repository("actions:write")
-    made = dispatching.dispatch(call.world, repository, call.params["workflow"], call.body)
+    made = workflows.dispatch(call.world, repository, call.params["workflow"], call.body)
     if not call.body.get("return_run_details") or not call.world.stage.tells_run:
         return Answer(204)
     shape = check_json.workflow_run(call.world, made)
@@ -66,7 +66,7 @@ def dispatch(call: Call) -> Answer:
 
 
 def cancel_run(call: Call) -> Answer:
-    dispatching.cancel(call.world, _run(call, "actions:write"))
+    workflows.cancel(call.world, _run(call, "actions:write"))
     return Answer(202, {})
 
 
@@ -109,6 +109,65 @@ def show_log(call: Call) -> Answer:
     return Answer(302, headers={"Location": workflows.address_of_log(call.world, job)})
 
 
+def create_deployment(call: Call) -> Answer:
+    repository = call.repository("deployments:write")
+    made = deployments.create(call.world, repository, call.actor, call.body)
+    if isinstance(made, str):
+        return Answer(202, {"message": made})
+    return Answer(201, check_json.deployment(call.world, made))
+
+
+def list_deployments(call: Call) -> Answer:
+    repository = call.repository("deployments:read")
+    asked = {name: call.query[name] for name in ("environment", "sha", "ref", "task") if name in call.query}
+    found = [
+        item
+        for item in reversed(repository.deployments)
+        if all(getattr(item, name) == value for name, value in asked.items())
+    ]
+    return call.page(found, lambda item: check_json.deployment(call.world, item))
+
+
+def _deployment(call: Call, needs: str) -> Deployment:
+    deployments = call.repository(needs).deployments
+    found = next((item for item in deployments if item.id == call.number("id")), None)
+    if found is None:
+        raise not_found()
+    return found
+
+
+def show_deployment(call: Call) -> Answer:
+    return Answer(200, check_json.deployment(call.world, _deployment(call, "deployments:read")))
+
+
+def create_deployment_status(call: Call) -> Answer:
+    deployment = _deployment(call, "deployments:write")
+    status = deployments.add_status(call.world, deployment, call.actor, call.body)
+    return Answer(201, check_json.deployment_status(call.world, deployment, status))
+
+
+def list_deployment_statuses(call: Call) -> Answer:
+    deployment = _deployment(call, "deployments:read")
+    newest_first = list(reversed(deployment.statuses))
+    return call.page(newest_first, lambda item: check_json.deployment_status(call.world, deployment, item))
+
+
+def show_deployment_status(call: Call) -> Answer:
+    deployment = _deployment(call, "deployments:read")
+    found = next((item for item in deployment.statuses if item.id == call.number("number")), None)
+    if found is None:
+        raise not_found()
+    return Answer(200, check_json.deployment_status(call.world, deployment, found))
+
+
+def list_environments(call: Call) -> Answer:
+    """Each is made by the first deployment to it."""
+    repository = call.repository("actions:read")
+    first = {item.environment: item for item in reversed(repository.deployments)}
+    found = sorted(first.values(), key=lambda item: item.id)
+    return call.page(found, lambda item: check_json.environment(call.world, item), "environments")
+
+
 _REPO = "/repos/{owner}/{repo}"
 ROUTES = [
     Route("GET", f"{_REPO}/actions/runs", list_runs),
@@ -120,4 +179,11 @@ ROUTES = [
     Route("POST", f"{_REPO}/actions/workflows/{{workflow}}/dispatches", dispatch),
     Route("GET", f"{_REPO}/actions/jobs/{{id}}", show_job),
     Route("GET", f"{_REPO}/actions/jobs/{{id}}/logs", show_log),
+    Route("POST", f"{_REPO}/deployments", create_deployment),
+    Route("GET", f"{_REPO}/deployments", list_deployments),
+    Route("GET", f"{_REPO}/deployments/{{id}}", show_deployment),
+    Route("POST", f"{_REPO}/deployments/{{id}}/statuses", create_deployment_status),
+    Route("GET", f"{_REPO}/deployments/{{id}}/statuses", list_deployment_statuses),
+    Route("GET", f"{_REPO}/deployments/{{id}}/statuses/{{number}}", show_deployment_status),
+    Route("GET", f"{_REPO}/environments", list_environments),
 ]

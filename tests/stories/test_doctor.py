@@ -15,7 +15,7 @@ from rich.console import Console
 
 from bot.cli import doctor
 from bot.doctor.diagnosis import PartState
-from bot.doctor.github import compare_clocks
+from bot.doctor.services import compare_clocks
 from bot.github.registration import load_permissions
 from memory.db.engine import Database
 from memory.repositories import configurations

@@ -13,10 +13,10 @@ from domain.deployments.problems import MOST_ISSUES
 from domain.errors import ForgeError
 from domain.events import EventType
 from memory.db.engine import Connection
-from memory.db.tables.production import FeedbackTokenRow
+from memory.db.tables.deployments import FeedbackTokenRow
 from memory.deployments import feedback_tokens
 from memory.ledger import ledger
-from memory.reports import lost_repositories
+from memory.reports import retention
 from memory.repositories import automation_level
 from safety.feedback_rates import BURST
 from tests.stories.driver import Story
@@ -274,6 +274,6 @@ async def test_hostile_text_acts_on_nobody(story: Story) -> None:
 async def test_a_lost_repository_keeps_no_token_and_no_problem(story: Story) -> None:
     monitoring = await open_scene(story)
     await monitoring.error()
-    await lost_repositories.forget(story.forge.services.database, [monitoring.repository.id])
+    await retention.forget_repositories(story.forge.services.database, [monitoring.repository.id])
     assert await monitoring.problems() == []
     assert (await monitoring.error()).status == 401

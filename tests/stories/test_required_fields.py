@@ -5,7 +5,7 @@ from inline_snapshot import snapshot
 
 from domain.commands import Ignored
 from handlers import translate
-from simulator.optional import leave_out
+from simulator.webhooks import leave_out
 from tests.stories.driver import Story
 from tests.unit.handlers.examples import APP_ID, EXAMPLES
 from tests.world.optional import load_nullable, load_optional

@@ -8,12 +8,11 @@ from sqlalchemy import func, select, text
 
 from agents.llm.scripted import ScriptedModel
 from memory.db.engine import Database
-from memory.db.tables.findings import FindingRow
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import FindingRow, GateRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow
 from memory.db.tables.runs import CheckpointRow, RunRow
-from memory.reports import lost_repositories
+from memory.reports import retention
 from pipeline.maintenance.retention import remove_old
 from simulator.state import PullRequest, Repository
 from tests.resting import find_unfinished
@@ -97,7 +96,7 @@ async def test_an_uninstalled_app_keeps_no_code_and_no_words(story_with_model: S
     left = await _counts(story_with_model.forge.services.database)
     assert not {"answers", "checkpoints", "findings", "gates"} & set(left)
     assert left["journals"] == 2  # of the deliveries that told of the installation and of its end; they say no more
-    assert await lost_repositories.list_runs(story_with_model.forge.services.database, [repository.id])
+    assert await retention.list_lost_runs(story_with_model.forge.services.database, [repository.id])
     assert _downloads(story_with_model) == []
 
 

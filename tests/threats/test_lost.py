@@ -4,8 +4,8 @@ import shutil
 from datetime import timedelta
 
 from domain.runs.run import RepositoryRef
-from memory.reports import lost_repositories, retention
-from memory.repositories import configurations, permits, purges
+from memory.reports import retention
+from memory.repositories import addresses, configurations, permits
 from memory.repositories.configurations import ConfigurationScope
 from pipeline.maintenance.retention import Retention
 from simulator import User
@@ -54,8 +54,8 @@ async def test_t_g10_a_transferred_repository_is_its_new_owners(story: Story) ->
     await story.settle()
     assert await _get_state(story, repository) == (True, True)
     services = story.forge.services
-    assert await lost_repositories.list_runs(services.database, [repository.id])
-    assert await purges.list_purged(services.database) == []
+    assert await retention.list_lost_runs(services.database, [repository.id])
+    assert await addresses.list_purged(services.database) == []
     scope = ConfigurationScope(f"repository {repository.id}", 0, is_organisation=False)
     assert await configurations.find_last_valid(services.database, scope) is not None
 
@@ -74,10 +74,10 @@ async def test_t_g10_a_late_removal_of_what_was_added_again_purges_nothing(story
     story.github.remove_from_installation(repository)
     await story.settle()
     assert await _get_state(story, repository) == (False, False)
-    assert await purges.list_purged(story.forge.services.database) == [repository.id]
+    assert await addresses.list_purged(story.forge.services.database) == [repository.id]
     story.github.install(repository)
     await _open_reviewed(story, repository, alice, "again")
-    assert await purges.list_purged(story.forge.services.database) == []
+    assert await addresses.list_purged(story.forge.services.database) == []
 
 
 async def test_t_g10_each_machine_removes_its_own_copies(story: Story) -> None:
@@ -96,4 +96,4 @@ async def test_t_g10_each_machine_removes_its_own_copies(story: Story) -> None:
     await Retention(services).sweep()
     assert not mirror.exists()
     await retention.remove(services.database, {}, story.clock.now() + timedelta(days=61))
-    assert await purges.list_purged(services.database) == []
+    assert await addresses.list_purged(services.database) == []

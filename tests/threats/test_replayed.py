@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from handlers import HANDLERS
 from memory.db.tables.deliveries import DeliveryRow
-from memory.reports import lost_repositories
+from memory.reports import retention
 from messages import deliveries as texts
 from simulator.webhooks import Delivery
 from tests.stories.driver import Story
@@ -147,7 +147,7 @@ async def test_t_w14_a_body_under_the_name_of_another_event(story: Story) -> Non
         assert answer.text.startswith("ignored"), (event, answer.text)
     await story.settle()
     services = story.forge.services
-    assert await lost_repositories.list_runs(services.database, [repository.id])
+    assert await retention.list_lost_runs(services.database, [repository.id])
     assert services.mirrors.path(repository.id).exists()
 
 
@@ -166,7 +166,7 @@ async def test_t_w14_a_goodbye_of_before(story: Story) -> None:
         assert (await send_webhook(webhook_url(story), body, event="installation")).text == "accepted"
         await story.settle()
     services = story.forge.services
-    assert await lost_repositories.list_runs(services.database, [repository.id])
+    assert await retention.list_lost_runs(services.database, [repository.id])
     assert services.mirrors.path(repository.id).exists()
     async with services.database.transaction() as session:
         told = await session.scalars(select(DeliveryRow.reason).where(DeliveryRow.event == "installation"))

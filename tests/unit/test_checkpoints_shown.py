@@ -15,8 +15,7 @@ from bot.prometheus import Metrics
 from domain.errors import ForgeError, UnknownName
 from domain.runs.patches import ChangedFile
 from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, WorkCheckpoint, WorkKey
-from memory.db.bus import Bus
-from memory.db.engine import Database
+from memory.db.engine import Bus, Database
 from memory.runs import work_checkpoints
 from messages.work_diff import DiffRoom, fit_diff, render_diff
 from tests.rows import NOON, run_row, settings

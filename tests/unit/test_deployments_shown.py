@@ -13,14 +13,12 @@ from bot.doctor.configured import check_commands, check_permissions
 from bot.doctor.diagnosis import PartState
 from bot.prometheus import Metrics
 from domain.commands import Sender
-from domain.deployments.access import DeployAccess
-from domain.deployments.deployment import Cause, DeploymentState, Step
+from domain.deployments.deployment import Cause, DeployAccess, DeploymentState, Step
 from domain.deployments.health import Health, Signal, StageHealth
 from domain.errors import ForgeError, UnknownName
 from domain.review.review import RiskLevel
 from domain.runs.run import RepositoryRef, Run
-from memory.db.bus import Bus
-from memory.db.engine import Database
+from memory.db.engine import Bus, Database
 from memory.db.tables.deployments import DeploymentRow
 from memory.deployments import deployments
 from memory.deployments.deployments import DeploymentOrder

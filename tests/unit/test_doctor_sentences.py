@@ -8,9 +8,8 @@ import pytest
 
 from agents.llm.scripted import ScriptedModel
 from bot.doctor.diagnosis import Diagnosis, PartState
-from bot.doctor.github import check_deliveries, check_hook, check_installations
 from bot.doctor.machine import judge_levels
-from bot.doctor.models import check_model
+from bot.doctor.services import check_deliveries, check_hook, check_installations, check_model
 from bot.github.payloads.apps import HookShown
 from domain.github.deliveries import DeliveryAttempt
 from workspace.sandbox.probes import ATTACKS

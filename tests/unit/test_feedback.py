@@ -17,8 +17,7 @@ from domain.events import EventType
 from domain.metrics import METRICS, Facts, Observation, RunFact, TroubleFact, build_series, render_trend
 from domain.money import MICRO
 from domain.runs.run import Phase, ReasonCode, RunState
-from memory.db.bus import Bus
-from memory.db.engine import Database
+from memory.db.engine import Bus, Database
 from memory.db.tables.findings import FeedbackRow, FindingRow
 from memory.db.tables.learned import MemoryRow, RecallRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow

@@ -11,7 +11,7 @@ from domain.errors import ForgeError
 from domain.gates import GateState
 from domain.money import MICRO, GroupBy
 from memory.db.engine import Database
-from memory.gates import history
+from memory.gates import gates
 from memory.reports import costs
 from memory.reports.costs import Cost, CostFilter
 from memory.repositories import configurations
@@ -137,7 +137,7 @@ async def test_a_gate_is_shown_whole(url: str, capsys: pytest.CaptureFixture[str
 
 async def test_records_of_gates(url: str) -> None:
     database = Database(url)
-    records = {each.name: each for each in await history.load_statistics(database)}
+    records = {each.name: each for each in await gates.load_statistics(database)}
     await database.close()
     assert records["security_findings"].median_seconds == 300
     assert records["guard"].median_seconds is None

@@ -13,11 +13,10 @@ from domain.events import Event, EventType
 from domain.ids import new_id
 from domain.review.checks import CHECKS
 from domain.runs.run import Phase
-from memory.db.bus import Bus
-from memory.db.engine import Database
-from memory.db.tables.automation import LadderRow
-from memory.db.tables.gates import GateRow
+from memory.db.engine import Bus, Database
+from memory.db.tables.findings import GateRow
 from memory.db.tables.money import CircuitRow
+from memory.db.tables.repositories import LadderRow
 from memory.process import halts
 from tests.databases import Backend, create_database, drop_database
 from tests.rows import NOON, gate_row

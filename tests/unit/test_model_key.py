@@ -7,7 +7,7 @@ import pytest
 
 from bot.doctor.diagnosis import PartState
 from bot.settings import load_installation
-from bot.setup.examination import try_key
+from bot.setup.site import try_key
 from tests.provider import KEY, Provider, answer_text, serve_provider
 
 _OPENAI = {"FORGE_STRONG_MODEL": "openai:gpt-6.1-sol", "FORGE_FAST_MODEL": "openai:gpt-6.1-terra"}

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from memory.repositories import automation_level
-from memory.runs import scheduled_checks
+from memory.runs import waits
 from simulator import User
 from simulator.state import PullRequest, Repository, Review
 from tests.stories.driver import PATIENCE, Story
@@ -47,7 +47,7 @@ async def settle_looks(story: Story) -> None:
     end = time.monotonic() + PATIENCE
     while True:
         await story.settle()
-        if not await scheduled_checks.list_due(story.forge.services.database, story.clock.now()):
+        if not await waits.list_due_checks(story.forge.services.database, story.clock.now()):
             break
         assert time.monotonic() < end, "a look that is due did not begin"
         await asyncio.sleep(0.05)

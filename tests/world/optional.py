@@ -21,7 +21,7 @@ _SPARSE = frozenset({"changes", "permissions"})
 
 @cache
 def load_optional(told: frozenset[str] = frozenset()) -> Mapping[str, Mapping[str, Any]]:
-    """Under ``answers`` and ``events``, by route and by event with action: see :mod:`simulator.optional`.
+    """Under ``answers`` and ``events``, by route and by event with action: see :func:`simulator.webhooks.leave_out`.
 
     :param told: names of fields that are not left out, nor anything within them.
     """

@@ -3,38 +3,16 @@
 Importing this package makes every table known to SQLAlchemy.
 """
 
-from memory.db.tables import (
-    automation,
-    deliveries,
-    deployments,
-    findings,
-    gates,
-    learned,
-    ledger,
-    money,
-    notices,
-    process,
-    production,
-    reports,
-    repositories,
-    runs,
-    sessions,
-)
+from memory.db.tables import deliveries, deployments, findings, learned, ledger, money, process, repositories, runs
 
 __all__ = [
-    "automation",
     "deliveries",
     "deployments",
     "findings",
-    "gates",
     "learned",
     "ledger",
     "money",
-    "notices",
     "process",
-    "production",
-    "reports",
     "repositories",
     "runs",
-    "sessions",
 ]

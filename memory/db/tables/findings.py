@@ -1,4 +1,4 @@
-"""The tables of findings, and of what people said about them."""
+"""The tables of what people decide about: findings, their words on them, and gates."""
 
 from datetime import datetime
 from typing import Any
@@ -76,3 +76,35 @@ def is_dismissal(row: type[FeedbackRow] = FeedbackRow) -> ColumnElement[bool]:
     :param row: the table, or an alias of it.
     """
     return and_(row.word == Word.dismissed.value, row.undone_at.is_(None))
+
+
+class GateRow(TableRow):
+    """A question to a person, and the answer. One per run, name and subject."""
+
+    __tablename__ = "gates"
+    __table_args__ = (
+        UniqueConstraint("run_id", "name", "subject", name="gate_identity"),
+        Index("gates_of_pull_request", "repository_id", "number", "state"),
+        Index("gates_by_deadline", "state", "until"),
+        Index("gates_by_decision", "repository_id", "decided_at"),
+    )
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run_id: Mapped[str]
+    installation_id: Mapped[int]
+    repository_id: Mapped[int]
+    owner: Mapped[str]
+    repository_name: Mapped[str]
+    number: Mapped[int]
+    head_sha: Mapped[str]
+    name: Mapped[str]
+    subject: Mapped[str]
+    request: Mapped[dict[str, Any]] = mapped_column(JSON)
+    state: Mapped[str]
+    asked_at: Mapped[datetime]
+    until: Mapped[datetime]
+    decision: Mapped[dict[str, Any] | None] = mapped_column(JSON)
+    decided_at: Mapped[datetime | None]
+    delegate: Mapped[str | None]
+    check_id: Mapped[int | None]
+    comment_id: Mapped[int | None]

@@ -86,4 +86,3 @@ class RecallRow(TableRow):
     rank: Mapped[int]
     at: Mapped[datetime]
     outcome: Mapped[str] = mapped_column(server_default="")
-    known_at: Mapped[datetime | None]  # when its outcome was known

@@ -1,4 +1,4 @@
-"""The table of events."""
+"""The tables of events, and of what reports keep of them, because counting it again takes long."""
 
 from datetime import datetime
 from typing import Any
@@ -46,3 +46,14 @@ class EventRow(TableRow):
     tokens: Mapped[int]
     cost: Mapped[float]
     duration: Mapped[float | None]
+
+
+class MetricDayRow(TableRow):
+    """The sums behind the metrics of a repository on a UTC day; see :mod:`memory.reports.metric_days`."""
+
+    __tablename__ = "metric_days"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)  # 0: all together
+    day: Mapped[str] = mapped_column(primary_key=True)  # in UTC: 2026-01-31
+    stamp: Mapped[str]  # of the runs that began on it
+    sums: Mapped[dict[str, Any]] = mapped_column(JSON)  # metric → sum of the values, of how many

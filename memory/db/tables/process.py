@@ -1,7 +1,9 @@
-"""The tables of Forge's processes: their leases, and GitHub's rate limits."""
+"""The tables of what processes share: their leases, GitHub's rate limits, and who is signed in to the dashboard."""
 
 from datetime import datetime
+from typing import Any
 
+from sqlalchemy import JSON, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memory.db.engine import TableRow
@@ -42,3 +44,30 @@ class LimitRow(TableRow):
     streak: Mapped[int] = mapped_column(server_default="0")
     writes: Mapped[datetime | None]  # until then they have used up their rate
     content: Mapped[datetime | None]  # the same for writes that create content
+
+
+class SessionRow(TableRow):
+    """A person who is signed in. Only a digest of the random id in their cookie is kept."""
+
+    __tablename__ = "sessions"
+    __table_args__ = (
+        Index("sessions_by_account", "account_id", "created_at"),
+        Index("sessions_by_start", "created_at"),
+    )
+
+    digest: Mapped[str] = mapped_column(primary_key=True)
+    account_id: Mapped[int]
+    login: Mapped[str]
+    candidates: Mapped[list[Any]] = mapped_column(JSON)  # repositories that GitHub listed at the sign-in
+    created_at: Mapped[datetime]
+    seen_at: Mapped[datetime]
+
+
+class SignInRow(TableRow):
+    """A sign-in that came back from GitHub, so that it counts once, and only so many count in a time."""
+
+    __tablename__ = "sign_ins"
+    __table_args__ = (Index("sign_ins_by_time", "at"),)
+
+    digest: Mapped[str] = mapped_column(primary_key=True)  # of its state, or of what a known browser came with
+    at: Mapped[datetime]

@@ -1,9 +1,9 @@
-"""The tables of repositories: pauses, what people allowed, configurations and purges."""
+"""The tables of repositories: pauses, what people allowed, configurations, purges, levels, and missed bugs."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Text
+from sqlalchemy import JSON, Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from memory.db.engine import TableRow
@@ -70,3 +70,30 @@ class WelcomeRow(TableRow):
     at: Mapped[datetime]
     run_id: Mapped[str | None]  # the run whose check shows it
     overview: Mapped[dict[str, Any] | None] = mapped_column(JSON)  # what it says there
+
+
+class LadderRow(TableRow):
+    """The automation level of a repository, and since when it has it."""
+
+    __tablename__ = "ladders"
+
+    repository_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    level: Mapped[int]
+    since: Mapped[datetime]
+    by_login: Mapped[str]  # who set it; empty: earned
+
+
+class MissedBugRow(TableRow):
+    """A critical bug that Forge missed, reported by a person or shown by a revert."""
+
+    __tablename__ = "missed"
+    __table_args__ = (Index("missed_by_repository", "repository_id", "time"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    repository_id: Mapped[int]
+    number: Mapped[int]
+    run_id: Mapped[str | None]  # the newest finished run there
+    by_login: Mapped[str]
+    description: Mapped[str] = mapped_column(Text)
+    cause: Mapped[str] = mapped_column(unique=True)  # the delivery
+    time: Mapped[datetime]

@@ -1,4 +1,7 @@
-"""Keeps notices until their targets have got them: each once for a cause and a target, and no more than is readable."""
+"""Keeps notices until their targets have got them, and reads the events that people may want one about.
+
+Each is kept once for a cause and a target, and no more than is readable.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,13 +9,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, cast
 
+from pydantic import ValidationError
 from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from domain.events import Event
+from domain.gates import Gate
 from domain.ids import new_id
 from domain.notices import Notice, NoticeSeverity, NoticeType
+from domain.runs.run import RepositoryRef, Run
 from memory.db.engine import Database, insert_new
-from memory.db.tables.notices import NoticedEventRow, NoticeRow, NoticeTargetRow
+from memory.db.tables.deliveries import NoticedEventRow, NoticeRow, NoticeTargetRow
+from memory.db.tables.ledger import EventRow
+from memory.db.tables.runs import RunRow
+from memory.gates import gates
+from memory.repositories import addresses
 from safety.notices import WINDOW, is_too_much
 
 WAITING, SENDING, SENT, FAILED = STATES = ("waiting", "sending", "sent", "failed")
@@ -157,14 +168,12 @@ async def take_next(database: Database, target: str, now: datetime) -> StoredNot
 async def finish(database: Database, notice_id: str, state: str, problem: str, now: datetime) -> None:
     """Record that a notice was sent, or never will be."""
     done = update(NoticeRow).where(NoticeRow.id == notice_id, NoticeRow.state.in_(_OPEN))
-    async with database.transaction() as session:
-        await session.execute(done.values(state=state, problem=problem, ended_at=now))
+    await database.execute(done.values(state=state, problem=problem, ended_at=now))
 
 
 async def note_problem(database: Database, notice_id: str, problem: str) -> None:
     """Record why an attempt failed after which there will be another."""
-    async with database.transaction() as session:
-        await session.execute(update(NoticeRow).where(NoticeRow.id == notice_id).values(problem=problem))
+    await database.execute(update(NoticeRow).where(NoticeRow.id == notice_id).values(problem=problem))
 
 
 async def give_up(
@@ -177,9 +186,8 @@ async def give_up(
     left = update(NoticeRow).where(NoticeRow.target == target, NoticeRow.state.in_(_OPEN))
     if created_before is not None:
         left = left.where(NoticeRow.created_at <= created_before)
-    async with database.transaction() as session:
-        ended = left.values(state=FAILED, problem=problem, ended_at=now).returning(NoticeRow.id)
-        return len((await session.execute(ended)).all())
+    ended = left.values(state=FAILED, problem=problem, ended_at=now).returning(NoticeRow.id)
+    return len(await database.rows(ended))
 
 
 async def list_latest(
@@ -189,8 +197,7 @@ async def list_latest(
     query = select(NoticeRow).where(NoticeRow.state.in_(states)).order_by(NoticeRow.id.desc()).limit(limit)
     if repository_id is not None:
         query = query.where(NoticeRow.repository_id == repository_id)
-    async with database.transaction() as session:
-        return [_parse(row) for row in await session.scalars(query)]
+    return [_parse(row) for row in await database.scalars(query)]
 
 
 async def count_by_state(database: Database) -> Mapping[str, int]:
@@ -213,3 +220,60 @@ def _parse(row: NoticeRow) -> StoredNotice:
         row.ended_at,
         dict(row.more),
     )
+
+
+@dataclass(frozen=True)
+class NoticedEvent:
+    """An event and what it is about.
+
+    :param repository: None: all of Forge.
+    """
+
+    event: Event
+    repository: RepositoryRef | None
+    run: Run | None = None
+    gate: Gate | None = None
+
+
+async def list_untold(database: Database, most: int, beyond: str = "") -> Sequence[NoticedEvent]:
+    """The oldest events that nobody was told of; it only reads.
+
+    :param beyond: the id of an event; only later ones.
+    """
+    query = (
+        select(EventRow)
+        .join(NoticedEventRow, NoticedEventRow.id == EventRow.id)
+        .where(NoticedEventRow.id > beyond)
+        .order_by(NoticedEventRow.id)
+        .limit(most)
+    )
+    async with database.transaction() as session:
+        rows = (await session.scalars(query)).all()
+        found = [await _describe(session, row) for row in rows]
+    return [await _add_gate(database, each) for each in found]
+
+
+async def _describe(session: AsyncSession, row: EventRow) -> NoticedEvent:
+    event = Event.model_validate({name: getattr(row, name) for name in Event.model_fields})
+    of_run = await session.get(RunRow, row.trace)
+    if of_run is not None:
+        run = of_run.as_run()
+        return NoticedEvent(event, run.repository, run)
+    return NoticedEvent(event, await _find_repository(session, event.payload))
+
+
+async def _find_repository(session: AsyncSession, facts: Mapping[str, Any]) -> RepositoryRef | None:
+    """The repository that an event names, by its id or as a whole."""
+    named = facts.get("repository")
+    if isinstance(named, int):
+        return await addresses.find_address_within(session, named)
+    try:
+        return RepositoryRef.model_validate(named)
+    except ValidationError:
+        return None
+
+
+async def _add_gate(database: Database, noticed: NoticedEvent) -> NoticedEvent:
+    gate_id = noticed.event.payload.get("gate")
+    gate = await gates.get(database, gate_id) if isinstance(gate_id, str) else None
+    return NoticedEvent(noticed.event, noticed.repository, noticed.run, gate)

@@ -8,7 +8,7 @@ from sqlalchemy import and_, delete, func, or_, select, update
 
 from domain.notices import parse_key
 from memory.db.engine import Database, insert_new
-from memory.db.tables.notices import NoticeRow, NoticeTargetRow
+from memory.db.tables.deliveries import NoticeRow, NoticeTargetRow
 from memory.deliveries.notices.notices import SENDING, WAITING
 
 LEASE = timedelta(seconds=30)
@@ -53,8 +53,7 @@ async def list_due(database: Database, now: datetime, most: int) -> Sequence[str
         .order_by(func.min(NoticeRow.id))
         .limit(most)
     )
-    async with database.transaction() as session:
-        return (await session.scalars(query)).all()
+    return await database.scalars(query)
 
 
 async def claim(database: Database, key: str, holder: str, now: datetime) -> TargetState | None:
@@ -100,8 +99,7 @@ async def release(database: Database, key: str, holder: str, now: datetime) -> N
 async def record_success(database: Database, key: str, now: datetime) -> None:
     """Record that a target took a notice: it is well."""
     well = {"failures": 0, "failing_since": None, "problem": "", "retry_at": now, "gone_at": None, "sent_at": now}
-    async with database.transaction() as session:
-        await session.execute(update(NoticeTargetRow).where(NoticeTargetRow.target == key).values(**well))
+    await database.execute(update(NoticeTargetRow).where(NoticeTargetRow.target == key).values(**well))
 
 
 async def record_failure(database: Database, key: str, problem: str, retry_at: datetime, now: datetime) -> None:
@@ -112,21 +110,18 @@ async def record_failure(database: Database, key: str, problem: str, retry_at: d
         "problem": problem,
         "retry_at": retry_at,
     }
-    async with database.transaction() as session:
-        await session.execute(update(NoticeTargetRow).where(NoticeTargetRow.target == key).values(**values))
+    await database.execute(update(NoticeTargetRow).where(NoticeTargetRow.target == key).values(**values))
 
 
 async def record_gone(database: Database, key: str, problem: str, now: datetime) -> None:
     """Record that a target wants nothing any more; only a successful test changes that."""
     values = {"gone_at": now, "problem": problem, "failing_since": func.coalesce(NoticeTargetRow.failing_since, now)}
-    async with database.transaction() as session:
-        await session.execute(update(NoticeTargetRow).where(NoticeTargetRow.target == key).values(**values))
+    await database.execute(update(NoticeTargetRow).where(NoticeTargetRow.target == key).values(**values))
 
 
 async def forget(database: Database, key: str) -> None:
     """Forget how a target was that nobody names any more."""
-    async with database.transaction() as session:
-        await session.execute(delete(NoticeTargetRow).where(NoticeTargetRow.target == key))
+    await database.execute(delete(NoticeTargetRow).where(NoticeTargetRow.target == key))
 
 
 async def list_failing(database: Database) -> Sequence[TargetState]:
@@ -136,16 +131,13 @@ async def list_failing(database: Database) -> Sequence[TargetState]:
 
 async def list_all(database: Database) -> Sequence[TargetState]:
     """Every target that something was sent to."""
-    async with database.transaction() as session:
-        rows = await session.scalars(select(NoticeTargetRow).order_by(NoticeTargetRow.target))
-        return [_parse(row) for row in rows]
+    rows = await database.scalars(select(NoticeTargetRow).order_by(NoticeTargetRow.target))
+    return [_parse(row) for row in rows]
 
 
 async def _change(database: Database, key: str, owner: str, **values: object) -> bool:
     own = update(NoticeTargetRow).where(NoticeTargetRow.target == key, NoticeTargetRow.holder == owner)
-    async with database.transaction() as session:
-        changed = await session.execute(own.values(**values).returning(NoticeTargetRow.target))
-        return changed.first() is not None
+    return bool(await database.rows(own.values(**values).returning(NoticeTargetRow.target)))
 
 
 def _parse(row: NoticeTargetRow) -> TargetState:

@@ -16,9 +16,7 @@ from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.instruction import admit_instruction
-from pipeline.feedback.answers.open_question import find_open_question
-from pipeline.feedback.answers.request import AnswerRequest, make_key
-from pipeline.feedback.answers.target import QueuedAnswer, find_run
+from pipeline.feedback.answers.request import AnswerRequest, QueuedAnswer, find_open_question, find_run, make_key
 from pipeline.publishing.instructions import Instruction
 
 _Answered = TextCommand | Describe | Walkthrough

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from domain.runs.run import Run
 from domain.slash.commands import LookBack
-from memory.deliveries import signed_commits
+from memory.deliveries import pushes
 from memory.repositories import automation_level
 from memory.runs import outbox, runs
 from messages import changes as texts
@@ -77,4 +77,4 @@ async def _list_last_pushed(context: CommandContext, run: Run) -> set[str]:
     actions = await automation_level.list_actions(context.database, run.id)
     corrected = {str(each.get("commit")) for each in actions if each["act"] == Action.auto_fix.value}
     made = corrected | {step.rpartition(" ")[2] for step in steps}
-    return made | {*(await signed_commits.find(context.database, run.repository.id, made)).values()}
+    return made | {*(await pushes.find_signed(context.database, run.repository.id, made)).values()}

@@ -13,8 +13,7 @@ from messages import commands as texts
 from messages.commands import EarlierHead
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
-from pipeline.feedback.answers.request import AnswerRequest
-from pipeline.feedback.answers.target import find_run
+from pipeline.feedback.answers.request import AnswerRequest, find_run
 from pipeline.verdicts.suppression import load_heads
 from safety.authorization import authorise
 

@@ -10,7 +10,7 @@ from domain.github.conversation import Reaction
 from domain.money import BudgetExtension, to_micro
 from domain.slash.commands import Approve, Confirm, Continue, Delegate, Dismiss, PlainCommand, Reject, SlashCommand
 from domain.slash.verbs import Verb
-from memory.budgets import grants
+from memory.budgets import budgets
 from memory.findings import findings
 from memory.gates import gates
 from memory.runs import runs
@@ -206,7 +206,7 @@ async def _extend_budget(context: CommandContext, named: BudgetExtension) -> Gat
     if not past or past[0].run.state.is_final:
         return GateDecisionReply(gate_answers.nothing_to_continue())
     run, now = past[0].run, context.services.clock.now()
-    await grants.extend_budget(context.database, run, run.budget_phase, named, now, context.guid)
+    await budgets.extend_budget(context.database, run, run.budget_phase, named, now, context.guid)
     return GateDecisionReply(gate_answers.confirm_extension(named, run.id))
 
 

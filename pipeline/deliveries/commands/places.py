@@ -7,7 +7,7 @@ from domain.gates import Gate
 from domain.review.avoidance import MEMORY_DAYS, RULE, DetectorRecord
 from domain.review.findings import Finding
 from domain.slash.commands import AboutGate, LookBack
-from memory.findings import detectors, feedback, findings
+from memory.findings import feedback, findings
 from messages import commands as command_texts
 from messages import feedback as texts
 from messages.feedback import DetectorHistory
@@ -76,7 +76,7 @@ async def _render_history(context: CommandContext, asked: LookBack) -> str:
 async def _load_history(context: CommandContext, finding: Finding) -> DetectorHistory:
     database, repository_id = context.database, context.repository.id
     since = context.services.clock.now() - timedelta(days=MEMORY_DAYS)
-    records = await detectors.load_records(database, repository_id, since)
+    records = await findings.load_detector_records(database, repository_id, since)
     return DetectorHistory(
         finding,
         records.get(finding.rule, DetectorRecord(0, 0)),

@@ -12,7 +12,7 @@ from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.deployments import roll_environment_back
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.instruction import admit_instruction
-from pipeline.feedback.answers.target import QueuedAnswer
+from pipeline.feedback.answers.request import QueuedAnswer
 from pipeline.issue.coding.rollback import RollbackPlace, RollbackRequest, find_checkpoint, take_back
 from pipeline.publishing.instructions import COMMITTED, Instruction
 

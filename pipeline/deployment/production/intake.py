@@ -1,4 +1,7 @@
-"""Makes what monitoring reports durable: counts it and queues what follows from it, in one transaction."""
+"""Makes what monitoring reports durable, and decides whether Forge may open issues about it in a repository.
+
+It counts a report and queues what follows from it, in one transaction.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -7,16 +10,24 @@ from datetime import timedelta
 
 from dbos import DBOSClient
 
+from domain.config.configuration import Configuration
 from domain.deployments.feedback import AnyReport
 from domain.errors import DatabaseUnavailable
 from domain.ids import new_id
+from domain.money import Ceilings
 from domain.ports import Clock
+from domain.runs.run import RepositoryRef
 from memory.db.engine import Connection, Database
 from memory.deployments import feedback_tokens, problems
 from memory.deployments.feedback_tokens import FeedbackToken
 from memory.deployments.problems import RecordedReport
+from memory.repositories import addresses, automation_level, permits
+from messages import production as texts
+from pipeline.config import loading
 from pipeline.durable.bell import BELL
 from pipeline.durable.workflows import FEEDBACK, HOLD
+from safety.allowed_actions import Action, allows
+from safety.automation_level import cap_level
 
 PATIENCE = 3.0
 """Seconds until a sender is told that nothing could be stored."""
@@ -133,3 +144,24 @@ class FeedbackIntake:
                 yield
         except TimeoutError:
             raise DatabaseUnavailable(f"The report could not be stored within {self._patience:g} s.") from None
+
+
+async def find_obstacle(database: Database, repository: RepositoryRef, configuration: Configuration) -> str:
+    """Why Forge opens no issue, for people; empty if it may."""
+    if not configuration.deploy.feedback.issues:
+        return texts.ISSUES_OFF
+    paused_by = await permits.find_pauser(database, repository)
+    if paused_by is not None:
+        return texts.explain_pause(paused_by)
+    level = cap_level(await automation_level.get_level(database, repository.id), configuration.ladder)
+    decision = allows(level, Action.open_issue)
+    return "" if decision.allowed else texts.explain_level(decision.reason.text)
+
+
+async def explain_silence(database: Database, ceilings: Ceilings, repository_id: int) -> str:
+    """The same for whoever reports something, without asking GitHub."""
+    repository = await addresses.find_address(database, repository_id)
+    if repository is None:
+        return ""
+    configuration = await loading.load_stored(database, repository, ceilings.of_configuration)
+    return await find_obstacle(database, repository, configuration)

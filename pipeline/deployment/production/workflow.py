@@ -1,16 +1,18 @@
 """Tells people of a problem in production, in one issue, as a durable workflow; and lets a deployment hold.
 
-The works of one problem run one after the other, so that it never gets two issues. Those of other problems do not
-wait for it: bringing an issue up to date may have to wait for minutes.
+The issue is opened once, with the deployment with which the problem came and what of its stack that changed, and one
+comment below it is kept up to date. The works of one problem run one after the other, so that it never gets two issues.
+Those of other problems do not wait for it: bringing an issue up to date may have to wait for minutes.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 import structlog
 
 from domain.config.configuration import Configuration
-from domain.deployments.deployment import DeploymentState, Wish
+from domain.deployments.deployment import Deployment, DeploymentState, Wish
 from domain.deployments.problems import (
     MOST_ISSUES,
     UPDATE_INTERVAL,
@@ -18,20 +20,25 @@ from domain.deployments.problems import (
     ProductionProblem,
     ReportStep,
     StepChoice,
+    Suspect,
     choose_step,
+    find_suspects,
 )
-from domain.errors import ForgeError, NotFound
+from domain.deployments.stack import parse_stack
+from domain.errors import CodeAccessError, CodeHostError, ForgeError, NotFound, RateLimited
 from domain.runs.run import RepositoryRef
 from memory.deployments import deployments, problems
 from memory.repositories import addresses
 from messages import production as texts
+from messages.production import ProblemOrigin
+from pipeline.checkout import fetch_commits
 from pipeline.config import loading
 from pipeline.context import Services
 from pipeline.deployment.orders import ask_of_deployment
-from pipeline.deployment.production.issue import open_issue, update_issue
-from pipeline.deployment.production.origin import find_origin, list_suspects
-from pipeline.deployment.production.permission import find_obstacle
+from pipeline.deployment.production.intake import find_obstacle
 from pipeline.durable.journal import WorkflowJournal
+from pipeline.publishing import issues
+from pipeline.publishing.comments import keep_comment
 
 log = structlog.get_logger(__name__)
 
@@ -180,3 +187,87 @@ async def _ask_to_hold(services: Services, problem_id: str, deployment_id: str) 
     now = services.clock.now()
     await problems.record_hold(services.database, deployment.repository_id, deployment_id, problem_id, now)
     return "asked to hold"
+
+
+_MARK = "production"
+
+
+async def open_issue(
+    services: Services,
+    repository: RepositoryRef,
+    problem: ProductionProblem,
+    origin: ProblemOrigin,
+    labels: Sequence[str],
+) -> int:
+    """Open an issue about a problem, unless an earlier attempt did; its number."""
+    named = f"{problem.id}/{problem.opened}"
+    marker = services.markers.make(_MARK, named)
+    body = texts.render_issue(problem, origin, marker)
+    return await issues.open_issue(
+        services, repository, f"{_MARK} {named}", marker, texts.title_problem(problem), body, labels
+    )
+
+
+async def update_issue(
+    services: Services, repository: RepositoryRef, problem: ProductionProblem, number: int, resolved_label: str | None
+) -> None:
+    """Say below an issue how often its problem was seen by now, or that it is over: in one comment, which is edited.
+
+    The body stays as it is: a run reads it as its order, and people may have changed it.
+
+    :param resolved_label: for as long as it is over.
+    """
+    named = f"{problem.id}/{problem.opened}/seen"
+    marker = services.markers.make(_MARK, named)
+    text = texts.render_counters(problem, marker)
+    await keep_comment(services, repository, number, f"{_MARK} {named}", marker, text)
+    if resolved_label is None:
+        return
+    await issues.set_label(services, repository, number, resolved_label, is_on=problem.resolved_at is not None)
+
+
+async def find_origin(services: Services, problem: ProductionProblem) -> ProblemOrigin:
+    """The deployment that the sender names, or the newest of the commit it names, or what the environment runs.
+
+    A deployment that is under way has reached a part of the people already, so it goes before what was there.
+    """
+    database, report = services.database, problem.report
+    named = await _find_named(services, problem)
+    if named is not None:
+        return ProblemOrigin(named, is_named=True)
+    for each in await deployments.list_open(database, problem.repository_id, report.environment):
+        if not each.is_untouched:
+            return ProblemOrigin(each, is_under_way=True)
+    return ProblemOrigin(await deployments.find_there(database, problem.repository_id, report.environment))
+
+
+async def _find_named(services: Services, problem: ProductionProblem) -> Deployment | None:
+    database, repository_id = services.database, problem.repository_id
+    anomaly, commit = problem.anomaly, problem.report.commit
+    run_id = None
+    if anomaly is not None and anomaly.deployment is not None:
+        run_id = await problems.find_deployment(database, repository_id, anomaly.deployment)
+    if run_id is None and commit is not None:
+        run_id = await problems.find_deployment_of_commit(database, repository_id, problem.report.environment, commit)
+    return None if run_id is None else await deployments.get(database, run_id)
+
+
+async def list_suspects(
+    services: Services, repository: RepositoryRef, problem: ProductionProblem, deployment: Deployment
+) -> Sequence[Suspect] | None:
+    """The places of a stack that are in files which a deployment changed; None if they cannot be compared.
+
+    :raises RateLimited: GitHub may be asked later.
+    """
+    if problem.error is None or not deployment.previous_sha:
+        return None
+    stack = parse_stack(problem.error.stack)
+    try:
+        sha, before = deployment.sha, deployment.previous_sha
+        mirror = await fetch_commits(services, repository, deployment.number, sha, before)
+        return find_suspects(stack.frames, await mirror.change(before, sha))
+    except RateLimited:
+        raise
+    except (CodeAccessError, CodeHostError) as error:
+        log.warning("production.not_compared", problem=problem.id, deployment=deployment.run_id, error=str(error))
+        return None

@@ -11,7 +11,7 @@ from messages import commands as command_texts
 from messages import instructions as texts
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.feedback.answers.target import QueuedAnswer
+from pipeline.feedback.answers.request import QueuedAnswer
 from pipeline.gates.actor import CommandActor
 from pipeline.publishing.instructions import Instruction
 from pipeline.runs.wake_up import find_owner

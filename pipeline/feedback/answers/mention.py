@@ -14,8 +14,7 @@ from domain.slash.verbs import Verb
 from messages import instructions as texts
 from pipeline.context import Services
 from pipeline.feedback.answers.instruction import admit_instruction
-from pipeline.feedback.answers.open_question import OpenQuestion
-from pipeline.feedback.answers.target import QueuedAnswer
+from pipeline.feedback.answers.request import OpenQuestion, QueuedAnswer
 from pipeline.gates.actor import load_actor
 from pipeline.publishing import comments
 from pipeline.publishing.instructions import Instruction

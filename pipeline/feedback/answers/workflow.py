@@ -15,9 +15,8 @@ from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.description import DescriptionAnswer
 from pipeline.feedback.answers.mention import RequestInWords, admit_words
 from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
-from pipeline.feedback.answers.remark import RemarkReader, Understood
+from pipeline.feedback.answers.remark import RemarkReader, Understood, load_subject
 from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
-from pipeline.feedback.answers.subject import load_subject
 from pipeline.feedback.answers.walkthrough import WalkthroughAnswer
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import load_configuration

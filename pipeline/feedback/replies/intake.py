@@ -15,7 +15,7 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue
 from pipeline.durable.workflows import READ_REPLY
-from pipeline.feedback.answers.open_question import find_open_question
+from pipeline.feedback.answers.request import find_open_question
 from pipeline.feedback.replies.remarks import handle_remark, is_mentioned
 from safety.authorization import refuse_role
 

@@ -1,4 +1,7 @@
-"""Asks a model what a reply means, for the answer if it is a question, and whether it is right if it disagrees."""
+"""Asks a model what a reply means, for the answer if it is a question, and whether it is right if it disagrees.
+
+It answers from all of the code, or from the code around the finding.
+"""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -28,8 +31,9 @@ from domain.runs.run import Phase
 from domain.text.redaction import redact_outgoing
 from messages import code_answers
 from messages import thread_replies as reply_texts
-from pipeline.feedback.answers.target import open_account
-from pipeline.feedback.replies.context import ReplyContext
+from pipeline.feedback.answers.question import AskedQuestion, QuestionAnswerer
+from pipeline.feedback.answers.request import open_account
+from pipeline.feedback.replies.context import ReplyContext, may_still_ask
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.run_context import RunContext
 
@@ -97,3 +101,23 @@ class ReplyQuestions:
         except CodeAccessError:
             return []
         return content.decode(errors="replace").split("\n")
+
+
+async def answer_question(
+    context: RunContext,
+    command: ReadReply,
+    guid: str,
+    known: ReplyContext,
+    finding: Finding,
+    asking: ReplyQuestions,
+) -> str:
+    """The answer, from all of the code for those who may use ``/forge ask``; or why there is none."""
+    if not known.asks:
+        return await asking.ask_answer(finding)
+
+    async def may_ask() -> bool:
+        return await may_still_ask(context.services, command)
+
+    words, about = call_reviewer(command.words, known.name), render_finding(finding)
+    asked = AskedQuestion(f"{guid}.thread", words, about, may_ask)
+    return await QuestionAnswerer(context, asked, known.configuration).find_answer()

@@ -18,9 +18,7 @@ from memory.deliveries.command_counts import claim_notice
 from messages import instructions as instruction_texts
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.feedback.answers.open_question import OpenQuestion, find_open_question
-from pipeline.feedback.answers.request import AnswerRequest, RepliedTo
-from pipeline.feedback.answers.target import find_run
+from pipeline.feedback.answers.request import AnswerRequest, OpenQuestion, RepliedTo, find_open_question, find_run
 from pipeline.gates.actor import load_actor
 from pipeline.gates.comment_quota import check_comment_quota
 from safety.authorization import authorise

@@ -17,10 +17,9 @@ from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.mention import RequestInWords, admit_words
-from pipeline.feedback.replies.answer import answer_question
 from pipeline.feedback.replies.context import ReplyContext, find_dismissal_refusal, load_context
 from pipeline.feedback.replies.effects import ReplyOutcome, apply_reply, may_be_said
-from pipeline.feedback.replies.questions import NoAnswer, ReplyQuestions
+from pipeline.feedback.replies.questions import NoAnswer, ReplyQuestions, answer_question
 from pipeline.publishing import comments
 from pipeline.run_context import RunContext
 from pipeline.verdicts.resume import resume_judged_run

@@ -7,9 +7,8 @@ import structlog
 from domain.errors import DatabaseUnavailable
 from domain.events import EventType
 from domain.runs.run import RepositoryRef
-from memory.deliveries.notices import noticed_events, notices
-from memory.deliveries.notices.noticed_events import NoticedEvent
-from memory.deliveries.notices.notices import AddressedNotice
+from memory.deliveries.notices import notices
+from memory.deliveries.notices.notices import AddressedNotice, NoticedEvent
 from memory.gates import gates
 from messages.notices import build_notice
 from pipeline.context import Services
@@ -27,7 +26,7 @@ async def prepare_notices(services: Services) -> None:
     now = services.clock.now()
     await gates.record_expiring(services.database, now)
     book, last = AddressBook(services), ""
-    while found := await noticed_events.list_oldest(services.database, _AT_ONCE, last):
+    while found := await notices.list_untold(services.database, _AT_ONCE, last):
         for each in found:
             if not _may_wait(each, now - each.event.time):
                 await _prepare(services, book, each)

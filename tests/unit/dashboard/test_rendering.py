@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bot.dashboard.charts import draw_trend
-from bot.dashboard.pages import PAGES
 from bot.dashboard.rendering import clean, load_style, render, show_figure, style_address
 from bot.dashboard.runs import parse_number
+from bot.dashboard.site import PAGES
 from bot.dashboard.visit import Page
 from bot.pages.templates import mark_code
 from messages.ages import describe_age

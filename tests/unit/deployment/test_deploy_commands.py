@@ -9,7 +9,7 @@ import pytest
 from agents.deployment.commands import CommandOutcome, Deployer
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
-from domain.deployments.access import NO_ACCESS, DeployAccess
+from domain.deployments.deployment import NO_ACCESS, DeployAccess
 from tests.toolchain import toolchain
 from tests.unit.sandbox.machine import has_bubblewrap, has_landlock
 from tests.unit.workspace.remotes import AUTHORIZATION, Author, serve

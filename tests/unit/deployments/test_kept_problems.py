@@ -66,7 +66,7 @@ async def test_an_issue_is_kept_once(database: Database) -> None:
     for number in (5, 6):
         await problems.keep_issue(database, problem, number, "trace", NOON)
     [kept] = await problems.list_latest(database, SHOP.id)
-    assert (kept.issue, kept.earlier_issue, kept.opened) == (5, None, 1)
+    assert (kept.issue, kept.opened) == (5, 1)
 
 
 async def test_of_problems_told_at_the_same_time_no_more_than_the_limit_get_an_issue(database: Database) -> None:

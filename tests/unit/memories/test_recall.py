@@ -12,7 +12,7 @@ from domain.memories.memory import Archived, Memory, MemoryKind, Scope, Use
 from domain.runs.run import Phase, RepositoryRef
 from memory.db.engine import Connection, Database
 from memory.db.tables.learned import MemoryRow, RecallRow
-from memory.learned import fulltext, memories
+from memory.learned import memories
 from memory.learned import recall as recalls
 from memory.learned.recall import RecallQuery, mark_helped, note, recall, settle
 from memory.reports import memory_pages
@@ -218,14 +218,14 @@ async def test_what_goes_while_it_is_looked_for(database: Database, monkeypatch:
     """Between two statements of a recall somebody else may forget what the first one found."""
     stays, goes = build_memory("The cart stays."), build_memory("The cart goes.")
     await keep(database, stays, goes)
-    search = fulltext._holders  # pyright: ignore[reportPrivateUsage]  # between its statement and the next
+    search = recalls._holders  # pyright: ignore[reportPrivateUsage]  # between its statement and the next
 
     def interrupt(connection: Connection, *asked: Any) -> Sequence[Sequence[int]]:
         found = search(connection, *asked)
         connection.execute(delete(MemoryRow).where(MemoryRow.id == goes.id))
         return found
 
-    monkeypatch.setattr(fulltext, "_holders", interrupt)
+    monkeypatch.setattr(recalls, "_holders", interrupt)
     assert await recall_texts(database, "cart") == ["The cart stays."]
 
 
@@ -308,21 +308,21 @@ async def test_what_became_of_a_recall_is_kept(database: Database) -> None:
     for task in ("plan", "review"):
         await note(database, "run", Phase.review, task, found, NOON)
     for _ in range(2):
-        await mark_helped(database, "run", "review", [one.id, "unknown"], NOON + WEEK)
+        await mark_helped(database, "run", "review", [one.id, "unknown"])
     assert [each.id for each in await recalls.list_recalled(database, "run", "plan")] == [
         each.memory.id for each in found
     ]
     for _ in range(2):
-        assert await settle(database, "run", NOON + 2 * WEEK) == [one.id]
+        assert await settle(database, "run") == [one.id]
 
     async with database.transaction() as session:
         rows = (await session.scalars(select(RecallRow).order_by(RecallRow.task, RecallRow.rank))).all()
         sure = (await session.scalars(select(MemoryRow.confidence))).all()
-    assert [(row.task, row.outcome, row.known_at) for row in rows] == [
-        ("plan", "ignored", NOON + 2 * WEEK),
-        ("plan", "ignored", NOON + 2 * WEEK),
-        ("review", "helped", NOON + WEEK),
-        ("review", "ignored", NOON + 2 * WEEK),
+    assert [(row.task, row.outcome) for row in rows] == [
+        ("plan", "ignored"),
+        ("plan", "ignored"),
+        ("review", "helped"),
+        ("review", "ignored"),
     ]
     assert sure == [0.7, 0.7]
 
@@ -341,8 +341,8 @@ async def test_recall_keeps_nothing_alive_in_a_thousand_runs(database: Database)
         now = NOON + run * timedelta(hours=4)
         found = await recall(database, RecallQuery(SHOP, "cart"), now)
         await note(database, f"run {run}", Phase.review, "review", found, now)
-        await mark_helped(database, f"run {run}", "review", [used.id], now)
-        await settle(database, f"run {run}", now)
+        await mark_helped(database, f"run {run}", "review", [used.id])
+        await settle(database, f"run {run}")
         if run % 42 == 0:  # once a week
             await memories.record_use(database, [used.id], Use.applied, f"run {run}", now)
         last.update({each.memory.id: run for each in found})

@@ -6,7 +6,7 @@ from domain.commands import Repeat
 from domain.runs.run import RepositoryRef, Trigger
 from memory.budgets import model_answers
 from memory.db.engine import Database
-from memory.reports import lost_repositories, pages
+from memory.reports import pages, retention
 from memory.runs import runs
 from memory.runs.runs import Candidate
 
@@ -44,6 +44,6 @@ async def test_what_it_is_called_is_kept_until_the_repository_is_lost(database: 
     assert last.startswith("Use ")
     assert "ghp_0123" not in last
     assert len(last) <= 256
-    await lost_repositories.forget(database, [WHERE.id])
+    await retention.forget_repositories(database, [WHERE.id])
     assert await load_titles() == ["", "", ""]
     assert await runs.get_fence(database, WHERE.id, 3) == 3

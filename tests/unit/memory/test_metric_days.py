@@ -12,8 +12,7 @@ from ulid import ULID
 from domain.metrics import WEEK, Series, build_series, find_end_of_day
 from memory.db.engine import Database
 from memory.db.tables.findings import FeedbackRow, FindingRow
-from memory.db.tables.ledger import IS_AUDITED, EventRow
-from memory.db.tables.reports import MetricDayRow
+from memory.db.tables.ledger import IS_AUDITED, EventRow, MetricDayRow
 from memory.db.tables.runs import RunRow
 from memory.reports import metric_days
 from memory.reports.metric_facts import load_settled

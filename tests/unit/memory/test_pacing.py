@@ -8,7 +8,7 @@ import pytest
 
 from domain.github.importance import Importance
 from memory.db.engine import Database
-from memory.process.write_rates import reserve_write
+from memory.process.rate_limits import reserve_write
 from safety.write_rates import Rate
 from tests.databases import Backend, create_database, drop_database
 

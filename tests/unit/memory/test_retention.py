@@ -9,17 +9,17 @@ from sqlalchemy import func, select
 from ulid import ULID
 
 from domain.events import EventType
-from memory.db.batches import BATCH
 from memory.db.engine import Database, TableRow
 from memory.db.tables.deliveries import CommandCountRow, DeliveryRow
-from memory.db.tables.gates import GateRow
+from memory.db.tables.findings import GateRow
 from memory.db.tables.learned import MemoryRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, BudgetRow, CircuitRow, SpendRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow, RunRow
 from memory.deliveries import command_counts
-from memory.reports import lost_repositories, retention
-from memory.repositories import automation_level, configurations, purges
+from memory.reports import retention
+from memory.reports.retention import BATCH
+from memory.repositories import addresses, automation_level, configurations
 from memory.repositories.configurations import ConfigurationScope
 from memory.runs import outbox
 from tests.rows import NOON, delivery_row, gate_row, run_row, spend_row
@@ -151,7 +151,7 @@ async def test_who_commented_is_known_for_an_hour(database: Database) -> None:
     for guid, minutes in (("old", 61), ("new", 59)):
         await command_counts.count_comment(database, guid, SHOP, 2, NOON - timedelta(minutes=minutes))
     assert await retention.remove(database, {}, NOON) == {"commanded": 1}
-    await lost_repositories.forget(database, [SHOP])
+    await retention.forget_repositories(database, [SHOP])
     async with database.transaction() as session:
         assert (await session.scalars(select(CommandCountRow.guid))).all() == []
 
@@ -211,8 +211,8 @@ async def test_an_approval_is_known_until_the_repository_is_long_lost(database: 
     assert await retention.remove(database, {SHOP: 1}, NOON) == {}
     assert await _count_left(database, run_id) == {"outbox": 1}
 
-    await purges.note(database, [SHOP], NOON)
-    await lost_repositories.forget(database, [SHOP])
+    await addresses.note_purged(database, [SHOP], NOON)
+    await retention.forget_repositories(database, [SHOP])
     assert await retention.remove(database, {}, NOON + timedelta(days=59)) == {}
     assert await retention.remove(database, {}, NOON + timedelta(days=61)) == {"outbox": 1, "purges": 1}
     assert await _count_left(database, run_id) == {}
@@ -255,7 +255,7 @@ async def test_what_is_lost_is_forgotten(database: Database) -> None:
             CircuitRow(repository_id=SHOP, provider="anthropic", circuit={}),
         ],
     )
-    await lost_repositories.forget(database, [SHOP])
+    await retention.forget_repositories(database, [SHOP])
     assert await _count_left(database, _run_of(lost)) == {
         name: count for name, count in WHOLE.items() if name not in {"answers", "gates"}
     }

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from domain.money import BudgetExtension, CallOutcome, Limits, Receipt, Refusal
 from domain.runs.run import Phase
-from memory.budgets import grants
+from memory.budgets import budgets
 from memory.db.engine import Database
 from memory.reservations import reservations
 from tests.accounts import find_discrepancies, find_overruns
@@ -66,7 +66,7 @@ async def test_no_interleaving_overruns_a_budget(url: str, plan: Sequence[Act]):
         books = build_purse(database, mine, LIMITS)
         await _others_first(act.turns[0])
         if act.fate == "is granted":
-            await grants.extend_budget(
+            await budgets.extend_budget(
                 database, mine, Phase.review, BudgetExtension(amount=30), datetime.now(UTC), f"{salt} {number}"
             )
         step = "the same step" if act.fate == "dies" else f"step {number}"

@@ -20,7 +20,7 @@ from domain.money import (
     to_micro,
 )
 from domain.runs.run import Phase
-from memory.budgets import grants
+from memory.budgets import budgets
 from memory.db.engine import Connection, Database
 from memory.db.tables.money import BudgetRow
 from memory.ledger import ledger
@@ -207,8 +207,8 @@ async def test_a_granted_slice_raises_phase_and_run_but_no_ceiling(database: Dat
     limits = Limits(phase={Phase.review: 100}, run=100)
     assert isinstance(await build_purse(database, build_run(), limits).reserve("x", "m", 81), Refusal)
 
-    await grants.extend_budget(database, build_run(), Phase.review, BudgetExtension(amount=50), now, "a delivery")
-    await grants.extend_budget(
+    await budgets.extend_budget(database, build_run(), Phase.review, BudgetExtension(amount=50), now, "a delivery")
+    await budgets.extend_budget(
         database, build_run(), Phase.review, BudgetExtension(amount=50), now, "a delivery"
     )  # the same one, repeated
     assert await reserve(build_purse(database, build_run(), limits), 120)
@@ -216,7 +216,7 @@ async def test_a_granted_slice_raises_phase_and_run_but_no_ceiling(database: Dat
     assert isinstance(refused, Refusal)
     assert (refused.check.reason.code, refused.gate) == ("cost.phase", "cost_overrun")
 
-    await grants.extend_budget(database, build_run(), Phase.review, BudgetExtension(amount=500), now, "another")
+    await budgets.extend_budget(database, build_run(), Phase.review, BudgetExtension(amount=500), now, "another")
     below = PhaseBudget(database, build_run(), Phase.review, limits, MovableClock(), Ceilings(run=160))
     refused = await below.reserve("y", "m", 41)
     assert isinstance(refused, Refusal)
@@ -235,7 +235,7 @@ async def test_each_line_of_a_comment_grants_and_equal_ones_once(database: Datab
         BudgetExtension(calls=4),
         BudgetExtension(calls=3),
     ):
-        await grants.extend_budget(database, build_run(), Phase.review, slice_, now, "a delivery")
+        await budgets.extend_budget(database, build_run(), Phase.review, slice_, now, "a delivery")
     async with database.transaction() as session:
         scopes = [f"run:{build_run().id}/review", f"calls:{build_run().id}/review"]
         rows = [await session.get_one(BudgetRow, scope) for scope in scopes]

@@ -1,16 +1,18 @@
-"""Keeps the budget extensions that people granted to the phases of a run."""
+"""Keeps the budget extensions that people granted, and the error-rate breaker of each provider in a repository."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
 from domain.money import BudgetExtension
 from domain.runs.run import Phase, Run
-from memory.db.engine import Database, insert_new
-from memory.db.tables.money import BudgetRow
+from memory.db.engine import Connection, Database, insert_new, upsert
+from memory.db.tables.money import BudgetRow, CircuitRow
 from memory.ledger import ledger
+from safety.breakers import Circuit
 
 
 async def extend_budget(
@@ -51,3 +53,23 @@ def amount_scope(run_id: str, phase: Phase) -> str:
 def calls_scope(run_id: str, phase: Phase) -> str:
     """The key of the calls that people granted a phase."""
     return f"calls:{run_id}/{phase.value}"
+
+
+def load_circuit(connection: Connection, repository_id: int, provider: str) -> Circuit:
+    """The stored circuit; a closed one if none is stored."""
+    query = select(CircuitRow.circuit).where(CircuitRow.repository_id == repository_id, CircuitRow.provider == provider)
+    stored = connection.scalar(query)
+    return Circuit() if stored is None else Circuit.model_validate(stored)
+
+
+def store_circuit(connection: Connection, repository_id: int, provider: str, circuit: Circuit) -> None:
+    """Store a circuit in the transaction that read it."""
+    values = {"repository_id": repository_id, "provider": provider, "circuit": circuit.model_dump(mode="json")}
+    connection.execute(upsert(connection.dialect.name, CircuitRow, values, {}))
+
+
+async def list_circuits(database: Database, repository_id: int) -> Mapping[str, Circuit]:
+    """The stored circuits of a repository, by provider; one that was always closed is not stored."""
+    query = select(CircuitRow.provider, CircuitRow.circuit).where(CircuitRow.repository_id == repository_id)
+    rows = await database.rows(query.order_by(CircuitRow.provider))
+    return {row[0]: Circuit.model_validate(row[1]) for row in rows}
