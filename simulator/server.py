@@ -18,7 +18,7 @@ from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from simulator import branch_protection, check_runs, user, workflows
+from simulator import check_runs, merge_queue, user, workflows
 from simulator.events import Actor
 from simulator.faults import Faults, RequestInfo, WriteHook
 from simulator.githttp import GitServer
@@ -327,11 +327,11 @@ class Simulator:
 
     def queue_for_merge(self, pull: PullRequest) -> str:
         """Ask for the checks of a merge queue, whether or not the base requires one; the SHA of the trial merge."""
-        return branch_protection.try_merge(self.world, pull)
+        return merge_queue.try_merge(self.world, pull)
 
     def merge_queued(self, pull: PullRequest) -> str:
         """The checks in the merge queue are green: it merges."""
-        return branch_protection.merge(self.world, pull)
+        return merge_queue.merge(self.world, pull)
 
     def take_out_of_queue(self, pull: PullRequest, reason: str, login: str = "github-merge-queue[bot]") -> None:
         """The merge queue drops a pull request, or somebody takes it out.
@@ -340,7 +340,7 @@ class Simulator:
             reason: GitHub's word, such as `CI_FAILURE` or `MANUAL`.
         """
         who = self.world.account(login, "Bot" if login.endswith("[bot]") else "User")
-        branch_protection.take_out(self.world, pull, Actor(who), reason)
+        merge_queue.take_out(self.world, pull, Actor(who), reason)
 
     def ping(self) -> None:
         user.ping(self.world, self.hooks.hook_id)
