@@ -11,8 +11,6 @@ from domain.slash.commands import AskReview, PlainCommand, Retry, RunIssue, Slas
 from memory.deployments import deployments
 from memory.gates import gates
 from memory.repositories import permits
-from memory.runs import runs
-from memory.runs.outbox import TestedHead
 from messages import automation as automation_texts
 from messages import commands as texts
 from messages import recovery as recovery_texts
@@ -22,8 +20,8 @@ from pipeline.deliveries.cancellation import Cancellation
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.effort import estimate_cost
 from pipeline.deliveries.commands.gates import GateReply, retry_recovery
+from pipeline.deliveries.commands.stopped_tests import list_tests, name_stopper
 from pipeline.gates.actor import give_ok
-from pipeline.publishing import test_check
 from pipeline.publishing.instructions import load_instruction
 from safety.authorization import refuse_role
 
@@ -103,10 +101,10 @@ async def resume(context: CommandContext, asked: PlainCommand) -> str:
 async def cancel(context: CommandContext, asked: PlainCommand) -> str:
     """``/forge cancel`` and ``abort``: stop an announced merge, the runs here and the tests."""
     is_stopped = await context.step_with_permission("stop the merge", asked, _stop_merge, context)
-    tested = await context.journal.step("what is tested", _list_tests, context)
+    tested = await context.journal.step("what is tested", list_tests, context)
     ended = await Cancellation(context).end(context.repository, context.number, ReasonCode.aborted)
     if tested:
-        await context.journal.step("say who stopped the tests", _close_tests, context, tested)
+        await context.journal.step("say who stopped the tests", name_stopper, context, tested)
     if not ended:
         if tested:
             return texts.confirm_test_stop()
@@ -211,15 +209,3 @@ async def _list_environments(context: CommandContext) -> list[str]:
 async def _stop_merge(context: CommandContext) -> bool:
     why = f"{context.sender.login} cancelled it"
     return await level.stop_merge(context.services, context.repository, context.number, why)
-
-
-async def _list_tests(context: CommandContext) -> list[TestedHead]:
-    """What is being tested here; tests that a person asked for are of the newest run, which may have ended."""
-    past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
-    return await test_check.list_open_tests(context.services, past[0].run) if past else []
-
-
-async def _close_tests(context: CommandContext, tested: list[TestedHead]) -> None:
-    [newest, *_] = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
-    for each in tested:
-        await test_check.close_check(context.services, newest.run, each, context.sender.login)
