@@ -4,7 +4,6 @@ What GitHub shows as a quote, list, table, heading, code, link, emphasis or HTML
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -12,15 +11,14 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from agents.syntax.quotes import split_quotes
-from domain.text.escaping import strip_invisible
-from domain.text.hidden_characters import fold_alike
+from handlers.near_misses import PREFIX, complete, names_nearly
 
-PREFIX = "/forge"
 MOST_READ = 16_000  # characters of a comment; text after them never commands
+
+_IN_LIST = 2  # how deep the paragraphs of a list are that stands in nothing else
 
 _MARKDOWN = MarkdownIt("commonmark").enable("strikethrough")
 _STARTS = re.compile(rf"{PREFIX}(?=[ \t]|$)", re.IGNORECASE)
-_NEARLY_STARTS = re.compile(rf"\s*{PREFIX}(?:[\s:,/_\u2013\u2014-]+\S|[^\x00-\x7f])", re.IGNORECASE)
 _STARTS_RAW = re.compile(rf"[ ]{{0,3}}{PREFIX}", re.IGNORECASE)
 _DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?")
 _TAG = re.compile(r"""<(/?)([a-z][a-z0-9-]*)(?=[\s/>])(?:[^<>"']|"[^"]*"|'[^']*')*>""", re.IGNORECASE)
@@ -56,14 +54,9 @@ def is_exact(line: str) -> bool:
     return _STARTS.match(line) is not None
 
 
-def unify(text: str) -> str:
-    """The text as it looks to people: plain blanks, slashes and letters, and nothing that cannot be seen."""
-    return text if text.isascii() else fold_alike(unicodedata.normalize("NFKC", strip_invisible(text)))
-
-
 def find_command_lines(body: str) -> Iterator[CommandLine]:
     """The lines that begin with ``/forge``, or nearly so, where a command may stand."""
-    if not _names_forge(body):
+    if not names_nearly(body):
         return
     raw = re.split(r"\r\n?|\n", body.replace("\0", "\ufffd"))
     found = list(_find_lines(raw))
@@ -87,8 +80,9 @@ def _find_lines(raw: Sequence[str]) -> Iterator[tuple[int, str]]:
             continue
         tokens, parent = _inline(block.content, env, left), blocks[index - 1]
         left -= 0 if not tokens else len(block.content)
-        is_plain = parent.type == "paragraph_open" and parent.level == 0 and _names_forge(block.content)
-        if is_plain and parent.map is not None and tokens is not None:
+        is_item = parent.level == _IN_LIST and blocks[index - 2].type == "list_item_open"
+        may_command = parent.type == "paragraph_open" and (parent.level == 0 or is_item) and names_nearly(block.content)
+        if may_command and parent.map is not None and tokens is not None:
             first = parent.map[0]
             outside = [
                 not (math_ or note)
@@ -97,6 +91,8 @@ def _find_lines(raw: Sequence[str]) -> Iterator[tuple[int, str]]:
                 )
             ]
             for index, text in _find_in_paragraph(tokens, raw[first], open_tags, outside):
+                if is_item and (index or is_exact(text)):
+                    continue  # an example, or what somebody else is to do
                 yield _find_number(raw, first + index, parent.map[1], text), text
         else:
             open_tags.follow(block.content, tokens)
@@ -108,13 +104,9 @@ def _find_number(raw: Sequence[str], start: int, end: int, text: str) -> int:
     return next((number for number in range(start, end) if raw[number].strip() == text.strip()), start)
 
 
-def _names_forge(text: str) -> bool:
-    return PREFIX in unify(text).lower()
-
-
 def _inline(text: str, env: dict[str, object], longest: int) -> list[Token] | None:
     """The tokens of a paragraph or another text; empty if they do not matter, None if it is too long to be read."""
-    if not _names_forge(text) and "<" not in text:
+    if not names_nearly(text) and "<" not in text:
         return []
     if len(text) > longest:
         return None
@@ -152,7 +144,7 @@ def _find_in_paragraph(
             continue
         if is_exact(text) and (index or _STARTS_RAW.match(first_raw)):
             yield index, text.rstrip(" \t")
-        elif _NEARLY_STARTS.match(unify(text)) or (is_exact(text) and not first_raw.isascii()):
+        elif complete(text) or (is_exact(text) and not first_raw.isascii()):
             yield index, text if index else first_raw
 
 

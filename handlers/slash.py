@@ -12,15 +12,13 @@ from domain.slash.commands import MOST_COMMANDS, SLASH, SlashCommand
 from domain.slash.mistakes import Problem, SlashMistake
 from domain.slash.verbs import FINDING, INSTRUCTING, MEANT, OPTIONAL_FINDING, VERBS, Verb
 from domain.text.escaping import strip_invisible
-from handlers.markdown import CommandLine, find_command_lines, is_exact, unify
+from handlers import near_misses
+from handlers.markdown import CommandLine, find_command_lines, is_exact
 
 LONGEST_QUOTE = 200  # characters of a wrong line that the answer quotes
 _NEAR = 0.75  # how similar a verb must be to suggest it
 
 _LINE = re.compile(r"\S+[ \t]*(?P<verb>\S*)[ \t]*(?P<rest>.*)", re.DOTALL)
-
-_NEAR_PREFIX = re.compile(r"/forge[\s:,/_\u2013\u2014-]*", re.IGNORECASE)
-_OTHER_SCRIPT = re.compile(r"/forge[^\x00-\x7f]{1,20}", re.IGNORECASE)
 
 _WITHOUT_SLASH = re.compile(r"forge do[ \t]+\S.*", re.IGNORECASE)  # no sentence begins a comment so
 
@@ -55,15 +53,12 @@ def _read_any(line: CommandLine, in_thread: bool) -> SlashCommand | SlashMistake
 
 
 def _read_near_miss(line: str, in_thread: bool) -> SlashMistake | None:
-    """The mistake in a line that is a command but for its first characters; None if it is a sentence like any other.
-
-    Such a line never acts: what it looks like is not what it is (T-P6).
-    """
-    seen = unify(line).strip()
-    meant = read_line(_NEAR_PREFIX.sub("/forge ", seen, count=1), in_thread)
+    """The mistake in a line that is a command but for its first characters; None if it is a sentence like any other."""
+    seen, meant = near_misses.unify(line).strip(), read_line(near_misses.complete(line) or "", in_thread)
     if not isinstance(meant, SlashMistake):
         return _mistake(Problem.near_miss, seen, meant.verb)
-    return _mistake(Problem.unknown_verb, seen) if _OTHER_SCRIPT.fullmatch(seen) else None
+    is_unknown = meant.problem is Problem.unknown_verb and meant.verb is None
+    return _mistake(Problem.unknown_verb, seen) if is_unknown else None
 
 
 def read_line(line: str, in_thread: bool = False, written: str = "") -> SlashCommand | SlashMistake:

@@ -450,6 +450,10 @@ def confirm_cancel(run: Run, verb: Verb | None = None) -> str:
     return f"{stopped} {inline_code(f'/forge {again}')} starts another one."
 
 
+def confirm_test_stop() -> str:
+    return "The tests were stopped. `/forge test` starts them again."
+
+
 def nothing_to_cancel(deployed_to: Sequence[str] = ()) -> str:
     """That no run is here to cancel.
 

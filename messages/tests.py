@@ -122,12 +122,15 @@ def render_failure(error: ForgeError) -> CheckText:
     )
 
 
-def render_cancelled() -> CheckText:
-    """Where nobody waits for the result any more: a push, a close, a person who stopped it."""
+def render_cancelled(by: str) -> CheckText:
+    """Where nobody waits for the result any more: a push, a close, a person who stopped it.
+
+    :param by: that person; empty if it was something else.
+    """
+    other = "Something newer started, the pull request ended, or a person stopped what runs here."
+    why = f"{inline_code(by)} stopped the tests with `/forge cancel`." if by else other
     return CheckText(
-        "Testing stopped early",
-        "**What happened:** Forge stopped the tests because something newer started or the pull request ended.\n\n"
-        "**Next:** write `/forge test` to test this head.",
+        "Testing stopped early", f"**What happened:** {why}\n\n**Next:** write `/forge test` to test this head."
     )
 
 

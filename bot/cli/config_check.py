@@ -8,10 +8,8 @@ from domain.errors import ConfigurationError
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from messages.config import explain_misplaced
-from pipeline.config.misplaced import PATHS
+from pipeline.config.misplaced import is_misplaced
 from pipeline.config.parsing import parse
-
-_MISNAMED = {Path(path).name for path in PATHS} - {"forge.yml"}
 
 
 def check(file: Path) -> bool:
@@ -27,7 +25,7 @@ def check(file: Path) -> bool:
         ) from None
     lines = [_line(file, "error", mistake) for mistake in parsed.mistakes]
     lines += [_line(file, "warning", idle) for idle in parsed.idle]
-    if file.name in _MISNAMED:
+    if is_misplaced(f".github/{file.name}"):
         lines.append(f"{file}: warning: {explain_misplaced(file.name)}")
     lines.append(f"{file}: {count_in_words(parsed.mistakes)}" if parsed.mistakes else f"{file} is valid")
     with output() as console:

@@ -10,23 +10,28 @@ from domain.runs.run import RepositoryRef
 from messages import config as texts
 from pipeline.config.check import ConfigCheck
 from pipeline.config.loading import FileHost
-from pipeline.config.parsing import LoadedConfiguration, Source
+from pipeline.config.parsing import PATH, LoadedConfiguration, Source
+from pipeline.config.yaml import read_yaml
 
 LIKELIEST = ".github/forge.yaml"
-PATHS = frozenset({LIKELIEST, "forge.yml", "forge.yaml", ".forge.yml", ".forge.yaml"})
-_SECTION = re.compile(rb"^(?:%s)[ \t]*:" % "|".join(Configuration.model_fields).encode(), re.MULTILINE)
+_NEAR = re.compile(r"(?:\.github/)?\.?forge\.ya?ml", re.IGNORECASE)
+
+
+def is_misplaced(path: str) -> bool:
+    """Whether a file's name nearly is the one that Forge reads."""
+    return path != PATH and _NEAR.fullmatch(path) is not None
 
 
 def check_misplaced(at_head: Mapping[str, bytes]) -> list[ConfigCheck]:
     """A word about each file of a pull request that Forge would not read.
 
-    :param at_head: those of :data:`PATHS` that it adds or changes. Other tools may have a file of such a name, too, so
-        it counts only with a section of Forge's.
+    :param at_head: what it adds or changes. Other tools may have a file of such a name, too, so it counts only with a
+        section of Forge's.
     """
     return [
         ConfigCheck(Conclusion.neutral, texts.render_misplaced(path), (_annotate(path),))
         for path, content in sorted(at_head.items())
-        if _is_ours(content)
+        if is_misplaced(path) and _is_ours(content)
     ]
 
 
@@ -39,7 +44,7 @@ async def find_misplaced(host: FileHost, repository: RepositoryRef, loaded: Load
 
 
 def _is_ours(content: bytes) -> bool:
-    return _SECTION.search(content) is not None
+    return any(len(place) == 1 and place[0] in Configuration.model_fields for place in read_yaml(content).keys)
 
 
 def _annotate(path: str) -> Annotation:

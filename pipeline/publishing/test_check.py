@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from domain.github.checks import CheckRun
+from domain.github.checks import CheckRun, CheckRunRef
 from domain.review.review import Conclusion
 from domain.runs.run import Run
 from domain.runs.testing import SuiteVerdict
@@ -65,10 +65,12 @@ class HeadTestCheck:
         """The id by which the check is found after a crash."""
         return f"{self.run.id}:test:{self.head}:{self.occasion}"
 
-    @property
-    def cancellation(self) -> CheckRun:
-        """The check of tests that were cancelled."""
-        return self._build_check("completed", test_texts.render_cancelled(), Conclusion.cancelled)
+    def build_cancellation(self, by: str) -> CheckRun:
+        """The check of tests that were cancelled.
+
+        :param by: the person who stopped them; empty if it was something else.
+        """
+        return self._build_check("completed", test_texts.render_cancelled(by), Conclusion.cancelled)
 
     def step_name(self, name: str) -> str:
         """The name of one of its writes in the outbox."""
@@ -102,13 +104,36 @@ class HeadTestCheck:
         )
 
 
-async def close_checks(services: Services, run: Run) -> None:
-    """Complete every open check of a run's tests, whoever owns the pull request or issue now.
+async def list_open_tests(services: Services, run: Run) -> list[outbox.TestedHead]:
+    """The tests of a run whose checks are not completed."""
+    opened = await outbox.list_opened_tests(services.database, run.id)
+    return [tested for tested in opened if await _find_check(services, run, tested) is not None]
 
-    A check that GitHub no longer finds, or that was completed meanwhile, stays as it is.
-    """
+
+async def close_checks(services: Services, run: Run) -> None:
+    """Complete every open check of a run's tests, whoever owns the pull request or issue now."""
     for tested in await outbox.list_opened_tests(services.database, run.id):
+        await close_check(services, run, tested)
+
+
+async def close_check(services: Services, run: Run, tested: outbox.TestedHead, by: str = "") -> None:
+    """Complete the check of tests that were stopped.
+
+    One that GitHub no longer finds, or that was completed meanwhile, stays as it is.
+
+    :param by: the person who stopped them, who is named also where the tests closed it by themselves before.
+    """
+    found = await _find_check(services, run, tested, or_cancelled=bool(by))
+    if found is not None:
         shown = HeadTestCheck(services, run, tested.head_sha, tested.occasion)
-        found = await services.host.find_check_run(run.repository, shown.head, shown.external_id)
-        if found is not None and not found.is_completed:
-            await services.host.update_check_run(run.repository, found.id, shown.cancellation)
+        await services.host.update_check_run(run.repository, found.id, shown.build_cancellation(by))
+
+
+async def _find_check(
+    services: Services, run: Run, tested: outbox.TestedHead, *, or_cancelled: bool = False
+) -> CheckRunRef | None:
+    """The check of a test if GitHub finds it and it has no result."""
+    shown = HeadTestCheck(services, run, tested.head_sha, tested.occasion)
+    found = await services.host.find_check_run(run.repository, shown.head, shown.external_id)
+    is_cancelled = found is not None and or_cancelled and found.conclusion == Conclusion.cancelled
+    return found if found is not None and (is_cancelled or not found.is_completed) else None

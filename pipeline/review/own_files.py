@@ -1,7 +1,7 @@
 """Checks the files by which people steer Forge, as a pull request has them (``Forge / config``)."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from domain.review.review import Conclusion
 from domain.runs.run import Run
@@ -12,16 +12,18 @@ from pipeline.context import Services
 from pipeline.publishing import run_check
 from pipeline.verdicts.settings import load_configuration
 
-EXAMINED = frozenset({parsing.PATH, memory_file.PATH}) | misplaced.PATHS
-"""A pull request that changes one gets the check ``Forge / config``."""
+
+def list_own(paths: Collection[str]) -> list[str]:
+    """The files by which people steer Forge, or nearly so; a change of one gets the check ``Forge / config``."""
+    return sorted(path for path in paths if path in {parsing.PATH, memory_file.PATH} or misplaced.is_misplaced(path))
 
 
-async def check_files(services: Services, run: Run, touched: Collection[str]) -> Conclusion:
+async def check_files(services: Services, run: Run, touched: Sequence[str]) -> Conclusion:
     """Check Forge's own files as the pull request has them, and show it; they take no effect.
 
-    :param touched: of :data:`EXAMINED`, those that it changes; at least one.
+    :param touched: those of :func:`list_own` that it changes; at least one.
     """
-    at_head = await (await fetch_mirror(services, run)).read(run.head_sha, sorted(touched))
+    at_head = await (await fetch_mirror(services, run)).read(run.head_sha, touched)
     found: list[ConfigCheck] = []
     if parsing.PATH in touched:
         loaded = await load_configuration(services, run)
@@ -32,7 +34,7 @@ async def check_files(services: Services, run: Run, touched: Collection[str]) ->
         found.append(await asyncio.to_thread(check_configuration, there, *known))
     if memory_file.PATH in touched:
         found.append(await memory_file.check(services, run.repository, at_head.get(memory_file.PATH)))
-    found += misplaced.check_misplaced({path: at_head[path] for path in misplaced.PATHS & at_head.keys()})
+    found += misplaced.check_misplaced(at_head)
     if not found:
         return Conclusion.success
     shown = memory_file.merge_checks(found)

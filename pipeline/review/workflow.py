@@ -15,7 +15,7 @@ from pipeline.review import follow_up
 from pipeline.review.analysis import ReviewAnalysis
 from pipeline.review.comments import record_comments
 from pipeline.review.model_layer import ModelLayer
-from pipeline.review.own_files import EXAMINED, check_files
+from pipeline.review.own_files import check_files, list_own
 from pipeline.review.status import ReviewStatus
 from pipeline.review.verdict import ReviewVerdict
 from pipeline.runs.lifecycle import RunWorkflow
@@ -48,7 +48,7 @@ class ReviewRun(RunWorkflow):
                 return await self._end_unreviewed(settings.not_reviewed, settings)
             await self._enter_phase(Phase.review)
             checked = await journal.step("run the checks", self._analysis.run_checks, settings)
-            touched = EXAMINED.intersection(checked.paths)
+            touched = list_own(checked.paths)
             if touched:
                 await journal.step("check the configuration file", check_files, self._services, self._run, touched)
             filtered_out = await self._find_filter(checked, settings)

@@ -47,6 +47,25 @@ async def test_a_push_ends_the_tests_of_the_head_before(story_with_model: Story)
     assert first_lines(story_with_model.comments(pull)) == snapshot([])
 
 
+async def test_who_stops_the_tests_is_told_so_and_named(story_with_model: Story) -> None:
+    repository, pull = await under_test(story_with_model)
+    [check] = checks(story_with_model, repository, pull.head_sha)
+    alice = story_with_model.github.user("alice")
+    await alice.comment(pull, "/forge cancel")
+    await story_with_model.settle()
+    assert (check.status, check.conclusion) == ("completed", "cancelled")
+    assert "`alice` stopped the tests with `/forge cancel`." in (check.summary or "")
+    await alice.comment(pull, "/forge cancel")
+    await story_with_model.settle()
+    assert first_lines(story_with_model.answers(pull)) == snapshot(
+        [
+            "Testing `SHA`; the check `Forge / test` shows the progress.",
+            "The tests were stopped. `/forge test` starts them again.",
+            "Nothing is running here.",
+        ]
+    )
+
+
 async def test_a_closed_pull_request_is_tested_no_more(story_with_model: Story) -> None:
     repository, pull = await under_test(story_with_model)
     [check] = checks(story_with_model, repository, pull.head_sha)

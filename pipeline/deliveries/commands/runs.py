@@ -20,6 +20,7 @@ from pipeline.deliveries.cancellation import Cancellation
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.effort import estimate_cost
 from pipeline.deliveries.commands.gates import GateReply, retry_recovery
+from pipeline.deliveries.commands.stopped_tests import list_tests, name_stopper
 from pipeline.gates.actor import give_ok
 from pipeline.publishing.instructions import load_instruction
 from safety.authorization import refuse_role
@@ -98,10 +99,15 @@ async def resume(context: CommandContext, asked: PlainCommand) -> str:
 
 
 async def cancel(context: CommandContext, asked: PlainCommand) -> str:
-    """``/forge cancel`` and ``abort``: stop an announced merge and the runs here."""
+    """``/forge cancel`` and ``abort``: stop an announced merge, the runs here and the tests."""
     is_stopped = await context.step_with_permission("stop the merge", asked, _stop_merge, context)
+    tested = await context.journal.step("what is tested", list_tests, context)
     ended = await Cancellation(context).end(context.repository, context.number, ReasonCode.aborted)
+    if tested:
+        await context.journal.step("say who stopped the tests", name_stopper, context, tested)
     if not ended:
+        if tested:
+            return texts.confirm_test_stop()
         if is_stopped:
             return automation_texts.confirm_merge_stop()
         key = "what is deployed"

@@ -10,6 +10,7 @@ from domain.config.configuration import Configuration
 from domain.config.presets import build
 from domain.review.review import Conclusion
 from pipeline.config.check import check_configuration
+from pipeline.config.misplaced import check_misplaced
 from pipeline.config.parsing import PATH
 
 
@@ -145,3 +146,34 @@ def _outside_code(markdown: str) -> str:
     """The page that GitHub makes of it, without what is shown as code."""
     page = MarkdownIt("gfm-like", {"linkify": False}).render(markdown)
     return re.sub(r"<code>.*?</code>", "", page, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("path", [".github/Forge.yml", ".github/.forge.yml", ".GitHub/forge.yml", "FORGE.YAML"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"'review': {drafts: true}",
+        b"  review:\n    drafts: true\n",
+        b"{review: {}}",
+        b"\xef\xbb\xbfreview: {}\n",
+        b"review: [\n",
+    ],
+)
+def test_a_file_whose_name_is_nearly_right_gets_a_word_however_it_is_written(path: str, content: bytes) -> None:
+    [check] = check_misplaced({path: content})
+    assert check.text.title == f"{path} is not read"
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        (PATH, b"review: {}\n"),
+        ("docs/forge.yml", b"review: {}\n"),
+        ("forge.yml", b"kiln: {review: {}}\n"),
+        ("forge.yml", b"text: |\n  review:\n"),
+        ("forge.yml", b"- review: {}\n"),
+        ("forge.yml", b"\xff\xfe"),
+    ],
+)
+def test_a_file_of_something_else_gets_no_word(path: str, content: bytes) -> None:
+    assert check_misplaced({path: content}) == []

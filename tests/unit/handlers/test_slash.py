@@ -405,6 +405,24 @@ def test_no_text_breaks_the_parser(body: str, in_thread: bool) -> None:
         "/forge, review this please",
         "/forge_config.yml was moved",
         "/forged documents",
+        "/forgery approve",
+        "/forgetting things",
+        "/forget it",
+        "/forge.approve.py",
+        "/forge/approve.py was moved",
+        "/src/forge approve",
+        "src/forge/approve.py",
+        "https://example.org/forge/approve",
+        "//forge approve",
+        "@forge approve",
+        "forge a plan",
+        "Forge / review",
+        "Please /froge approve",
+        '"/forge approve"',
+        "- [ ] /forge approve",
+        "- `/forge approve`: says yes",
+        "- /forge status: what happens now",
+        "~~/forge approve~~",
         "/forge/status is a path",
         "\uff0fforge is written with a slash",
         "We use /forge\u00a0status for that",
@@ -415,6 +433,37 @@ def test_no_text_breaks_the_parser(body: str, in_thread: bool) -> None:
 )
 def test_a_sentence_about_forge_is_no_near_miss(sentence: str) -> None:
     assert read(sentence) == ()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "/forgeapprove",
+        "/forge\u200bapprove",
+        "/forge.approve",
+        "/forge=approve with: a test",
+        "/forge;approve",
+        "/forge\\_approve",
+        "/forge@approve",
+        "/forge\u2026approve",
+        "/froge approve",
+        "/forg approve",
+        "/forgee approve",
+        "/forg\u00e9 approve",
+        "/frogeapprove",
+        "/Forge-bot: hello\n/fogre approve",
+        "**/forge approve**",
+        "**/forge** approve",
+        "_/forge approve_",
+        "- /forge approve",
+        "1. /forge approve",
+        "Please:\n\n* **/forge approve**",
+    ],
+)
+def test_what_is_a_command_but_for_a_letter_or_its_marks_gets_a_word(written: str) -> None:
+    [made] = read(written)
+    assert isinstance(made, SlashMistake)
+    assert (made.problem, made.verb) == (Problem.near_miss, Verb.approve)
 
 
 def test_a_verb_in_another_script_is_told_where_the_commands_are() -> None:
