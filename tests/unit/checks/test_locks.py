@@ -206,17 +206,22 @@ UPDATES = [
 ]
 
 
-BOTH = {"dependencies": {"left": npm_package("1.1.0", value="b"), "right": npm_package(value="r")}}
+def add_old(text: str, version: str, value: str) -> str:
+    """With the section from which older versions of npm install."""
+    old = {"left": npm_package(version, value=value), "right": npm_package(value="r")}
+    return json.dumps(json.loads(text) | {"dependencies": old}, indent=2)
+
+
 UPDATES.extend(
     [
-        ("package-lock.json", NPM, json.dumps(json.loads(UPDATES[0][2]) | BOTH)),
+        ("package-lock.json", add_old(NPM, "1.0.0", "a"), add_old(UPDATES[0][2], "1.1.0", "b")),
         (
             "package-lock.json",
             NPM.replace("example/left-1.0.0", "example/download/left/1.0.0/left-1.0.0", 1),
             UPDATES[0][2].replace("example/left-1.1.0", "example/download/left/1.1.0/left-1.1.0"),
         ),
         ("composer.lock", BESIDE, BESIDE.replace("9.0.0", "1.1.0").replace("1.0.x", "1.1.x")),
-        ("requirements.txt", "# Pins.\nleft==1.0.0\n", "# All pins.\nleft==1.1.0  # via app\n"),
+        ("requirements.txt", "# Pins.\nleft==1.0.0\n", "# All pins.\nleft==1.1.0\n"),
         ("package-lock.json", NPM, UPDATES[0][2].replace(f"{REGISTRY}/left-1.1", f"{REGISTRY}:443/left-1.1")),
         ("package-lock.json", NPM.replace("sha512-a", "sha1-a"), UPDATES[0][2]),
     ]
@@ -560,9 +565,13 @@ def tree(left: dict[str, object], below: dict[str, object], right: str) -> str:
     return npm(left=left, other=OTHER, right=updated, **{"other/node_modules/left": below})
 
 
+def quote_names(head: str) -> str:
+    return ", ".join(f'"{each}"' if ":" in each else each for each in head.split(", "))
+
+
 def yarn(**asked: str) -> str:
     """A lock file in which these packages are asked for."""
-    blocks = [(head, *package.split(" ")) for head, package in asked.items() if package]
+    blocks = [(quote_names(head), *package.split(" ")) for head, package in asked.items() if package]
     block = '\n\n{0}:\n  version "{2}"\n  resolved "{3}/{1}/-/{1}-{2}.tgz"\n  integrity sha512-x=\n'
     return "# yarn lockfile v1\n" + "".join(block.format(*each, REGISTRY) for each in blocks)
 

@@ -1,7 +1,9 @@
 """Compares two versions of a lock file: what is suspicious in it, and what an update has to explain."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict
@@ -113,8 +115,30 @@ def compare(path: str, base: str | None, head: str) -> LockDifference:
         and before != after
         and {entry for entry in versions.base if entry.kind == SOURCE} <= set(versions.head)
         and all(_is_plain(entry, versions) for entry in new)
-        and not _is_exchanged(versions, before & after),
+        and not _is_exchanged(versions, before & after)
+        and (_is_canonical(head) or _list_forms(head) <= _list_forms(base or "")),
     )
+
+
+_VALUE = re.compile(r"""(?P<quoted>"(?:\\.|[^"\\\n])*")|'[^'\n]*'|[^\s{}\[\]:,'"]+(?: [^\s{}\[\]:,'"]+)*""")
+
+
+def _is_canonical(text: str) -> bool:
+    """Whether a file is JSON as programs write it, in which nothing is left to look for but what was parsed."""
+    indent = re.search(r"\n([ \t]+)", text)
+    with suppress(ValueError):
+        return text.rstrip("\n") == json.dumps(json.loads(text), indent=indent and indent[1], ensure_ascii=False)
+    return False
+
+
+def _list_forms(text: str) -> set[str]:
+    """How the lines of a file are written: their spaces, signs and quotes, whatever are the words.
+
+    A package manager writes each entry as it wrote the others, so an update has no line of another form than those of
+    before: this holds for any format, also for what its reader overlooks.
+    """
+    plain = _VALUE.sub(lambda found: '"' if found["quoted"] else "w", text)
+    return {re.sub(r'(?:["w], )+(?=["w])', "", line) for line in plain.split("\n")}
 
 
 def _is_exchanged(versions: _Versions, staying: Set[Pair]) -> bool:
@@ -128,10 +152,10 @@ def _is_plain(entry: LockEntry, versions: _Versions) -> bool:
     """Whether a new entry says no more than that a package of a registry has this version."""
     before = versions.find_before(entry)
     if entry.kind == LOCAL:  # what stands in the repository itself, with another version
-        return any(each.kind == LOCAL for each in before)
+        return any(each.kind == LOCAL and each.effects == entry.effects for each in before)
     is_known = entry.hashes or not versions.is_hashed or any(not each.hashes for each in before)
     ran_scripts = any(each.runs_scripts for each in before)
-    is_silent = ran_scripts or not entry.runs_scripts or any(entry.hashes & each.hashes for each in before)
+    is_silent = ran_scripts or not entry.runs_scripts
     acts_alike = not entry.effects or any(entry.effects == each.effects for each in before)
     is_at_home = entry.hosts <= versions.hosts and entry.origins <= versions.origins
     is_as_strong = not entry.hashes or _measure_strength(entry) >= min(
