@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from domain.github.pushes import Commit, Push, Pusher
+from domain.github.pushes import AN_APP, Commit, Push, Pusher
 
 
 @dataclass(frozen=True)
@@ -151,9 +151,14 @@ def find_parts(
     of_forge = {push.after for push in pushes if push.by is Pusher.forge}
     told = {push.after for push in pushes if push.by is not Pusher.unknown}
     better = {Pusher.app: of_forge, Pusher.unknown: told}  # heads of which is known whose push it was
-    known = [push for push in pushes if push.after not in better.get(push.by, ())]
+    known = [push for push in pushes if push.after not in better.get(push.by, ()) or _is_told_by_app(push)]
     shas = {commit.sha for commit in commits}
     return _Attribution((*commits, *earlier.commits), known, fork, trusted, earlier).attribute(shas, shas)
+
+
+def _is_told_by_app(push: Push) -> bool:
+    """Whether Forge pushed it as an App's words asked for."""
+    return push.by is Pusher.app and push.by_id == AN_APP
 
 
 def list_overwriting(commits: Sequence[Commit], pushes: Sequence[Push]) -> list[Push]:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.github.pushes import Commit, Push, Pusher
+from domain.github.pushes import AN_APP, Commit, Push, Pusher
 from safety.authorship import Authorship, Doubt, EarlierHeads, HeadApproval, Standing, find_parts
 
 BOB, MIA, CAROL, DAVE = 1, 2, 3, 4
@@ -116,6 +116,8 @@ def test_what_forge_pushed_is_that_of_who_asked_for_it() -> None:
     assert _write([before, by_app]).doubt is Doubt.app
     asked = _write([before, by_app, _push("c", MIA, "b", 1, Pusher.forge)])
     assert (_writers(asked), asked.doubt) == ({BOB, MIA}, None)
+    told = _write([before, _push("c", MIA, "b", 1, Pusher.forge), _push("c", AN_APP, "b", 1, Pusher.app)])
+    assert (_writers(told), told.doubt) == ({BOB, MIA}, Doubt.app)  # it took up an App's words
     unasked = _write([before, by_app, _push("c", 0, "b", 1, Pusher.forge)])
     assert (_writers(unasked), unasked.doubt) == ({BOB}, None)
 
