@@ -199,7 +199,9 @@ class Issues(Protocol):
         ...
 
     async def text_edits(self, repository: RepositoryRef, texts: Collection[str]) -> Mapping[str, Collection[TextEdit]]:
-        """Who edited issues, their titles too, and comments of any kind; one that nobody edited may be missing.
+        """Who edited issues with their titles, titles of pull requests, comments of any kind, and bodies of reviews.
+
+        One that nobody edited may be missing.
 
         :param texts: their node ids, by which the answer is ordered as well.
         :raises Unavailable: not all of them could be read.

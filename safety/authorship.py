@@ -11,16 +11,18 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 
-from domain.github.pushes import Commit, Push, Pusher
+from domain.github.pushes import AN_APP, Commit, Push, Pusher
 
 
 @dataclass(frozen=True)
 class HeadApproval:
-    """Somebody approved a head at a gate that is not for its author."""
+    """Somebody approved a head at a gate that is not for its author.
 
-    head_sha: str
+    :param shown: the commits that they were asked about: those of the head that its base did not have then.
+    """
+
+    shown: frozenset[str]
     by_id: int
 
 
@@ -82,12 +84,10 @@ class Authorship:
     """Who wrote a pull request.
 
     :param opener: the account that opened it, which counts as an author of all of it.
-    :param commits: all that it has, in any order.
-    :param accepted: heads that were approved without a waiver.
+    :param accepted: approvals without a waiver, for the branch into which it goes now.
     """
 
     opener: int
-    commits: tuple[Commit, ...] = ()
     parts: tuple[Contribution, ...] = ()
     accepted: tuple[HeadApproval, ...] = ()
 
@@ -128,16 +128,8 @@ class Authorship:
         return Standing(is_author, is_left, doubt)
 
     def _find_accepted(self, account: int | None) -> set[str]:
-        """The commits of the heads that somebody else than this account accepted."""
-        found: set[str] = set()
-        for one in self.accepted:
-            if one.by_id != account:
-                found |= _find_history(self._parents, one.head_sha)
-        return found
-
-    @cached_property
-    def _parents(self) -> Mapping[str, tuple[str, ...]]:
-        return {commit.sha: commit.parents for commit in self.commits}
+        """The commits that somebody else than this account accepted."""
+        return {sha for one in self.accepted if one.by_id != account for sha in one.shown}
 
 
 def find_parts(
@@ -159,9 +151,14 @@ def find_parts(
     of_forge = {push.after for push in pushes if push.by is Pusher.forge}
     told = {push.after for push in pushes if push.by is not Pusher.unknown}
     better = {Pusher.app: of_forge, Pusher.unknown: told}  # heads of which is known whose push it was
-    known = [push for push in pushes if push.after not in better.get(push.by, ())]
+    known = [push for push in pushes if push.after not in better.get(push.by, ()) or _is_told_by_app(push)]
     shas = {commit.sha for commit in commits}
     return _Attribution((*commits, *earlier.commits), known, fork, trusted, earlier).attribute(shas, shas)
+
+
+def _is_told_by_app(push: Push) -> bool:
+    """Whether Forge pushed it as an App's words asked for."""
+    return push.by is Pusher.app and push.by_id == AN_APP
 
 
 def list_overwriting(commits: Sequence[Commit], pushes: Sequence[Push]) -> list[Push]:

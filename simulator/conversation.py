@@ -52,10 +52,11 @@ def edit_issue(world: World, issue: Issue, by: Actor, title: str | None, body: s
         _announce(world, "edited", issue, by, changes=changes)
 
 
-def note_edit(world: World, text: Issue | IssueComment | ReviewComment, by: Actor) -> None:
+def note_edit(world: World, text: Issue | IssueComment | ReviewComment | Review, by: Actor) -> None:
     """Keep who changed a text. With the first change GitHub lists the writing, too."""
     if not text.edits:
-        text.edits.append(Edit(world.next_id(), text.user, text.created_at))
+        written_at = text.submitted_at or world.now() if isinstance(text, Review) else text.created_at
+        text.edits.append(Edit(world.next_id(), text.user, written_at))
     text.edits.append(Edit(world.next_id(), by.account, world.now()))
 
 

@@ -192,6 +192,7 @@ def delete_pending(world: World, review: Review) -> None:
 
 def edit_review(world: World, review: Review, by: Actor, body: object) -> None:
     before, review.body = review.body, check_body("PullRequestReview", body)
+    note_edit(world, review, by)
     _announce_review(world, "edited", review, by, changes={"body": {"from": before}})
 
 

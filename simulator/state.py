@@ -231,6 +231,7 @@ class Review:
     app: App | None = None
     minimized: str | None = None
     reactions: list[Reaction] = field(default_factory=list["Reaction"])
+    edits: list[Edit] = field(default_factory=list["Edit"])
 
 
 @dataclass(eq=False)

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from agents.coding.baseline import render_baseline
 from agents.loop.loop import Agent
@@ -42,6 +43,13 @@ _TAG = re.compile(rf"<([A-Za-z][A-Za-z0-9-]*+)(?:{_ATTRIBUTE}){{1,30}}+\s*+/?>")
 _GAP = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
 
 
+Writers = Annotated[tuple[int, ...], Field(default=())]
+"""The accounts that wrote or edited a text, with :data:`domain.github.pushes.AN_APP`; no model sees them.
+
+Whoever shows a text has to say whose it is; only texts that earlier versions kept do not.
+"""
+
+
 class AuthoredText(BaseModel):
     """A text that a person wrote.
 
@@ -53,18 +61,21 @@ class AuthoredText(BaseModel):
     login: str
     role: str
     text: str
+    by: Writers
 
 
 class Excerpt(BaseModel):
-    """A text of the repository that an instruction is about; untrusted.
+    """A text of the repository or of its checks that an instruction is about; untrusted.
 
     :param heading: what it is.
+    :param by: nobody for what is in commits, whose authors are known anyway.
     """
 
     model_config = ConfigDict(frozen=True)
 
     heading: str
     text: str
+    by: Writers
 
 
 class InstructionPlace(BaseModel):
@@ -91,7 +102,8 @@ class PlanningTask(BaseModel):
     :param issue: its body and author.
     :param comments: comments by people, oldest first, without those of Forge.
     :param entries: paths at the top level of the repository; folders end with “/”.
-    :param earlier: the plan that this one replaces.
+    :param title_by: who wrote or changed the title, where that is not among those of ``issue``.
+    :param earlier: the plan that this one replaces, and ``earlier_by`` whose words made it.
     :param replies: comments by people after that plan.
     :param conventions: what the repository wrote down about how it wants code to be written; None in a run that began
         under a version which did not read that.
@@ -108,9 +120,18 @@ class PlanningTask(BaseModel):
     default_branch: str
     entries: tuple[str, ...] = ()
     earlier: Plan | None = None
+    earlier_by: tuple[int, ...] = ()
+    title_by: tuple[int, ...] = ()
     replies: tuple[AuthoredText, ...] = ()
     conventions: Conventions | None = None
     place: InstructionPlace | None = None
+
+    @property
+    def writers(self) -> frozenset[int]:
+        """Everybody who wrote or edited part of what the planner is told."""
+        place = self.place or InstructionPlace()
+        texts = (self.issue, *self.comments, *self.replies, *place.said, *place.shown)
+        return frozenset({*self.title_by, *self.earlier_by}).union(*(each.by for each in texts))
 
     @property
     def request(self) -> str:

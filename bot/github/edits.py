@@ -30,7 +30,13 @@ _EDITS = Document(
       {_OF_TEXT}
       {_OF_TITLE}
     }}
+    ... on PullRequest {{
+      {_OF_TITLE}
+    }}
     ... on IssueComment {{
+      {_OF_TEXT}
+    }}
+    ... on PullRequestReview {{
       {_OF_TEXT}
     }}
     ... on PullRequestReviewComment {{
@@ -94,7 +100,7 @@ class _Texts(_Part):
 async def read_edits(
     client: Client, repository: RepositoryRef, texts: Collection[str]
 ) -> Mapping[str, Collection[TextEdit]]:
-    """All edits of texts, by their node ids. Of an issue those of its title count, too: the last 100.
+    """All edits of texts, by their node ids. Those of a title count, too: the last 100. Of a pull request only these.
 
     :raises Unavailable: one of them was deleted meanwhile.
     """

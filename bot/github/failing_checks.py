@@ -33,9 +33,10 @@ class GitHubFailingChecks(GitHubActions, FailingChecks):
         commit = f"{repository_path(repository)}/commits/{quote_segment(head_sha)}"
         who = repository.installation_id
         runs = await self._client.items(who, f"{commit}/check-runs", purpose, {"filter": "latest"}, key="check_runs")
-        statuses = await self._client.items(who, f"{commit}/status", purpose, key="statuses")
+        statuses = parse_all(SpokenStatus, await self._client.items(who, f"{commit}/statuses", purpose), purpose)
         of_others = (one for one in parse_all(SpokenRun, runs, purpose) if not one.is_of(self._client.app_id))
-        return [*of_others, *parse_all(SpokenStatus, statuses, purpose)]
+        newest = {one.context: one for one in reversed(statuses)}  # the last reported comes first
+        return [*of_others, *newest.values()]
 
     async def check_details(self, repository: RepositoryRef, check: FailingCheck, most: int) -> str:
         """What GitHub does not show any more, or not to this App, is left out."""

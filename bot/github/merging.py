@@ -7,8 +7,10 @@ from pydantic import JsonValue
 
 from bot.github.client import never_stop, quote_segment, repository_path, require_same
 from bot.github.conversation import GitHubConversation
+from bot.github.edits import read_edits
 from bot.github.errors import bad_answer, error_message, quote, to_error
 from bot.github.graphql import Document
+from bot.github.payloads.accounts import AccountShown
 from bot.github.payloads.merging import (
     MergeAnswer,
     MergeSettings,
@@ -94,15 +96,23 @@ class GitHubMerging(GitHubConversation, Merging):
     async def change_requests(self, repository: RepositoryRef, number: int, head_sha: str) -> Sequence[ChangeRequest]:
         against = await self._latest_objections(repository, number)
         return [
-            ChangeRequest(
-                login=one.user.login,
-                account_id=one.user.id,
-                body=one.body or "",
-                comments=tuple(await self._lines_of_review(repository, number, one.id)),
-            )
+            await self._complete_request(repository, number, one, one.user)
             for one in against
             if one.user is not None and one.user.type == "User" and one.commit_id == head_sha
         ]
+
+    async def _complete_request(
+        self, repository: RepositoryRef, number: int, shown: ReviewShown, by: AccountShown
+    ) -> ChangeRequest:
+        lines = await self._lines_of_review(repository, number, shown.id)
+        edits = await read_edits(self._client, repository, [shown.node_id, *(one.node_id for one in lines)])
+        return ChangeRequest(
+            login=by.login,
+            account_id=by.id,
+            body=shown.body or "",
+            editors=frozenset(edit.by_id for made in edits.values() for edit in made if edit.by_id is not None),
+            comments=tuple((one.path, one.line or one.original_line, one.body or "") for one in lines),
+        )
 
     async def _latest_objections(self, repository: RepositoryRef, number: int) -> list[ReviewShown]:
         """For each account, the newest review that is more than a comment, if it requests changes."""
@@ -112,13 +122,10 @@ class GitHubMerging(GitHubConversation, Merging):
                 opinions[0 if one.user is None else one.user.id] = one
         return [one for one in opinions.values() if one.state == "CHANGES_REQUESTED"]
 
-    async def _lines_of_review(
-        self, repository: RepositoryRef, number: int, review_id: int
-    ) -> list[tuple[str, int | None, str]]:
+    async def _lines_of_review(self, repository: RepositoryRef, number: int, review_id: int) -> list[LineShown]:
         purpose = f"read the comments of a review on {repository.full_name}#{number}"
         address = f"{repository_path(repository)}/pulls/{number}/reviews/{review_id}/comments"
-        shown = parse_all(LineShown, await self._client.items(repository.installation_id, address, purpose), purpose)
-        return [(one.path, one.line or one.original_line, one.body or "") for one in shown]
+        return parse_all(LineShown, await self._client.items(repository.installation_id, address, purpose), purpose)
 
     async def own_reviews(self, repository: RepositoryRef, number: int, marker: str) -> list[ReviewShown]:
         """The App's own reviews with ``marker`` in their body, oldest first."""

@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict
 
+from domain.github.pushes import AN_APP
+
 RED = frozenset({"failure", "timed_out", "startup_failure", "error"})
 """Conclusions of check runs, and states of statuses, that mean a failure."""
 
@@ -13,6 +15,7 @@ class FailingCheck(BaseModel):
     :param app: the slug of its App; empty for a commit status.
     :param said: its title and summary, or the status's description; untrusted, and may be long.
     :param annotated: how many annotations it has.
+    :param by: who reported it; :data:`domain.github.pushes.AN_APP` if an App did.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -22,3 +25,4 @@ class FailingCheck(BaseModel):
     app: str = ""
     said: str = ""
     annotated: int = 0
+    by: int = AN_APP

@@ -93,6 +93,7 @@ class DraftReview(BaseModel):
 class ChangeRequest(BaseModel):
     """A person's review that requests changes on a head.
 
+    :param editors: who changed its body or a comment of it, perhaps somebody else.
     :param comments: (path, line or None, text) of each inline comment.
     """
 
@@ -101,6 +102,7 @@ class ChangeRequest(BaseModel):
     login: str
     account_id: int
     body: str
+    editors: frozenset[int] = frozenset()
     comments: tuple[tuple[str, int | None, str], ...] = ()
 
 

@@ -9,6 +9,10 @@ MOST_COMMITS = 250
 """GitHub lists no more of a pull request: https://docs.github.com/rest/pulls/pulls#list-commits-on-a-pull-request."""
 
 
+AN_APP = 0
+"""In place of an account: an App, of which nobody knows who made it say that."""
+
+
 class Pusher(StrEnum):
     """What pushed a head."""
 
@@ -25,7 +29,8 @@ class Push:
     """A branch moved to a head.
 
     :param before: where the branch was, also if it was overwritten; empty for a new branch.
-    :param by_id: the account; of Forge's own pushes whoever asked for it, 0 if nobody did, or nobody knows.
+    :param by_id: the account; of Forge's own pushes whoever asked for it, 0 if nobody did, or nobody knows. Of an App
+        :data:`AN_APP` where Forge pushed what that App's words asked for.
     :param at: as GitHub says.
     """
 

@@ -28,13 +28,10 @@ EFFORT = "how thoroughly it is read"
 """The key of the effort that a person asked for."""
 
 TASK = "what the planner is told"
-"""The key of the planner's task."""
+"""The key of the planner's task, with who wrote what is in it: later edits and deletions change nothing."""
 
 KEPT_PLAN = "which plan it goes on with"
 """The key of what became of the plan that people saw before."""
-
-WRITERS = "who wrote what the planner is told"
-"""The key of the accounts: later edits and deletions change nothing."""
 
 QUESTION = "what people are asked"
 """The key of the question with which an instruction ended."""

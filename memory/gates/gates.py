@@ -4,7 +4,7 @@ A gate is decided once, however many people try.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
@@ -212,6 +212,21 @@ async def list_for_pull_request(
     """All gates of a pull request, in order, or only those that wait."""
     query = select(GateRow).where(GateRow.repository_id == repository_id, GateRow.number == number).order_by(GateRow.id)
     return await _load(database, query.where(GateRow.state == GateState.waiting.value) if waiting else query)
+
+
+async def list_approved(
+    database: Database, repository_id: int, number: int, names: Collection[str], base_ref: str
+) -> Sequence[Gate]:
+    """The gates of these names that were approved in a pull request while it went into a branch, in order.
+
+    What goes into another branch is another change.
+
+    :param base_ref: the branch; empty for any.
+    """
+    approved = (GateRow.state == GateState.approved.value, GateRow.name.in_(names))
+    here = (GateRow.repository_id == repository_id, GateRow.number == number)
+    query = select(GateRow).join(RunRow, RunRow.id == GateRow.run_id).where(*here, *approved).order_by(GateRow.id)
+    return await _load(database, query.where(RunRow.base_ref == base_ref) if base_ref else query)
 
 
 async def list_latest(database: Database, limit: int, state: GateState | None = None) -> Sequence[Gate]:

@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.commands import Sender
 from domain.errors import CodeAccessError, CodeHostError, RateLimited, Unavailable
-from domain.gates import GateState
 from domain.github.pull_requests import PullRequest
 from domain.github.seen import EventSnapshot
 from domain.runs.run import RepositoryRef
@@ -21,7 +20,7 @@ from memory.runs import runs
 from pipeline import consistent_reads
 from pipeline.config import loading
 from pipeline.context import Services
-from pipeline.gates.contributions import load_contributions
+from pipeline.gates.contributions import list_shown, load_contributions
 from safety.authorization import (
     AuthorizationFacts,
     CommandRefusal,
@@ -156,7 +155,7 @@ async def complete_actor(
     if not actor.facts.is_author and actor.doubt is None:
         return actor
     wrote = await load_authorship(services, repository, pull_request, {_WHOLE_HEAD_GATE})
-    said = name_assent(asked, pull_request.head_sha, about)
+    said = name_assent(asked, pull_request.head_sha, f"{about} into {pull_request.base_ref}")
     return await find_standing(services, repository, pull_request.number, actor, role, wrote, said)
 
 
@@ -214,11 +213,11 @@ async def load_authorship(
     listed = await services.host.pull_commits(repository, pull_request.number)
     try:
         trusted = [pull_request.author_id] if await _is_trusted_app(services, repository, pull_request) else []
-        wrote = await load_contributions(services, repository, pull_request, listed, trusted)
+        parts = await load_contributions(services, repository, pull_request, listed, trusted)
+        accepted = await _load_approvals(services, repository, pull_request, accepting)
     except CodeAccessError as error:
         raise Unavailable(error.message, error.advice) from error
-    accepted = await _load_approvals(services, repository, pull_request.number, accepting)
-    return Authorship(pull_request.author_id, *wrote, accepted)
+    return Authorship(pull_request.author_id, parts, accepted)
 
 
 async def find_lone_author(services: Services, repository: RepositoryRef, number: int, role: str) -> str:
@@ -265,16 +264,16 @@ async def _is_trusted_app(services: Services, repository: RepositoryRef, pull_re
 
 
 async def _load_approvals(
-    services: Services, repository: RepositoryRef, number: int, accepting: Collection[str]
+    services: Services, repository: RepositoryRef, pull_request: PullRequest, accepting: Collection[str]
 ) -> tuple[HeadApproval, ...]:
-    asked = await gates.list_for_pull_request(services.database, repository.id, number)
-    return tuple(
-        HeadApproval(gate.head_sha, gate.decision.by_id)
-        for gate in asked
-        if gate.name in accepting and gate.state is GateState.approved
-        if gate.decision is not None and gate.decision.by_id is not None
-        if not gate.decision.waived and not gate.decision.own
-    )
+    """What was approved for the branch into which it goes now."""
+    found: list[HeadApproval] = []
+    where = (services.database, repository.id, pull_request.number)
+    for gate in await gates.list_approved(*where, accepting, pull_request.base_ref):
+        run, said = await runs.get(services.database, gate.run_id), gate.decision
+        if run is not None and said is not None and said.by_id and not said.waived and not said.own:
+            found.append(HeadApproval(await list_shown(services, run), said.by_id))
+    return tuple(found)
 
 
 async def note_assent(

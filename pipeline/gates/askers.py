@@ -3,28 +3,43 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
+from agents.coding.planner import PlanningTask
 from domain.gates import Gate
-from domain.github.issues import AskedIssue, Issue, IssueComment
+from domain.github.issues import AskedIssue, Issue, IssueComment, TextEdit
+from domain.github.pushes import AN_APP
 from domain.runs.run import Run
 from memory.budgets import model_answers
 from memory.gates import gates
 from memory.runs import checkpoints, outbox, runs
 from pipeline.context import Services
 from pipeline.gates.actor import load_authorship
-from safety.authorship import Authorship, Contribution
+from safety.authorship import Authorship, Contribution, Doubt
+
+
+class HeardComment(NamedTuple):
+    """A comment, and who wrote or edited it."""
+
+    comment: IssueComment
+    by: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class HeardWords:
     """What the run of an issue takes into account beside the issue, and whose words all of it is.
 
+    :param issue_by: who wrote or edited the issue or its title.
     :param comments: oldest first.
-    :param writers: who wrote or edited the issue, its title or one of these comments.
     """
 
-    comments: Sequence[IssueComment]
-    writers: frozenset[int]
+    issue_by: tuple[int, ...]
+    comments: Sequence[HeardComment]
+
+    @property
+    def writers(self) -> frozenset[int]:
+        """Everybody who wrote or edited something of it."""
+        return frozenset(self.issue_by).union(*(each.by for each in self.comments))
 
 
 async def load_heard(services: Services, run: Run, issue: Issue) -> HeardWords:
@@ -41,11 +56,17 @@ async def load_heard(services: Services, run: Run, issue: Issue) -> HeardWords:
     texts = [issue.node_id, *(each.node_id for each in there if each.is_edited)]
     edits = await services.host.text_edits(run.repository, texts)
     late = {text for text, made in edits.items() if any(each.at > until for each in made)}
-    heard = [each for each in there if each.node_id not in late]
-    read = (issue.node_id, *(each.node_id for each in heard))
-    editors = {each.by_id for text in read for each in edits.get(text, ()) if each.at <= until}
-    wrote = {issue.author_id, *(each.author_id for each in heard), *editors}
-    return HeardWords(heard, frozenset(each for each in wrote if each))
+
+    def list_by(text: Issue | IssueComment) -> tuple[int, ...]:
+        return list_writers(text.author_id, [each for each in edits.get(text.node_id, ()) if each.at <= until])
+
+    heard = [HeardComment(each, list_by(each)) for each in there if each.node_id not in late]
+    return HeardWords(list_by(issue), heard)
+
+
+def list_writers(author: int | None, edits: Collection[TextEdit]) -> tuple[int, ...]:
+    """Who wrote or edited a text, as far as their accounts are still there."""
+    return tuple(sorted({who for who in (author, *(each.by_id for each in edits)) if who}))
 
 
 async def _find_asked_at(services: Services, run: Run) -> datetime:
@@ -55,7 +76,9 @@ async def _find_asked_at(services: Services, run: Run) -> datetime:
 
 
 async def list_askers(services: Services, run: Run) -> frozenset[int]:
-    """Whoever asked for a run, wrote or edited what it heard, requested changes, or said at a gate what to do.
+    """Whoever asked for a run, wrote or edited what it was told, requested changes, or said at a gate what to do.
+
+    An App whose words it was told is among them as :data:`domain.github.pushes.AN_APP`.
 
     :raises CodeHostError: if GitHub does not say who wrote the issue and its comments.
     """
@@ -63,15 +86,17 @@ async def list_askers(services: Services, run: Run) -> frozenset[int]:
     decided = [gate.decision for gate in await gates.list_for_run(services.database, run.id)]
     said = [decision.by_id for decision in decided if decision is not None and decision.words.strip()]
     sent_back = await checkpoints.load_send_backs(services.database, run)
-    wanted = [fix.by_id for each in sent_back for fix in each.to_fix]
-    return frozenset(filter(None, (requester, *said, *wanted, *await _list_writers(services, run))))
+    wanted = [who for each in sent_back for fix in each.to_fix for who in (fix.by_id, *fix.edited_by)]
+    accounts = (requester, *said, *wanted, *await _list_writers(services, run))
+    return frozenset(who for who in accounts if who is not None)
 
 
 async def _list_writers(services: Services, run: Run) -> Collection[int]:
-    kept = await model_answers.find(services.database, run, model_answers.WRITERS)
-    if kept is not None:
-        return kept["accounts"]
-    issue = await services.host.issue(run.repository, run.number)
+    kept = await model_answers.find(services.database, run, model_answers.TASK)
+    known = frozenset[int]() if kept is None else PlanningTask.model_validate(kept).writers
+    if known:
+        return known
+    issue = await services.host.issue(run.repository, run.number)  # a run of an earlier version
     return (await load_heard(services, run, issue)).writers
 
 
@@ -88,4 +113,6 @@ async def load_proposed_authorship(services: Services, gate: Gate) -> Authorship
         return None
     pull_request = await services.host.pull_request(gate.repository, number)
     wrote = await load_authorship(services, gate.repository, pull_request, {gate.name})
-    return replace(wrote, parts=(*wrote.parts, Contribution(run.id, await list_askers(services, run))))
+    asked = await list_askers(services, run)
+    told = Contribution(run.id, asked - {AN_APP}, Doubt.app if AN_APP in asked else None)
+    return replace(wrote, parts=(*wrote.parts, told))

@@ -6,9 +6,9 @@ from dataclasses import replace
 from domain.errors import CommitGone
 from domain.github.pull_requests import PullRequest
 from domain.github.pushes import MOST_COMMITS, Commit, Push
-from domain.runs.run import RepositoryRef
+from domain.runs.run import RepositoryRef, Run
 from memory.deliveries import pushes
-from pipeline.checkout import fetch_commits, find_base
+from pipeline.checkout import fetch_commits, fetch_mirror, find_base
 from pipeline.context import Services
 from safety.authorship import Contribution, Doubt, EarlierHeads, find_parts, list_overwriting
 from workspace.merges import has_same_change, is_clean_merge, list_own_commits
@@ -24,8 +24,8 @@ async def load_contributions(
     pull_request: PullRequest,
     listed: Sequence[Commit],
     trusted: Collection[int],
-) -> tuple[tuple[Commit, ...], tuple[Contribution, ...]]:
-    """The commits of a pull request, and who wrote them.
+) -> tuple[Contribution, ...]:
+    """Who wrote the commits of a pull request.
 
     :param listed: the commits as GitHub lists them.
     :param trusted: Apps that nobody makes push what they like.
@@ -41,7 +41,19 @@ async def load_contributions(
         parts = await history.find_parts(owners, trusted)
     if len(listed) >= MOST_COMMITS or pull_request.head_sha not in {each.sha for each in listed}:  # not all are listed
         parts = (*parts, Contribution(pull_request.head_sha, frozenset(), Doubt.unknown))
-    return tuple(history.commits), parts
+    return parts
+
+
+async def list_shown(services: Services, run: Run) -> frozenset[str]:
+    """The commits that a run was about: those of its head that its base did not have; none where that is not known.
+
+    :raises CodeAccessError: if they could not be fetched.
+    """
+    try:
+        mirror = await fetch_mirror(services, run)
+    except CommitGone:
+        return frozenset()
+    return frozenset(await list_own_commits(mirror, run.base_sha, run.head_sha, MOST_COMMITS) or ())
 
 
 class _BranchHistory:

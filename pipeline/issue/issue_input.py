@@ -17,7 +17,7 @@ from memory.repositories import permits
 from memory.runs import checkpoints, outbox
 from memory.runs.checkpoints import PastPlan
 from messages import plan as plan_texts
-from pipeline.gates.askers import load_heard
+from pipeline.gates.askers import HeardWords, list_askers, load_heard
 from pipeline.issue.conventions import load_conventions
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import load_start_configuration
@@ -75,9 +75,7 @@ async def read_issue(context: RunContext) -> IssueRunInput:
     kept = await model_answers.find(database, run, model_answers.TASK)
     if kept is None:
         heard = await load_heard(context.services, run, issue)
-        writers = {"accounts": sorted(heard.writers)}
-        await model_answers.keep(database, run, model_answers.WRITERS, writers, context.now())
-        task = await _build_task(context, issue, heard.comments, configuration, plans[-1] if plans else None)
+        task = await _build_task(context, issue, heard, configuration, plans[-1] if plans else None)
         kept = task.model_dump(mode="json")
         await model_answers.keep(database, run, model_answers.TASK, kept, context.now())
     is_proposed = await outbox.find_proposal(database, run.id) is not None
@@ -143,27 +141,31 @@ async def load_snapshot(context: RunContext) -> Snapshot:
 async def _build_task(
     context: RunContext,
     issue: Issue,
-    comments: Sequence[IssueComment],
+    heard: HeardWords,
     configuration: Configuration,
     earlier: PastPlan | None,
 ) -> PlanningTask:
     host, run = context.services.host, context.run
-    ranked = sorted(comments, key=lambda each: (each.author_association not in _MEMBER_ASSOCIATIONS, -each.id))
+    said = [each.comment for each in heard.comments]
+    ranked = sorted(said, key=lambda each: (each.author_association not in _MEMBER_ASSOCIATIONS, -each.id))
     roles = await _load_roles(context, [(issue.author_login, issue.author_id), *map(_get_author, ranked)])
-    texts = [
-        (each, AuthoredText(login=each.author_login, role=roles.get(each.author_id, "none"), text=each.body))
-        for each in comments
-    ]
+
+    def write(by: Issue | IssueComment, writers: tuple[int, ...]) -> AuthoredText:
+        role = roles.get(by.author_id, "none")
+        return AuthoredText(login=by.author_login, role=role, text=by.body, by=writers)
+
+    texts = [(each.comment, write(each.comment, each.by)) for each in heard.comments]
     since = None if earlier is None else earlier.at
     return PlanningTask(
         number=run.number,
         title=issue.title,
-        issue=AuthoredText(login=issue.author_login, role=roles.get(issue.author_id, "none"), text=issue.body),
+        issue=write(issue, heard.issue_by),
         comments=tuple(text for each, text in texts if since is None or each.created_at <= since),
         default_branch=(await host.default_branch(run.repository)).name,
         entries=list_top_level(await load_snapshot(context), configuration.review.never_send),
         conventions=await load_conventions(context, configuration, ()),
         earlier=None if earlier is None else earlier.plan.plan,
+        earlier_by=() if earlier is None else tuple(sorted(await list_askers(context.services, earlier.run))),
         replies=tuple(text for each, text in texts if since is not None and each.created_at > since),
     )
 

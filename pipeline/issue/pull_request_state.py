@@ -145,8 +145,9 @@ def _list_requested_changes(request: ChangeRequest) -> list[RequiredFix]:
     """A person's review: its body, and its comments on lines."""
     rule = f"review by {request.login}"
     said = [("", None, request.body)] if request.body.strip() else []
+    who, editors = request.account_id, tuple(sorted(request.editors))
     return [
-        RequiredFix(path=path, line=line, rule=rule, message=text, by_id=request.account_id)
+        RequiredFix(path=path, line=line, rule=rule, message=text, by_id=who, edited_by=editors)
         for path, line, text in (*said, *request.comments)
     ]
 

@@ -1,6 +1,6 @@
 """Finds out which checks of a pull request are red because of its change, what they say, and runs some once more."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import structlog
 from pydantic import BaseModel
@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from agents.testing import actions
 from domain.errors import Forbidden, NotFound, Unprocessable
 from domain.github.failing_checks import FailingCheck
-from domain.github.workflow_runs import WorkflowRun
+from domain.github.workflow_runs import SLUG, TESTING_EVENTS, WorkflowRun
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
@@ -29,11 +29,13 @@ class RedCheck(BaseModel):
 
     :param app: the slug of its App; empty for a commit status.
     :param said: its output, its annotations and the end of its log; untrusted.
+    :param by: whose words these are: nobody's of a job that tests this head, as they are those of its own code.
     """
 
     name: str
     app: str = ""
     said: str = ""
+    by: tuple[int, ...] = ()
 
 
 class RedChecks(BaseModel):
@@ -64,8 +66,11 @@ async def load_red_checks(services: Services, repository: RepositoryRef, head: s
         return RedChecks(head=head)
     known = {each.name for base in dict.fromkeys(bases) for each in await host.failures(repository, base)}
     own = [each for each in failing if each.name not in known]
-    read = [await _read(services, repository, each) for each in own[:_MOST_READ]]
-    rest = [RedCheck(name=each.name, app=each.app) for each in own[_MOST_READ:]]
+    jobs = await _list_jobs(services, repository, head) if any(each.app == SLUG for each in own) else ()
+    red = [RedCheck(name=each.name, app=each.app, by=() if each.id in jobs else (each.by,)) for each in own]
+    pairs = zip(red, own[:_MOST_READ], strict=False)
+    read = [each.model_copy(update={"said": await _read(services, repository, shown)}) for each, shown in pairs]
+    rest = red[_MOST_READ:]
     before = dict.fromkeys(each.name for each in failing if each.name in known)
     return RedChecks(head=head, own=(*read, *rest), before=tuple(before))
 
@@ -86,10 +91,17 @@ async def load_red_checks_of_run(services: Services, run: Run, number: int, head
         return ()
 
 
-async def _read(services: Services, repository: RepositoryRef, check: FailingCheck) -> RedCheck:
+async def _list_jobs(services: Services, repository: RepositoryRef, head: str) -> Collection[int]:
+    """The jobs of workflows that test a head. Other checks of GitHub Actions may be of anybody who may push."""
+    found = await services.host.workflow_runs(repository, head)
+    tests = [each.id for each in found if each.event in TESTING_EVENTS and each.conclusion != "success"]
+    return {job.id for run in tests for job in await services.host.jobs(repository, run)}
+
+
+async def _read(services: Services, repository: RepositoryRef, check: FailingCheck) -> str:
     details = await services.host.check_details(repository, check, actions.MOST_LOG)
     said = redact_outgoing("\n".join(part for part in (check.said[:_LONGEST_SAID], actions.trim_log(details)) if part))
-    return RedCheck(name=check.name, app=check.app, said=said[-_LONGEST_SAID:])
+    return said[-_LONGEST_SAID:]
 
 
 async def run_again(context: RunContext, head: str) -> tuple[str, ...]:

@@ -101,4 +101,4 @@ def _build_fix(red: RedCheck) -> RequiredFix:
     """What a red check demands: the line of it that tells most, and its end."""
     end = red.said[-_LONGEST_END:].strip() or "It is red, and says nothing."
     message = "\n".join(dict.fromkeys([pick_telling_line(red.said.strip() or end), end]))
-    return RequiredFix(path="", rule=f"{RED_CHECK}{red.name}", message=message)
+    return RequiredFix(path="", rule=f"{RED_CHECK}{red.name}", message=message, edited_by=red.by)

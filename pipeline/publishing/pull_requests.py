@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection
 from domain.errors import Forbidden, ForgeError, Unprocessable
 from domain.github.conversation import CommentEdit
 from domain.github.merging import Merged, MergeObstacle, NotMerged, Queued
-from domain.github.pushes import Push, Pusher
+from domain.github.pushes import AN_APP, Push, Pusher
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
 from memory.deliveries import pushes
@@ -47,6 +47,7 @@ async def push_once(
     :param expected: see :meth:`workspace.mirror.Mirror.push`.
     :param is_pushed: whether an earlier attempt did it.
     :param for_accounts: who asked for what is pushed, and so does not decide about it; nobody if Forge acts unasked.
+        :data:`domain.github.pushes.AN_APP` is one whose words were taken up.
     :param beside: other commits that GitHub has, and that it merges.
     :raises CodeAccessError: the remote was not reached or denies access; the push may have happened.
     :raises Superseded: if another run took over and this was not pushed before.
@@ -70,7 +71,10 @@ async def push_once(
         return error.outcome
     now, before = services.clock.now(), await find_signed(services, run.repository, expected or run.head_sha)
     head = await find_signed(services, run.repository, sha)
-    made = [Push(head, before, account, Pusher.forge, now) for account in for_accounts or (0,)]
+    people = sorted({*for_accounts} - {AN_APP})
+    made = [Push(head, before, account, Pusher.forge, now) for account in people or (0,)]
+    if AN_APP in for_accounts:
+        made.append(Push(head, before, AN_APP, Pusher.app, now))
     await pushes.note(services.database, run.repository, made)
     return Pushed()
 

@@ -11,7 +11,7 @@ from agents.testing.earlier_tests.sides import is_mixed, is_of_tests, is_script
 from agents.testing.tester import Tell, Tester
 from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
-from domain.gates import GateState, digest
+from domain.gates import digest
 from domain.github.pull_requests import PullRequest
 from domain.review.avoidance import AvoidanceKind
 from domain.review.changes import Change, FileChange
@@ -25,7 +25,7 @@ from domain.review.findings import (
     place_on_diff,
 )
 from domain.runs.earlier_tests import NOTHING_EARLIER, BaseRun, EarlierTest, EarlierTests
-from domain.runs.run import RepositoryRef, Run, Trigger
+from domain.runs.run import Run, Trigger
 from domain.runs.task_result import RequiredFix
 from memory.findings import feedback
 from memory.gates import gates
@@ -163,14 +163,17 @@ async def load_accepted(services: Services, run: Run, said: EarlierTests) -> Acc
     if number is None:
         return AcceptedLosses(words=words)
     dismissed = await feedback.find_dismissed(database, run.repository, number, list(map(name_test, said.obligations)))
-    approved = await load_approved(services, run.repository, number)
+    approved = await load_approved(services, run, number)
     return AcceptedLosses(frozenset({*dismissed, *approved}), words)
 
 
-async def load_approved(services: Services, repository: RepositoryRef, number: int) -> set[str]:
-    """The fingerprints of all findings for which ``destructive`` was approved in a pull request."""
-    asked = await gates.list_for_pull_request(services.database, repository.id, number)
-    approved = [gate for gate in asked if gate.name == "destructive" and gate.state is GateState.approved]
+async def load_approved(services: Services, run: Run, number: int) -> set[str]:
+    """The fingerprints of all findings for which ``destructive`` was approved in a pull request.
+
+    :param run: of its review, to whose base branch that is restricted, or of the issue behind it.
+    """
+    where = (services.database, run.repository.id, number)
+    approved = await gates.list_approved(*where, {"destructive"}, run.base_ref)
     return {each for gate in approved for each in gate.request.findings}
 
 

@@ -100,7 +100,7 @@ class ReviewGates:
         if self._configuration.review.dry_run:  # nothing is posted, so nobody can answer
             return []
         context = await self._build_context(review)
-        accepted = await load_approved(self._services, self._run.repository, self._run.number)
+        accepted = await load_approved(self._services, self._run, self._run.number)
         return list_requests(review, review.changed, self._configuration, context, known, accepted)
 
     async def _build_context(self, review: Review) -> Mapping[str, Value]:

@@ -116,25 +116,30 @@ def _edits(edits: Sequence[Edit]) -> Resolver:
     return lambda asked: _connection(asked, "UserContentEditConnection", edits[::-1], edit)
 
 
-def _renames(issue: Issue) -> Resolver:
+def _renames(issue: Issue, connection: str) -> Resolver:
     def rename(made: Edit) -> Node:
         return Node("RenamedTitleEvent", {"actor": _actor(made.by), "createdAt": timestamp(made.at)})
 
     def timeline(asked: Field) -> Node:
         if asked.arguments.get("itemTypes") != ["RENAMED_TITLE_EVENT"]:
             raise QueryError("Of the timeline only changes of the title are served")
-        return _connection(asked, "IssueTimelineItemsConnection", issue.renames, rename)
+        return _connection(asked, connection, issue.renames, rename)
 
     return timeline
 
 
 def _issue(issue: Issue) -> Node:
     fields: dict[str, Value] = {"id": f"I_{issue.id}", "number": issue.number, "title": issue.title}
-    return Node("Issue", {**fields, "userContentEdits": _edits(issue.edits), "timelineItems": _renames(issue)})
+    renames = _renames(issue, "IssueTimelineItemsConnection")
+    return Node("Issue", {**fields, "userContentEdits": _edits(issue.edits), "timelineItems": renames})
 
 
 def _issue_comment(comment: IssueComment) -> Node:
     return Node("IssueComment", {"id": f"IC_{comment.id}", "userContentEdits": _edits(comment.edits)})
+
+
+def _review(review: Review) -> Node:
+    return Node("PullRequestReview", {"id": f"PRR_{review.id}", "userContentEdits": _edits(review.edits)})
 
 
 def _comment(comment: ReviewComment) -> Node:
@@ -198,6 +203,7 @@ def _pull(pull: PullRequest) -> Node:
             "headRefOid": pull.head_sha,
             "baseRefOid": pull.base_sha,
             "author": _actor(pull.user),
+            "timelineItems": _renames(pull, "PullRequestTimelineItemsConnection"),
             "reviewThreads": lambda asked: _connection(
                 asked, "PullRequestReviewThreadConnection", pull.threads, _thread
             ),
@@ -241,20 +247,25 @@ def _nodes(call: Call, asked: Field) -> list[Node]:
 
 
 def _text(call: Call, identifier: str) -> Node:
-    """An issue, or a comment of any kind."""
+    """An issue or a pull request, or a comment of any kind."""
     issues = [issue for home in call.world.repositories.values() for issue in home.issues.values()]
     issue = next((each for each in issues if f"I_{each.id}" == identifier and not isinstance(each, PullRequest)), None)
     if issue is not None:
         _need(call, issue.repository, "issues:read")
         return _issue(issue)
+    if identifier.startswith("PR_"):
+        pull = _pull_by_node(call, identifier)
+        _need(call, pull.repository, "pull_requests:read")
+        return _pull(pull)
     found = _subject(call, identifier)
+    if isinstance(found, Review):
+        _need(call, found.pull.repository, "pull_requests:read")
+        return _review(found)
     if isinstance(found, IssueComment):
         _need(call, found.repository, "issues:read")
         return _issue_comment(found)
-    if isinstance(found, ReviewComment):
-        _need(call, found.repository, "pull_requests:read")
-        return _comment(found)
-    raise _node_not_found(identifier)
+    _need(call, found.repository, "pull_requests:read")
+    return _comment(found)
 
 
 def _need(call: Call, repository: Repository, *needs: str) -> None:

@@ -47,8 +47,9 @@ _NAMES = """
     Actor Bot EnterpriseUserAccount Mannequin Minimizable Node Organization User
     Issue IssueComment IssueTimelineItems IssueTimelineItemsConnection RenamedTitleEvent
     UserContentEdit UserContentEditConnection
-    PageInfo PullRequest PullRequestReviewComment PullRequestReviewCommentConnection
-    PullRequestReviewThread PullRequestReviewThreadConnection Reaction Repository
+    PageInfo PullRequest PullRequestReview PullRequestReviewComment PullRequestReviewCommentConnection
+    PullRequestReviewThread PullRequestReviewThreadConnection PullRequestTimelineItems
+    PullRequestTimelineItemsConnection Reaction Repository
     AddReactionInput AddReactionPayload ConvertPullRequestToDraftInput ConvertPullRequestToDraftPayload
     MarkPullRequestReadyForReviewInput MarkPullRequestReadyForReviewPayload MinimizeCommentInput MinimizeCommentPayload
     UnminimizeCommentInput UnminimizeCommentPayload

@@ -9,8 +9,9 @@ from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unproce
 from domain.github.checks import Annotation, Button, CheckRun
 from domain.github.importance import look_on
 from domain.github.pull_requests import DraftReview, InlineComment
-from domain.github.pushes import Pusher
+from domain.github.pushes import AN_APP, Pusher
 from domain.review.review import Conclusion
+from simulator import branch_protection
 from tests.contract.stage import CODE, Stage
 
 MARKER = "<!-- forge:run-1:0123abcd -->"
@@ -348,3 +349,10 @@ async def test_what_is_said_of_a_commit_by_others_is_not_forges_own(stage: Stage
     stage.sim.report_status(stage.shelf, stage.head, "old", "error")
     found = await stage.host.failures(stage.repository, stage.head)
     assert [(each.name, each.app, each.said) for each in found] == [("red", "others-ci", "1 error\nx"), ("old", "", "")]
+    stage.sim.report_status(stage.shelf, stage.head, "new", "failure")
+    stage.sim.report_status(stage.shelf, stage.head, "new", "success")  # the last one counts
+    branch_protection.report_status(
+        stage.sim.world, stage.shelf, stage.ann.actor, stage.head, {"context": "hers", "state": "failure"}
+    )
+    found = await stage.host.failures(stage.repository, stage.head)
+    assert {each.name: each.by for each in found} == {"red": AN_APP, "old": AN_APP, "hers": stage.ann.id}

@@ -3,6 +3,7 @@
 import pytest
 
 from domain.errors import Forbidden, NotFound, Unavailable
+from simulator import reviews
 from simulator.errors import Refusal
 from tests.contract.stage import Stage
 
@@ -75,16 +76,22 @@ async def test_who_edited_what_others_wrote(stage: Stage) -> None:
     said = await stage.ann.comment(issue, "The shelf")
     await stage.ann.comment(issue, "The door")
     remark = await stage.ann.comment_on_line(stage.pull, "a.py", 1, "Why?")
+    review = await stage.ann.review(stage.pull, "COMMENT", "Well.")
     stage.clock.advance(seconds=60)
     await bea.edit_comment(said, "The cupboard")
     await bea.edit_comment(remark, "Why not?")
     await bea.edit(issue, title="Very slow")
+    await bea.edit(stage.pull, title="Faster")
+    reviews.edit_review(stage.sim.world, review, bea.actor, "Well, well.")
     for number in range(120):
         stage.clock.advance(seconds=1)
         await stage.ann.edit(issue, body=f"Since {number}")
     listed = await stage.host.issue_comments(stage.repository, issue.number)
     texts = [(await stage.host.issue(stage.repository, issue.number)).node_id, *(one.node_id for one in listed)]
-    found = await stage.host.text_edits(stage.repository, [*texts, f"PRRC_{remark.id}"])
+    pull, review_id = (await stage.host.issue(stage.repository, stage.pull.number)).node_id, f"PRR_{review.id}"
+    found = await stage.host.text_edits(stage.repository, [*texts, f"PRRC_{remark.id}", pull, review_id])
+    assert {each.by_id for each in found[pull]} == {bea.id}
+    assert {each.by_id for each in found[review_id]} == {stage.ann.id, bea.id}
     assert [len(found[text]) for text in texts] == [1 + 120 + 1, 2, 0]
     for text in (texts[0], texts[1], f"PRRC_{remark.id}"):
         assert {each.by_id for each in found[text]} == {stage.ann.id, bea.id}

@@ -264,6 +264,44 @@ async def open_as_puppet(story: Story) -> tuple[GateScene, User]:
     return GateScene(story, repository, alice, carol, pull, head), rex
 
 
+async def open_on_side(story: Story, base: str) -> GateScene:
+    """Alice pushed a workflow into the base, and something harmless on top; rex, who may only read, opened that."""
+    repository, alice = story.repository({"README.md": "# Shop\n", CI: WORKFLOW})
+    carol, rex = story.github.user("carol"), story.github.user("rex")
+    for who in (alice, carol):
+        story.github.grant(repository, who, "maintain")
+    story.github.grant(repository, rex, "read")
+    await alice.push(repository, base, CHANGED, base="main")
+    head = await alice.push(repository, "feature", {".gitattributes": "*.png binary\n"}, base=base)
+    pull = await rex.open_pull_request(repository, "feature", base=base)
+    await story.settle()
+    return GateScene(story, repository, alice, carol, pull, head)
+
+
+async def test_t_p14_an_approval_into_another_base_accepts_nothing_here(story: Story) -> None:
+    """Neither what only this base lacks, nor what both lack: it was said about another branch."""
+    scene = await open_on_side(story, "side")
+    assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
+    assert "Approved by" in await scene.comment(scene.carol, APPROVE)
+    await scene.alice.edit_base(scene.pull, "main")
+    await story.settle()
+    assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
+    assert scene.conclusion == "action_required"
+    assert "Approved by" in await scene.comment(scene.carol, APPROVE)
+    story.pass_over(scene.pull)
+
+
+async def test_t_p14_an_approval_accepts_only_what_it_showed_where_the_base_is_rewritten(story: Story) -> None:
+    scene = await open_on_side(story, "main")
+    assert "Approved by" in await scene.comment(scene.carol, APPROVE)
+    start = scene.repository.git.commit(scene.repository.git.branch("main") or "").parents[0]
+    await scene.alice.reset_branch(scene.repository, "main", start)
+    await story.settle()
+    assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)
+    assert scene.conclusion == "action_required"
+    story.pass_over(scene.pull)
+
+
 async def test_t_p14_who_pushed_before_another_one_opened_it_does_not_approve_it(story: Story) -> None:
     scene, _ = await open_as_puppet(story)
     assert "cannot be decided by the author of the change" in await scene.comment(scene.alice, APPROVE)

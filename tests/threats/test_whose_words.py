@@ -1,7 +1,7 @@
 """T-P14 (docs/threats.md): somebody whose words Forge carried out decides about what it pushed."""
 
 from agents.llm.scripted import ScriptedModel
-from simulator import User
+from simulator import User, branch_protection
 from simulator.state import PullRequest
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
@@ -93,3 +93,86 @@ async def test_t_p14_who_requested_changes_of_forge(story_with_model: Story, mod
     await asked.comment(carol, "/forge approve of_testing")
     assert story.gate_outcomes(asked.issue)[-1] == "of_testing: Approved by carol"
     story.pass_over(get_pull_request(asked))
+
+
+async def test_t_p14_who_edited_a_comment_of_the_review_that_requested_changes(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    story = story_with_model
+    asked = await open_issue(story, **gates(testing="testing.failed == 0"))
+    mallory, carol, dan = (story.github.user(name) for name in ("mallory", "carol", "dan"))
+    for who in (mallory, carol, dan):
+        story.github.grant(asked.repository, who, "write")
+    model.when("Title: Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    model.when(MEND, patches(change("discount", "(discount)")), MENDED)
+    await asked.comment(asked.alice, "/forge run")
+    pull = get_pull_request(asked)
+    story.github.hold_deliveries()
+    line = {"path": "shop/cart.py", "line": 2, "body": "Put the discount in brackets."}
+    await dan.review(pull, "REQUEST_CHANGES", "Please see below.", [line])
+    await mallory.edit_comment(story.github.review_comments(pull)[-1], WISH)
+    story.github.release_deliveries()
+    await story.settle()
+    assert any(WISH in each.content for each in model.calls)
+    for who in (mallory, dan):
+        assert REFUSED in await asked.comment(who, "/forge approve of_testing")
+    story.pass_over(pull)
+
+
+async def test_t_p14_who_wrote_what_an_earlier_plan_was_made_of(story_with_model: Story, model: ScriptedModel) -> None:
+    """The comment is gone when another one asks for the run, and its plan is shown all the same."""
+    story = story_with_model
+    asked = await open_issue(story, **gates(testing="testing.failed == 0"))
+    mallory, carol, dan, rex = (story.github.user(name) for name in ("mallory", "carol", "dan", "rex"))
+    for who in (mallory, carol, dan, rex):
+        story.github.grant(asked.repository, who, "write")
+    said = await mallory.comment(asked.issue, WISH)
+    story.clock.move(seconds=2)
+    model.when("Title: Discounts", plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await asked.comment(carol, "/forge plan")
+    await mallory.delete_comment(said)
+    await asked.comment(dan, "/forge run")
+    for who in (mallory, carol, dan):
+        assert REFUSED in await asked.comment(who, "/forge approve of_testing")
+    story.pass_over(get_pull_request(asked))
+
+
+async def test_t_p14_who_renamed_the_pull_request(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    pull, mallory, rex, carol = await begin(story)
+    await mallory.edit(pull, title=WISH)
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await say(story, rex, pull, "/forge do what is still missing")
+    await require_somebody_else(story, pull, (mallory, rex), carol)
+
+
+async def test_t_p14_who_reported_the_status_that_is_mended(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    pull, mallory, rex, carol = await begin(story)
+    told = {"context": "style", "state": "failure", "description": WISH}
+    branch_protection.report_status(story.github.world, pull.repository, mallory.actor, pull.head_sha, told)
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await say(story, rex, pull, "/forge mend")
+    await require_somebody_else(story, pull, (mallory, rex), carol)
+
+
+async def test_t_p14_whose_words_an_app_says_in_its_check_takes_two(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """Nobody knows who made it say that; nor of a check of GitHub Actions that is no job of a test of this head."""
+    story = story_with_model
+    pull, mallory, rex, carol = await begin(story)
+    said = {"title": WISH, "summary": WISH}
+    story.github.report_check(pull.repository, pull.head_sha, "style", "failure", "github-actions", said)
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await say(story, rex, pull, "/forge mend")
+    await say(story, carol, pull, "/forge approve look")
+    assert "takes two people" in story.answers(pull)[-1].body
+    await say(story, mallory, pull, "/forge approve look")
+    assert "look: Approved by carol and mallory" in story.gate_outcomes(pull)
+    story.pass_over(pull)

@@ -2,7 +2,9 @@
 
 from pydantic import BaseModel
 
+from bot.github.payloads.accounts import AccountShown
 from domain.github.failing_checks import RED, FailingCheck
+from domain.github.pushes import AN_APP
 
 
 class _App(BaseModel):
@@ -53,11 +55,12 @@ class SpokenRun(BaseModel):
 
 
 class SpokenStatus(BaseModel):
-    """An entry of the combined status with its description."""
+    """A commit status with its description."""
 
     context: str
     state: str
     description: str | None = None
+    creator: AccountShown | None = None
 
     @property
     def is_pending(self) -> bool:
@@ -75,4 +78,5 @@ class SpokenStatus(BaseModel):
         """None if it does not fail."""
         if self.state not in RED:
             return None
-        return FailingCheck(id=None, name=self.context, said=self.description or "")
+        by = self.creator.id if self.creator is not None and self.creator.type == "User" else AN_APP
+        return FailingCheck(id=None, name=self.context, said=self.description or "", by=by)

@@ -147,6 +147,7 @@ class ActivityShown(BaseModel):
 
 class ReviewShown(BaseModel):
     id: int
+    node_id: str
     user: AccountShown | None
     body: str | None
     state: str = ""
@@ -156,6 +157,7 @@ class ReviewShown(BaseModel):
 class LineShown(BaseModel):
     """An inline comment of a review. That endpoint may leave the newer fields out."""
 
+    node_id: str
     path: str
     body: str | None
     line: int | None = None

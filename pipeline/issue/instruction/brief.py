@@ -75,7 +75,7 @@ async def write_brief(
     if brief.obstacle or not sent:
         return brief
     diff = await mirror.render_patch(change.merge_base, change.head_sha, _LONGEST_DIFF, sent)
-    shown = [Excerpt(heading="what the pull request changes", text=diff)] if diff else []
+    shown = [Excerpt(heading="what the pull request changes", text=diff, by=())] if diff else []
     return brief.model_copy(update={"shown": (*brief.shown, *shown)})
 
 
@@ -119,7 +119,7 @@ async def _load_red_checks(context: RunContext, change: Change) -> RedChecks:
 
 
 def _show_red(red: RedChecks) -> tuple[Excerpt, ...]:
-    return tuple(Excerpt(heading=f"red check {each.name}", text=each.said) for each in red.own)
+    return tuple(Excerpt(heading=f"red check {each.name}", text=each.said, by=each.by) for each in red.own)
 
 
 async def _write_for_fixing(
@@ -139,10 +139,11 @@ async def _write_for_changelog(configuration: Configuration, mirror: Mirror, cha
     if found is None:
         return Brief(obstacle=texts.refuse_no_changelog())
     examples = await mirror.read(head, found.examples)
-    shown = [Excerpt(heading=f"the changelog: {found.kind} {found.path}", text=f"Allowed: {', '.join(found.areas)}")]
+    heading = f"the changelog: {found.kind} {found.path}"
+    shown = [Excerpt(heading=heading, text=f"Allowed: {', '.join(found.areas)}", by=())]
     for path, text in examples.items():
         lines = text.decode(errors="replace").split("\n")[:_HEAD]
-        shown.append(Excerpt(heading=f"the beginning of {path}", text="\n".join(lines)))
+        shown.append(Excerpt(heading=f"the beginning of {path}", text="\n".join(lines), by=()))
     return Brief(words=load_prompt("do_changelog"), areas=found.areas, shown=tuple(shown))
 
 
@@ -168,7 +169,7 @@ async def _write_for_tests(
     return Brief(
         words=load_prompt("do_tests"),
         areas=TESTS,
-        shown=(Excerpt(heading=heading, text="\n".join(rows)),),
+        shown=(Excerpt(heading=heading, text="\n".join(rows), by=()),),
         merge_base=change.merge_base,
         coverage=coverage,
     )

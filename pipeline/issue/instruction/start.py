@@ -1,12 +1,9 @@
 """Decides whether an instruction may begin now, and finds out where: on which head, with what the planner is told."""
 
-from collections.abc import Iterator, Sequence
-
 from pydantic import BaseModel
 
 from agents.coding.planner import AuthoredText, InstructionPlace, PlanningTask
 from domain.config.configuration import Configuration
-from domain.github.conversation import CommentKind, Remark
 from domain.github.pull_requests import PullRequest
 from memory.budgets import model_answers
 from memory.repositories import permits
@@ -19,6 +16,7 @@ from pipeline.context import Services
 from pipeline.gates.actor import load_actor
 from pipeline.issue.conventions import load_conventions
 from pipeline.issue.instruction.brief import Brief, write_brief
+from pipeline.issue.instruction.conversation import list_exchanges, load_conversation
 from pipeline.issue.issue_input import IssueRunInput, list_top_level
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
@@ -96,17 +94,14 @@ async def find_start(context: RunContext, asked: Instruction) -> Start:
     kept = await model_answers.find(database, run, _START)
     if kept is not None:
         return Start.model_validate(kept)
-    said = await _list_said(context.services, asked)
-    writers = {"accounts": sorted(await _list_writers(context.services, asked, said))}
-    await model_answers.keep(database, run, model_answers.WRITERS, writers, context.now())
-    start = await _build(context, asked, said)
+    start = await _build(context, asked)
     await model_answers.keep(database, run, _START, start.model_dump(mode="json"), context.now())
     await model_answers.keep(database, run, model_answers.TASK, start.task.model_dump(mode="json"), context.now())
     await instructions.stand_on(database, run.id, start.head)
     return start
 
 
-async def _build(context: RunContext, asked: Instruction, said: Sequence[Remark]) -> Start:
+async def _build(context: RunContext, asked: Instruction) -> Start:
     services, run = context.services, context.run
     configuration = (await load_start_configuration(services, run)).configuration
     live = await services.host.pull_request(run.repository, run.number)
@@ -116,11 +111,13 @@ async def _build(context: RunContext, asked: Instruction, said: Sequence[Remark]
     never = configuration.review.never_send
     change = await mirror.change(merge_base, live.head_sha)
     brief = await write_brief(context, configuration, asked.asked, mirror, change)
+    heard, askers = await load_conversation(services, asked, live), (asked.comment.sender.id, *asked.askers)
     task = PlanningTask(
         number=run.number,
         title=live.title,
-        issue=AuthoredText(login=asked.login, role="write", text=brief.words or asked.words),
-        comments=tuple(_list_exchanges(asked)),
+        title_by=heard.title_by,
+        issue=AuthoredText(login=asked.login, role="write", text=brief.words or asked.words, by=askers),
+        comments=tuple(list_exchanges(asked)),
         default_branch=live.default_branch,
         entries=list_top_level(await Snapshot.of(mirror, live.head_sha), never),
         conventions=await load_conventions(context, configuration, (), default),
@@ -128,10 +125,7 @@ async def _build(context: RunContext, asked: Instruction, said: Sequence[Remark]
             changed=tuple(change.paths),
             path=asked.path,
             line=asked.line,
-            said=tuple(
-                AuthoredText(login="reviewer" if each.is_own else "somebody", role="none", text=each.body)
-                for each in said
-            ),
+            said=heard.said,
             shown=brief.shown,
         ),
     )
@@ -144,28 +138,3 @@ async def _build(context: RunContext, asked: Instruction, said: Sequence[Remark]
         brief=brief,
         base=base,
     )
-
-
-def _list_exchanges(asked: Instruction) -> Iterator[AuthoredText]:
-    """What Forge asked about it, and the answers of those who may ask for it."""
-    for each in asked.exchanges:
-        if each.question:
-            yield AuthoredText(login="reviewer", role="none", text=each.question)
-        yield AuthoredText(login=each.login, role="write", text=each.answer)
-
-
-async def _list_said(services: Services, asked: Instruction) -> Sequence[Remark]:
-    """What was said before in the review thread of the instruction, oldest first; its authors have no say in it."""
-    comment = asked.comment
-    if comment.comment.kind is not CommentKind.review_comment or comment.comment.thread is None:
-        return ()
-    listed = await services.host.thread_remarks(comment.repository, comment.number, comment.comment.thread)
-    return [each for each in listed if asked.is_of_others or each.id < comment.comment.id]
-
-
-async def _list_writers(services: Services, asked: Instruction, said: Sequence[Remark]) -> frozenset[int]:
-    """Whose words agents carry out: who asked and answered, and who wrote or edited what was said there."""
-    edits = await services.host.text_edits(asked.comment.repository, [each.node_id for each in said])
-    editors = {edit.by_id for each in said for edit in edits.get(each.node_id, ())}
-    wrote = {each.author_id for each in said if not each.is_own} | editors
-    return frozenset({asked.comment.sender.id, *asked.askers, *filter(None, wrote)})

@@ -25,7 +25,7 @@ def build_question(body: str = "Please count.", **changes: object) -> str:
     usual = PlanningTask(
         number=7,
         title="Count the items",
-        issue=AuthoredText(login="ann", role="read", text=body),
+        issue=AuthoredText(login="ann", role="read", text=body, by=()),
         default_branch="main",
         entries=("README.md", "src/"),
     )
@@ -33,7 +33,9 @@ def build_question(body: str = "Please count.", **changes: object) -> str:
 
 
 def comments(count: int, role: str = "read", text: str = "me too") -> tuple[AuthoredText, ...]:
-    return tuple(AuthoredText(login=f"user{number}", role=role, text=f"{number} {text}") for number in range(count))
+    return tuple(
+        AuthoredText(login=f"user{number}", role=role, text=f"{number} {text}", by=()) for number in range(count)
+    )
 
 
 def inside(text: str) -> str:
@@ -85,7 +87,9 @@ def test_whatever_somebody_writes_stays_in_its_place(body: str) -> None:
 
 
 def test_a_new_version_shows_the_earlier_plan_and_what_was_said_to_it() -> None:
-    text = inside(build_question(earlier=plan(), replies=(AuthoredText(login="bob", role="write", text="Use a set."),)))
+    text = inside(
+        build_question(earlier=plan(), replies=(AuthoredText(login="bob", role="write", text="Use a set.", by=()),))
+    )
     assert "== earlier plan\n{" in text
     assert text.endswith("== replies to the earlier plan\nbob (role write):\n> Use a set.")
     assert "earlier" not in build_question(replies=comments(1))
@@ -96,7 +100,7 @@ def test_nothing_leaves_with_a_credential() -> None:
     whole = PlanningTask(
         number=7,
         title=secret,
-        issue=AuthoredText(login="ann", role="read", text="x" * 11_995 + secret),
+        issue=AuthoredText(login="ann", role="read", text="x" * 11_995 + secret, by=()),
         comments=comments(1, text=secret),
         default_branch="main",
         entries=(secret,),
@@ -116,7 +120,7 @@ def test_what_is_cut_is_said() -> None:
 
 
 def test_many_comments_leave_room_for_those_of_people_who_may_write() -> None:
-    theirs = AuthoredText(login="mia", role="maintain", text="Only in the shop.")
+    theirs = AuthoredText(login="mia", role="maintain", text="Only in the shop.", by=())
     text = inside(build_question(comments=(theirs, *comments(500, text="x" * 1_900))))
     assert "mia (role maintain):\n> Only in the shop." in text
     assert "user499 " in text

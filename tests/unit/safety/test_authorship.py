@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.github.pushes import Commit, Push, Pusher
+from domain.github.pushes import AN_APP, Commit, Push, Pusher
 from safety.authorship import Authorship, Doubt, EarlierHeads, HeadApproval, Standing, find_parts
 
 BOB, MIA, CAROL, DAVE = 1, 2, 3, 4
@@ -28,7 +28,7 @@ def _writers(wrote: Authorship) -> set[int]:
 def _write(pushes: list[Push], *accepted: HeadApproval, commits: list[Commit] | None = None) -> Authorship:
     """Bob opened it."""
     commits = commits or _line("a", "b", "c")
-    return Authorship(BOB, tuple(commits), find_parts(commits, pushes), accepted)
+    return Authorship(BOB, find_parts(commits, pushes), accepted)
 
 
 @pytest.mark.parametrize(
@@ -40,14 +40,15 @@ def _write(pushes: list[Push], *accepted: HeadApproval, commits: list[Commit] | 
         ([_push("a", MIA), _push("c", BOB, "a", 1)], (("a", CAROL),), {BOB}),
         ([_push("a", MIA), _push("c", BOB, "a", 1)], (("a", MIA),), {BOB, MIA}),  # her own word is nobody else's
         ([_push("a", MIA), _push("c", BOB, "a", 1)], (("elsewhere", CAROL),), {BOB, MIA}),
-        ([_push("a", MIA), _push("b", DAVE, "a", 1), _push("c", BOB, "b", 2)], (("b", CAROL),), {BOB}),
+        ([_push("a", MIA), _push("b", DAVE, "a", 1), _push("c", BOB, "b", 2)], (("ab", CAROL),), {BOB}),
+        ([_push("a", MIA), _push("c", BOB, "a", 1)], (("b", CAROL),), {BOB, MIA}),  # the base had hers then
         ([_push("a", MIA), _push("b", DAVE, "a", 1), _push("c", BOB, "b", 2)], (("a", CAROL),), {BOB, DAVE}),
         ([_push("c", MIA), _push("c", DAVE, "", 1)], (), {BOB, MIA}),  # another branch was made from hers
         ([_push("c", MIA), _push("c", DAVE)], (), {BOB, MIA, DAVE}),  # GitHub tells no parts of a second
     ],
 )
 def test_who_wrote_a_change(pushes: list[Push], accepted: tuple[tuple[str, int], ...], writers: set[int]) -> None:
-    wrote = _write(pushes, *(HeadApproval(*one) for one in accepted))
+    wrote = _write(pushes, *(HeadApproval(frozenset(shown), by) for shown, by in accepted))
     assert _writers(wrote) == writers
     assert wrote.doubt is None
 
@@ -66,7 +67,7 @@ def test_who_makes_the_same_again_wrote_only_what_they_are_the_author_of() -> No
     earlier = EarlierHeads((Commit("x", ("base",)),), same=same)
     for author, writers in ((DAVE, {BOB, DAVE}), (MIA, {BOB, MIA})):
         commits = [Commit("c", ("base",), frozenset({author, MIA}), author=author)]
-        wrote = Authorship(BOB, tuple(commits), find_parts(commits, pushes, earlier=earlier))
+        wrote = Authorship(BOB, find_parts(commits, pushes, earlier=earlier))
         assert _writers(wrote) == writers
 
 
@@ -89,11 +90,11 @@ def test_what_nobody_pushed_as_far_as_known() -> None:
     pushes = [_push("b", DAVE, "a", 1)]
     wrote = _write(pushes, commits=commits)
     assert (_writers(wrote), wrote.doubt) == ({BOB, MIA, DAVE}, Doubt.unknown)
-    of_fork = Authorship(BOB, tuple(commits), find_parts(commits, [], (BOB, CAROL)))
+    of_fork = Authorship(BOB, find_parts(commits, [], (BOB, CAROL)))
     assert (_writers(of_fork), of_fork.doubt) == ({BOB, MIA, CAROL}, Doubt.unknown)
     linked = [Commit("a", ("base",), frozenset({BOB}))]
     for owners, doubt in (((BOB, BOB), None), ((BOB, CAROL), Doubt.unknown)):
-        assert Authorship(BOB, tuple(linked), find_parts(linked, [], owners)).doubt is doubt
+        assert Authorship(BOB, find_parts(linked, [], owners)).doubt is doubt
 
 
 def test_a_push_of_which_github_did_not_say_whose_it_was_is_in_doubt_until_it_does() -> None:
@@ -105,7 +106,7 @@ def test_a_push_of_which_github_did_not_say_whose_it_was_is_in_doubt_until_it_do
     assert _write([unsaid, _push("c", 0, "", 1, Pusher.forge)]).doubt is None
     earlier = EarlierHeads((Commit("old", ("base",)),))
     pushes = [_push("old", MIA), _push("a", 0, "old", 1, Pusher.unknown)]
-    wrote = Authorship(BOB, tuple(_line("a")), find_parts(_line("a"), pushes, earlier=earlier))
+    wrote = Authorship(BOB, find_parts(_line("a"), pushes, earlier=earlier))
     assert (wrote.doubt, _writers(wrote)) == (Doubt.unknown, {BOB, MIA})
 
 
@@ -115,6 +116,8 @@ def test_what_forge_pushed_is_that_of_who_asked_for_it() -> None:
     assert _write([before, by_app]).doubt is Doubt.app
     asked = _write([before, by_app, _push("c", MIA, "b", 1, Pusher.forge)])
     assert (_writers(asked), asked.doubt) == ({BOB, MIA}, None)
+    told = _write([before, _push("c", MIA, "b", 1, Pusher.forge), _push("c", AN_APP, "b", 1, Pusher.app)])
+    assert (_writers(told), told.doubt) == ({BOB, MIA}, Doubt.app)  # it took up an App's words
     unasked = _write([before, by_app, _push("c", 0, "b", 1, Pusher.forge)])
     assert (_writers(unasked), unasked.doubt) == ({BOB}, None)
 
@@ -122,14 +125,14 @@ def test_what_forge_pushed_is_that_of_who_asked_for_it() -> None:
 def test_what_a_trusted_app_pushed_takes_one_who_is_no_author() -> None:
     """Nobody makes it push what they like; what else was pushed is that person's, or anybody's if an App did."""
     commits, by_bot = _line("a", "b"), _push("a", 99, kind=Pusher.app)
-    alone = Authorship(99, tuple(commits[:1]), find_parts(commits[:1], [by_bot], trusted=[99]))
+    alone = Authorship(99, find_parts(commits[:1], [by_bot], trusted=[99]))
     assert (alone.authors, alone.doubt) == ({99}, None)
     assert alone.find_standing(MIA, {BOB}) == FREE
     for push, writers, doubt in (
         (_push("b", MIA, "a", 1), {MIA}, None),
         (_push("b", 98, "a", 1, Pusher.app), set[int](), Doubt.app),
     ):
-        wrote = Authorship(99, tuple(commits), find_parts(commits, [by_bot, push], trusted=[99]))
+        wrote = Authorship(99, find_parts(commits, [by_bot, push], trusted=[99]))
         assert (_writers(wrote), wrote.doubt) == (writers, doubt)
 
 
@@ -174,7 +177,7 @@ def test_what_a_forced_push_overwrote_keeps_its_writers(
     pushes: list[Push], earlier: EarlierHeads, found: tuple[set[int], Doubt | None]
 ) -> None:
     commits = [Commit("c", ("base",), frozenset({DAVE}))]
-    wrote = Authorship(BOB, tuple(commits), find_parts(commits, pushes, None, (), earlier))
+    wrote = Authorship(BOB, find_parts(commits, pushes, None, (), earlier))
     assert (_writers(wrote), wrote.doubt) == found
 
 
