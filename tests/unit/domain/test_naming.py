@@ -2,11 +2,9 @@
 
 from domain.text.naming import name_some
 from messages.deliveries import describe_rewritten
-from messages.fixes import summarise
 
 
 def test_a_list_names_a_few_and_counts_the_rest() -> None:
     assert name_some("abc", 3) == "a, b, c"
     assert name_some("abcd", 3) == "a, b, c and 1 more"
     assert describe_rewritten(range(1, 400)).endswith("9, 10 and 389 more")
-    assert summarise([f"F-{n}" for n in range(50)], 50, "").endswith("F-9 and 40 more.")

@@ -16,7 +16,7 @@ from domain.verdicts import Reason
 from handlers.slash import read
 from messages import commands as command_texts
 from messages import feedback as feedback_texts
-from messages.commands import Answer, PastRun, Spending
+from messages.commands import Answer, EarlierHead, PastRun, Spending
 from safety.authorization import CommandRefusal, RefusalCode
 from tests.rendering import find_active
 from tests.unit.domain.hostile_findings import BAD, FINDING, HOSTILE, KINDS
@@ -73,7 +73,9 @@ ALL = {
     "no view": command_texts.render_verdict(None, {}),
     "view": command_texts.render_verdict(_review(BAD, dismissed=(FINDING,)), {FINDING.id: DISMISSAL}),
     "explain": command_texts.explain_finding(BAD),
-    "explain gone": command_texts.explain_finding(BAD, gone_at="0d4ff97aaaa"),
+    "explain gone": command_texts.explain_finding(
+        BAD, earlier=EarlierHead("0d4ff97aaaa", "1d4ff97aaaa", is_reviewed=True, is_kept=None)
+    ),
     "explain dismissed": command_texts.explain_finding(FINDING, DISMISSAL),
     "dismissed": feedback_texts.confirm_dismissal([FINDING], HOSTILE, is_waived=True),
     "resolved": command_texts.confirm_resolved_dismissal((FINDING,), HOSTILE),
