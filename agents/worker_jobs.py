@@ -18,7 +18,7 @@ from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
 from agents.review.checks.locks import comparison
 from agents.review.model.related import find_related
-from agents.syntax import data, errors, manifests, pages, tests, validity
+from agents.syntax import data, manifests, pages, tests, validity
 from agents.syntax.hidden_text import find_hidden_text
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
@@ -27,6 +27,7 @@ from agents.syntax.symbols.changes import ChangedSource, list_wanted
 from agents.syntax.symbols.grammars import GRAMMARS
 from agents.syntax.symbols.references import find_references
 from agents.syntax.symbols.uses import Surrounding
+from agents.syntax.validity import BELIEVED, SyntaxFault, find_cause, find_fault
 from agents.testing import parsers as testing
 from domain.paths import is_document
 
@@ -108,13 +109,13 @@ def check_syntax(request: Any) -> JsonValue:
     """The first syntax error of a file at head, unless it could not be parsed at the merge base either."""
     form, grammar, head, base = (request[key] for key in ("format", "grammar", "head", "base"))
 
-    def find(text: str) -> errors.SyntaxFault | None:
-        return data.find_fault(form, text) if form else errors.find_fault(grammar, text)
+    def find(text: str) -> SyntaxFault | None:
+        return data.find_fault(form, text) if form else find_fault(grammar, text)
 
     fault = find(head)
     if fault is None or (base is not None and find(base) is not None):
         return {"fault": None}
-    fault = fault if form else errors.find_cause(grammar, head, fault, request["changed"])
+    fault = fault if form else find_cause(grammar, head, fault, request["changed"])
     return {"fault": {"line": fault.line, "text": fault.text}}
 
 
@@ -200,7 +201,7 @@ def _prepare_parsers() -> None:
     for form in data.FORMATS.values():
         for text in ("{", "a = 1", "a: [1", "{}"):
             check_syntax({"format": form, "grammar": None, "head": text, "base": text, "changed": []})
-    for grammar in sorted(errors.BELIEVED):
+    for grammar in sorted(BELIEVED):
         check_syntax({"format": None, "grammar": grammar, "head": "<?php f( {", "base": None, "changed": [1]})
     for grammar in sorted(dangers.LANGUAGES):
         scan_dangers({"grammar": grammar, "head": "f(a)\n", "base": None})

@@ -9,8 +9,8 @@ import structlog
 
 from agents.llm.models import Models
 from bot.clock import SystemClock
+from bot.current_database import migrate
 from bot.doors import Doors, open_doors
-from bot.migration import migrate
 from bot.own_secrets import hide_own_secrets
 from bot.patience import USUAL, Patience
 from bot.prometheus import Metrics

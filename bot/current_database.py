@@ -1,13 +1,17 @@
-"""Opens the database of an installation, if it has this version's schema."""
+"""Opens the database of an installation with this version's schema; migrates it at a start, or says why not."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+import structlog
+from sqlalchemy.exc import DBAPIError, OperationalError
+
 import migrations
 from bot.settings import Installation
-from domain.errors import ForgeError
-from memory.db.engine import Database, sync_engine
+from domain.errors import ConfigurationError, DatabaseUnavailable, ForgeError
+from memory.db.engine import Database, Engine, sync_engine
 
 
 @asynccontextmanager
@@ -27,3 +31,45 @@ async def open_database(settings: Installation) -> AsyncGenerator[Database]:
         yield database
     finally:
         await database.close()
+
+
+log = structlog.get_logger(__name__)
+
+
+async def migrate(engine: Engine) -> None:
+    """Migrate the database to this version's schema.
+
+    :raises ConfigurationError: if it belongs to another version, or is not a database.
+    :raises DatabaseUnavailable: if it cannot be reached or written.
+    """
+    where = engine.url.set(drivername=engine.dialect.name).render_as_string(hide_password=True)
+    try:
+        pending = await asyncio.to_thread(migrations.count_pending, engine)
+        if pending:
+            log.info("migrating", migrations=pending, database=where)
+        await asyncio.to_thread(migrations.upgrade, engine)
+    except DatabaseUnavailable as error:
+        why = error.message.splitlines()[0].rstrip(".")
+        raise DatabaseUnavailable(
+            f"FORGE_DATABASE_URL {where} cannot be used: {why}.",
+            "Check the setting, that the database is there, and that Forge may write to it.",
+        ) from None
+    except DBAPIError as error:
+        if not isinstance(error.orig, sqlite3.DatabaseError) or isinstance(error, OperationalError):
+            raise
+        raise ConfigurationError(
+            f"FORGE_DATABASE_URL {where} cannot be used: {error.orig}.", "Name another file, or restore this one."
+        ) from None
+
+
+def require_shared_database(url: str, what: str) -> None:
+    """:param url: of the database.
+    :param what: is of use with several processes only.
+    :raises ConfigurationError: the database is a file, which has no fair order among the writers of several processes.
+    """
+    if url.startswith("sqlite"):
+        raise ConfigurationError(
+            f"FORGE_DATABASE_URL is SQLite, and {what} needs PostgreSQL: several processes write, and with SQLite a "
+            "webhook could wait for another process's writes longer than GitHub waits for the answer.",
+            "Set FORGE_DATABASE_URL to postgresql://…, or start one `forge serve` alone.",
+        )

@@ -1,8 +1,4 @@
-"""Prometheus metrics from the event bus, the webhook endpoint and the database; no label ever names a repository.
-
-Each process counts its own events. The current state (waiting gates, breakers, levels) is read from the database at
-each scrape, so any process reports it for all.
-"""
+"""Prometheus metrics of the event bus, the endpoint and the database, and their page; none names a repository."""
 
 import math
 from datetime import datetime, timedelta
@@ -11,6 +7,8 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from bot.clock import SystemClock
+from bot.dashboard.addresses import is_own_host
+from bot.settings import Installation
 from domain.deployments.deployment import DeploymentState
 from domain.errors import DatabaseUnavailable
 from domain.events import Event, EventType
@@ -279,3 +277,22 @@ def _tool(event: Event) -> str:
         return "agent's tool"
     is_known = event.source in CHECKS or ":" in event.source
     return event.source if is_known else "configured linter"
+
+
+_STRANGE_HOST = "This server listens on loopback only, and does not answer under the name in this address.\n"
+
+
+def add_metrics(app: web.Application, metrics: Metrics, settings: Installation) -> None:
+    """Add the page, if it is served.
+
+    On loopback only programs of this machine can ask, and a browser there must not ask for a page that pointed its own
+    name here (DNS rebinding). Elsewhere whoever reaches the port may read it under any name.
+    """
+
+    async def expose(request: web.Request) -> web.Response:
+        if settings.is_on_loopback and not is_own_host(settings, request.headers.get("Host", "")):
+            return web.Response(status=421, text=_STRANGE_HOST)
+        return await metrics.expose(request)
+
+    if settings.serves_metrics:
+        app.router.add_get("/metrics", expose)

@@ -11,7 +11,7 @@ from bot.connections import HEADER_SECONDS
 from bot.dashboard.site import Dashboard
 from bot.health import ProcessHealth
 from bot.listener import HeldPort, listen
-from bot.metrics_page import add_metrics
+from bot.prometheus import add_metrics
 from bot.schema import ConfigurationSchema
 from bot.webhook import MAX_BODY
 from domain.config.schema import ADDRESS

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from agents.toolbox import Toolbox
 from bot.deploy_access import load_deploy_access
 from bot.github.host import GitHubHost
-from bot.github.limit_store import StoredBudget, StoredLimits
+from bot.github.limits import StoredBudget, StoredLimits
 from bot.model_gateway import open_gateway
 from bot.notify_targets import load_notice_access
 from bot.outbound.client import OutboundClient

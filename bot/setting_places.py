@@ -8,7 +8,7 @@ from pydantic import field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bot.credentials import CredentialStore
-from bot.setting_mistakes import PREFIX
+from bot.setting_sources import PREFIX
 from domain.errors import ConfigurationError
 
 DOTENV = ".env"

@@ -21,11 +21,19 @@ from bot.addresses import is_loopback, spell_as_browser
 from bot.github.registration import load_permissions
 from bot.github.settings import GitHubSettings, rsa_key
 from bot.outbound.allowance import NOTHING, Allowance
-from bot.setting_mistakes import OF_APP, PREFIX, explain, refuse_unknown
 from bot.setting_places import DOTENV, Places, ToolFolders
-from bot.setting_sources import feed_providers, is_of_provider, read_dotenv, read_secrets
+from bot.setting_sources import (
+    OF_APP,
+    PREFIX,
+    explain,
+    feed_providers,
+    is_of_provider,
+    read_dotenv,
+    read_secrets,
+    refuse_unknown,
+)
 from domain.errors import ConfigurationError
-from domain.github.welcome import WelcomeTerms, WelcomeWay
+from domain.github.installations import WelcomeTerms, WelcomeWay
 from domain.money import Ceilings, FixedPrice, to_micro
 from workspace.sandbox.probing import Wanted
 from workspace.sandbox.registry_proxy import Address

@@ -10,11 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from domain.deployments.deployment import Wish
 from domain.gates import Choice
 from domain.github.conversation import CommentRef
-from domain.github.seen import EventSnapshot
-from domain.review.effort import Effort
+from domain.github.deliveries import EventSnapshot
+from domain.review.reading import Effort
 from domain.runs.run import RepositoryRef, Trigger
-from domain.slash.commands import SlashCommand
-from domain.slash.mistakes import SlashMistake
+from domain.slash.commands import SlashCommand, SlashMistake
 
 
 class Sender(BaseModel):
@@ -32,7 +31,7 @@ class Command(BaseModel):
 
 
 class Repeat(StrEnum):
-    """Whether a head that had a run before is reviewed again (``safety.rereview``)."""
+    """Whether a head that had a run before is reviewed again (``safety.review_quota``)."""
 
     never = "never"  # after an event: not if it has a verdict
     if_excluded = "if_excluded"  # a draft became ready

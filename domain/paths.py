@@ -4,7 +4,7 @@ import re
 import unicodedata
 from pathlib import PurePosixPath
 
-from domain.text.characters import is_invisible
+from domain.text.hidden_characters import is_invisible
 
 _TEST = re.compile(
     r"(^|/)(tests?|spec|__tests__)/|(^|/)(test_[^/]+|[^/]+_test|[^/]+[._-](test|spec))\.\w+$"

@@ -6,20 +6,37 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Protocol
 
-from domain.github.checks import CheckRun, CheckRunRef
-from domain.github.commits import CommitDraft, MadeCommit, Signature
-from domain.github.conversation import CommentEdit, CommentRef, Reaction, Remark, ReviewThread, ThumbGiven
+from domain.github.checks import CheckRun, CheckRunRef, FailingCheck, Job, WorkflowRun
+from domain.github.commits import Commit, CommitDraft, MadeCommit, Push, Signature
+from domain.github.conversation import (
+    CommentEdit,
+    CommentRef,
+    Issue,
+    IssueComment,
+    Reaction,
+    Remark,
+    ReviewThread,
+    TextEdit,
+    ThumbGiven,
+)
 from domain.github.deliveries import AttemptsPage
-from domain.github.dependencies import DependencyChange
 from domain.github.deployments import HostDeployment, HostDeploymentState, HostDeploymentStatus
-from domain.github.failing_checks import FailingCheck
-from domain.github.installations import InstallationState
-from domain.github.issues import Issue, IssueComment, TextEdit
-from domain.github.merging import Merged, MergeMethod, NotMerged, Queued, ReportedCheck, RequiredCheck
-from domain.github.pull_requests import Approval, Branch, ChangeRequest, DraftReview, MergedPull, PullRequest
-from domain.github.pushes import Commit, Push
-from domain.github.welcome import RepositoryTraits
-from domain.github.workflow_runs import Job, WorkflowRun
+from domain.github.installations import InstallationState, RepositoryTraits
+from domain.github.pull_requests import (
+    Approval,
+    Branch,
+    ChangeRequest,
+    DependencyChange,
+    DraftReview,
+    Merged,
+    MergedPull,
+    MergeMethod,
+    NotMerged,
+    PullRequest,
+    Queued,
+    ReportedCheck,
+    RequiredCheck,
+)
 from domain.money import Receipt, Refusal, Reservation
 from domain.runs.run import RepositoryRef
 

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from domain.commands import AnyCommand, Ignored
-from domain.github.pushes import Push
+from domain.github.commits import Push
 from handlers import (
     checks,
     installation,

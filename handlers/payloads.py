@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from domain.commands import Sender
-from domain.github.issues import digest_wording
-from domain.github.seen import EventSnapshot
+from domain.github.conversation import digest_wording
+from domain.github.deliveries import EventSnapshot
 from domain.runs.run import RepositoryRef
 
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]

@@ -17,7 +17,7 @@ from domain.commands import (
     Repeat,
     ReviewPullRequest,
 )
-from domain.github.pushes import Push, Pusher
+from domain.github.commits import Push, Pusher
 from domain.runs.run import Trigger
 from handlers.payloads import AccountView, Id, LabelGiven, PullSubject, RepositoryEvent, Sha, View
 

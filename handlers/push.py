@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from domain.commands import AnyCommand, FollowForcedPush, Ignored, ReadMemoryFile
-from domain.github.pushes import Push, Pusher
+from domain.github.commits import Push, Pusher
 from domain.memories.memory_file import PATH
 from handlers.payloads import Id, RepositoryEvent, Sha, View
 

@@ -8,8 +8,7 @@ from itertools import islice
 
 from pydantic import ValidationError
 
-from domain.slash.commands import MOST_COMMANDS, SLASH, SlashCommand
-from domain.slash.mistakes import Problem, SlashMistake
+from domain.slash.commands import MOST_COMMANDS, SLASH, Problem, SlashCommand, SlashMistake
 from domain.slash.verbs import FINDING, INSTRUCTING, MEANT, OPTIONAL_FINDING, VERBS, Verb
 from domain.text.escaping import strip_invisible
 from handlers import near_misses

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from domain.commands import AnyCommand, ChecksEnded, Ignored
-from domain.github.workflow_runs import TESTING_EVENTS
+from domain.github.checks import TESTING_EVENTS
 from handlers.payloads import RepositoryEvent, Sha, View
 
 

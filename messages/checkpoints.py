@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 from domain.gates import Gate
 from domain.runs.run import ExecutionMode, Run, RunState
-from domain.runs.work_checkpoint import ENDS, CheckpointCause, WorkCheckpoint
-from domain.runs.work_rollback import RollbackProblem, RollbackRefusal
+from domain.runs.work_checkpoint import ENDS, CheckpointCause, RollbackProblem, RollbackRefusal, WorkCheckpoint
 from domain.text.escaping import escape, inline_code, inline_path
 from messages.commands import MOST_LINES, describe_state
 from safety.checkpoint_limits import ExceededLimit, KeepingProblem

@@ -6,13 +6,12 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from domain.money import LimitUse, Usage, format_usd
-from domain.review.effort import EffortCost
 from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding, Severity
+from domain.review.reading import EffortCost
 from domain.review.review import Review
 from domain.runs.run import ReasonCode, Run, RunState
-from domain.slash.commands import LONGEST_TEXT, LONGEST_WORDS, MOST_COMMANDS, SlashCommand
-from domain.slash.mistakes import Problem, SlashMistake
+from domain.slash.commands import LONGEST_TEXT, LONGEST_WORDS, MOST_COMMANDS, Problem, SlashCommand, SlashMistake
 from domain.slash.verbs import (
     FIRST,
     FIRST_ON_ISSUE,

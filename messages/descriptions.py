@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from domain.text.closing import keep_open
+from domain.text.description import keep_open
 from domain.text.escaping import code_block, escape, inline_code
 from domain.text.redaction import redact_outgoing
 from messages.pull_request import LONGEST_TITLE, render_headline

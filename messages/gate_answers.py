@@ -1,4 +1,4 @@
-"""Every answer to somebody who decides, or tries to decide, at a gate."""
+"""Every answer to somebody who decides, or tries to decide, at a gate, and what the dashboard says of its decision."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -6,8 +6,17 @@ from datetime import UTC, datetime
 from domain.gates import Gate, GateState
 from domain.money import BudgetExtension
 from domain.text.escaping import escape, inline_code
+from messages.audit import format_duration
 from messages.commands import explain_doubt
-from messages.gates import ENDS, describe_approval, explain_refusal, explain_retry, explain_void, render_title
+from messages.gates import (
+    ENDS,
+    describe_approval,
+    explain_refusal,
+    explain_retry,
+    explain_void,
+    name_deciders,
+    render_title,
+)
 from safety.authorization import CommandRefusal, RefusalCode
 
 
@@ -148,3 +157,22 @@ def _list(gates: Sequence[Gate]) -> str:
 
 def _when(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def describe_deciders(gate: Gate) -> str:
+    """Who may answer, as a sentence."""
+    escalate = gate.request.escalate
+    passed = f" {gate.delegate} was asked to decide." if gate.delegate else ""
+    told = f" If nobody answers, {', '.join(escalate)} will be told." if escalate else ""
+    return f"Anyone with the role {name_deciders(gate.request)}.{passed}{told}"
+
+
+def describe_answer(gate: Gate) -> str:
+    """What became of a gate, by whom, and after how long."""
+    decision = gate.decision
+    if decision is None:
+        return render_title(gate)
+    took = format_duration(max(0.0, (decision.at - gate.asked_at).total_seconds()))
+    how = f" ({decision.via})" if decision.via else ""
+    waived = " Nobody else has the role, so the rule on authors was waived." if decision.waived else ""
+    return f"{render_title(gate)}, after {took}{how}.{waived}"

@@ -8,8 +8,8 @@ from domain.runs.recovery import MOST_ATTEMPTS
 from domain.runs.run import Phase
 from domain.slash.verbs import Verb
 from domain.text.escaping import escape, inline_code, link
+from messages.metrics import render_spent
 from messages.review import CheckText, render_reasons
-from messages.spending import render_spent
 
 ESCALATED_LABEL = "forge: nobody answered"
 

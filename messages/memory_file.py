@@ -1,8 +1,10 @@
-"""Every text Forge writes about ``.github/forge-memory.md``, in one place."""
+"""Every text Forge writes about ``.github/forge-memory.md``, and words for what became of a memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from domain.config.mistakes import Mistake, count_in_words, render_table
+from domain.events import Event, EventType
 from domain.memories.memory_file import PATH, MemoryFileEntry
 from domain.text.escaping import escape, strip_invisible
 from domain.text.redaction import redact_outgoing
@@ -86,3 +88,37 @@ def _list(title: str, texts: Sequence[str]) -> str:
     rows = [f"- {escape(text, 300)}" for text in texts[:_SHOWN]]
     left = len(texts) - len(rows)
     return "\n".join([f"**{title}: {len(texts)}**", "", *rows, *([f"\nand {left} more"] if left else [])])
+
+
+USES = {
+    "recurred": "taught again",
+    "applied": "helped",
+    "confirmed": "confirmed by a person",
+    "dismissed": "doubted by a person",
+}
+OUTCOMES = {"": "nothing known yet", "helped": "helped", "ignored": "was not used"}
+
+
+def describe_memory_event(event: Event) -> str:
+    """What an event says that happened to a memory."""
+    by = f" by {_plain(str(event.payload.get('by', '')))}" if event.payload.get("by") else ""
+    if event.type is EventType.memory_edited:
+        return f"edited{by}; before: {_describe_change(event.payload)}"
+    if event.type is EventType.learning_stored:
+        return f"learned by looking back at run {event.trace}"
+    return f"{event.type.value.removeprefix('memory.')}{by}"
+
+
+def _describe_change(payload: Mapping[str, Any]) -> str:
+    """The parts that an edit changed, as they were before."""
+    before, after = payload.get("before", {}), payload.get("after", {})
+    parts = [f"{name} “{_plain(_text(value))}”" for name, value in before.items() if value != after.get(name)]
+    return ", ".join(parts)
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def _plain(text: str) -> str:
+    return " ".join(strip_invisible(redact_outgoing(text)).split())

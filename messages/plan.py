@@ -6,13 +6,12 @@ from enum import StrEnum
 from domain.errors import ForgeError
 from domain.gates import Gate
 from domain.money import Refusal
-from domain.runs.contracts import HeldContract
-from domain.runs.plan import LONGEST_WORDS, Plan, RatedPlan, Task, sort_tasks
+from domain.runs.plan import LONGEST_WORDS, HeldContract, Plan, RatedPlan, Task, sort_tasks
 from domain.runs.run import Phase, ReasonCode
 from domain.text.escaping import escape, inline_code
 from domain.text.naming import name_some
+from messages.metrics import end_with_spent, render_spent
 from messages.review import render_reasons
-from messages.spending import end_with_spent, render_spent
 
 _SHOWN = 12  # files of a task, and areas, that are named
 _ALL = 1_000  # characters: no part of a plan has more

@@ -14,9 +14,9 @@ from domain.text.escaping import escape, inline_code, strip_invisible
 from domain.text.redaction import redact_outgoing
 from domain.verdicts import Reason
 from messages.automation import RUN_TRAILER
+from messages.metrics import end_with_spent, render_spent
 from messages.plan import StepState
 from messages.pushes import UNSIGNED, WORKFLOWS, needs_signatures, needs_workflows
-from messages.spending import end_with_spent, render_spent
 
 TASK_TRAILER = "Forge-Task"
 """The trailer that names the task a commit is for."""

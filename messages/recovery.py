@@ -17,7 +17,7 @@ from domain.runs.recovery import (
 )
 from domain.text.escaping import escape, inline_code, inline_path
 from domain.verdicts import Reason
-from messages.spending import end_with_spent
+from messages.metrics import end_with_spent
 
 NAME = "recovery"
 PROMPT = "An agent hides a failure instead of mending it, and does not get on by itself. How shall it go on?"

@@ -13,10 +13,8 @@ from domain.text.escaping import escape, inline_code, inline_path
 from domain.verdicts import Reason
 from messages.earlier_tests import render_section, render_under_way
 from messages.inline_comments import ICONS, link_rule
-from messages.locked_packages import render_locks
 from messages.proofs import note_proof
-from messages.review_details import render_details
-from messages.worklist import render_worklist
+from messages.review_details import render_details, render_locks, render_worklist
 from safety.review_decision import BLOCKING
 
 CHECK_NAME = REVIEW_CHECK

@@ -1,16 +1,19 @@
-"""The folded part of a review's check: the risk, what ran, what was left out, and what people dismissed."""
+"""The folded part of a review's check: risk, what ran or was left out, dismissals, and findings as a list."""
 
 from collections.abc import Collection, Sequence
 
 from domain.money import format_usd
+from domain.paths import escape_unprintable
 from domain.review.changes import SkippedFile
-from domain.review.conventions import HeldConventions, ShownFile
 from domain.review.findings import Finding, Layer
-from domain.review.look_ups import LookUps
+from domain.review.locked_packages import LockChange, PackageMove
+from domain.review.reading import HeldConventions, LookUps, ShownFile
 from domain.review.review import BEHAVIOUR, LayerReport, Review, ToolRun
-from domain.text.escaping import escape, inline_code, inline_path
+from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
+from domain.text.redaction import redact_outgoing
 from messages.inline_comments import link_rule
 from messages.memory import render_suppressed
+from messages.proofs import find_shown_test
 from safety.risk import RISKY
 
 LAYERS = {Layer.static: "static analysis", Layer.security: "security", Layer.model: "model"}
@@ -178,3 +181,68 @@ def _cost(review: Review) -> list[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+_MOST_FILES = 5
+_VERSION = 40  # characters of one
+
+
+def render_locks(locks: Sequence[LockChange]) -> str:
+    """A line for each lock file; nothing where a change has none."""
+    rows = [f"**{inline_path(each.path)}:** {_tell(each)}" for each in locks[:_MOST_FILES]]
+    left = len(locks) - len(rows)
+    return "\n\n".join([*rows, *([f"And {left} more lock file{'' if left == 1 else 's'}."] if left > 0 else [])])
+
+
+def _tell(lock: LockChange) -> str:
+    if lock.is_new:
+        return f"new, with {lock.count:,} package{'' if lock.count == 1 else 's'}."
+    told = ", ".join(map(_tell_move, lock.moves)) or "no version changed"
+    more = f" and {lock.count - len(lock.moves):,} more" if lock.count > len(lock.moves) else ""
+    hosts = f" For the first time from {', '.join(map(inline_code, lock.hosts))}." if lock.hosts else ""
+    return f"{told}{more}.{hosts}"
+
+
+def _tell_move(move: PackageMove) -> str:
+    name, before, after = inline_code(move.name), _join(move.before), _join(move.after)
+    if move.before and move.after:
+        return f"{name} {before} → {after}"
+    return f"{name} {after} is new" if move.after else f"{name} {before} is gone"
+
+
+def _join(versions: Sequence[str]) -> str:
+    return " and ".join(escape(version, _VERSION) for version in versions)
+
+
+_MOST, _LONGEST, _MOST_TEXT = 40, 1_500, 20_000  # findings; characters of a message and of the list
+_TASK = "Fix each of these at its cause, and keep all other behaviour."
+
+
+def render_worklist(findings: Sequence[Finding]) -> str:
+    """The list, folded; empty without findings. It belongs where every push writes anew, so that its lines are right.
+
+    :param findings: the gravest first.
+    """
+    entries: list[str] = []
+    for finding in findings[:_MOST]:
+        entry = _render_entry(finding)
+        if sum(map(len, entries)) + len(entry) > _MOST_TEXT:
+            break
+        entries.append(entry)
+    if not entries:
+        return ""
+    left = len(findings) - len(entries)
+    rest = [f"{left} more: see the check of the next head."] if left else []
+    wish = code_block("\n\n".join([_TASK, *entries, *rest]))
+    return f"<details><summary>For your coding agent</summary>\n\n{wish}\n\n</details>"
+
+
+def _render_entry(finding: Finding) -> str:
+    message = strip_invisible(redact_outgoing(finding.message[:_LONGEST])).strip()
+    told = f"{finding.id} {escape_unprintable(finding.where)} ({finding.severity.value}): {message}"
+    test = find_shown_test(finding)
+    if test is None:
+        return told
+    shown = strip_invisible(test.text).strip()
+    path = escape_unprintable(test.path)
+    return f"{told}\nThis test fails now and has to pass. Add it as {path}:\n\n{shown}"

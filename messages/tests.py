@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from domain.errors import ForgeError
 from domain.review.avoidance import AvoidanceKind
-from domain.runs.base_coverage import Obstacle
-from domain.runs.coverage_comparison import CoverageComparison, CoveredShare
+from domain.runs.coverage import CoverageComparison, CoveredShare, Obstacle
 from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
 from domain.runs.output_lines import pick_failures, pick_sum, pick_telling_line
 from domain.runs.task_result import RequiredFix

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from domain.github.welcome import RepositoryOverview
+from domain.github.installations import RepositoryOverview
 from domain.runs.run import REVIEW_CHECK
 from domain.slash.verbs import VERBS, Verb
 from domain.text.escaping import escape, inline_code, inline_path

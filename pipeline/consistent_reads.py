@@ -8,9 +8,9 @@ from dbos import DBOS
 from pydantic import BaseModel
 
 from domain.errors import Behind, NotFound
-from domain.github.issues import Issue
+from domain.github.conversation import Issue
+from domain.github.deliveries import EventSnapshot, is_stale
 from domain.github.pull_requests import PullRequest
-from domain.github.seen import EventSnapshot, is_stale
 from domain.runs.run import RepositoryRef
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal, kind_of

@@ -8,7 +8,7 @@ from agents.llm.gateway.gateway import GatewayOpener
 from agents.llm.models import Models
 from agents.toolbox import Toolbox
 from domain.deployments.deployment import NO_ACCESS, DeployAccess, DeployAccesses
-from domain.github.welcome import WelcomeTerms
+from domain.github.installations import WelcomeTerms
 from domain.money import NO_CEILINGS, Ceilings
 from domain.notices import NO_NOTICES, NoticeAccess
 from domain.ports import Clock, CodeHost, Outbound

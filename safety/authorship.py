@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from domain.github.pushes import AN_APP, Commit, Push, Pusher
+from domain.github.commits import AN_APP, Commit, Push, Pusher
 
 
 @dataclass(frozen=True)

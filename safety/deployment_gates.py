@@ -7,7 +7,7 @@ from domain.deployments.deployment import Cause
 from domain.gates import GateRequest, Option, digest
 from domain.runs.run import Phase
 from domain.verdicts import Reason
-from safety.gate_requests import build_request
+from safety.avoidance_gates import build_request
 
 PRODUCTION, STAGING, HOLD = "production_deploy", "staging_deploy", "deploy_hold"
 

@@ -11,8 +11,7 @@ from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, KeptApproval, ProtectedContents, Review, RiskLevel
 from domain.runs.run import Phase
 from domain.verdicts import Reason
-from safety.avoidance_gates import request_destructive, request_false_positive
-from safety.gate_requests import build_request, default_options
+from safety.avoidance_gates import build_request, default_options, request_destructive, request_false_positive
 from safety.protected_files import select_asked
 from safety.review_decision import CONCLUSIONS, decide, explain_exposed, raise_confirmed
 

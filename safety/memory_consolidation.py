@@ -1,14 +1,10 @@
-"""Plans the nightly tidying of memories: archives doubtful and unused ones, and merges duplicates.
-
-A recurring episode becomes a pattern: a memory of a fact or a procedure. This adds no
-confidence; only people and success do.
-"""
+"""Plans the tidying of memories: archives doubtful, unused and surplus ones, and merges duplicates."""
 
 import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
@@ -16,7 +12,49 @@ from pydantic import BaseModel, ConfigDict
 from domain.ids import new_id
 from domain.memories.memory import Archived, Memory, MemoryKind, Use, compute_confidence, find_archive_reason
 from domain.text.similarity import SAME_THRESHOLD, Statement
-from safety.memory_eviction import sort_least_first
+
+MOST_LIVE = 10_000
+"""The upper limit of live memories in a repository."""
+
+
+@dataclass(frozen=True)
+class Eviction:
+    """The decision about new memories.
+
+    :param kept: the new memories that fit, in their order.
+    :param gone: the live memories that they replace.
+    """
+
+    kept: Sequence[Memory] = field(default=())
+    gone: Sequence[Memory] = field(default=())
+
+
+def sort_least_first(memories: Sequence[Memory], now: datetime) -> list[Memory]:
+    """The replaceable memories, in the order of replacement."""
+    others = [each for each in memories if not each.pinned]
+    return sorted(others, key=lambda each: (compute_confidence(each, now), each.created_at, each.id))
+
+
+def plan_eviction(live: Sequence[Memory], new: Sequence[Memory], most: int, now: datetime) -> Eviction:
+    """Decides which new memories to keep and which live ones they replace, never a more certain one if unpinned.
+
+    :param live: of the repository.
+    :param most: memories that may live there.
+    """
+    free = max(0, most - len(live))
+    giving = sort_least_first(live, now)
+    kept: list[Memory] = []
+    gone: list[Memory] = []
+    for each in new[:most]:
+        if free > 0:
+            free -= 1
+        elif giving and (each.pinned or compute_confidence(giving[0], now) <= compute_confidence(each, now)):
+            gone.append(giving.pop(0))
+        else:
+            continue
+        kept.append(each)
+    return Eviction(kept, gone)
+
 
 RECURS = 3
 """The number of runs that taught the same from which an episode is a pattern."""

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from itertools import chain
 
 from domain.config.configuration import Configuration
-from domain.config.paths import ProjectPaths
+from domain.config.limits import ProjectPaths
 from domain.paths import fold_path, is_lock
 from domain.review.review import RiskLevel
-from domain.runs.contracts import CONTRACTS, find_contracts, matches_any_case
-from domain.runs.plan import Plan, RatedPlan, covers_path, to_globs
+from domain.runs.plan import CONTRACTS, Plan, RatedPlan, covers_path, find_contracts, matches_any_case, to_globs
 from domain.verdicts import Reason
 from safety import protected_files
 from safety.protected_files import STEERS_GIT

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.github.merging import ReportedCheck, RequiredCheck
+from domain.github.pull_requests import ReportedCheck, RequiredCheck
 from domain.runs.run import REVIEW_CHECK
 
 

@@ -1,11 +1,10 @@
-"""Decides whether an account may have another review or command this hour.
-
-This keeps anyone from blocking Forge or using up the writes that GitHub allows.
-"""
+"""Decides how often something may be asked: reviews, commands, reports of monitoring, a head once more."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from domain.commands import Repeat
+from domain.runs.run import ReasonCode, RunState
 from domain.verdicts import Reason
 
 WINDOW = timedelta(hours=1)
@@ -70,3 +69,65 @@ def over_comment_quota(commented: CommentCounts, role: str) -> Reason | None:
     where = "by this account" if is_own else "in this repository"
     text = f"{count} comments for Forge within an hour {where}; {limit} are allowed without a role here"
     return Reason(code="quota", text=text, value=count, threshold=limit)
+
+
+PER_MINUTE = 60
+BURST = 30
+_EACH = timedelta(minutes=1) / PER_MINUTE
+
+
+@dataclass(frozen=True)
+class ReportAllowance:
+    """So many reports may be made at once.
+
+    :param at: as of then, in UTC.
+    """
+
+    left: float
+    at: datetime
+
+
+@dataclass(frozen=True)
+class ReportTurn:
+    """Whether a report may be made.
+
+    :param wait: time before asking again; zero: allowed, and ``allowance`` includes it.
+    """
+
+    wait: timedelta
+    allowance: ReportAllowance
+
+
+def take_report(allowance: ReportAllowance, now: datetime) -> ReportTurn:
+    """Ask for one report.
+
+    :param now: UTC. A clock that was set back adds nothing, and takes nothing away.
+    """
+    passed = max(timedelta(), now - allowance.at)
+    left = min(float(BURST), allowance.left + passed / _EACH)
+    at = max(now, allowance.at)
+    if left < 1:
+        return ReportTurn((1 - left) * _EACH, ReportAllowance(left, at))
+    return ReportTurn(timedelta(), ReportAllowance(left - 1, at))
+
+
+_STOPPED = frozenset({ReasonCode.aborted, ReasonCode.guard})
+
+
+def is_due(repeat: Repeat, state: RunState, reason: ReasonCode) -> bool:
+    """Whether a new run may start on a head whose last run is in this state.
+
+    Forge does not repeat a verdict unasked. A head whose run ended without one is reviewed again; but
+    only a person can restart a run that a person stopped or that exceeded a limit.
+    """
+    if repeat is Repeat.always:
+        return True
+    if repeat is Repeat.anew:
+        return state.is_final or reason is ReasonCode.gate
+    if repeat is Repeat.if_begun:
+        return not state.is_final and reason is not ReasonCode.gate
+    if not state.is_final:
+        return repeat is Repeat.if_excluded  # it may have seen a draft that is now ready
+    if state is RunState.completed:
+        return reason is ReasonCode.excluded and repeat is not Repeat.never
+    return repeat is not Repeat.never or reason not in _STOPPED

@@ -8,7 +8,7 @@ from domain.globs import matches
 from domain.paths import is_document, is_manifest, is_source, is_test, namesake
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import RawFinding, Severity
-from domain.review.impact import Impact
+from domain.review.reading import Impact
 from domain.review.review import ACTING, BEHAVIOUR, LayerReport, Risk, RiskLevel, RiskPart
 
 

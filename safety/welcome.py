@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from domain.github.welcome import MOST_ISSUES, RepositoryTraits, WelcomeWay
+from domain.github.installations import MOST_ISSUES, RepositoryTraits, WelcomeWay
 
 _BY_LOUDNESS = (WelcomeWay.off, WelcomeWay.check, WelcomeWay.issue)
 

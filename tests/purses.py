@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from domain.money import CallOutcome, Limits, Receipt, Refusal, Reservation, Totals
 from domain.runs.run import Phase
-from safety.budgets import find_refusal
+from safety.call_admission import find_refusal
 
 
 @dataclass

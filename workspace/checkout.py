@@ -21,8 +21,7 @@ from domain.errors import ToolError
 from workspace.dependency_cache import CacheEntry
 from workspace.git import Git, TooLarge
 from workspace.objects import Objects
-from workspace.safe_copy import NotCopied
-from workspace.safe_open import open_file, open_folder
+from workspace.safe_copy import NotCopied, open_file, open_folder
 from workspace.sandbox.accounts import UnixAccount
 from workspace.sandbox.registry_proxy import Address
 from workspace.sandbox.sandbox import BUBBLEWRAP, LANDLOCK, Completed, Quota, Sandbox, SandboxCommand

@@ -11,10 +11,11 @@ from domain.runs.patches import LIMITS, NO_CHANGES, Areas, ChangeSet, PatchLimit
 from workspace import commits
 from workspace.history import History
 from workspace.objects import Objects
-from workspace.patches import bases, edits, line_ends, patching
+from workspace.patches import edits, patching
 from workspace.patches.edits import TextEdit
 from workspace.patches.errors import PatchRefused
-from workspace.patches.tree import FileTree
+from workspace.patches.patching import restore_returns
+from workspace.patches.tree import FileTree, load_tree
 from workspace.patches.validation import JudgedPatch, judge, validate
 from workspace.snapshot import Snapshot
 
@@ -146,9 +147,9 @@ class Draft:
         """The verdict on the edit by itself; in a thread, because large ones take a while."""
         try:
             paths = await asyncio.to_thread(self._list_paths, edit)
-            tree = await bases.load_tree(self.objects, self.head, paths, self._limits.file_bytes)
+            tree = await load_tree(self.objects, self.head, paths, self._limits.file_bytes)
             if isinstance(edit, bytes):
-                edit = await asyncio.to_thread(line_ends.restore_returns, edit, tree)
+                edit = await asyncio.to_thread(restore_returns, edit, tree)
         except PatchRefused as refused:
             return JudgedPatch(None, refused.violations)
         return await asyncio.to_thread(judge, edit, tree, self._areas, self._limits)
@@ -160,5 +161,5 @@ class Draft:
 
     async def _validate(self, whole: ChangeSet, areas: Areas) -> tuple[Violation, ...]:
         if self._base_tree is None:
-            self._base_tree = await bases.load_tree(self.objects, self.base, ())
+            self._base_tree = await load_tree(self.objects, self.base, ())
         return await asyncio.to_thread(validate, whole, areas, self._base_tree, self._limits)

@@ -8,7 +8,6 @@ from itertools import groupby
 from domain.paths import is_lock, is_source, is_test, may_run, runs_as_text
 from domain.review.changes import FileChange, SkippedFile
 from workspace.attributes import Attributes
-from workspace.built_files import is_built
 from workspace.diff import (
     EXECUTABLE,
     LINK,
@@ -21,7 +20,7 @@ from workspace.diff import (
     to_file_change,
     to_printable,
 )
-from workspace.encoding import looks_binary
+from workspace.encoding import is_built, looks_binary
 
 _BINARY_SUFFIXES = """
     png jpg jpeg gif bmp ico webp avif heic tiff psd mp3 mp4 m4a m4v mov avi mkv webm ogg wav flac pdf zip gz tgz bz2

@@ -1,21 +1,60 @@
-"""Copies a folder that untrusted code wrote, if it holds only files, folders and links that stay inside, within limits.
-
-No link is followed: every name is opened relative to the folder that is already open. The rights of other accounts,
-everything that lets a program change its account, and extended attributes are not copied.
-"""
+"""Opens and copies what untrusted code left in a folder: no link leads out of it, and nothing waits."""
 
 import errno
 import os
 import stat
 import threading
-from collections.abc import Collection
-from contextlib import ExitStack
+from collections.abc import Collection, Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from workspace.safe_open import open_file, open_folder
 from workspace.sandbox.accounts import UnixAccount
-from workspace.threads import run_to_end
+from workspace.temporary import run_to_end
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+
+
+@contextmanager
+def open_folder(name: str | Path, within: int | None = None) -> Generator[int]:
+    """The open folder of this name.
+
+    :param within: the open folder in which it is.
+    :raises OSError: it cannot be opened, or is something else.
+    """
+    opened = os.open(name, _READ | os.O_DIRECTORY, dir_fd=within)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
+
+
+@contextmanager
+def open_folders(top: Path, names: Sequence[str]) -> Generator[int]:
+    """The last one of folders within each other, opened one by one.
+
+    :param top: the folder that holds the first of them; untrusted code cannot replace it.
+    :raises OSError: one of them cannot be opened, or is something else.
+    """
+    with ExitStack() as stack:
+        opened = stack.enter_context(open_folder(top))
+        for name in names:
+            opened = stack.enter_context(open_folder(name, opened))
+        yield opened
+
+
+@contextmanager
+def open_file(name: str, within: int) -> Generator[int]:
+    """What has this name in an open folder, opened to be read; the caller checks that it is a regular file.
+
+    :raises OSError: it cannot be opened, e.g. because it is a link.
+    """
+    opened = os.open(name, _READ, dir_fd=within)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
+
 
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DEPTH = 64  # folders within each other; each level keeps two of them open

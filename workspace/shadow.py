@@ -21,7 +21,6 @@ from domain.review.findings import Severity
 from domain.runs.patches import LIMITS, NO_CHANGES, ChangedFile, ChangeSet, PatchLimits, Violation
 from workspace.checkout import BOUNDS, QUOTA, Checkout, CheckoutBounds, check_out
 from workspace.diff import REGULAR
-from workspace.ignore_rules import RULES, IgnoreRules, open_ignore_rules
 from workspace.objects import Objects
 from workspace.sandbox.sandbox import Quota, Sandbox
 from workspace.shadow_walk import (
@@ -33,8 +32,8 @@ from workspace.shadow_walk import (
     WalkEnded,
     sign,
 )
-from workspace.shadow_writer import place_files
-from workspace.threads import run_to_end
+from workspace.shadow_writer import RULES, IgnoreRules, open_ignore_rules, place_files
+from workspace.temporary import run_to_end
 
 _TICK = 0.02  # seconds; the clock of file systems advances in steps of up to 10 ms
 

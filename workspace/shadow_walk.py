@@ -18,7 +18,7 @@ from workspace.diff import LINK, MODULE
 from workspace.objects import name_blob
 from workspace.patches import path_rules
 from workspace.patches.errors import violation
-from workspace.safe_open import open_file, open_folder, open_folders
+from workspace.safe_copy import open_file, open_folder, open_folders
 
 MOST_BYTES = 64 << 20
 """Of the contents of all changed files together."""

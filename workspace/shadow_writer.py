@@ -1,21 +1,19 @@
-"""Writes files into a folder that untrusted code changes, maybe at the same time, and follows nothing it leaves there.
-
-Everything is made in a folder of Forge's own beside it, and then moved to its place in one step. What is in the way is
-moved out and removed there. Of what the folder holds, only folders are opened.
-"""
+"""Writes files into a folder that untrusted code changes at the same time, and asks git what it ignores there."""
 
 import os
 import tempfile
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator, Collection, Iterable
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 from domain.errors import ToolError
 from domain.runs.patches import EXECUTABLE, REGULAR, ChangedFile
+from workspace.checkout import make_repository, write_files
+from workspace.git import Git
 from workspace.patches import path_rules
-from workspace.safe_open import open_folder, open_folders
+from workspace.safe_copy import open_folder, open_folders
 from workspace.sandbox.accounts import UnixAccount
-from workspace.temporary import remove_tree
+from workspace.temporary import remove_tree, temporary_folder
 
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FRESH = "fresh"
@@ -118,3 +116,69 @@ class _Writer:
     def _move_out(self, name: str, within: int) -> None:
         self._moved += 1
         os.rename(name, f"old-{self._moved}", src_dir_fd=within, dst_dir_fd=self._aside)
+
+
+RULES = ".gitignore"
+# What tools leave behind, for repositories that do not say so themselves; their own rules come first.
+_DROPPINGS = """
+__pycache__/
+*.pyc
+.pytest_cache/
+.mypy_cache/
+.ruff_cache/
+node_modules/
+.venv/
+*.egg-info/
+.aider*
+"""
+
+
+class IgnoreRules:
+    """The rules of one commit.
+
+    :param git: for a repository of our own.
+    :param folder: with the rules and nothing else.
+    """
+
+    def __init__(self, git: Git, folder: Path) -> None:
+        self._git = git
+        self._folder = folder
+
+    async def select_ignored(self, paths: Collection[str]) -> set[str]:
+        """Those of the paths that are ignored, if they are not committed.
+
+        :param paths: of files, and of folders with a slash at the end.
+        :raises CodeAccessError: the rules take too long.
+        """
+        if not paths:
+            return set()
+        # git cannot be told to take all paths literally here; none that begins like this has a special meaning.
+        asked = b"".join(b"./%b\0" % path.encode("utf-8", "surrogateescape") for path in paths)
+        environment = {"GIT_WORK_TREE": str(self._folder), "GIT_LITERAL_PATHSPECS": "0"}
+        done = await self._git.run(
+            *("check-ignore", "--no-index", "-z", "--stdin"),
+            stdin=asked,
+            expect=(0, 1),
+            environment=environment,
+            cwd=self._folder,
+        )
+        return {path.decode("utf-8", "surrogateescape").removeprefix("./") for path in done.stdout.split(b"\0")[:-1]}
+
+
+@asynccontextmanager
+async def open_ignore_rules(git: Git, commit: str, files: Collection[str]) -> AsyncGenerator[IgnoreRules]:
+    """The rules of a commit.
+
+    :param git: for the repository, which has the blobs of the rules.
+    :param files: the paths of the regular files with rules.
+    :raises CodeAccessError: git cannot write them.
+    """
+    with temporary_folder("rules") as place:
+        folder, own = place / "files", place / "git"
+        folder.mkdir()
+        own.mkdir()
+        if files:
+            await write_files(git, commit, folder, files)
+        ours = await make_repository(own, git, [str(folder)])
+        (own / "info" / "exclude").write_text(_DROPPINGS)
+        yield IgnoreRules(ours, folder)

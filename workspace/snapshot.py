@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from domain.errors import CodeAccessError
+from workspace.code_search import BINARY_WITHIN, BOOT
 from workspace.diff import LINK, MODULE, REGULAR, to_printable
 from workspace.git import MEGABYTE, GitOutput
 from workspace.history import History
-from workspace.line_search import BINARY_WITHIN, BOOT
 from workspace.objects import Objects
 
 _ANY = range(-64, 256)

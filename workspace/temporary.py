@@ -1,11 +1,13 @@
-"""Temporary folders, which last no longer than their purpose and the process that made them."""
+"""Temporary folders and threads that block, which last no longer than their purpose."""
 
+import asyncio
 import contextlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Generator
+import threading
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 
@@ -49,3 +51,17 @@ def remove_tree(folder: Path) -> None:
         commands = [["rm", "-rf"]] if os.geteuid() == 0 else [["chmod", "-R", "u+rwx"], ["rm", "-rf"]]
         for command in commands:
             subprocess.run([*command, "--", str(folder)], check=False, stderr=subprocess.DEVNULL)
+
+
+async def run_to_end(work: Callable[[], None], stop: threading.Event) -> None:
+    """Run this in a thread. If it is cancelled, it stops the work and waits for the thread.
+
+    :param work: ends soon after ``stop`` is set.
+    """
+    task = asyncio.create_task(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.gather(task, return_exceptions=True)
+        raise

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from agents.loop.loop import Agent
-from agents.loop.seen import list_found, list_read
+from agents.loop.loop import Agent, list_found, list_read
 from agents.loop.tools.files import make_file_tools
 from agents.loop.turns import Assignment, CompletedTurn
 from agents.prompts import load_prompt

@@ -9,7 +9,7 @@ from agents.prompts import load_prompt
 from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
 from agents.review.model.questions import flatten_markdown, frame_data
 from domain.review.changes import Change, FileVersions
-from domain.review.outline import Outline
+from domain.review.reading import Outline
 from domain.text.redaction import Redact
 from messages.walkthroughs import ExplainedFile, ExplainedPart
 

@@ -16,9 +16,9 @@ from agents.loop.tools.run_tests import Test, make_run_tests
 from agents.loop.tools.tool import Tool
 from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
-from agents.prompts.conventions.choice import render_conventions, render_elsewhere
+from agents.prompts.conventions import render_conventions, render_elsewhere
 from agents.review.model.questions import frame_data
-from domain.review.conventions import NO_CONVENTIONS, Conventions
+from domain.review.reading import NO_CONVENTIONS, Conventions
 from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, Task, TaskId, Words
 from domain.runs.task_result import RequiredFix, Worked, find_mistakes

@@ -12,9 +12,9 @@ from agents.loop.tools.files import make_file_tools
 from agents.loop.tools.history import make_history_tools
 from agents.loop.turns import Assignment
 from agents.prompts import load_prompt
-from agents.prompts.conventions.choice import render_conventions, render_elsewhere
+from agents.prompts.conventions import render_conventions, render_elsewhere
 from agents.review.model.questions import flatten_markdown, frame_data
-from domain.review.conventions import NO_CONVENTIONS, Conventions
+from domain.review.reading import NO_CONVENTIONS, Conventions
 from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, Planned, find_mistakes
 from domain.text.escaping import strip_invisible
@@ -44,7 +44,7 @@ _GAP = re.compile(r"\n[ \t]*+\n(?:[ \t]*+\n)++")
 
 
 Writers = Annotated[tuple[int, ...], Field(default=())]
-"""The accounts that wrote or edited a text, with :data:`domain.github.pushes.AN_APP`; no model sees them.
+"""The accounts that wrote or edited a text, with :data:`domain.github.commits.AN_APP`; no model sees them.
 
 Whoever shows a text has to say whose it is; only texts that earlier versions kept do not.
 """

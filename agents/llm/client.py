@@ -28,8 +28,7 @@ from pydantic_ai.models import ModelRequestParameters
 
 from agents.llm import messages
 from agents.llm.models import LanguageModel, find_key_variable
-from agents.llm.prices import compute_max_cost
-from agents.llm.tokens import count_upper_bound
+from agents.llm.prices import compute_max_cost, count_upper_bound
 from domain.money import CallOutcome, Receipt, Refusal, Reservation, Usage
 from domain.ports import ModelBudget
 from domain.text.escaping import strip_invisible

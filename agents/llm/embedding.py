@@ -13,8 +13,7 @@ from pydantic_ai.exceptions import AgentRunError, UserError
 
 from agents.llm.client import classify, summarize_error
 from agents.llm.models import Embedding
-from agents.llm.prices import compute_max_cost
-from agents.llm.tokens import count_upper_bound
+from agents.llm.prices import compute_max_cost, count_upper_bound
 from domain.money import CallOutcome, Receipt, Refusal, Usage
 
 if TYPE_CHECKING:

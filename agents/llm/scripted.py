@@ -28,7 +28,7 @@ from pydantic_ai.usage import RequestUsage
 
 from agents.llm.messages import REPORT
 from agents.llm.models import LanguageModel
-from agents.llm.tokens import estimate
+from agents.llm.prices import estimate
 from domain.money import FREE, Price
 
 NAME = "scripted"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.llm.messages import REPORT
-from agents.llm.tokens import estimate
+from agents.llm.prices import estimate
 from agents.loop.turns import CompletedTurn, Result, Turn
 
 _REFUSED = f"Not looked up: {{}}. Call `{REPORT}` now; what you have seen counts."
@@ -19,7 +19,7 @@ class LookUpLimits(BaseModel):
     """What an agent may look up.
 
     :param turns: messages that look something up, each with several tools if the agent likes.
-    :param tokens: of all answers, as `agents.llm.tokens.estimate` counts them.
+    :param tokens: of all answers, as `agents.llm.prices.estimate` counts them.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -18,7 +18,7 @@ from agents.llm import messages
 from agents.llm.ask import ModelResult
 from agents.llm.client import CallRequest, ModelCall, ModelClient, RetryPolicy
 from agents.llm.models import LanguageModel
-from agents.llm.tokens import estimate
+from agents.llm.prices import estimate
 from agents.loop.tools.tool import Tool
 from domain.gates import digest
 from domain.money import Refusal

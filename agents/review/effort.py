@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from agents.llm.models import LanguageModel, Models, ModelTier, Unusable
-from agents.llm.tokens import estimate
+from agents.llm.prices import estimate
 from agents.loop.look_up_limits import LookUpLimits
 from agents.review.model.file_selection import ReadingLimits
 from agents.review.model.questions import USUAL, QuestionPlan
-from domain.review.effort import Effort
 from domain.review.findings import RawFinding, Severity
+from domain.review.reading import Effort
 from domain.review.review import Risk
 
 F = TypeVar("F", bound=RawFinding)

@@ -6,9 +6,9 @@ from agents.llm.models import NOT_SET_UP, Unusable
 from domain.config.configuration import Configuration
 from domain.config.review import ReadMode
 from domain.review.changes import Change, SkippedFile, TouchedFile
-from domain.review.conventions import NOTHING_HELD, HeldConventions
 from domain.review.findings import Finding, Layer
 from domain.review.locked_packages import LockChange
+from domain.review.reading import NOTHING_HELD, HeldConventions
 from domain.review.review import IfUnread, IssueAnswer, LayerReport, ProtectedContents, Risk, RiskLevel
 from safety.eligibility import is_included
 from safety.risk import RISKY, is_risky, weigh_layer

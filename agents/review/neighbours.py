@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from agents.review.checks.paths import is_test_or_document
+from agents.review.checks.inputs import is_test_or_document
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.review.model.related import RelatedCode
 from agents.review.syntax import is_utf8

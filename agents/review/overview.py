@@ -10,7 +10,7 @@ from agents.syntax.languages import DATA, find_language
 from agents.testing.command_detection import detect
 from agents.testing.runners.facts import list_needed
 from domain.config.configuration import Configuration
-from domain.github.welcome import RepositoryOverview
+from domain.github.installations import RepositoryOverview
 from domain.review.checks import CHECKS, DOCKERFILES, WORKFLOWS
 from workspace.file_selection import is_vendored
 from workspace.mirror import Mirror

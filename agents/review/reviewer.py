@@ -14,14 +14,13 @@ from domain.config.configuration import Configuration
 from domain.paths import is_test
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import place_on_diff
-from domain.review.impact import Impact
+from domain.review.reading import Impact
 from domain.review.review import IfUnread, Review, Unread
 from safety.containment import find_origin
 from safety.eligibility import is_included
-from safety.impact import assess_impact
+from safety.impact import assess_impact, is_all_read, list_unread, touch_by_name
 from safety.review_decision import CONCLUSIONS, decide
 from safety.risk import PullRequestAuthor, assess, lacks_tests, reassess
-from safety.unread_files import is_all_read, list_unread, touch_by_name
 from workspace.objects import Code
 
 PROJECT_FILES = ("pyproject.toml", "ruff.toml", ".ruff.toml")

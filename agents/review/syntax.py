@@ -12,9 +12,8 @@ from agents.toolbox import Toolbox
 from domain.paths import is_document, is_manifest
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
-from domain.review.impact import Impact
-from domain.review.outline import Outline
-from safety import suggestions
+from domain.review.reading import Impact, Outline
+from safety import autofix
 from safety.containment import CodeOrigin
 
 Request = dict[str, JsonValue]
@@ -139,7 +138,7 @@ async def drop_unfit(
         return {
             "path": path,
             "before": texts[path],
-            "after": list(dict.fromkeys(suggestions.apply(fix, texts[path]) for fix in changed)),
+            "after": list(dict.fromkeys(autofix.apply(fix, texts[path]) for fix in changed)),
         }
 
     small = [path for path in asked if len(texts[path]) <= _LARGEST]
@@ -149,14 +148,14 @@ async def drop_unfit(
     broken = {(path, str(text)) for path, answer in answers if isinstance(answer, list) for text in answer}
     return tuple(
         _without_fix(finding)
-        if finding.fix is not None and (finding.path, suggestions.apply(finding.fix, texts[finding.path])) in broken
+        if finding.fix is not None and (finding.path, autofix.apply(finding.fix, texts[finding.path])) in broken
         else finding
         for finding in fit
     )
 
 
 def _keep_fit(finding: Finding, lines: Sequence[str]) -> Finding:
-    is_fit = finding.fix is None or suggestions.is_fit(finding.fix, lines)
+    is_fit = finding.fix is None or autofix.is_fit(finding.fix, lines)
     return finding if is_fit else _without_fix(finding)
 
 

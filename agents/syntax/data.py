@@ -14,7 +14,7 @@ import yaml
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError as NewerError
 
-from agents.syntax.errors import SyntaxFault
+from agents.syntax.validity import SyntaxFault
 
 FORMATS: Mapping[str, str] = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 """Suffix → format."""

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 
 from agents.syntax.trees import ParsedSource, SyntaxNode, parse
-from domain.review.impact import Impact
-from domain.text.prose import is_sentence
+from domain.review.reading import Impact
+from domain.text.places import is_sentence
 from workspace.file_selection import says_generated
 
 _SIGN = re.compile(r"^\s*(?:#+|//[/!]?|--|;+|%+|/\*\*?|\*/?)?(?:\s+|$)|\s*\*/\s*$")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name, parse
-from domain.review.outline import NO_OUTLINE, FunctionSpan, Outline
+from domain.review.reading import NO_OUTLINE, FunctionSpan, Outline
 
 _CLASSES = frozenset(
     {

@@ -10,8 +10,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from domain.paths import tells_terms
-from domain.review.impact import Impact
-from domain.text.prose import has_common_word
+from domain.review.reading import Impact
+from domain.text.places import has_common_word
 
 _NESTING = 100  # levels that are read; deeper ones act for certain
 _MARKDOWN = MarkdownIt("commonmark", {"maxNesting": _NESTING}).enable(["table", "strikethrough"])

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from domain.github.workflow_runs import TESTING_EVENTS, Job, WorkflowRun
+from domain.github.checks import TESTING_EVENTS, Job, WorkflowRun
 from domain.runs.testing import LONGEST_ID, LONGEST_OUTPUT, LONGEST_RUN, CommandResult, TestRun
 from domain.text.escaping import strip_invisible
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from domain.review.avoidance import Avoidance, AvoidanceKind
 from domain.review.findings import Severity
-from domain.runs.coverage_comparison import CoverageComparison, FileLoss
+from domain.runs.coverage import CoverageComparison, FileLoss
 from messages.tests import format_ranges
 
 _CERTAIN, _LIKELY = 0.9, 0.75

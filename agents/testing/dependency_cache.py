@@ -1,15 +1,14 @@
-"""Gives test jobs what set-ups of the default branch downloaded, and fills the cache if that is missing.
+"""Gives test jobs what set-ups of the default branch downloaded, by a key of all that decides what that is."""
 
-No pull request can influence the cache: a separate set-up fills it, in a fresh checkout of the default branch, with the
-commands configured there. A job gets a copy, which is removed with the job.
-"""
-
-from collections.abc import Sequence
+import hashlib
+import json
+import platform
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import structlog
 
-from agents.testing.cache_key import compute_key, describe_programs
 from agents.testing.command_detection import detect
 from agents.testing.execution import execute
 from agents.testing.runners.facts import list_needed
@@ -17,11 +16,60 @@ from agents.testing.runners.runner import ProjectCommand
 from agents.toolbox import Toolbox
 from domain.config.configuration import Commands
 from domain.errors import CodeAccessError, ToolError
+from domain.paths import is_lock, is_manifest
 from workspace.checkout import Checkout, check_out
 from workspace.dependency_cache import CacheEntry
 from workspace.mirror import Mirror
 from workspace.safe_copy import Size
-from workspace.snapshot import Snapshot
+from workspace.sandbox.bubblewrap import PATH
+from workspace.snapshot import Snapshot, SnapshotFile
+
+_VERSION = 1  # of the key and of the entries
+_PROGRAMS = ("python3", "node", "go", "cargo", "ruby", "java", "dotnet", "php")
+"""What was built with another version of one of these would not fit."""
+
+
+def compute_key(
+    setups: Collection[ProjectCommand], files: Mapping[str, SnapshotFile], has_network: bool, level: int, programs: str
+) -> str:
+    """The key of a set-up.
+
+    :param files: path → file, of the commit.
+    :param has_network: whether its configuration asks for the network.
+    :param level: of the sandbox in which it runs.
+    :param programs: the programs that run it; see :func:`describe_programs`.
+    :returns: 64 hexadecimal digits.
+    """
+    words = [word for command in setups for word in command.words]
+    named = {part.removeprefix("./") for word in words for part in word.split()}
+    counts = [
+        (path, file.mode, file.blob)
+        for path, file in sorted(files.items())
+        if is_manifest(path) or is_lock(path) or path in named
+    ]
+    told = [_VERSION, [command.words for command in setups], counts, has_network, level, programs]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def describe_programs(reads: Sequence[Path]) -> str:
+    """The platform of this machine, and the programs that a set-up finds on it.
+
+    :param reads: folders of programs that the operator named.
+    """
+    folders = [*(folder / "bin" for folder in reads), *map(Path, PATH.split(":"))]
+    found = [_describe_program(name, folders) for name in _PROGRAMS]
+    return " ".join([platform.machine(), *platform.libc_ver(), *filter(None, found)])
+
+
+def _describe_program(name: str, folders: Sequence[Path]) -> str:
+    """The path, size and modification time of a program; empty if there is none."""
+    for folder in folders:
+        path = (folder / name).resolve()
+        if path.is_file():
+            found = path.stat()
+            return f"{path} {found.st_size} {found.st_mtime_ns}"
+    return ""
+
 
 _SECONDS = 900.0
 """The time limit of each command that fills the cache."""

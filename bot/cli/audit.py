@@ -16,8 +16,7 @@ from memory.db.engine import Database
 from memory.ledger import audit
 from memory.ledger.audit import EventFilter
 from messages import audit as texts
-from messages.audit import AuditEntry, format_duration
-from messages.audit_export import ExportForm, export_entry, export_head
+from messages.audit import AuditEntry, ExportForm, export_entry, export_head, format_duration
 from safety.guards import Guard
 
 BREAKERS = ("iteration", "stagnation", "cost", "time", "error_rate", *(guard.value for guard in Guard))

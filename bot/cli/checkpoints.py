@@ -12,8 +12,7 @@ from bot.current_database import open_database
 from bot.settings import Installation
 from domain.errors import ForgeError, UnknownName
 from domain.runs.patches import NO_CHANGES, ChangeSet
-from domain.runs.work_checkpoint import Link, WorkCheckpoint, WorkKey, load_states
-from domain.runs.work_rollback import RollbackProblem, RollbackRefusal
+from domain.runs.work_checkpoint import Link, RollbackProblem, RollbackRefusal, WorkCheckpoint, WorkKey, load_states
 from memory.db.engine import Database
 from memory.runs import work_checkpoints
 from messages import checkpoints as texts

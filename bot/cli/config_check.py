@@ -8,7 +8,7 @@ from domain.errors import ConfigurationError
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
 from messages.config import explain_misplaced
-from pipeline.config.misplaced import is_misplaced
+from pipeline.config.check import is_misplaced
 from pipeline.config.parsing import parse
 
 

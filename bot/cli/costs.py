@@ -16,7 +16,7 @@ from memory.reports import costs
 from memory.reports.costs import Cost, CostFilter, SpendingRepository
 from memory.reservations import reservations
 from pipeline.config import loading
-from safety.budgets import cap_limits, limits_of
+from safety.call_admission import cap_limits, limits_of
 
 MAX_DAYS = 31
 _NUMBERS = ("calls", "in", "cached", "out", "spent", "reserved")

@@ -6,7 +6,7 @@ import os
 import structlog
 
 from bot.cli.process import raise_open_files, stop_signal
-from bot.door_process import serve_door
+from bot.doors import serve_door
 from bot.settings import DoorSettings
 from bot.version import VERSION
 

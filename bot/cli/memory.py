@@ -17,9 +17,8 @@ from bot.clock import SystemClock
 from bot.current_database import open_database
 from bot.settings import Installation
 from domain.errors import ForgeError
-from domain.memories import validation
 from domain.memories.jsonl import MOST_LINES, dump_line, parse_lines
-from domain.memories.memory import Memory, MemoryKind, Origin, create_memory
+from domain.memories.memory import Memory, MemoryKind, Origin, create_memory, find_mistakes, to_one_line
 from domain.memories.memory_file import PATH
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
@@ -69,7 +68,7 @@ class MemoryText:
         """The tags; people separate them by commas."""
         if self.tags is None:
             return None
-        return tuple(dict.fromkeys(tag for tag in map(validation.to_one_line, self.tags.split(",")) if tag))
+        return tuple(dict.fromkeys(tag for tag in map(to_one_line, self.tags.split(",")) if tag))
 
 
 @commands.command("list")
@@ -257,9 +256,9 @@ def _validate(memory: Memory) -> Memory:
 
     :raises ForgeError: if a part of it is not allowed.
     """
-    for part, what, allowed in validation.find_mistakes(memory.content, memory.context, memory.tags):
+    for part, what, allowed in find_mistakes(memory.content, memory.context, memory.tags):
         raise ForgeError(f"The {part} {what}.", f"Allowed: {allowed}." if allowed else "Remove it.")
-    plain = {"content": validation.to_one_line(memory.content), "context": validation.to_one_line(memory.context)}
+    plain = {"content": to_one_line(memory.content), "context": to_one_line(memory.context)}
     return memory.model_copy(update=plain)
 
 

@@ -8,7 +8,7 @@ from domain.memories.jsonl import ExportedMemory, LineMistake
 from domain.memories.memory import Memory, Use, compute_confidence
 from domain.text.escaping import strip_invisible
 from memory.learned.catalogue import CatalogueEntry, MemoryHistory, Recall
-from messages.memory_history import OUTCOMES, USES, describe_memory_event
+from messages.memory_file import OUTCOMES, USES, describe_memory_event
 from safety.memory_consolidation import to_pattern
 
 _NAMED = 12  # wrong lines that an import lists

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot import migration
+from bot import current_database
 from bot.cli.lookup import find_run
 from bot.cli.output import plain, print_lines, print_table
 from bot.current_database import open_database
@@ -28,7 +28,7 @@ async def migrate(settings: Installation) -> None:
     """Migrate the database to this version's schema."""
     engine = sync_engine(settings.database_url)
     try:
-        await migration.migrate(engine)
+        await current_database.migrate(engine)
     finally:
         engine.dispose()
     print_lines("The database has this version's schema.")

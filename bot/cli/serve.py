@@ -10,11 +10,11 @@ import structlog
 from bot import app as process
 from bot import server
 from bot.cli.process import raise_open_files, stop_signal
+from bot.current_database import require_shared_database
 from bot.listener import HeldPort
 from bot.model_choice import ADD_MODEL, WITHOUT_MODEL, is_without_model
 from bot.relay import follow_relay
 from bot.settings import Settings
-from bot.shared_database import require_shared_database
 from bot.version import VERSION
 from bot.worker_processes import READY, follow_parent, keep_workers
 from pipeline.worker.engine import WorkflowEngine

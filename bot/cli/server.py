@@ -19,8 +19,8 @@ def serve(
 ) -> None:
     """Accept webhooks and do the work. Without a GitHub App, first show a page that sets one up, as `setup` does."""
     from bot.cli.process import announce_start
+    from bot.current_database import require_shared_database
     from bot.settings import lacks_app, load, load_installation
-    from bot.shared_database import require_shared_database
 
     announce_start(load_installation if lacks_app() else load)
     if workers:  # said before anybody registers an App

@@ -11,8 +11,15 @@ from memory.db.engine import Database
 from memory.ledger import audit
 from memory.ledger.audit import EventFilter
 from memory.reports.pages import PageKey
-from messages.audit import SAFETY_EVENTS, AuditEntry, EventDescription, describe_event
-from messages.audit_export import ExportForm, export_entry, export_head
+from messages.audit import (
+    SAFETY_EVENTS,
+    AuditEntry,
+    EventDescription,
+    ExportForm,
+    describe_event,
+    export_entry,
+    export_head,
+)
 
 LEAST = "write"
 """The audit names who was refused what, and quotes tools and models; readers of a public repository do not see it."""

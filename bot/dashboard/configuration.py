@@ -9,8 +9,7 @@ from bot.dashboard.authority import GitHubSilent
 from bot.dashboard.visit import Page, Shown, Visit
 from domain.config.configuration import Configuration
 from domain.config.mistakes import Mistake
-from domain.config.origins import ConfiguredValue, ValueOrigin, trace_origins
-from domain.config.presets import Values
+from domain.config.presets import ConfiguredValue, ValueOrigin, Values, trace_origins
 from domain.errors import CodeHostError, Forbidden, NotFound, Unauthorized
 from memory.repositories import configurations
 from pipeline.config import loading

@@ -23,7 +23,7 @@ from pipeline.config import loading
 from pipeline.publishing.instructions import name_runs
 from safety.allowed_actions import NAMES
 from safety.automation_level import cap_level, measure_way
-from safety.budgets import cap_limits, limits_of
+from safety.call_admission import cap_limits, limits_of
 
 DAYS = (7, 30, 90)
 """Days that can be chosen."""

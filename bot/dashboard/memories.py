@@ -8,9 +8,17 @@ from bot.dashboard.authority import GitHubSilent
 from bot.dashboard.findings import show_outcome
 from bot.dashboard.visit import Download, NotHere, Page, SeeOther, Shown, Visit
 from domain.errors import CodeHostError
-from domain.memories import validation
 from domain.memories.jsonl import dump_line
-from domain.memories.memory import Memory, MemoryKind, Origin, Scope, compute_confidence, create_memory
+from domain.memories.memory import (
+    Memory,
+    MemoryKind,
+    Origin,
+    Scope,
+    compute_confidence,
+    create_memory,
+    find_mistakes,
+    to_one_line,
+)
 from domain.memories.memory_file import PATH
 from domain.slash.commands import Forget, SlashCommand, Tell
 from domain.slash.verbs import Verb
@@ -19,7 +27,7 @@ from memory.learned.catalogue import CatalogueEntry, Recall
 from memory.learned.memory_file import is_from_file
 from memory.reports import finding_pages, memory_pages
 from memory.reports.memory_pages import MemoryFilter, MutedCount
-from messages.memory_history import OUTCOMES, USES, describe_memory_event
+from messages.memory_file import OUTCOMES, USES, describe_memory_event
 from pipeline.verdicts.forgetting import forget_memory
 from pipeline.verdicts.suppression import load_memory_settings
 
@@ -294,15 +302,15 @@ def _render_form(form: Mapping[str, str], mistakes: Sequence[str], status: int =
 
 
 def _read_tags(visit: Visit) -> tuple[str, ...]:
-    found = map(validation.to_one_line, visit.form.get("tags", "").split(","))
+    found = map(to_one_line, visit.form.get("tags", "").split(","))
     return tuple(dict.fromkeys(tag for tag in found if tag))
 
 
 def _list_mistakes(memory: Memory) -> Sequence[str]:
-    found = validation.find_mistakes(memory.content, memory.context, memory.tags)
+    found = find_mistakes(memory.content, memory.context, memory.tags)
     return [f"The {part} {what}.{f' Allowed: {allowed}.' if allowed else ''}" for part, what, allowed in found]
 
 
 def _to_one_line(memory: Memory) -> Memory:
-    plain = {"content": validation.to_one_line(memory.content), "context": validation.to_one_line(memory.context)}
+    plain = {"content": to_one_line(memory.content), "context": to_one_line(memory.context)}
     return memory.model_copy(update=plain)

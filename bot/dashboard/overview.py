@@ -21,7 +21,7 @@ from memory.reports import pages
 from memory.reports.pages import PageKey, RepositoryStanding, RunFilter, load_overviews
 from memory.repositories import permits
 from memory.runs.checkpoints import load_reviews
-from messages.gate_page import describe_answer, describe_deciders
+from messages.gate_answers import describe_answer, describe_deciders
 from pipeline.config import loading
 from pipeline.context import Services
 from safety.automation_level import cap_level

@@ -14,8 +14,8 @@ from bot.pages.templates import make_templates
 from domain.money import format_usd
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import redact_outgoing
-from messages.ages import describe_age
 from messages.audit import format_duration
+from messages.metrics import describe_age
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "

@@ -19,7 +19,7 @@ from memory.reservations import reservations
 from memory.runs import checkpoints, outbox, waits, work_checkpoints
 from memory.runs.traces import list_trace
 from messages.commands import describe_outcome, name_state
-from messages.gate_page import describe_deciders
+from messages.gate_answers import describe_deciders
 from messages.review import name_outcome
 from messages.run_page import (
     RunWait,

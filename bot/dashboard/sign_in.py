@@ -13,7 +13,7 @@ from bot.github.sign_in import GitHubSignIn
 from bot.settings import Settings
 from bot.setup.afterwards import find_install_page
 from domain.errors import CodeHostError, NotAllowed
-from domain.github.welcome import MOST_ISSUES
+from domain.github.installations import MOST_ISSUES
 from memory.process import sessions
 from memory.process.sessions import DashboardSession
 from messages.welcome import TITLE as WELCOME_TITLE

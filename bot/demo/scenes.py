@@ -7,7 +7,7 @@ from rich.markup import escape
 
 from bot.demo import open_change, parcel_issue, playground, project, rates_staging
 from bot.demo.driver import DemoDriver, describe_thread, parse_finding, strip_html
-from bot.demo.toy_service import run_service
+from bot.demo.rates_staging import run_service
 from bot.settings import Settings
 from messages import deployments as deployment_texts
 from messages import gates as gate_texts

@@ -1,16 +1,133 @@
-"""Finds, creates and updates check runs on GitHub, with all their annotations."""
+"""Finds, creates and updates check runs on GitHub within its limits, and reads which of other Apps fail."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 
-from bot.github.checks import batches, creation_body, find_missing, require_valid, update_body
+from pydantic import JsonValue
+
 from bot.github.client import quote_segment, repository_path
 from bot.github.conversation import GitHubConversation
+from bot.github.deployments import GitHubActions
 from bot.github.errors import bad_answer
-from bot.github.payloads.checks import AnnotatedShown, AnnotationShown, CheckRunShown
+from bot.github.markdown import shorten, shorten_bytes, shorten_plain
+from bot.github.payloads.checks import AnnotatedShown, AnnotationShown, CheckRunShown, SpokenRun, SpokenStatus
 from bot.github.payloads.parsing import parse, parse_all
-from domain.errors import NotFound
-from domain.github.checks import Annotation, CheckRun, CheckRunRef
+from domain.errors import Forbidden, NotFound, Unprocessable
+from domain.github.checks import SLUG, Annotation, Button, CheckRun, CheckRunRef, FailingCheck
+from domain.ports import FailingChecks
 from domain.runs.run import RepositoryRef
+
+MAX_ANNOTATIONS = 50  # in one request; further ones are appended by updates
+MAX_TEXT = 65_535  # characters, summary and text each
+MAX_TITLE = 255
+MAX_MESSAGE = 64 * 1024  # bytes
+MAX_BUTTONS = 3
+MAX_LABEL, MAX_DESCRIPTION, MAX_IDENTIFIER = 20, 40, 20
+
+_Key = tuple[str, int, int, str, str, str]
+
+
+def require_valid(check: CheckRun) -> None:
+    """:raises Unprocessable: GitHub would refuse the check run, or show a wrong state."""
+    if (check.status == "completed") != (check.conclusion is not None):
+        raise Unprocessable(f"The check run “{check.name}” needs a conclusion exactly when it is completed.")
+    if len(check.buttons) > MAX_BUTTONS:
+        raise Unprocessable(f"The check run “{check.name}” has more than {MAX_BUTTONS} buttons.")
+    for button in check.buttons:
+        _require_valid_button(check.name, button)
+
+
+def creation_body(check: CheckRun, annotations: Sequence[Annotation]) -> JsonValue:
+    """Body of ``POST check-runs``."""
+    return {**_body(check, annotations), "head_sha": check.head_sha}
+
+
+def update_body(check: CheckRun, annotations: Sequence[Annotation]) -> JsonValue:
+    """Body of ``PATCH check-runs/{id}``: everything but the head, which GitHub never changes."""
+    return _body(check, annotations)
+
+
+def batches(annotations: Sequence[Annotation]) -> list[Sequence[Annotation]]:
+    """The annotations in batches that GitHub accepts; at least one, possibly empty."""
+    starts = range(0, max(len(annotations), 1), MAX_ANNOTATIONS)
+    return [annotations[start : start + MAX_ANNOTATIONS] for start in starts]
+
+
+def find_missing(wanted: Sequence[Annotation], shown: Iterable[AnnotationShown]) -> list[Annotation]:
+    """The wanted annotations that the check run lacks; equal ones are counted, not merged.
+
+    GitHub appends annotations and removes none, so those of an interrupted request must not be sent again.
+    """
+    there = Counter(_key_of_shown(one) for one in shown)
+    missing: list[Annotation] = []
+    for annotation in wanted:
+        key = _key(_truncate(annotation))
+        if there[key] > 0:
+            there[key] -= 1
+        else:
+            missing.append(annotation)
+    return missing
+
+
+def _body(check: CheckRun, annotations: Sequence[Annotation]) -> dict[str, JsonValue]:
+    output: dict[str, JsonValue] = {
+        "title": shorten_plain(check.title, MAX_TITLE),
+        "summary": shorten(check.summary, MAX_TEXT),
+    }
+    if check.text:
+        output["text"] = shorten(check.text, MAX_TEXT)
+    if annotations:
+        output["annotations"] = [_annotation(_truncate(one)) for one in annotations]
+    body: dict[str, JsonValue] = {
+        "name": check.name,
+        "external_id": check.external_id,
+        "status": check.status,
+        "output": output,
+        "actions": [button.model_dump() for button in check.buttons],
+    }
+    if check.conclusion is not None:
+        body["conclusion"] = check.conclusion.value
+    return body
+
+
+def _truncate(one: Annotation) -> Annotation:
+    """The annotation as GitHub accepts it: texts within limits, a message, and no line before its start."""
+    return one.model_copy(
+        update={
+            "end_line": max(one.start_line, one.end_line),
+            "title": shorten_plain(one.title, MAX_TITLE),
+            "message": shorten_bytes(one.message if one.message.strip() else one.title or "…", MAX_MESSAGE),
+        }
+    )
+
+
+def _annotation(one: Annotation) -> JsonValue:
+    return {**one.model_dump(exclude={"level"}), "annotation_level": one.level}
+
+
+def _key(one: Annotation) -> _Key:
+    return one.path, one.start_line, one.end_line, one.level, _normalize(one.title), _normalize(one.message)
+
+
+def _key_of_shown(one: AnnotationShown) -> _Key:
+    level, title, message = one.annotation_level or "", _normalize(one.title), _normalize(one.message)
+    return one.path, one.start_line, one.end_line, level, title, message
+
+
+def _normalize(text: str | None) -> str:
+    """Text for comparison: GitHub may trim it or change its line ends."""
+    return " ".join((text or "").split())
+
+
+def _require_valid_button(name: str, button: Button) -> None:
+    bounds = (
+        ("label", button.label, MAX_LABEL),
+        ("description", button.description, MAX_DESCRIPTION),
+        ("identifier", button.identifier, MAX_IDENTIFIER),
+    )
+    for part, text, limit in bounds:
+        if not 0 < len(text) <= limit:
+            raise Unprocessable(f"The {part} of a button of “{name}” must have 1 to {limit} characters: “{text[:60]}”.")
 
 
 class GitHubCheckRuns(GitHubConversation):
@@ -89,3 +206,47 @@ class GitHubCheckRuns(GitHubConversation):
         if len(items) < count:
             raise bad_answer(purpose, f"{len(items)} items of {count}")
         return parse_all(AnnotationShown, items, purpose)
+
+
+class GitHubFailingChecks(GitHubActions, FailingChecks):
+    """Check runs of every App but this one, and commit statuses."""
+
+    async def failures(self, repository: RepositoryRef, head_sha: str) -> Sequence[FailingCheck]:
+        shown = await self._read_results(repository, head_sha)
+        return [failing for one in shown if (failing := one.to_domain()) is not None]
+
+    async def green_checks(self, repository: RepositoryRef, head_sha: str) -> Collection[str]:
+        return {one.name for one in await self._read_results(repository, head_sha) if one.is_passed}
+
+    async def awaits_checks(self, repository: RepositoryRef, head_sha: str) -> bool:
+        return any(one.is_pending for one in await self._read_results(repository, head_sha))
+
+    async def _read_results(self, repository: RepositoryRef, head_sha: str) -> list[SpokenRun | SpokenStatus]:
+        """The newest of each check of other Apps, and of each status."""
+        purpose = f"read the checks on {head_sha[:7]} of {repository.full_name}"
+        commit = f"{repository_path(repository)}/commits/{quote_segment(head_sha)}"
+        who = repository.installation_id
+        runs = await self._client.items(who, f"{commit}/check-runs", purpose, {"filter": "latest"}, key="check_runs")
+        statuses = parse_all(SpokenStatus, await self._client.items(who, f"{commit}/statuses", purpose), purpose)
+        of_others = (one for one in parse_all(SpokenRun, runs, purpose) if not one.is_of(self._client.app_id))
+        newest = {one.context: one for one in reversed(statuses)}  # the last reported comes first
+        return [*of_others, *newest.values()]
+
+    async def check_details(self, repository: RepositoryRef, check: FailingCheck, most: int) -> str:
+        """What GitHub does not show any more, or not to this App, is left out."""
+        if check.id is None:
+            return ""
+        lines = await self._read_annotations(repository, check) if check.annotated else []
+        try:
+            log = await self.job_log(repository, check.id, most) if check.app == SLUG else None
+        except (Forbidden, NotFound):
+            log = None
+        return "\n".join([*lines, *([log] if log else [])])
+
+    async def _read_annotations(self, repository: RepositoryRef, check: FailingCheck) -> list[str]:
+        purpose = f"read the annotations of the check run “{check.name}” of {repository.full_name}"
+        address = f"{repository_path(repository)}/check-runs/{check.id}/annotations"
+        shown = parse_all(
+            AnnotationShown, await self._client.items(repository.installation_id, address, purpose), purpose
+        )
+        return [f"{each.path}:{each.start_line}: {each.message or each.title or ''}" for each in shown]

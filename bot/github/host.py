@@ -5,20 +5,16 @@ import base64
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
-from bot.github.app import GitHubApp
-from bot.github.check_runs import GitHubCheckRuns
+from bot.github.app import GitHubApp, GitHubDeliveries
+from bot.github.check_runs import GitHubCheckRuns, GitHubFailingChecks
 from bot.github.client import Client, Stop, never_stop, quote_segment, repository_path
-from bot.github.commits import GitHubCommits
-from bot.github.contents import GitHubContents
-from bot.github.deliveries import GitHubDeliveries
+from bot.github.contents import GitHubCommits, GitHubContents
 from bot.github.deployments import GitHubDeployments
-from bot.github.failing_checks import GitHubFailingChecks
 from bot.github.issues import GitHubIssues
 from bot.github.limits import LimitStore
 from bot.github.pacing import Budget, Sleep
-from bot.github.payloads.accounts import RepositoryShown
-from bot.github.payloads.parsing import parse, parse_all
-from bot.github.payloads.permissions import ROLES, CollaboratorShown, PermissionShown
+from bot.github.payloads.apps import ROLES, CollaboratorShown, PermissionShown
+from bot.github.payloads.parsing import RepositoryShown, parse, parse_all
 from bot.github.pull_requests import GitHubPullRequests
 from bot.github.settings import GitHubSettings, PersonalAccess
 from domain.errors import NotFound

@@ -1,8 +1,4 @@
-"""Decides how long to send nothing after GitHub reported a rate limit, and stores it.
-
-GitHub, "Rate limits for the REST API": wait for ``retry-after``; with no requests remaining wait for
-``x-ratelimit-reset``; otherwise wait a minute, and longer each time it happens again.
-"""
+"""Decides how long to send nothing after GitHub reported a rate limit, and keeps that in the database."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +11,11 @@ from gidgethub.sansio import RateLimit
 from bot.github.errors import error_codes, error_message
 from bot.github.transport import Answer
 from domain.errors import RateLimited
+from domain.github.importance import Importance
 from domain.ports import Clock
+from memory.db.engine import Database
+from memory.process import rate_limits
+from safety.write_rates import Rate, WriteTurn
 
 FIRST_WAIT = timedelta(seconds=60)
 LONGEST_OWN_WAIT = timedelta(hours=1)
@@ -224,3 +224,34 @@ def _reset_if_spent(headers: Mapping[str, str]) -> datetime | None:
         return datetime.fromtimestamp(int(headers["x-ratelimit-reset"]), UTC)
     except (KeyError, ValueError, OverflowError, OSError):
         return None
+
+
+class StoredLimits:
+    """A ``LimitStore`` on the database, shared by all processes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def last_block(self, installation_id: int) -> Block | None:
+        found = await rate_limits.get_latest(self._database, installation_id)
+        return None if found is None else Block(found.until, found.reason, found.streak)
+
+    async def block(self, installation_id: int, block: Block) -> None:
+        await rate_limits.remember(
+            self._database, installation_id, rate_limits.RateLimitPause(block.until, block.reason, block.streak)
+        )
+
+    async def clear(self, installation_id: int) -> None:
+        await rate_limits.forget(self._database, installation_id)
+
+
+class StoredBudget:
+    """A ``Budget`` on the database, shared by all processes."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def take(self, installation_id: int, rate: Rate, importance: Importance, *, creates: bool) -> WriteTurn:
+        now = self._clock.now()
+        return await rate_limits.reserve_write(self._database, installation_id, rate, importance, now, creates=creates)

@@ -7,28 +7,39 @@ from pydantic import JsonValue
 
 from bot.github.client import never_stop, quote_segment, repository_path, require_same
 from bot.github.conversation import GitHubConversation
-from bot.github.edits import read_edits
 from bot.github.errors import bad_answer, error_message, quote, to_error
 from bot.github.graphql import Document
-from bot.github.payloads.accounts import AccountShown
-from bot.github.payloads.merging import (
+from bot.github.issues import read_edits
+from bot.github.payloads.parsing import AccountShown, parse, parse_all
+from bot.github.payloads.pulls import (
+    DraftShown,
+    LineShown,
     MergeAnswer,
     MergeSettings,
     NamedBranch,
     ProtectedBranch,
+    PullShown,
     QueueAnswer,
     QueuedPull,
     QueueShown,
+    ReviewShown,
     RuleShown,
     RunResult,
     StatusResult,
 )
-from bot.github.payloads.parsing import parse, parse_all
-from bot.github.payloads.pulls import DraftShown, LineShown, PullShown, ReviewShown
 from bot.github.transport import Answer
 from domain.errors import Forbidden, NotFound, Unprocessable
-from domain.github.merging import Merged, MergeMethod, MergeObstacle, NotMerged, Queued, ReportedCheck, RequiredCheck
-from domain.github.pull_requests import Approval, ChangeRequest
+from domain.github.pull_requests import (
+    Approval,
+    ChangeRequest,
+    Merged,
+    MergeMethod,
+    MergeObstacle,
+    NotMerged,
+    Queued,
+    ReportedCheck,
+    RequiredCheck,
+)
 from domain.ports import Merging
 from domain.runs.run import RepositoryRef
 

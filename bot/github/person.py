@@ -5,9 +5,8 @@ from pydantic import BaseModel, Field
 from bot.github.client import repository_path
 from bot.github.graphql import Document
 from bot.github.host import GitHubHost
-from bot.github.payloads.accounts import AccountShown, RepositoryHome
 from bot.github.payloads.issues import IssueShown
-from bot.github.payloads.parsing import parse
+from bot.github.payloads.parsing import AccountShown, RepositoryHome, parse
 from domain.errors import NotFound
 from domain.runs.run import RepositoryRef
 

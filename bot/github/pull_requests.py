@@ -10,14 +10,13 @@ from bot.github.client import quote_segment, repository_path
 from bot.github.errors import bad_answer
 from bot.github.graphql import Document
 from bot.github.merging import GitHubMerging
-from bot.github.payloads.accounts import Created
-from bot.github.payloads.parsing import parse, parse_all
+from bot.github.payloads.parsing import Created, parse, parse_all
 from bot.github.payloads.pulls import ActivityShown, BranchTip, CommitShown, ListedPull, PullShown
 from domain.errors import CodeHostError, Forbidden, NotFound, Unprocessable
+from domain.github.commits import Commit, Push
 from domain.github.conversation import CommentEdit
+from domain.github.installations import RepositoryTraits
 from domain.github.pull_requests import Branch, DraftReview, InlineComment, MergedPull, PullRequest
-from domain.github.pushes import Commit, Push
-from domain.github.welcome import RepositoryTraits
 from domain.ports import PullRequests
 from domain.runs.run import RepositoryRef
 

@@ -13,8 +13,7 @@ from pydantic import BaseModel, Field, SecretStr
 from bot.github.client import MAX_PAGES, PAGE, quote_segment
 from bot.github.errors import bad_answer, to_error
 from bot.github.limits import find_limit
-from bot.github.payloads.accounts import AccountShown
-from bot.github.payloads.parsing import parse
+from bot.github.payloads.parsing import AccountShown, parse
 from bot.github.settings import GitHubSettings
 from bot.github.transport import Answer, Call, Transport
 from domain.errors import CodeHostError, Forbidden, NotAllowed, NotFound, Unavailable

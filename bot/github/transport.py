@@ -1,17 +1,31 @@
-"""Sends one HTTP request to GitHub and follows redirects, but sends no credential outside the API's origin."""
+"""Sends one HTTP request to GitHub: no credential leaves the API's origin, and no redirect leads inside."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
-from bot.addresses import Resolve, resolve_host
+from bot.addresses import Reach, Resolve, classify, resolve_host, unwrap
 from bot.certificates import load_trusted
-from bot.github.places import choose_address
 from domain.errors import Unavailable
+
+
+def choose_address(addresses: Collection[str], of_api: Collection[str]) -> str | None:
+    """The address to connect to; None if any of them belongs to this machine, its link or a private network.
+
+    Connect to this address and not to the name, which could resolve to another one next time.
+
+    :param of_api: the addresses of GitHub's API. If they are private, the host that keeps its logs may be, too.
+    """
+    inner_too = bool(of_api) and all(classify(unwrap(each)) is Reach.private for each in of_api)
+    allowed = {Reach.public, Reach.private} if inner_too else {Reach.public}
+    if not all(classify(unwrap(each)) in allowed for each in addresses):
+        return None
+    return next(iter(addresses), None)
+
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 30.0

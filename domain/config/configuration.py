@@ -5,16 +5,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from domain.config.avoidance import AvoidanceSettings
-from domain.config.command_lines import AllowedCommands
 from domain.config.deploy import DeploySettings
-from domain.config.gates import GateSettings
-from domain.config.limits import Breakers, Budgets, Guards
+from domain.config.gates import AvoidanceSettings, GateSettings
+from domain.config.limits import AllowedCommands, Breakers, Budgets, Guards, ProjectPaths
 from domain.config.notify import NotifySettings
-from domain.config.paths import ProjectPaths
 from domain.config.review import ReviewSettings
 from domain.config.values import CommandGlobs, CommandLine, GateName, Label, Level, Section
-from domain.github.welcome import WelcomeWay
+from domain.github.installations import WelcomeWay
 from domain.runs.run import ExecutionMode
 
 

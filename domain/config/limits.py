@@ -1,8 +1,78 @@
-"""The settings that limit agents: budgets in USD, circuit breakers, and guards for a single task."""
+"""The settings that limit agents: files, command lines, budgets in USD, circuit breakers, guards for a task."""
+
+import shlex
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
 
 from pydantic import Field
 
-from domain.config.values import Calls, Dollars, Minutes, Section, Share
+from domain.config.values import Calls, Dollars, Globs, Minutes, Section, Share
+
+
+class PathRule(Section):
+    """Only these agents may change these files."""
+
+    paths: Globs = Field(min_length=1, description="The files.")
+    roles: tuple[Literal["planner", "implementer", "reviewer", "tester", "deployer"], ...] = Field(
+        default=(),
+        max_length=5,
+        description="Agents that may change them; none: no agent. Only the implementer changes files.",
+    )
+    severity: Literal["info", "warning", "error", "critical"] = Field(
+        default="error",
+        description="How grave another's change is: `info`, `warning`, and blocking: `error`, `critical`.",
+    )
+
+
+class ProjectPaths(Section):
+    """Files that need special care."""
+
+    protected: Globs = Field(default=(), description="A change asks the gate `protected_paths`.")
+    sensitive: Globs = Field(default=(), description="A change raises the risk.")
+    rules: tuple[PathRule, ...] = Field(default=(), max_length=100, description="Which agent may change what.")
+
+
+def split_line(line: str) -> tuple[str, ...]:
+    """The words of a command line, as a shell splits it; no shell takes part, so nothing else of it means anything.
+
+    :raises ValueError: it names no program, or a quotation mark is not closed.
+    """
+    words = tuple(shlex.split(line))
+    if not words or not words[0]:
+        raise ValueError("names no program")
+    return words
+
+
+@dataclass(frozen=True)
+class AllowedCommands:
+    """The command lines that are allowed.
+
+    :param globs: of lines whose words are quoted as ``shlex.join`` does; ``*`` matches anything.
+    :param lines: further ones, each by itself.
+    """
+
+    globs: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.globs or self.lines)
+
+    def permits(self, words: tuple[str, ...]) -> bool:
+        """Whether these words may be run as a command."""
+        if words in map(split_line, self.lines):
+            return True
+        line = shlex.join(words)
+        return any(fnmatchcase(line, glob) for glob in self.globs)
+
+    def __str__(self) -> str:
+        return ", ".join(f"`{each}`" for each in (*self.globs, *self.lines))
+
+
+def narrow_globs(began: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
+    """The globs of command lines that are still allowed: those that are named now, or fall under one that is."""
+    return tuple(each for each in began if any(each == wider or fnmatchcase(each, wider) for wider in now))
+
 
 _WITHOUT_EFFECT = "No effect: a deployment calls no model."
 

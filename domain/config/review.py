@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from domain.config.values import BotName, CommandLine, Globs, LinterName, Section
-from domain.review.effort import Effort
+from domain.review.reading import Effort
 from domain.review.review import IfUnread
 
 CONVENTIONS = (

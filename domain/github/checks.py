@@ -1,9 +1,11 @@
-"""Forge's check runs: content, annotations and buttons."""
+"""Check runs: Forge's own with content and buttons, those of other Apps that fail, and runs of workflows."""
 
+from datetime import datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from domain.github.commits import AN_APP
 from domain.review.review import Conclusion
 
 
@@ -60,3 +62,83 @@ class CheckRunRef(BaseModel):
     head_sha: str
     is_completed: bool
     conclusion: str | None
+
+
+RED = frozenset({"failure", "timed_out", "startup_failure", "error"})
+"""Conclusions of check runs, and states of statuses, that mean a failure."""
+
+
+class FailingCheck(BaseModel):
+    """A check that fails, by its newest result.
+
+    :param id: of the check run; None for a commit status. That of a job is the job's.
+    :param app: the slug of its App; empty for a commit status.
+    :param said: its title and summary, or the status's description; untrusted, and may be long.
+    :param annotated: how many annotations it has.
+    :param by: who reported it; :data:`domain.github.commits.AN_APP` if an App did.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int | None
+    name: str
+    app: str = ""
+    said: str = ""
+    annotated: int = 0
+    by: int = AN_APP
+
+
+SLUG = "github-actions"
+"""The slug of the App that reports workflow results."""
+
+TESTING_EVENTS = frozenset({"pull_request", "push"})
+"""The events of workflows that test a head."""
+
+
+class WorkflowRun(BaseModel):
+    """A run of a workflow, in its newest attempt.
+
+    :param name: of the workflow; its path where it has none.
+    :param conclusion: None until it is completed.
+    :param attempt: from 1; 0 if GitHub does not say.
+    :param event: what started it.
+    :param url: for people.
+    :param path: of the workflow's file.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    name: str
+    status: str
+    conclusion: str | None
+    attempt: int
+    event: str
+    url: str
+    path: str
+
+    @property
+    def is_completed(self) -> bool:
+        return self.status == "completed"
+
+
+class Job(BaseModel):
+    """A job of a workflow run.
+
+    :param conclusion: None until it is completed.
+    :param failed_step: name of the first step that failed; empty where none did.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: int
+    name: str
+    status: str
+    conclusion: str | None
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    failed_step: str = ""
+
+    @property
+    def is_completed(self) -> bool:
+        return self.status == "completed"

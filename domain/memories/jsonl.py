@@ -9,8 +9,7 @@ from typing import Any
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from domain.ids import new_id
-from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope
-from domain.memories.validation import find_mistakes, to_one_line
+from domain.memories.memory import Archived, Memory, MemoryKind, Origin, Scope, find_mistakes, to_one_line
 from domain.runs.run import RepositoryRef
 from domain.text.redaction import PROCESS_REDACTOR
 

@@ -20,7 +20,7 @@ import re
 from dataclasses import dataclass, field
 
 from domain.config.mistakes import MAX_MISTAKES, Mistake
-from domain.memories.validation import MOST_CONTEXT, find_mistakes, is_html, make_content_key, to_one_line
+from domain.memories.memory import MOST_CONTEXT, find_mistakes, is_html, make_content_key, to_one_line
 
 PATH = ".github/forge-memory.md"
 LARGEST = 64 * 1024

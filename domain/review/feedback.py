@@ -1,7 +1,4 @@
-"""What people say about findings: that they are dismissed, disputed or confirmed.
-
-Whoever dismisses a finding of giving up may let such findings pass for a time, in its file or in the whole repository.
-"""
+"""What people say about findings (dismissed, disputed, confirmed), and how findings went without a word."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -129,3 +126,25 @@ def find_lapsed(
         if each.covers(finding) and lapse is not None:
             return each, lapse
     return None
+
+
+class Uptake(StrEnum):
+    """How a commented finding disappeared."""
+
+    applied = "applied"  # its suggestion was applied
+    otherwise = "otherwise"  # it had a suggestion, but was fixed otherwise
+    fixed = "fixed"  # it had none
+
+
+def classify_uptake(finding: Finding, content: str) -> Uptake:
+    """Classifies how a finding disappeared.
+
+    :param content: of its file now; empty if the file is gone.
+    """
+    if finding.fix is None:
+        return Uptake.fixed
+    replacement = [line.strip() for line in finding.fix.replacement.split("\n") if line.strip()]
+    lines = [line.strip() for line in content.split("\n") if line.strip()]
+    starts = range(len(lines) - len(replacement) + 1)
+    stands = any(lines[start : start + len(replacement)] == replacement for start in starts)
+    return Uptake.applied if stands else Uptake.otherwise

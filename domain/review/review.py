@@ -6,10 +6,9 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.paths import is_lock
 from domain.review.changes import SkippedFile
-from domain.review.conventions import NOTHING_HELD, HeldConventions
 from domain.review.findings import Finding, Layer
 from domain.review.locked_packages import LockChange
-from domain.review.look_ups import LookUps
+from domain.review.reading import NOTHING_HELD, HeldConventions, LookUps
 from domain.review.suppression import SuppressedFinding
 from domain.runs.earlier_tests import EarlierTests
 from domain.verdicts import Reason

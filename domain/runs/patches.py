@@ -9,9 +9,9 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from domain.config.paths import PathRule
+from domain.config.limits import PathRule
 from domain.review.findings import Severity
-from domain.runs.contracts import CONTRACTS
+from domain.runs.plan import CONTRACTS
 
 REGULAR = "100644"
 EXECUTABLE = "100755"

@@ -1,8 +1,6 @@
-"""The states of a run and their transitions, as a small pure state machine.
+"""The states of a run and their transitions, as a small pure state machine, and the outcomes of asking for a run."""
 
-pending → running ⇄ waiting → completed | failed | cancelled
-"""
-
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
@@ -186,3 +184,32 @@ class Run(BaseModel):
             Trigger.deployment: Phase.deployment,
         }
         return of_issues.get(self.trigger, Phase.review)
+
+
+@dataclass(frozen=True)
+class Started:
+    """A new run was admitted and queued."""
+
+    run_id: str
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """A run that waited or had ended was queued again."""
+
+    run_id: str
+
+
+@dataclass(frozen=True)
+class NotStarted:
+    """No run was started.
+
+    :param why: for people, as a clause.
+    :param is_at_level_0: the automation level forbids it; the person who asked does not expect that.
+    """
+
+    why: str
+    is_at_level_0: bool = False
+
+
+RunStart = Started | Resumed | NotStarted

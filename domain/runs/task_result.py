@@ -41,7 +41,7 @@ class RequiredFix(BaseModel):
     :param rule: of the finding, or the name of the test.
     :param confidence: of the finding.
     :param by_id: the account of the person who asks for it; None if a tool, model or test does.
-    :param edited_by: who may have written part of its words, with :data:`domain.github.pushes.AN_APP`.
+    :param edited_by: who may have written part of its words, with :data:`domain.github.commits.AN_APP`.
     :param demanded: the lines of a test that fails; :param output: the last lines that it printed.
     """
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import get_args
 
 from domain.gates import STANDARD_GATES
-from domain.review.effort import Effort
+from domain.review.reading import Effort
 from domain.runs.run import ExecutionMode
 
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from domain.text.characters import BLANK, INVISIBLE
+from domain.text.hidden_characters import BLANK, INVISIBLE
 from domain.text.redaction import redact_outgoing
 
 # --- characters --------------------------------------------------------------------------------------------

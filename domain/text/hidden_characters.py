@@ -1,15 +1,21 @@
-"""Finds what people cannot see in a text and machines obey: "Trojan Source" (Boucher and Anderson, 2021).
-
-The scripts of letters are told by their Unicode names, which never change. Which of them look like Latin ones comes
-from the confusables of Unicode's UTS 39; Greek letters that people use beside Latin ones on purpose (``Δx``, ``μs``)
-are not among them.
-"""
+"""Finds what people cannot see in a text and machines obey: "Trojan Source" (Boucher and Anderson, 2021)."""
 
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+
+INVISIBLE = frozenset({"Cf", "Cc", "Co", "Cs"})
+# Other invisible characters: variation selectors, fillers, joiners, the plane of tags.
+BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+
+
+def is_invisible(character: str) -> bool:
+    """Whether a character is a control, bidirectional or another one that cannot be seen."""
+    return unicodedata.category(character) in INVISIBLE or BLANK.match(character) is not None
 
 
 class Deception(StrEnum):

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from domain.github.pushes import Push, Pusher
+from domain.github.commits import Push, Pusher
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Connection, Database, insert_new
 from memory.db.tables.deliveries import BranchPushRow, SignedCommitRow

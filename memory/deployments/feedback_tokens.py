@@ -18,7 +18,7 @@ from domain.runs.run import RepositoryRef
 from memory.db.engine import Connection, Database
 from memory.db.tables.deployments import FeedbackTokenRow
 from memory.ledger import ledger
-from safety.feedback_rates import BURST, ReportAllowance, ReportTurn, take_report
+from safety.review_quota import BURST, ReportAllowance, ReportTurn, take_report
 
 PREFIX = "forge_fb_"
 MOST_TOKENS = 10

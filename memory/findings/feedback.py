@@ -24,7 +24,7 @@ from memory.db.tables.findings import FeedbackRow, FindingRow, is_dismissal
 from memory.db.tables.runs import RunRow
 from memory.learned import memories
 from memory.ledger import ledger
-from safety.memory_eviction import MOST_LIVE
+from safety.memory_consolidation import MOST_LIVE
 
 IS_ABOUT = and_(
     FindingRow.repository_id == FeedbackRow.repository_id,

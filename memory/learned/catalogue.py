@@ -10,8 +10,7 @@ from sqlalchemy import ColumnElement, String, cast, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import Event, EventType
-from domain.memories.memory import Archived, Memory, MemoryKind
-from domain.memories.validation import make_content_key
+from domain.memories.memory import Archived, Memory, MemoryKind, make_content_key
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database
 from memory.db.tables.findings import FeedbackRow
@@ -20,8 +19,7 @@ from memory.db.tables.ledger import EventRow
 from memory.db.tables.runs import RunRow
 from memory.learned import memories, vectors
 from memory.ledger import ledger
-from safety.memory_consolidation import PATTERN
-from safety.memory_eviction import MOST_LIVE
+from safety.memory_consolidation import MOST_LIVE, PATTERN
 
 OPERATOR = "operator"
 _EVENTS = (

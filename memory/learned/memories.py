@@ -14,7 +14,7 @@ from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
 from memory.db.tables.learned import MemoryRow, MemoryUseRow
 from memory.ledger import ledger
-from safety import memory_eviction
+from safety import memory_consolidation
 
 
 async def add(database: Database, memory: Memory) -> None:
@@ -221,7 +221,7 @@ async def make_room(
     kept = new
     if count + len(new) > most:
         live = [from_row(row) for row in await session.scalars(select(MemoryRow).where(*is_live))]
-        found = memory_eviction.plan_eviction(live, new, most, now)
+        found = memory_consolidation.plan_eviction(live, new, most, now)
         kept = found.kept
         await _archive_for_room(session, repository_id, [each.id for each in found.gone], trace, now)
     session.add_all(map(to_row, kept))

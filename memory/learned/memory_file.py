@@ -9,9 +9,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from domain.events import EventType
-from domain.memories.memory import Archived, Memory, MemoryKind, Origin, create_memory
+from domain.memories.memory import Archived, Memory, MemoryKind, Origin, create_memory, make_content_key
 from domain.memories.memory_file import PATH, MemoryFileEntry
-from domain.memories.validation import make_content_key
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
 from memory.db.tables.learned import MemoryRow
@@ -19,7 +18,7 @@ from memory.db.tables.repositories import ConfigurationRow
 from memory.learned import memories
 from memory.ledger import ledger
 from messages import memory_file as texts
-from safety.memory_eviction import MOST_LIVE
+from safety.memory_consolidation import MOST_LIVE
 
 
 @dataclass(frozen=True)

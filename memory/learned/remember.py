@@ -13,7 +13,7 @@ from memory.db.engine import Database
 from memory.db.tables.learned import MemoryRow
 from memory.learned import catalogue, memories
 from memory.ledger import ledger
-from safety.memory_eviction import MOST_LIVE
+from safety.memory_consolidation import MOST_LIVE
 
 
 async def learn(

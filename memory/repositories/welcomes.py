@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import select, update
 
-from domain.github.welcome import RepositoryOverview, Welcome, WelcomeWay
+from domain.github.installations import RepositoryOverview, Welcome, WelcomeWay
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, insert_new
 from memory.db.tables.repositories import WelcomeRow

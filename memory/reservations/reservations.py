@@ -1,7 +1,7 @@
 """Keeps the reservation and the cost of every model call, so that runs cannot overrun a budget together.
 
-A reservation is one transaction: lock the installation, sum what counts, let `safety.budgets` decide, insert. The
-database holds the lock, so it works across workers and processes.
+A reservation is one transaction: lock the installation, sum what counts, let `safety.call_admission` decide, insert.
+The database holds the lock, so it works across workers and processes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ from memory.db.tables.money import SpendRow
 from memory.ledger import ledger
 from memory.reservations import call_facts
 from memory.reservations.call_facts import RESERVED, RunCallFacts, utc_day
-from safety import budgets
+from safety import call_admission
 from safety.breakers import Circuit, settle_call
 from safety.call_admission import CallAdmission, CallFacts, admit_call
 
@@ -92,7 +92,7 @@ class PhaseBudget:
         self._ceilings = ceilings
         self._before = before
         self._breakers = breakers
-        self._usual = budgets.cap_limits(limits, ceilings)
+        self._usual = call_admission.cap_limits(limits, ceilings)
         self._warned: set[str] = set()
 
     async def reserve(self, step: str, model: str, amount: int) -> Reservation | Refusal:
@@ -249,7 +249,9 @@ class PhaseBudget:
         """The limits with what people granted, within the operator's ceilings."""
         if not granted.amount:
             return self._usual
-        return budgets.cap_limits(budgets.raise_limits(self._limits, self._phase, granted.amount), self._ceilings)
+        return call_admission.cap_limits(
+            call_admission.raise_limits(self._limits, self._phase, granted.amount), self._ceilings
+        )
 
     def _row(self, reservation: Reservation, step: str, model: str, now: datetime) -> dict[str, object]:
         return dict(

@@ -13,7 +13,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, and_, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from domain.runs.contracts import LEASE, HeldContract
+from domain.runs.plan import LEASE, HeldContract
 from domain.runs.run import RunState
 from memory.db.engine import Database, insert_new
 from memory.db.tables.runs import ContractLeaseRow, OutboxRow, RunRow

@@ -34,8 +34,7 @@ from memory.gates import gates
 from memory.ledger import ledger
 from memory.repositories import addresses
 from messages.commands import PastRun
-from safety.rereview import is_due
-from safety.review_quota import RunCounts
+from safety.review_quota import RunCounts, is_due
 
 NOT_REVIEWS = [trigger.value for trigger in Trigger if not trigger.is_of_review]
 # what goes on beside the runs of a number

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from sqlalchemy import select
 
 from domain.ids import new_id
-from domain.runs.base_coverage import BaseCoverage
+from domain.runs.coverage import BaseCoverage
 from domain.runs.earlier_tests import BaseRun, EarlierTests
 from domain.runs.run import Run
 from memory.db.engine import Database

@@ -17,7 +17,7 @@ from pipeline.automation.preconditions import Preconditions, load_preconditions
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services
 from pipeline.publishing import pull_requests
-from pipeline.publishing.signing import find_signed
+from pipeline.publishing.pull_requests import find_signed
 from pipeline.verdicts.update import update_verdict
 from safety.allowed_actions import Action, ActionDecision, allows
 from safety.autofix import apply_fixes, select_fixable

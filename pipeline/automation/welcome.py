@@ -7,12 +7,12 @@ from agents.review.overview import look_at_repository
 from domain.config.configuration import Configuration
 from domain.config.review import ReadMode
 from domain.errors import CodeAccessError, CodeHostError
-from domain.github.welcome import RepositoryOverview, WelcomeWay, find_missing
+from domain.github.installations import RepositoryOverview, WelcomeWay, find_missing
 from domain.runs.run import REVIEW_CHECK, RepositoryRef, Run
 from memory.repositories import welcomes
 from pipeline.automation.level import load_level
 from pipeline.context import Services
-from pipeline.verdicts.welcome import load_welcome
+from pipeline.verdicts.update import load_welcome
 
 log = structlog.get_logger(__name__)
 

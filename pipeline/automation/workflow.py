@@ -14,10 +14,8 @@ from domain.runs.run import Run, RunState
 from memory.repositories import automation_level
 from memory.runs import runs, waits
 from pipeline.automation import autofix, level, preconditions
-from pipeline.automation.auto_approve import approve
-from pipeline.automation.auto_merge import AutomaticMerge
+from pipeline.automation.auto_merge import AutomaticMerge, CheckOutcome, approve, retry_later
 from pipeline.automation.autofix import Correction
-from pipeline.automation.outcome import CheckOutcome, retry_later
 from pipeline.automation.preconditions import TAKEN_OVER
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal

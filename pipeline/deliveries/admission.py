@@ -5,10 +5,10 @@ from pydantic import BaseModel
 
 from domain.commands import Repeat, ReviewPullRequest
 from domain.errors import CodeAccessError, NotFound
-from domain.github.issues import AskedIssue
+from domain.github.commits import Push, Pusher
+from domain.github.conversation import AskedIssue
+from domain.github.deliveries import EventSnapshot, is_edited
 from domain.github.pull_requests import PullRequest
-from domain.github.pushes import Push, Pusher
-from domain.github.seen import EventSnapshot, is_edited
 from domain.runs.run import ExecutionMode, ReasonCode, RepositoryRef, Run, RunState, Trigger
 from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers

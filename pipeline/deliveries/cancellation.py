@@ -9,9 +9,9 @@ import structlog
 
 from domain.commands import EndInstallation, EndIssue, EndPullRequest, ResumeInstallation
 from domain.errors import Behind, CodeHostError
+from domain.github.deliveries import EventSnapshot
 from domain.github.installations import InstallationState
 from domain.github.pull_requests import PullRequest
-from domain.github.seen import EventSnapshot
 from domain.runs.run import ReasonCode, RepositoryRef, Run
 from memory.runs import instructions, outbox, runs
 from messages import deliveries as texts
@@ -24,7 +24,7 @@ from pipeline.feedback.reactions import record_thumbs
 from pipeline.gates.actor import keep_authors_of_merge
 from pipeline.maintenance.purge import list_lost_repositories, purge
 from pipeline.runs.closing import close_later, try_to_close
-from pipeline.runs.wake_up import wake_owner
+from pipeline.runs.status import wake_owner
 
 log = structlog.get_logger(__name__)
 

@@ -3,8 +3,8 @@
 from functools import partial
 
 from domain.commands import ChangesRequested
+from domain.github.deliveries import EventSnapshot
 from domain.github.pull_requests import PullRequest
-from domain.github.seen import EventSnapshot
 from domain.runs.run import ReasonCode, Run
 from domain.slash.commands import RunIssue
 from memory.ledger import ledger

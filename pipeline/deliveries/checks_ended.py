@@ -7,7 +7,7 @@ from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.red_proposals import take_up_red_proposal
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.issue.instruction.second_look import look_again
-from pipeline.runs.wake_up import wake_owner
+from pipeline.runs.status import wake_owner
 
 
 async def wake_owners(context: DeliveryContext, command: ChecksEnded) -> str:

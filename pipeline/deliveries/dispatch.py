@@ -25,7 +25,7 @@ from domain.commands import (
     SteerDeployment,
 )
 from domain.errors import OWN_MISTAKE, Forbidden, ForgeError, NotAllowed, NotFound
-from domain.runs.start import NotStarted, RunStart
+from domain.runs.run import NotStarted, RunStart
 from memory.deliveries import deliveries
 from memory.reports.retention import DELIVERY_RETENTION
 from messages import commands as command_texts
@@ -37,7 +37,7 @@ from pipeline.deliveries.commands.executor import CommandExecutor, is_read_only
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.news import handle_news
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.durable.restart import is_restart
+from pipeline.durable.queues import is_restart
 from pipeline.publishing import comments, trouble
 
 log = structlog.get_logger(__name__)

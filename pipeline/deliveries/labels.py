@@ -5,8 +5,7 @@ from functools import partial
 
 from domain.commands import LabelledIssue, ReviewCheckedHead
 from domain.errors import NotAllowed
-from domain.runs.run import Trigger
-from domain.runs.start import NotStarted, RunStart
+from domain.runs.run import NotStarted, RunStart, Trigger
 from domain.slash.commands import RunIssue
 from domain.slash.verbs import Verb
 from memory.ledger import ledger

@@ -1,4 +1,6 @@
-"""Handles the events that ask for nothing: each goes to the module that its news is for."""
+"""Handles the events that ask for nothing, threads that people resolve or reopen among them."""
+
+from functools import partial
 
 from domain.commands import (
     ChangesRequested,
@@ -13,17 +15,34 @@ from domain.commands import (
     ReportMergeGroup,
     WelcomeRepositories,
 )
+from domain.slash.verbs import VERBS, Verb
 from messages.deliveries import NOT_PROPOSED
+from pipeline.consistent_reads import read_when_visible
 from pipeline.deliveries.change_requests import forward_change_request
 from pipeline.deliveries.checks_ended import wake_owners
 from pipeline.deliveries.context import DeliveryContext
-from pipeline.deliveries.merge_queue import report_dequeued, report_merge_group
-from pipeline.deliveries.pushes import follow_push
-from pipeline.deliveries.repositories import follow_repository
-from pipeline.deliveries.threads import handle_thread
+from pipeline.deliveries.follow_up import follow_up
+from pipeline.deliveries.repositories import follow_push, follow_repository, report_dequeued, report_merge_group
 from pipeline.deliveries.welcome import welcome_repositories
 from pipeline.feedback.replies.intake import handle_reply
 from pipeline.feedback.replies.remarks import handle_remark
+from pipeline.verdicts.thread_decisions import record_resolution
+
+
+async def handle_thread(context: DeliveryContext, command: RecordThread) -> str:
+    """Record the resolution and do what follows, as after ``/forge dismiss``; how that ended."""
+    record = partial(_record, context, command)
+    outcome = await read_when_visible(context.services, context.journal, "note the thread", record, command.root)
+
+    async def show() -> str:
+        return outcome  # the thread shows it already
+
+    return await follow_up(context, command.repository, command.number, VERBS[Verb.dismiss].effects, show)
+
+
+async def _record(context: DeliveryContext, command: RecordThread, root: int | None) -> str:
+    return await record_resolution(context.services, context.guid, command, is_early=root is not None)
+
 
 News = (
     RecordThread

@@ -1,17 +1,94 @@
-"""Handles changes of a repository itself: its address, and its file of memories."""
+"""Handles what happens to a repository: pushes, merge queues, a new address, its file of memories."""
 
+from collections.abc import Sequence
 from functools import partial
 
-from domain.commands import FollowRepository, ReadMemoryFile
+from domain.commands import (
+    FollowForcedPush,
+    FollowRepository,
+    LeftMergeQueue,
+    ReadMemoryFile,
+    ReportMergeGroup,
+    ReviewPullRequest,
+)
 from domain.errors import Behind, NotFound
-from domain.runs.run import RepositoryRef
+from domain.review.review import Conclusion, Review
+from domain.runs.run import ReasonCode, RepositoryRef, Run, Trigger
 from memory.repositories import addresses
+from memory.runs import checkpoints, runs
+from messages import automation as automation_texts
 from messages import deliveries as texts
+from messages import review as review_texts
+from pipeline.automation.auto_merge import AutomaticMerge
 from pipeline.config.memory_file import import_memory_file
 from pipeline.consistent_reads import read_when_visible
 from pipeline.context import Services
 from pipeline.deliveries.context import DeliveryContext
+from pipeline.deliveries.run_starter import RunStarter
 from pipeline.maintenance.purge import list_lost_repositories
+from pipeline.publishing import checks
+from pipeline.publishing.checks import requires_check
+
+
+async def report_merge_group(context: DeliveryContext, command: ReportMergeGroup) -> str:
+    """Give the queue's head the verdict of the reviewed head, if that is still the live one."""
+    return await context.journal.step("report", _report, context, command)
+
+
+async def report_dequeued(context: DeliveryContext, command: LeftMergeQueue) -> str:
+    """Tell why the queue took out what Forge had put there."""
+    return await context.journal.step("report that it is out", _report_dequeued, context, command)
+
+
+async def _report_dequeued(context: DeliveryContext, command: LeftMergeQueue) -> str:
+    services, why = context.services, automation_texts.explain_dequeued(command.reason, command.sender.login)
+    for past in await runs.list_for_pull_request(services.database, command.repository.id, command.number):
+        is_its_head = past.run.head_sha == command.head_sha
+        if is_its_head and await AutomaticMerge(services, past.run, 0).report_dequeued(why):
+            return texts.OUT_OF_QUEUE
+    return texts.NOT_QUEUED_BY_FORGE
+
+
+async def _report(context: DeliveryContext, command: ReportMergeGroup) -> str:
+    services, number = context.services, command.number
+    live = await services.host.pull_request(command.repository, number)
+    past = await runs.list_for_pull_request(services.database, command.repository.id, number)
+    base = command.base_ref or live.base_ref
+    last, review = await _find_newest_verdict(services, [each.run for each in past], live.head_sha, base)
+    is_excluded = last is not None and last.reason is ReasonCode.excluded
+    text = review_texts.render_merge_group(number, live.head_sha, review, is_excluded=is_excluded)
+    name = review_texts.CHECK_NAME if last is None else last.check_name
+    conclusion = await _conclude(services, last, review)
+    await checks.report(services, command.repository, context.guid, command.head_sha, name, conclusion, text)
+    return texts.describe_report(conclusion)
+
+
+async def _conclude(services: Services, run: Run | None, review: Review | None) -> Conclusion:
+    """The verdict; where nothing was read, it is neutral only if the head's own check is, and that may pass."""
+    if run is None or (review is None and run.reason is not ReasonCode.excluded):
+        return Conclusion.action_required
+    if review is not None:
+        is_unread = review.conclusion is Conclusion.neutral and await requires_check(services, run)
+        return Conclusion.action_required if is_unread else review.conclusion
+    shown = await services.host.find_check_run(run.repository, run.head_sha, run.id)
+    is_neutral = shown is not None and shown.conclusion == Conclusion.neutral
+    return Conclusion.neutral if is_neutral else Conclusion.action_required
+
+
+async def _find_newest_verdict(
+    services: Services, past: Sequence[Run], head: str, base: str
+) -> tuple[Run | None, Review | None]:
+    """The newest run on a head, and its verdict. While a run has none, the verdict of the run before it counts.
+
+    :param past: newest first. A verdict with another base is about another merge.
+    """
+    for run in past:
+        if run.head_sha != head or run.base_ref not in {"", base}:
+            continue
+        review = await checkpoints.load_review(services.database, run)
+        if review is not None or run.state.is_final:
+            return run, review
+    return None, None
 
 
 async def follow_repository(context: DeliveryContext, command: FollowRepository) -> str:
@@ -48,3 +125,33 @@ async def _load_address(services: Services, repository: RepositoryRef, seen: Rep
 
 async def _read_memory_file(context: DeliveryContext, command: ReadMemoryFile, pushed: str | None) -> str:
     return await import_memory_file(context.services, command.repository, context.guid, pushed)
+
+
+_MOST = 50  # pull requests, the newest
+
+
+async def follow_push(context: DeliveryContext, command: ReadMemoryFile | FollowForcedPush) -> str:
+    """Read the memory file of the default branch, and review what goes into a rewritten branch.
+
+    The same merge base asks for nothing.
+    """
+    if isinstance(command, ReadMemoryFile):
+        return await read_memory_file(context, command)
+    found = await context.journal.step("what goes into it", _list_into, context, command)
+    for run in found:
+        review = ReviewPullRequest(
+            repository=command.repository,
+            number=run.number,
+            head_sha=run.head_sha,
+            trigger=Trigger.pull_request,
+            sender=command.sender,
+        )
+        await RunStarter(context).start_review(review)
+    if command.is_default:
+        read = ReadMemoryFile(repository=command.repository, sender=command.sender, head_sha=command.head_sha)
+        await read_memory_file(context, read)
+    return texts.describe_rewritten([run.number for run in found])
+
+
+async def _list_into(context: DeliveryContext, command: FollowForcedPush) -> list[Run]:
+    return [*await runs.list_into(context.services.database, command.repository.id, command.branch, _MOST)]

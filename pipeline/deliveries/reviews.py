@@ -7,9 +7,8 @@ import structlog
 
 from domain.commands import Repeat, ReviewCheckedHead, ReviewPullRequest
 from domain.errors import Forbidden, NotAllowed, NotFound, Unprocessable
-from domain.github.seen import EventSnapshot
-from domain.runs.run import Trigger
-from domain.runs.start import NotStarted, RunStart
+from domain.github.deliveries import EventSnapshot
+from domain.runs.run import NotStarted, RunStart, Trigger
 from domain.slash.commands import AskReview
 from memory.repositories import permits
 from memory.runs import runs

@@ -7,10 +7,9 @@ import structlog
 
 from domain.commands import ReviewPullRequest
 from domain.errors import CodeHostError, Halted, Superseded
+from domain.github.deliveries import EventSnapshot
 from domain.github.importance import Importance, use_importance
-from domain.github.seen import EventSnapshot
-from domain.runs.run import ExecutionMode, RepositoryRef, Run, RunState, Trigger
-from domain.runs.start import NotStarted, Resumed, RunStart, Started
+from domain.runs.run import ExecutionMode, NotStarted, RepositoryRef, Resumed, Run, RunStart, RunState, Started, Trigger
 from memory.runs import runs, waits
 from pipeline.consistent_reads import read_when_visible
 from pipeline.context import Services

@@ -5,7 +5,7 @@ from pydantic import BaseModel
 
 from domain.commands import WelcomeRepositories
 from domain.errors import CodeAccessError, CodeHostError, Forbidden, NotFound, Unprocessable
-from domain.github.welcome import RepositoryOverview, WelcomeWay
+from domain.github.installations import RepositoryOverview, WelcomeWay
 from domain.runs.run import RepositoryRef
 from memory.repositories import welcomes
 from messages import welcome as texts
@@ -13,7 +13,7 @@ from pipeline.automation.level import load_level
 from pipeline.automation.welcome import look
 from pipeline.config import loading
 from pipeline.deliveries.context import DeliveryContext
-from pipeline.publishing.issues import open_issue
+from pipeline.publishing.issue_comment import open_issue
 from safety.allowed_actions import Action, ActionFacts, allows
 from safety.welcome import choose_way, is_flood
 

@@ -11,7 +11,7 @@ from domain.config.configuration import Configuration
 from domain.deployments.deployment import MOST, Deployment, DeploymentState, LiveContents, LiveMerge, limit
 from domain.errors import CodeAccessError, NotFound
 from domain.gates import GateState
-from domain.github.merging import ReportedCheck
+from domain.github.pull_requests import ReportedCheck
 from domain.review.review import Review
 from domain.runs.run import Run
 from domain.text.escaping import escape, inline_code

@@ -11,8 +11,8 @@ from domain.commands import Sender
 from domain.config.deploy import Environment
 from domain.deployments.deployment import Cause, Deployment, Wish
 from domain.errors import CodeAccessError, NotFound
+from domain.github.commits import find_head_at
 from domain.github.pull_requests import PullRequest
-from domain.github.pushes import find_head_at
 from domain.review.review import RiskLevel
 from domain.runs.run import RepositoryRef, Run
 from memory.deliveries import pushes

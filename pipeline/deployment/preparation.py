@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from agents.deployment.commands import CommandOutcome, Deployer
 from domain.deployments.deployment import Cause, Deployment, DeploymentState
-from domain.github.merging import RequiredCheck
+from domain.github.pull_requests import RequiredCheck
 from memory.deployments import deployments
 from pipeline.checkout import fetch_commits
 from pipeline.deployment.plan import DeploymentPlan

@@ -12,8 +12,14 @@ from messages import deployments as texts
 from messages.deployments import DeploymentReport
 from pipeline.deployment.plan import DeploymentPlan
 from pipeline.publishing.deployment_check import DeploymentCheck
-from pipeline.publishing.deployment_end import close_deployment, load_deployment, stop_deployment, wake_waiting
-from pipeline.publishing.deployment_record import REPORTED, GitHubRecord
+from pipeline.publishing.deployment_record import (
+    REPORTED,
+    GitHubRecord,
+    close_deployment,
+    load_deployment,
+    stop_deployment,
+    wake_waiting,
+)
 from pipeline.run_context import RunContext
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from agents.deployment.commands import CommandOutcome, Deployer
 from domain.deployments.deployment import Deployment
 from domain.errors import CodeHostError, NotFound, RateLimited, Unprocessable
-from domain.github.workflow_runs import WorkflowRun
+from domain.github.checks import WorkflowRun
 from memory.deployments import deployments
 from memory.runs import outbox
 from pipeline.checkout import fetch_commits

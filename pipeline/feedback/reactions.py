@@ -12,9 +12,9 @@ from domain.events import EventType
 from domain.github.conversation import Thumb, ThumbGiven
 from domain.github.pull_requests import PullRequest
 from domain.memories.memory import Use
+from domain.review.feedback import classify_uptake
 from domain.review.findings import Finding
 from domain.review.review import Review
-from domain.review.uptake import classify_uptake
 from domain.runs.run import RepositoryRef, Run
 from domain.slash.commands import Dismiss
 from memory.findings import feedback, findings

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.commands import Sender
 from domain.errors import CodeAccessError, CodeHostError, RateLimited, Unavailable
+from domain.github.deliveries import EventSnapshot
 from domain.github.pull_requests import PullRequest
-from domain.github.seen import EventSnapshot
 from domain.runs.run import RepositoryRef
 from domain.slash.commands import SlashCommand
 from domain.slash.verbs import VERBS

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from agents.coding.planner import PlanningTask
 from domain.gates import Gate
-from domain.github.issues import AskedIssue, Issue, IssueComment, TextEdit
-from domain.github.pushes import AN_APP
+from domain.github.commits import AN_APP
+from domain.github.conversation import AskedIssue, Issue, IssueComment, TextEdit
 from domain.runs.run import Run
 from memory.budgets import model_answers
 from memory.gates import gates
@@ -78,7 +78,7 @@ async def _find_asked_at(services: Services, run: Run) -> datetime:
 async def list_askers(services: Services, run: Run) -> frozenset[int]:
     """Whoever asked for a run, wrote or edited what it was told, requested changes, or said at a gate what to do.
 
-    An App whose words it was told is among them as :data:`domain.github.pushes.AN_APP`.
+    An App whose words it was told is among them as :data:`domain.github.commits.AN_APP`.
 
     :raises CodeHostError: if GitHub does not say who wrote the issue and its comments.
     """

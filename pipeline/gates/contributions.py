@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from domain.errors import CommitGone
+from domain.github.commits import MOST_COMMITS, Commit, Push
 from domain.github.pull_requests import PullRequest
-from domain.github.pushes import MOST_COMMITS, Commit, Push
 from domain.runs.run import RepositoryRef, Run
 from memory.deliveries import pushes
 from pipeline.checkout import fetch_commits, fetch_mirror, find_base

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.review.avoidance.detection import VersionPair, detect, detect_in_pairs
 from agents.review.checks.worker_pool import WorkerBudget
-from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
+from domain.config.gates import AvoidanceReaction
 from domain.github.commits import Signature
 from domain.review.avoidance import Avoidance
 from domain.review.changes import Change
@@ -21,7 +21,7 @@ from memory.db.engine import Database
 from memory.runs import outbox
 from pipeline.run_context import RunContext
 from pipeline.verdicts.earlier_tests import EarlierTestRuns, build_fix, load_accepted
-from pipeline.verdicts.request import load_request_of_pull_request
+from pipeline.verdicts.settings import load_request_of_pull_request
 from workspace.mirror import Mirror
 
 log = structlog.get_logger(__name__)

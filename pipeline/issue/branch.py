@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from domain.errors import Behind, CommitGone, ForgeError, NotFound
-from domain.github.branches import add_suffix
+from domain.github.commits import add_suffix
 from domain.github.pull_requests import PullRequest
 from domain.runs.run import Run
 from memory.runs import outbox
@@ -13,8 +13,7 @@ from messages import pull_request as pull_request_texts
 from pipeline.context import Services
 from pipeline.gates.askers import list_askers
 from pipeline.publishing import pull_requests
-from pipeline.publishing.pull_requests import NotOpened
-from pipeline.publishing.signing import find_signed
+from pipeline.publishing.pull_requests import NotOpened, find_signed
 from workspace.mirror import Mirror
 from workspace.push_result import BranchMoved, Pushed, PushRejected
 

@@ -9,8 +9,8 @@ import structlog
 from pydantic import BaseModel
 
 from domain.errors import ForgeError
-from domain.runs.contracts import CONTRACTS, LEASE, LONGEST_WAIT, HeldContract
 from domain.runs.patches import ContractLock
+from domain.runs.plan import CONTRACTS, LEASE, LONGEST_WAIT, HeldContract
 from domain.runs.run import ReasonCode, RunState, Trigger
 from memory.budgets import model_answers
 from memory.runs import contract_leases, runs, waits

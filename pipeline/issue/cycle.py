@@ -12,7 +12,7 @@ from domain.runs.run import Phase, ReasonCode
 from messages import pull_request as pull_request_texts
 from messages.plan import StepState
 from messages.pull_request import Progress
-from pipeline.issue.built_change import BuiltChange
+from pipeline.issue.built_change import BuiltChange, SendBacks
 from pipeline.issue.configured_gates import ConfiguredGates, build_test_facts
 from pipeline.issue.cycle_end import END_STEPS, CycleEnd
 from pipeline.issue.draft_commits import DraftCommits
@@ -20,11 +20,10 @@ from pipeline.issue.help_needed import HelpGate
 from pipeline.issue.implementation import Implementation
 from pipeline.issue.pull_request import OpenedPullRequest, PullRequestPublisher
 from pipeline.issue.run_end import RunEnd
-from pipeline.issue.send_backs import SendBacks
 from pipeline.issue.status_comment import StatusComment
 from pipeline.issue.verification import Verification
 from pipeline.run_context import RunContext
-from pipeline.runs.phases import enter_phase, leave_phase
+from pipeline.runs.lifecycle import enter_phase, leave_phase
 
 
 @dataclass(frozen=True)

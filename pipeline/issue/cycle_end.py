@@ -8,11 +8,11 @@ from memory.runs import waits
 from messages import pull_request as pull_request_texts
 from pipeline.issue.built_change import BuiltChange
 from pipeline.issue.pull_request import OpenedPullRequest, PullRequestPublisher
-from pipeline.issue.pull_request_result import PullRequestResult
+from pipeline.issue.pull_request_state import PullRequestResult
+from pipeline.issue.red_checks import GRACE
 from pipeline.issue.run_end import RunEnd
 from pipeline.issue.status_comment import StatusComment, name_final_step
 from pipeline.issue.verification import Verification
-from pipeline.issue.workflow_results import GRACE
 from pipeline.publishing import test_check
 from pipeline.run_context import RunContext
 

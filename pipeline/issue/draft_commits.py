@@ -13,7 +13,7 @@ from pipeline.issue.protected_paths import GrantedPaths
 from pipeline.run_context import RunContext
 from workspace.draft import Draft
 from workspace.mirror import Mirror
-from workspace.patches.bases import load_tree
+from workspace.patches.tree import load_tree
 from workspace.patches.validation import validate
 
 

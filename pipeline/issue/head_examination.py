@@ -8,15 +8,14 @@ from agents.testing import missing_tests
 from agents.testing.coverage_loss import UNREADABLE, find_coverage_loss
 from agents.testing.failure_classes import classify_failures
 from agents.testing.tester import Tester
-from domain.config.avoidance import AvoidanceReaction
+from domain.config.gates import AvoidanceReaction
 from domain.review.avoidance import Avoidance, list_certain
 from domain.review.changes import Change
 from domain.review.review import RiskLevel
-from domain.runs.base_coverage import Obstacle
+from domain.runs.coverage import Obstacle
 from domain.runs.task_result import list_required_fixes
 from pipeline.issue.avoidance import AvoidanceTerms, find_avoidance, list_lost_tests
-from pipeline.issue.base_coverages import BaseCoverages
-from pipeline.issue.comparable_test import ComparableTest, ComparedRun
+from pipeline.issue.comparable_test import BaseCoverages, ComparableTest, ComparedRun
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.run_context import RunContext
 from pipeline.verdicts.earlier_tests import EarlierTestRuns

@@ -16,9 +16,9 @@ from memory.gates import gates
 from memory.runs import outbox
 from messages import baseline as baseline_texts
 from pipeline.gates.ask import WaitingForGate, open_gate
-from pipeline.issue.coding.recent_checkpoints import describe_recent
+from pipeline.issue.coding.work_item import describe_recent
 from pipeline.run_context import RunContext
-from safety.gate_requests import build_request, default_options
+from safety.avoidance_gates import build_request, default_options
 
 _NAME = "help_needed"
 _MOST_PROBLEMS, _LONGEST_PROBLEM = 8, 300  # named in a question, and characters of each

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from agents.coding.implementer import DoneTask, ImplementationTask, TriedFix
 from agents.llm.models import ModelTier, Unusable
-from domain.review.conventions import NO_CONVENTIONS, Conventions
+from domain.review.reading import NO_CONVENTIONS, Conventions
 from domain.runs.next_step import SendBack
 from domain.runs.plan import TaskId, sort_tasks
 from domain.runs.run import Phase
@@ -15,8 +15,8 @@ from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.attempts import Attempts
 from pipeline.issue.built_change import BuiltChange, FinishedTask
 from pipeline.issue.coding.work_item import WorkItem
-from pipeline.issue.conventions import load_conventions
 from pipeline.issue.draft_commits import DraftCommits
+from pipeline.issue.issue_input import load_conventions
 from pipeline.issue.run_end import RunEnd, end_without_model
 from pipeline.run_context import RunContext
 from safety.guards import TaskKind

@@ -1,27 +1,45 @@
-"""Reads what the run of an issue starts with: the issue, its comments, the configuration and the earlier plan."""
+"""Reads what the run of an issue starts with: the issue, comments, configuration, conventions, earlier plan."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel
 
 from agents.coding.planner import AuthoredText, PlanningTask
+from agents.prompts.conventions import choose, read_conventions
 from domain.config.configuration import Configuration
-from domain.github.issues import AskedIssue, Issue, IssueComment
+from domain.github.conversation import AskedIssue, Issue, IssueComment
 from domain.globs import matches
+from domain.review.reading import Conventions
 from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, RatedPlan, count_versions
 from domain.runs.run import ReasonCode, Trigger
+from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from memory.repositories import permits
 from memory.runs import checkpoints, outbox
 from memory.runs.checkpoints import PastPlan
 from messages import plan as plan_texts
 from pipeline.gates.askers import HeardWords, list_askers, load_heard
-from pipeline.issue.conventions import load_conventions
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import load_start_configuration
 from workspace.snapshot import Snapshot
+
+
+async def load_conventions(
+    context: RunContext, configuration: Configuration, paths: Collection[str], at: str | None = None
+) -> Conventions:
+    """Those for some files, as the default branch had them when the run was admitted; the same each time.
+
+    :param paths: the files; none: only what is about the whole repository.
+    :param at: the commit of the default branch, where that is not the base of the run.
+    """
+    mirror, review = await context.fetch_mirror(), configuration.review
+    if at is not None:
+        await mirror.fetch_default()  # which holds it
+    written = await read_conventions(mirror, at or context.run.base_sha, paths, review, redact_outgoing)
+    return choose(written, paths)
+
 
 _MAX_AUTHORS = 20  # whose live role is asked for: members first, among them the latest authors
 _MEMBER_ASSOCIATIONS = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})

@@ -9,8 +9,8 @@ from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.protected_paths import GrantedPaths, ask_for_paths
 from pipeline.issue.run_end import REFUSAL_REASONS, RunEnd
 from pipeline.run_context import RunContext
-from pipeline.runs.phases import leave_phase
-from safety.gate_requests import build_request, default_options
+from pipeline.runs.lifecycle import leave_phase
+from safety.avoidance_gates import build_request, default_options
 from safety.plan_risk import needs_approval
 
 _NAME = "architecture_approval"

@@ -1,21 +1,42 @@
-"""The planning phase of an issue's run: has one plan made, and posts it where nothing else was asked for."""
+"""The planning phase of an issue's run: has one plan made on the code as it was, and posts it."""
 
 from collections.abc import Sequence
 
-from agents.llm.models import ModelTier, Unusable
-from agents.loop.loop import Done
+from agents.coding.planner import build_agent, build_assignment
+from agents.llm.models import LanguageModel, ModelTier, Unusable
+from agents.loop.loop import Done, Stopped, Stuck, run_agent
 from domain.review.review import RiskLevel
 from domain.runs.baseline import Baseline
 from domain.runs.plan import Plan, Planned, RatedPlan
-from domain.runs.run import ReasonCode, RunState, Trigger
+from domain.runs.run import Phase, ReasonCode, RunState, Trigger
+from domain.text.redaction import redact_outgoing
 from memory.runs import checkpoints
 from messages import plan as plan_texts
+from pipeline.durable.steps import run_outside_journal
 from pipeline.issue.baseline import establish_baseline
-from pipeline.issue.issue_input import IssueRunInput, PlannedIssue
-from pipeline.issue.planning_agent import run_planner
+from pipeline.issue.issue_input import IssueRunInput, PlannedIssue, load_snapshot
 from pipeline.issue.run_end import RunEnd, end_unfinished, end_without_model
+from pipeline.model_calls.agent_journal import AgentSteps
+from pipeline.model_calls.budgeted import BudgetedCalls
+from pipeline.model_calls.guards import GuardedTask
+from pipeline.model_calls.memories import RecallTopic
 from pipeline.run_context import RunContext
+from safety.guards import TaskKind
 from safety.plan_risk import rate_plan
+
+
+async def run_planner(
+    context: RunContext, issue: IssueRunInput, baseline: Baseline | None, model: LanguageModel
+) -> Done[Planned] | Stuck | Stopped:
+    """A plan, or questions."""
+    snapshot = await run_outside_journal(load_snapshot, context)
+    never_send = issue.configuration.review.never_send
+    agent = build_agent(snapshot, never_send, redact_outgoing)
+    assignment = build_assignment(issue.task, redact_outgoing, baseline, says_words=not never_send)
+    topic = RecallTopic(f"{issue.task.title}\n{issue.task.issue.text}")
+    task = GuardedTask("plan ", TaskKind.research)
+    calls = BudgetedCalls(context, Phase.planning, issue.configuration, topic, task)
+    return await run_agent(agent, AgentSteps(calls, agent, assignment, model))
 
 
 async def make_plan(context: RunContext, issue: IssueRunInput) -> PlannedIssue | RunEnd:

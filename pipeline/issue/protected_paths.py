@@ -12,7 +12,7 @@ from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.run_end import REFUSAL_REASONS, RunEnd
 from pipeline.run_context import RunContext
-from safety.gate_requests import build_request, default_options
+from safety.avoidance_gates import build_request, default_options
 from safety.plan_risk import list_grantable
 
 _NAME = "protected_paths"

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from domain.errors import CommitGone
-from domain.github.branches import make_branch_name
+from domain.github.commits import make_branch_name
 from domain.runs.plan import RatedPlan, sort_tasks
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.deliveries import pushes

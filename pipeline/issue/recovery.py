@@ -1,8 +1,4 @@
-"""Recovers from giving up in disguise: looks at what an agent made before it is taken, and lets it try otherwise.
-
-What was caught, and how often, is in the database, so that neither a restart nor another run of the issue begins anew.
-What follows from it is decided by :mod:`domain.runs.recovery`.
-"""
+"""Recovers from giving up in disguise: looks at what an agent made, lets it try otherwise, or asks people."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,15 +12,37 @@ from domain.runs.patches import ChangeSet
 from domain.runs.recovery import AgentMake, Caught, HiddenFailure, RecoveryAttempt, RecoveryOutcome
 from domain.runs.run import Phase, ReasonCode, RunState
 from memory.budgets import model_answers
-from memory.runs import outbox, recoveries
+from memory.runs import checkpoints, outbox, recoveries
 from messages import recovery as texts
+from messages import tests as test_texts
 from pipeline.gates.ask import WaitingForGate, open_gate
 from pipeline.issue.avoidance import find_hidden_failures
-from pipeline.issue.coding.work_item import WorkItem
-from pipeline.issue.recovery_question import describe_recovery
+from pipeline.issue.coding.work_item import WorkItem, describe_recent
 from pipeline.issue.run_end import RunEnd
+from pipeline.issue.test_result import HeadTestResult
 from pipeline.run_context import RunContext, run_while_current
 from safety.gates import build_request
+
+
+async def describe_recovery(
+    context: RunContext, item: WorkItem, attempt: RecoveryAttempt, earlier: Sequence[RecoveryAttempt]
+) -> str:
+    """The task, the attempts and how the tests stand, as inert Markdown."""
+    mine = item.task.mine
+    task = "mend what was sent back" if mine is None else f"{mine.id} {mine.title}"
+    shown = texts.render_question(task, await _describe_tests(context, item), attempt, earlier)
+    recent = await describe_recent(context.database, context.run.id, item.work)
+    return f"{shown}\n\n{recent}" if recent else shown
+
+
+async def _describe_tests(context: RunContext, item: WorkItem) -> str:
+    """How the tests of the newest tested head ended, or those of the base."""
+    kept = await checkpoints.load_tests(context.database, context.run)
+    if kept is not None:
+        return test_texts.render_outcome(HeadTestResult.model_validate(kept).run).title
+    base = item.task.baseline
+    return "not run yet" if base is None else f"of the base {base.passed} passed, {len(base.failing)} failed"
+
 
 _FIRST = "looks for what is hidden"  # a key among the answers, as the one below; stored
 _CLEAN = "nothing is hidden in {}"

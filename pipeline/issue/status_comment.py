@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from domain.gates import Gate, digest
-from domain.runs.contracts import HeldContract
+from domain.runs.plan import HeldContract
 from domain.runs.run import ReasonCode, Run
 from memory.runs import outbox
 from messages import plan as plan_texts

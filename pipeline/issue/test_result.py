@@ -3,8 +3,7 @@
 from pydantic import BaseModel, ConfigDict
 
 from agents.testing import analysis
-from domain.runs.base_coverage import Obstacle
-from domain.runs.coverage_comparison import CoverageComparison
+from domain.runs.coverage import CoverageComparison, Obstacle
 from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import Analysis, FailureClass, SuiteVerdict, TestRun, decide_verdict

@@ -19,7 +19,7 @@ from pipeline.issue.red_checks import RedCheck, load_red_checks_of_run, run_agai
 from pipeline.issue.test_result import HeadTestResult
 from pipeline.issue.testing import HeadTester
 from pipeline.run_context import RunContext
-from pipeline.verdicts.request import load_request
+from pipeline.verdicts.settings import load_request
 
 _WITHOUT_FAILURE = frozenset({VerificationState.passed, VerificationState.missing, VerificationState.unable})
 """What Forge's own tests say where the checks of others have the last word."""

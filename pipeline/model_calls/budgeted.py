@@ -21,8 +21,7 @@ from domain.text.redaction import PROCESS_REDACTOR, redact_outgoing
 from memory.budgets import model_answers
 from memory.gates import gates
 from pipeline.gates.ask import WaitingForGate
-from pipeline.model_calls.budget import build_budget, build_side_budget, explain_limit
-from pipeline.model_calls.budget_gate import BudgetGate
+from pipeline.model_calls.budget import BudgetGate, build_budget, build_side_budget, explain_limit
 from pipeline.model_calls.guards import WHOLE_PHASE, CallGuards, GuardedTask
 from pipeline.model_calls.memories import MemoryRecall, RecallTopic
 from pipeline.run_context import RunContext

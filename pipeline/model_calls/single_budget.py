@@ -6,7 +6,7 @@ from domain.money import CallOutcome, Receipt, Refusal, Reservation, Totals
 from domain.ports import ModelBudget
 from domain.runs.run import Phase
 from safety.breakers import check_iterations
-from safety.budgets import find_refusal, limits_of
+from safety.call_admission import find_refusal, limits_of
 
 
 class SingleBudget(ModelBudget):

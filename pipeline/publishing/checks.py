@@ -1,5 +1,6 @@
-"""Creates, updates and completes check runs of every kind."""
+"""Creates, updates and completes check runs of every kind, and asks which ones a branch requires."""
 
+from domain.errors import Forbidden, NotFound
 from domain.github.checks import CheckRun
 from domain.review.review import Conclusion
 from domain.runs.run import RepositoryRef, Run
@@ -8,6 +9,7 @@ from memory.runs.outbox import TestedHead
 from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.publishing.publisher import answer_once, write_once
+from safety.required_checks import is_required
 
 
 async def ensure_check(
@@ -94,3 +96,35 @@ async def report(
 async def _find_id(services: Services, repository: RepositoryRef, head_sha: str, external_id: str) -> int | None:
     found = await services.host.find_check_run(repository, head_sha, external_id)
     return None if found is None else found.id
+
+
+_MOST_ASKED = 20  # branches, in one reading
+
+
+async def requires_check(services: Services, run: Run) -> bool:
+    """Whether any branch requires the run's check, since its pull request may be moved there and merged at once.
+
+    What GitHub does not say counts as required, and so does what more branches have than are asked.
+
+    :raises CodeHostError: GitHub does not answer.
+    """
+    if await _is_required(services, run, run.base_ref):
+        return True
+    try:
+        guarded = set(await services.host.list_protected_branches(run.repository)) - {run.base_ref}
+    except (Forbidden, NotFound):
+        return True
+    if len(guarded) > _MOST_ASKED:
+        return True
+    for branch in sorted(guarded):
+        if await _is_required(services, run, branch):
+            return True
+    return False
+
+
+async def _is_required(services: Services, run: Run, branch: str) -> bool:
+    try:
+        required = await services.host.required_checks(run.repository, branch)
+    except (Forbidden, NotFound):  # the App may not read that, or the branch is gone
+        required = None
+    return is_required(run.check_name, required)

@@ -1,6 +1,8 @@
-"""Shows the run of an issue in one comment below it, edited in place, and posts its plan or questions."""
+"""Opens issues of Forge's own, and shows the run of an issue in one comment below it, with plan or questions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 
 import structlog
@@ -8,7 +10,7 @@ import structlog
 from domain.errors import ForgeError, NotFound
 from domain.gates import Gate
 from domain.github.conversation import CommentEdit
-from domain.runs.run import Run, RunState, Trigger
+from domain.runs.run import RepositoryRef, Run, RunState, Trigger
 from domain.text.escaping import inline_code
 from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
@@ -22,9 +24,49 @@ from messages import pull_request as pull_request_texts
 from messages.pull_request import Progress
 from pipeline.context import Services
 from pipeline.publishing.comments import ensure_comment
-from pipeline.publishing.publisher import PostLater, post_progress_once, write_once
+from pipeline.publishing.publisher import PostLater, answer_once, post_progress_once, write_once
 from safety.checkpoint_limits import find_exceeded
 from safety.plan_risk import needs_approval
+
+_LOOKED_BACK = timedelta(days=7)
+"""How long ago an attempt may lie after which nobody knows whether it opened the issue."""
+_STEP, _KIND = "answer", "comment"  # under which the outbox keeps the answers of nobody's run
+
+
+async def open_issue(
+    services: Services,
+    repository: RepositoryRef,
+    key: str,
+    marker: str,
+    title: str,
+    body: str,
+    labels: Sequence[str] = (),
+) -> int:
+    """Open an issue, unless an earlier attempt did; its number.
+
+    :param key: names it among all answers.
+    :param marker: by which it is found; part of ``body``.
+    :raises Forbidden: the installation lacks the permission.
+    :raises NotFound: the repository is gone, or has no issues.
+    """
+
+    async def find() -> int | None:
+        return await services.host.find_own_issue(repository, marker, services.clock.now() - _LOOKED_BACK)
+
+    async def create() -> int:
+        return await services.host.create_issue(repository, redact_outgoing(title), redact_outgoing(body), labels)
+
+    await answer_once(services, key, create, find=find)
+    number = await outbox.find_remote_id(services.database, key, _STEP, _KIND)
+    assert number is not None  # it was recorded a moment ago
+    return number
+
+
+async def set_label(services: Services, repository: RepositoryRef, number: int, label: str, *, is_on: bool) -> None:
+    """Put a label on an issue, or take it off; either may be repeated."""
+    change = services.host.add_label if is_on else services.host.remove_label
+    await change(repository, number, label)
+
 
 log = structlog.get_logger(__name__)
 

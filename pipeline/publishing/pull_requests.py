@@ -1,20 +1,72 @@
-"""Writes branches and pull requests: pushes, opens, describes, marks ready, merges."""
+"""Writes branches and pull requests: has commits verified, pushes, opens, describes, marks ready, merges."""
 
 from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
 
-from domain.errors import Forbidden, ForgeError, Unprocessable
+import structlog
+
+from domain.errors import Forbidden, ForgeError, NotFound, Unprocessable
+from domain.github.commits import AN_APP, Push, Pusher
 from domain.github.conversation import CommentEdit
-from domain.github.merging import Merged, MergeObstacle, NotMerged, Queued
-from domain.github.pushes import AN_APP, Push, Pusher
+from domain.github.pull_requests import Merged, MergeObstacle, NotMerged, Queued
 from domain.runs.run import RepositoryRef, Run
 from domain.text.redaction import redact_outgoing
 from memory.deliveries import pushes
 from memory.runs import outbox
 from pipeline.context import Services
 from pipeline.publishing.publisher import NO_ID, Find, write_once
-from pipeline.publishing.signing import find_signed, sign_commits
+from workspace.commits import CannotCommit
 from workspace.mirror import Mirror
 from workspace.push_result import BranchMoved, Pushed, PushRejected
+
+log = structlog.get_logger(__name__)
+
+
+async def sign_commits(
+    services: Services, repository: RepositoryRef, mirror: Mirror, sha: str, known: Collection[str], number: int
+) -> str:
+    """The commit to push in place of one of Forge's own, which the mirror has afterwards; may be repeated.
+
+    :param known: commits that GitHub has, and on which Forge made this one.
+    :param number: of the pull request or issue, under which the mirror keeps the new commit.
+    :returns: the same commit where GitHub does not sign, or refuses to make it.
+    """
+    made = await mirror.list_new(sha, [*known])
+    signed = dict(await pushes.find_signed(services.database, repository.id, made))
+    for each in made:
+        if each not in signed:
+            answered = await _sign(services, repository, mirror, each, signed)
+            if answered is None:
+                return sha
+            signed[each] = answered
+            await pushes.keep_signed(services.database, repository.id, each, answered, services.clock.now())
+    if sha not in signed:
+        return sha
+    await mirror.fetch(signed[sha], next(iter(known)), number)
+    return signed[sha]
+
+
+async def find_signed(services: Services, repository: RepositoryRef, sha: str) -> str:
+    """The commit that was, or would be, pushed in place of one of Forge's own."""
+    return (await pushes.find_signed(services.database, repository.id, [sha])).get(sha, sha)
+
+
+async def _sign(
+    services: Services, repository: RepositoryRef, mirror: Mirror, sha: str, signed: dict[str, str]
+) -> str | None:
+    """The commit that GitHub made; None if it did not make the same one, or did not sign it."""
+    try:
+        draft = await mirror.draft_again(sha)
+        on_top = replace(draft, parents=tuple(signed.get(each, each) for each in draft.parents))
+        made = await services.host.create_commit(repository, on_top)
+    except (CannotCommit, Forbidden, NotFound, Unprocessable) as error:
+        log.warning("commit.not_signed", repository=repository.full_name, commit=sha, error=str(error))
+        return None
+    if not made.is_verified or made.tree != await mirror.tree_of(sha):
+        log.warning("commit.not_signed", repository=repository.full_name, commit=sha, verified=made.is_verified)
+        return None
+    return made.sha
+
 
 PUSH = "push"
 """The kind of a push in the outbox."""
@@ -47,7 +99,7 @@ async def push_once(
     :param expected: see :meth:`workspace.mirror.Mirror.push`.
     :param is_pushed: whether an earlier attempt did it.
     :param for_accounts: who asked for what is pushed, and so does not decide about it; nobody if Forge acts unasked.
-        :data:`domain.github.pushes.AN_APP` is one whose words were taken up.
+        :data:`domain.github.commits.AN_APP` is one whose words were taken up.
     :param beside: other commits that GitHub has, and that it merges.
     :raises CodeAccessError: the remote was not reached or denies access; the push may have happened.
     :raises Superseded: if another run took over and this was not pushed before.

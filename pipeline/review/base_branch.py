@@ -1,17 +1,54 @@
-"""Finds what the base branch of a pull request means for its review: what it requires, and what it has of its own."""
+"""Finds what the base branch means for a review: what it requires, what stands of an earlier approval."""
 
 from agents.review import reviewer
 from agents.review.layers import CheckedChange, ModelPart
+from domain.config.configuration import Configuration
+from domain.gates import Gate, GateState, digest
 from domain.github.pull_requests import PullRequest
 from domain.review.changes import Change
-from domain.review.review import IfUnread, Review
-from domain.runs.run import REVIEW_CHECK, Run
+from domain.review.review import IfUnread, KeptApproval, ProtectedContents, Review
+from domain.runs.run import REVIEW_CHECK, Phase, Run
+from memory.gates import gates
 from pipeline.context import Services
-from pipeline.publishing.required_checks import requires_check
-from pipeline.review.kept_approval import find_kept_approval, read_protected
+from pipeline.gates.decide import is_still_entitled
+from pipeline.publishing.checks import requires_check
 from pipeline.verdicts.settings import RunSettings
+from safety.gates import digest_subject, list_protected
 from workspace.git import Unrelated
 from workspace.mirror import Mirror
+
+
+async def read_protected(
+    mirror: Mirror, run: Run, change: Change, configuration: Configuration
+) -> ProtectedContents | None:
+    """What a change makes of its protected files; None where it has none, or where its branch is not known."""
+    touched = list_protected(change.paths, configuration)
+    if not touched or not run.base_ref:
+        return None
+    contents = await mirror.describe_contents(change.merge_base, change.head_sha, {*touched})
+    return ProtectedContents(paths=tuple(touched), digest=digest(run.base_ref, *contents))
+
+
+async def find_kept_approval(services: Services, run: Run, protected: ProtectedContents | None) -> KeptApproval | None:
+    """The last answer about exactly these files, if it is an approval of somebody who could give it now as well.
+
+    :raises RateLimited: GitHub says later who may.
+    """
+    if protected is None:
+        return None
+    asked = await gates.list_for_pull_request(services.database, run.repository.id, run.number)
+    answered = [gate for gate in asked if gate.run_id != run.id and _is_answer(gate, digest_subject(protected))]
+    last = answered[-1] if answered else None
+    if last is None or last.state is not GateState.approved or last.decision is None:
+        return None
+    if not await is_still_entitled(services, last):
+        return None
+    return KeptApproval(by=last.decision.by_login, head_sha=last.head_sha)
+
+
+def _is_answer(gate: Gate, subject: str) -> bool:
+    is_same = gate.name == "protected_paths" and gate.request.phase is Phase.review and gate.request.subject == subject
+    return is_same and gate.state in {GateState.approved, GateState.rejected}
 
 
 async def add_base(

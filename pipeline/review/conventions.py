@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from agents.llm.ask import ModelAnswer, Question
-from agents.prompts.conventions.choice import NOTHING_WRITTEN, WrittenConventions
-from agents.prompts.conventions.reading import read_conventions
+from agents.prompts.conventions import NOTHING_WRITTEN, WrittenConventions, read_conventions
 from agents.review.effort import EFFORTS
-from agents.review.model.convention_rules import MOST_ASKED
+from agents.review.model.conventions import MOST_ASKED
 from agents.review.model.layer import CodeRules, ConventionReport, build_rules_question, keep_rules
 from domain.config.review import ReviewSettings
 from domain.errors import CodeAccessError

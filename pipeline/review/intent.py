@@ -5,7 +5,7 @@ from domain.errors import CodeHostError, RateLimited
 from domain.github.pull_requests import PullRequest
 from domain.ports import CodeHost
 from domain.runs.run import RepositoryRef
-from domain.text.closing import list_closed_issues
+from domain.text.description import list_closed_issues
 
 
 async def load_intent(host: CodeHost, repository: RepositoryRef, pull_request: PullRequest) -> Intent:

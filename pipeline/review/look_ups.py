@@ -12,7 +12,7 @@ from agents.loop.turns import Assignment, CompletedTurn, Turn
 from agents.review.effort import EFFORTS
 from agents.review.layers import CheckedChange
 from agents.review.looking_up import ReadableCode, ask_looking_up
-from agents.review.model.convention_rules import count_calls
+from agents.review.model.conventions import count_calls
 from agents.review.model.look_ups import LookedUpReport, ReviewAnswer, allot, list_offered
 from agents.review.model.proof import MOST_PROVED
 from agents.review.model.questions import ReviewQuestion

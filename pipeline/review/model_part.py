@@ -12,10 +12,8 @@ from agents.review.model.layer import QuestionPlan, ReviewQuestion, judge_issue,
 from agents.review.model.look_ups import ReviewAnswer
 from agents.review.model.rules import CONVENTION
 from domain.review.changes import SkippedFile
-from domain.review.conventions import HeldConventions
-from domain.review.effort import Effort
 from domain.review.findings import Finding, Layer
-from domain.review.look_ups import LookUps
+from domain.review.reading import Effort, HeldConventions, LookUps
 from domain.review.review import LayerReport, ToolRun
 from domain.text.redaction import redact_outgoing
 from pipeline.review.conventions import NOT_ASKED, ConventionAnswers

@@ -39,8 +39,7 @@ from pipeline.review.model_answers import (
 from pipeline.review.surroundings import load_surroundings
 from pipeline.verdicts.settings import RunSettings
 from safety.containment import find_origin
-from safety.reading_order import list_riskiest
-from safety.unread_files import list_read_before
+from safety.impact import list_read_before, list_riskiest
 
 
 class EarlierFindings(BaseModel):

@@ -13,7 +13,7 @@ from agents.testing.earlier_tests.reading import Reader
 from agents.testing.reproduction.place import TestPlace, find_place
 from domain.globs import matches
 from domain.review.findings import Finding
-from domain.review.outline import NO_OUTLINE
+from domain.review.reading import NO_OUTLINE
 from domain.text.redaction import redact_outgoing
 from memory.repositories import permits
 from messages import proofs as texts

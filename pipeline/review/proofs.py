@@ -27,7 +27,7 @@ from pipeline.publishing import run_check
 from pipeline.review.proof_plan import ProofTask, find_obstacle, plan_proofs
 from pipeline.run_context import RunContext, run_while_current
 from pipeline.verdicts.settings import RunSettings
-from safety.suggestions import apply_all
+from safety.autofix import apply_all
 
 _LEAST = 1.0  # seconds that a test is given
 

@@ -40,7 +40,7 @@ from pipeline.review.model_answers import (
 from pipeline.review.model_part import add_proofs, build_model_part
 from pipeline.review.surroundings import HeadCode, find_surroundings
 from safety.containment import CodeOrigin
-from safety.reading_order import list_riskiest
+from safety.impact import list_riskiest
 from workspace.objects import Objects
 
 _UNASKED = "no model was to be asked."

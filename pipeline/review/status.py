@@ -18,8 +18,8 @@ from messages.review import CheckText
 from pipeline.context import Services
 from pipeline.gates.ask import show_gates
 from pipeline.publishing import run_check
+from pipeline.publishing.checks import requires_check
 from pipeline.publishing.progress import ProgressUpdates
-from pipeline.publishing.required_checks import requires_check
 from pipeline.runs.status import is_unasked, open_status
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.settings import NotReviewed, NotReviewedKind

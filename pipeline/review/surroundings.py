@@ -16,7 +16,7 @@ from domain.errors import CodeAccessError
 from domain.globs import matches
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
-from domain.review.outline import Outline
+from domain.review.reading import Outline
 from domain.runs.run import Run
 from pipeline.checkout import fetch_mirror
 from pipeline.context import Services

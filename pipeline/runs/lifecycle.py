@@ -1,11 +1,11 @@
-"""Starts, waits, fails and ends every run in the same way, whatever it is about."""
+"""Starts, waits, fails and ends every run in the same way, phase by phase, whatever it is about."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import TypeVar, TypeVarTuple
 
 import structlog
-from dbos._error import DBOSUnexpectedStepError  # not exported
+from dbos._error import DBOSUnexpectedStepError
 from structlog.contextvars import bound_contextvars
 
 from domain.errors import (
@@ -23,16 +23,27 @@ from domain.errors import (
 from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState
 from memory.reservations import reservations
-from memory.runs import checkpoints, runs
+from memory.runs import checkpoints, phases, runs
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
+from pipeline.durable.steps import run_outside_journal
 from pipeline.gates.ask import WaitingForGate, show_closed_gates
 from pipeline.maintenance.purge import purge_copies
 from pipeline.model_calls.memories import settle_memories
 from pipeline.publishing import trouble
 from pipeline.run_context import RunContext, make_superseded
 from pipeline.runs.closing import close_later
-from pipeline.runs.phases import enter_phase, leave_phase
+
+
+async def enter_phase(context: RunContext, phase: Phase, turn: int = 1) -> None:
+    """:param turn: counts the times the run enters this phase."""
+    await run_outside_journal(phases.enter, context.database, context.run, phase, turn, context.now())
+
+
+async def leave_phase(context: RunContext, phase: Phase, turn: int = 1) -> None:
+    """:param turn: see :func:`enter_phase`."""
+    await run_outside_journal(phases.leave, context.database, context.run, phase, turn, context.now())
+
 
 log = structlog.get_logger(__name__)
 

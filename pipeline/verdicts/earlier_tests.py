@@ -9,8 +9,8 @@ from functools import partial
 from agents.testing.earlier_tests.run import name_removed, run_earlier_tests
 from agents.testing.earlier_tests.sides import is_mixed, is_of_tests, is_script
 from agents.testing.tester import Tell, Tester
-from domain.config.avoidance import AvoidanceReaction
 from domain.config.configuration import Configuration
+from domain.config.gates import AvoidanceReaction
 from domain.gates import digest
 from domain.github.pull_requests import PullRequest
 from domain.review.avoidance import AvoidanceKind

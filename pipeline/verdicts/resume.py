@@ -7,7 +7,7 @@ from memory.runs import checkpoints, runs
 from pipeline.context import Services
 from pipeline.durable.journal import WorkflowJournal
 from pipeline.durable.queues import enqueue_resume
-from pipeline.runs.wake_up import find_owner, wake_owner
+from pipeline.runs.status import find_owner, wake_owner
 from pipeline.verdicts import update
 from safety.gates import UNASKED
 

@@ -1,20 +1,22 @@
-"""Loads the settings of a run: its configuration, its pull request, and why that is not reviewed."""
+"""Loads the settings of a run: its configuration, its pull request, what people asked, why it is not reviewed."""
 
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from agents.coding.planner import PlanningTask
 from domain.config.configuration import Configuration
 from domain.config.presets import apply_ceilings, tighten
 from domain.github.pull_requests import PullRequest
-from domain.review.effort import Effort
+from domain.review.reading import Effort
 from domain.runs.run import ExecutionMode, Run, Trigger
 from memory.budgets import model_answers
 from memory.db.engine import Database
+from memory.gates import gates
 from memory.repositories import permits
-from memory.runs import runs
+from memory.runs import outbox, runs
 from messages.review import explain_left_alone
-from pipeline.config import loading, memory_file, misplaced
+from pipeline.config import check, loading, memory_file
 from pipeline.config.parsing import LoadedConfiguration
 from pipeline.context import Services
 from safety.eligibility import find_exclusion
@@ -147,7 +149,7 @@ async def refresh_configuration(services: Services, run: Run) -> None:
 
 
 async def _keep(services: Services, run: Run, now: LoadedConfiguration) -> KeptConfiguration:
-    problem = now.problem or await misplaced.find_misplaced(services.host, run.repository, now)
+    problem = now.problem or await check.find_misplaced(services.host, run.repository, now)
     kept = KeptConfiguration(configuration=now.configuration, problem=problem)
     await model_answers.keep(services.database, run, _KEPT_KEY, kept.model_dump(mode="json"), services.clock.now())
     return kept
@@ -170,3 +172,24 @@ async def _find_quota_excess(services: Services, run: Run, pull_request: PullReq
     begun_by_pushes = await runs.count_begun(services.database, run, services.clock.now() - WINDOW)
     reason = over_quota(begun_by_pushes, from_fork=pull_request.is_from_fork(run.repository.id))
     return None if reason is None else reason.text
+
+
+async def load_request(database: Database, run: Run) -> str:
+    """The issue of a run, what those who may write to the repository said there, and on what terms they approved.
+
+    Empty if the run has no issue.
+    """
+    kept = await model_answers.find(database, run, model_answers.TASK)
+    if kept is None:
+        return ""
+    known = await gates.list_for_run(database, run.id)
+    return "\n".join(
+        [PlanningTask.model_validate(kept).request, *(gate.conditions for gate in known if gate.conditions)]
+    )
+
+
+async def load_request_of_pull_request(database: Database, repository_id: int, number: int) -> str:
+    """The same of the run that opened a pull request; empty if none did."""
+    proposing = await outbox.find_proposing_run(database, repository_id, number)
+    run = None if proposing is None else await runs.get(database, proposing)
+    return "" if run is None else await load_request(database, run)

@@ -17,7 +17,7 @@ from memory.runs import checkpoints
 from messages import inline_comments as comment_texts
 from pipeline.context import Services
 from pipeline.publishing import reviews
-from safety.resolved_findings import is_gone, is_present
+from safety.review_update import is_gone, is_present
 
 log = structlog.get_logger(__name__)
 

@@ -10,18 +10,27 @@ from domain.review.review import Decision, Review
 from domain.runs.run import RepositoryRef, Run, RunState
 from memory.findings import findings
 from memory.gates import gates
-from memory.repositories import automation_level
+from memory.repositories import automation_level, welcomes
 from memory.runs import checkpoints, outbox, runs
 from messages import automation as automation_texts
 from messages import gates as gate_texts
 from messages import review as review_texts
+from messages import welcome as texts
 from pipeline.context import Services
 from pipeline.publishing import reviews, run_check
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.gates import ReviewGates
 from pipeline.verdicts.settings import RunSettings, load_settings
 from pipeline.verdicts.suppression import apply_dismissals
-from pipeline.verdicts.welcome import load_welcome
+
+
+async def load_welcome(services: Services, run: Run) -> str:
+    """The part of a run's check in which Forge introduced itself; empty in almost all."""
+    known = await welcomes.find(services.database, run.repository.id)
+    if known is None or known.run_id != run.id or known.overview is None:
+        return ""
+    return texts.render_part(known.overview)
+
 
 log = structlog.get_logger(__name__)
 

@@ -17,18 +17,15 @@ from domain.errors import DatabaseUnavailable, ForgeError
 from memory.db.announcements import Announcer, listen
 from memory.db.engine import Engine, is_outage
 from pipeline.context import Services
-from pipeline.durable.bell import BELL
 from pipeline.durable.journal import Parked
-from pipeline.durable.restart import restart_workflow
+from pipeline.durable.queues import BELL, restart_workflow
 from pipeline.durable.steps import make_interruption
 from pipeline.durable.workflows import APP_VERSION, QUEUES, RUN, Workflow
 from pipeline.worker import recovery
-from pipeline.worker.lease import ProcessLease
+from pipeline.worker.lease import EngineSettings, ProcessLease
 from pipeline.worker.lookout import Lookout
-from pipeline.worker.precedence import give_way
 from pipeline.worker.queue_alarms import QueueAlarms
-from pipeline.worker.queues import prepare_queues
-from pipeline.worker.settings import EngineSettings
+from pipeline.worker.queues import give_way, prepare_queues
 from pipeline.worker.sweeps import Sweep, Sweeps
 from pipeline.worker.workflows import WORK, Work
 

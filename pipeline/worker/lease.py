@@ -1,9 +1,10 @@
-"""Keeps the lease of a process: no two live processes work under one executor id."""
+"""Keeps the lease of a process: no two live processes work under one executor id; and its settings."""
 
 import asyncio
 import os
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
@@ -15,6 +16,25 @@ from memory.db.engine import Database
 from memory.process import executors
 from memory.process.executors import LEASE, Holder
 from pipeline.worker import recovery
+
+HEARTBEAT = 10.0  # seconds; a third of the lease
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How a process takes part in the work.
+
+    :param executor_id: stable, and unique for each process slot.
+    :param polling: seconds between two polls of a queue while there is work; else a bell is rung.
+    :param concurrent_runs: runs that this process works on at the same time.
+    :param heartbeat: seconds between two sweeps; a fraction of the lease.
+    """
+
+    executor_id: str
+    polling: float = 0.2
+    concurrent_runs: int = 4
+    heartbeat: float = HEARTBEAT
+
 
 log = structlog.get_logger(__name__)
 

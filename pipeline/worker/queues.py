@@ -1,11 +1,16 @@
-"""Registers the queues with DBOS, and opens clients that only queue work."""
+"""Registers the queues with DBOS, deliveries before runs, and opens clients that only queue work."""
 
+import asyncio
+
+import structlog
 from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
 
-from memory.db.engine import Engine
+from domain.errors import DatabaseUnavailable
+from memory.db.engine import Engine, is_outage
 from pipeline.durable.workflows import (
     APP_VERSION,
     DELIVERIES,
+    DELIVERY,
     DEPLOYMENTS,
     FEEDBACKS,
     HEARINGS,
@@ -14,7 +19,37 @@ from pipeline.durable.workflows import (
     RUNS,
     TESTS,
 )
-from pipeline.worker.settings import EngineSettings
+from pipeline.worker import recovery
+from pipeline.worker.lease import EngineSettings
+
+log = structlog.get_logger(__name__)
+
+FEW = 3
+"""So many deliveries under way hold nobody up."""
+LONGEST = 2.0
+"""Seconds a run gives way: deliveries that wait for GitHub must not hold up runs for longer."""
+_LOOK = 0.2  # seconds
+
+
+async def give_way(longest: float = LONGEST) -> None:
+    """Wait until few deliveries are under way, in whatever process.
+
+    Each takes little time, and a run much. So the sign that a review is in progress would come the later, the more
+    processes on a machine began runs meanwhile.
+
+    :param longest: seconds.
+    """
+    try:
+        async with asyncio.timeout(longest):
+            while await asyncio.to_thread(recovery.count_in_flight, DELIVERY, FEW + 1) > FEW:  # noqa: ASYNC110
+                await asyncio.sleep(_LOOK)
+    except TimeoutError:
+        return
+    except Exception as error:  # the run itself finds out what is wrong
+        if not (isinstance(error, DatabaseUnavailable) or is_outage(error)):
+            raise
+        log.info("run.gave_no_way", error=str(error))
+
 
 # Works at the same time in this process
 _DELIVERIES_AT_ONCE = 16  # a burst is shared among processes, and the first of it is not told with the last

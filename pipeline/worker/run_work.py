@@ -15,7 +15,7 @@ from pipeline.issue.workflow import IssueRun
 from pipeline.learning.reflection_queue import reflect_if_ended
 from pipeline.review.workflow import ReviewRun
 from pipeline.runs.closing import end_derailed
-from pipeline.runs.wake_up import wake_owner
+from pipeline.runs.status import wake_owner
 
 UNKNOWN = "unknown run"
 

@@ -11,8 +11,7 @@ from memory.process import executors, halts
 from memory.runs import waits
 from pipeline.automation.workflow import enqueue_due_checks
 from pipeline.context import Services
-from pipeline.durable.bell import ring_all
-from pipeline.durable.queues import enqueue_resume
+from pipeline.durable.queues import enqueue_resume, ring_all
 from pipeline.learning.consolidation import ConsolidationSweep
 from pipeline.learning.reflection_queue import ReflectionSweep
 from pipeline.maintenance.notices.sweep import NoticeSweep

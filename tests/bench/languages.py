@@ -20,8 +20,8 @@ import dbos
 import sqlalchemy
 
 from agents.review.checks.dangers.scanner import TABLE
-from agents.syntax.errors import BELIEVED
 from agents.syntax.languages import find_language
+from agents.syntax.validity import BELIEVED
 from tests.bench.reading.entry import load_entries
 from tests.bench.wheels import download_wheel
 

@@ -18,8 +18,8 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
 from agents.llm.models import Models
+from agents.llm.prices import estimate
 from agents.llm.scripted import ScriptedModel
-from agents.llm.tokens import estimate
 from memory.db.tables.runs import RunRow
 from pipeline.context import PROGRESS_DELAY
 from pipeline.durable.steps import Call, run_durable_step

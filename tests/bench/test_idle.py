@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from agents.llm.scripted import ScriptedModel
-from pipeline.durable.bell import ring_all
+from pipeline.durable.queues import ring_all
 from simulator import Simulator
 from tests.bench.processor import sum_memory, sum_seconds
 from tests.bench.served_forge import start_forge

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from domain.config.paths import PathRule
+from domain.config.limits import PathRule
 from domain.runs.patches import Areas, ChangeSet
 from tests.unit.patches.building import Git, tree
 from workspace.patches.tree import FileTree

@@ -13,8 +13,8 @@ from pydantic import JsonValue
 
 from agents.llm import messages
 from agents.llm.ask import Question, ask
+from agents.llm.prices import estimate
 from agents.llm.scripted import ScriptedModel
-from agents.llm.tokens import estimate
 from agents.review.model.layer import (
     Intent,
     QuestionPlan,

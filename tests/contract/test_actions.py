@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable
-from domain.github.workflow_runs import Job, WorkflowRun
+from domain.github.checks import Job, WorkflowRun
 from simulator.state import WorkflowRun as SimulatedRun
 from tests.contract.stage import Stage
 

@@ -3,8 +3,7 @@
 import pytest
 
 from domain.errors import NotFound
-from domain.github.installations import InstallationState
-from domain.github.welcome import RepositoryTraits
+from domain.github.installations import InstallationState, RepositoryTraits
 from tests.contract.stage import Stage
 
 

@@ -3,8 +3,16 @@
 import pytest
 
 from domain.errors import NotFound, Unavailable, Unprocessable
-from domain.github.merging import Merged, MergeMethod, MergeObstacle, NotMerged, Queued, ReportedCheck, RequiredCheck
-from domain.github.pull_requests import Approval
+from domain.github.pull_requests import (
+    Approval,
+    Merged,
+    MergeMethod,
+    MergeObstacle,
+    NotMerged,
+    Queued,
+    ReportedCheck,
+    RequiredCheck,
+)
 from simulator.events import Actor
 from simulator.pull_requests import open_pull
 from tests.contract.stage import CODE, Stage

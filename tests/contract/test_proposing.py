@@ -21,7 +21,7 @@ from messages.pull_request import push_refused
 from messages.pushes import UNSIGNED, explain_refused_push
 from pipeline.context import Services
 from pipeline.issue.branch import MAX_NAMES, BranchPusher, NotProposed, PushedBranch
-from pipeline.publishing.signing import find_signed
+from pipeline.publishing.pull_requests import find_signed
 from tests.contract.stage import Stage
 from tests.databases import create_database
 from workspace.mirror import Mirror, Mirrors

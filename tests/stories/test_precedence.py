@@ -6,7 +6,7 @@ import pytest
 from dbos import DBOS, EnqueueOptions
 
 from pipeline.durable.workflows import DELIVERY
-from pipeline.worker.precedence import FEW, give_way
+from pipeline.worker.queues import FEW, give_way
 from pipeline.worker.recovery import count_in_flight
 from tests.stories.driver import PATIENCE, Story
 

@@ -10,7 +10,7 @@ from domain.verdicts import Reason
 from memory.db.tables.runs import PullRequestRow
 from memory.gates import gates
 from pipeline.gates.ask import open_gate
-from safety.gate_requests import build_request
+from safety.avoidance_gates import build_request
 from simulator import User
 from simulator.state import Issue, PullRequest, Repository, Role
 from tests.stories.driver import Story

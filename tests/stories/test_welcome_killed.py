@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from domain.github.welcome import WelcomeWay
+from domain.github.installations import WelcomeWay
 from tests.chaos.driver import Point, stage
 
 

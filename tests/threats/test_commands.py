@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from domain.commands import ExecuteComment, Ignored
-from domain.slash.commands import PlainCommand
-from domain.slash.mistakes import Problem, SlashMistake
+from domain.slash.commands import PlainCommand, Problem, SlashMistake
 from domain.slash.verbs import VERBS, Verb
 from domain.text.escaping import code_block, escape, inline_code
 from handlers import translate

@@ -15,7 +15,7 @@ from domain.text.markers import Markers
 from handlers.markdown import find_command_lines
 from messages import inline_comments as comment_texts
 from messages import review as review_texts
-from messages.worklist import render_worklist
+from messages.review_details import render_worklist
 from tests.rendering import find_active
 from tests.stories.driver import Story
 from tests.world.model_findings import claim

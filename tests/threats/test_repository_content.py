@@ -16,7 +16,7 @@ from agents.toolbox import Toolbox
 from domain.config.review import Linter
 from domain.errors import Recovery
 from memory.db.tables.findings import FindingRow
-from safety.unread_files import list_unread
+from safety.impact import list_unread
 from tests.stories.driver import Story
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import check_files, sarif

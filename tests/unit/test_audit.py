@@ -19,8 +19,7 @@ from memory.ledger import audit, ledger
 from memory.ledger.audit import EventFilter
 from memory.process import halts
 from messages import audit as texts
-from messages.audit import COLUMNS, SAFETY_EVENTS, AuditEntry, format_duration
-from messages.audit_export import escape_cell
+from messages.audit import COLUMNS, SAFETY_EVENTS, AuditEntry, escape_cell, format_duration
 from tests.rows import delivery_row, gate_row, run_row, settings
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -1,7 +1,6 @@
 """Descriptions that are put together of a template, a person's words and drafted sections."""
 
-from domain.text.closing import keep_open
-from domain.text.description import choose_template, compose, is_template, strip_marks
+from domain.text.description import choose_template, compose, is_template, keep_open, strip_marks
 
 TEMPLATE = "## What\n<!-- why? -->\nPlease say why.\n\n## Checks\n- [ ] a test\n"
 

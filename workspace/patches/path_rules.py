@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from domain.text.characters import is_invisible
+from domain.text.hidden_characters import is_invisible
 
 LONGEST, LONGEST_PART = 1_024, 255  # bytes
 _NTFS_SHORT = re.compile(r"gi[^.]{0,5}~[0-9]+")  # names that NTFS may also give to .git

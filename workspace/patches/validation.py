@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from domain.config.paths import PathRule
+from domain.config.limits import PathRule
 from domain.globs import matches, permits
 from domain.paths import fold_path, is_lock
 from domain.review.findings import Severity

@@ -28,7 +28,7 @@ from agents.llm.gateway.wire import (
     read_body,
 )
 from agents.llm.messages import join_texts
-from agents.llm.tokens import estimate
+from agents.llm.prices import estimate
 
 
 class _Text(BaseModel):

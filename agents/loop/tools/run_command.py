@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.loop.tools.edits import REDACTED, describe_file, describe_violations, list_first, list_reasons
 from agents.loop.tools.tool import Tool, ToolAnswer, ToolEffect, ToolMistake
 from agents.loop.turns import CompletedTurn
-from domain.config.command_lines import AllowedCommands, split_line
+from domain.config.limits import AllowedCommands, split_line
 from domain.runs.patches import ChangeSet, Violation, select_blocking, select_reported
 from domain.text.redaction import Redact
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from agents.review.avoidance.comparison import find_avoidance
-from agents.review.checks.paths import is_machine_made
+from agents.review.checks.inputs import is_machine_made
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from domain.review.avoidance import Avoidance
 from domain.review.changes import Change, ContentKind, FileVersions

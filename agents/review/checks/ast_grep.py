@@ -9,10 +9,18 @@ from pydantic import JsonValue
 from agents.review.checks.copies import is_text
 from agents.review.checks.dangers.scanner import BY_RULE, find_grammar
 from agents.review.checks.dangers.statements import ADVICE
-from agents.review.checks.gravity import Danger, rate
-from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
-from agents.review.checks.paths import is_machine_made, is_test_or_document
+from agents.review.checks.inputs import (
+    BASE,
+    HEAD,
+    MOST_TAKEN_IN,
+    TOO_MANY,
+    CheckedFile,
+    ToolReport,
+    is_machine_made,
+    is_test_or_document,
+)
 from agents.review.checks.ruff_security import is_silenced
+from agents.review.checks.rule_texts import Danger, rate
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from domain.review.findings import Category, Layer, RawFinding
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agents.review.checks.rule_texts import shorten
-from domain.github.dependencies import DependencyChange, Vulnerability
+from domain.github.pull_requests import DependencyChange, Vulnerability
 from domain.review.changes import Change, FileChange
 from domain.review.findings import Category, Layer, RawFinding, Severity
 

@@ -6,8 +6,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
-from agents.review.checks.paths import is_test_or_document
+from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport, is_test_or_document
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from domain.paths import is_document
 from domain.review.findings import Category, Layer, RawFinding, Severity

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agents.review.checks.gravity import Danger
+from agents.review.checks.rule_texts import Danger
 
 Kind = Literal["docker", "shell"]
 _LONGEST_LINE = 4000

@@ -1,21 +1,49 @@
-"""Combines the reports of all tools: keeps the introduced findings, and reports each layer."""
+"""Combines the reports of all tools: keeps the introduced and most severe findings, and reports each layer."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agents.review.checks import suppressions
 from agents.review.checks.baseline import Some, find_introduced, keep_on_added_lines
-from agents.review.checks.fingerprints import add_fingerprints, drop_repetitions
+from agents.review.checks.fingerprints import add_fingerprints, drop_repetitions, merge_findings
 from agents.review.checks.inputs import CheckedFile, ToolReport
-from agents.review.checks.limits import limit_findings
-from agents.review.checks.merging import merge_findings
-from domain.github.dependencies import DependencyChange
+from domain.github.pull_requests import DependencyChange
 from domain.paths import is_lock, is_manifest
 from domain.review.changes import Change
-from domain.review.findings import Finding, Layer, RawFinding
+from domain.review.findings import Finding, Layer, RawFinding, Severity
 from domain.review.review import LayerReport, ToolRun
 from domain.text.redaction import redact_finding
 from safety.containment import CodeOrigin
+
+PER_FILE = 200  # of one tool
+PER_TOOL = 400
+PER_REVIEW = 500
+
+
+def limit_findings(
+    findings: Sequence[Finding], *, per_file: int = PER_FILE, per_tool: int = PER_TOOL, per_review: int = PER_REVIEW
+) -> tuple[tuple[Finding, ...], Mapping[Layer, int]]:
+    """The kept findings, and the number of dropped ones by layer.
+
+    A file or tool can push out another one's findings only with more severe ones. Dropped findings of severity ``info``
+    are not counted, because they never affect the decision.
+
+    :param findings: the most severe first.
+    """
+    kept: list[Finding] = []
+    cut: Counter[Layer] = Counter()
+    of_file: Counter[tuple[str, str]] = Counter()
+    of_tool: Counter[str] = Counter()
+    for finding in findings:
+        tool = finding.rule.partition("/")[0]
+        if of_file[tool, finding.path] < per_file and of_tool[tool] < per_tool and len(kept) < per_review:
+            of_file[tool, finding.path] += 1
+            of_tool[tool] += 1
+            kept.append(finding)
+        else:
+            cut[finding.layer] += finding.severity is not Severity.info
+    return tuple(kept), cut
 
 
 @dataclass(frozen=True)

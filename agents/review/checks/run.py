@@ -15,7 +15,7 @@ from agents.review.checks.worker_pool import WorkerBudget
 from agents.toolbox import Toolbox
 from domain.config.review import Linter
 from domain.errors import ToolError
-from domain.github.dependencies import DependencyChange
+from domain.github.pull_requests import DependencyChange
 from domain.review.changes import Change, FileVersions
 from domain.review.checks import CheckName
 from domain.review.findings import Finding, Layer

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from agents.review.checks.gravity import rate
 from agents.review.checks.inputs import BASE, HEAD, MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
 from agents.review.checks.patterns import BY_RULE, detect_kind
+from agents.review.checks.rule_texts import rate
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from domain.review.findings import Category, Layer, RawFinding
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from detect_secrets.filters import heuristic
 from detect_secrets.plugins.jwt import JwtTokenDetector
 
-from agents.review.checks.paths import is_code, is_machine_made, is_test_or_document, lists_addresses
+from agents.review.checks.inputs import is_code, is_machine_made, is_test_or_document, lists_addresses
 from domain.text.credential_shapes import SHAPES, CredentialShape
 from domain.text.credential_table import find_placed
 from domain.text.credential_values import is_credential, is_placeholder

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from agents.review.checks import copies, gravity
+from agents.review.checks import copies, rule_texts
 from agents.review.checks.copies import Copy, Found
-from agents.review.checks.gravity import Danger
 from agents.review.checks.inputs import CheckedFile, ToolReport
+from agents.review.checks.rule_texts import Danger
 from domain.errors import ToolError
 from domain.review.findings import Category, RawFinding, Severity
 from workspace.sandbox.sandbox import Sandbox
@@ -85,7 +85,7 @@ def choose_severity(code: int, level: str) -> Severity | None:
     :param level: shellcheck's own severity.
     """
     if code in _DANGERS:
-        return gravity.rate(_DANGERS[code])
+        return rule_texts.rate(_DANGERS[code])
     return None if code in _UNASKED else _MILDER.get(code, _SEVERITY.get(level))
 
 

@@ -7,12 +7,11 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from agents.review.checks.copies import is_text
-from agents.review.checks.inputs import CheckedFile, ToolReport
-from agents.review.checks.paths import is_machine_made, is_test_or_document
+from agents.review.checks.inputs import CheckedFile, ToolReport, is_machine_made, is_test_or_document
 from agents.review.checks.rule_texts import build_message
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.syntax.data import find_format
-from agents.syntax.errors import find_grammar
+from agents.syntax.validity import find_grammar
 from domain.review.findings import Category, Layer, RawFinding, Severity
 
 SYNTAX = "syntax/invalid-syntax"

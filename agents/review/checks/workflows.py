@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents.review.checks import gravity
-from agents.review.checks.gravity import Danger
+from agents.review.checks import rule_texts
 from agents.review.checks.inputs import BASE, HEAD, CheckedFile, ToolReport, can_be_written
-from agents.review.checks.rule_texts import build_message, shorten
+from agents.review.checks.rule_texts import Danger, build_message, shorten
 from domain.errors import ToolError
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from workspace.sandbox.sandbox import Sandbox, SandboxCommand, tool_path
@@ -161,7 +160,7 @@ def _finding(
     rule = f"zizmor/{entry['ident']}"
     said = _SAYS.get(danger) or f"{entry['desc'].capitalize()}: {noted}"
     if entry["ident"] == _STRANGERS_START and runs_strangers_code(content):
-        severity = gravity.rate(Danger.open_workflow)
+        severity = rule_texts.rate(Danger.open_workflow)
         said = "It checks out the code of the pull request and runs it, with the secrets and a token of this repository"
     return side, RawFinding(
         rule=rule,
@@ -216,7 +215,7 @@ def _severity(rule: str, determined: dict[str, Any], feature: str, expression: s
         return None
     if rule == "unpinned-uses" and (_GITHUBS_OWN.search(feature) or re.match(r"[\"']?(actions|github)/", feature)):
         return None
-    worst = gravity.rate(danger)
+    worst = rule_texts.rate(danger)
     is_sure = determined["severity"] == "High" and determined["confidence"] == "High"
     if rule == "template-injection":
         is_sure = is_sure and _STRANGERS_WRITE.search(expression) is not None

@@ -26,7 +26,7 @@ from domain.review.findings import Fix, Layer, RawFinding, Severity
 from domain.review.review import IssueAnswer
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
-from safety.suggestions import is_fit
+from safety.autofix import is_fit
 
 MAX_FINDINGS = 5  # findings of one answer that are kept
 LEAST_SURE = 0.4  # of the first look; the second look decides about what it brings

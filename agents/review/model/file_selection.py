@@ -4,24 +4,24 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from agents.llm.tokens import estimate
+from agents.llm.prices import estimate
 from agents.review.model.moved_code import Moves, find_moves, find_moves_within
 from agents.review.model.rendering import LONGEST_LINE, RenderedFile, render
 from agents.review.model.seams import Seams
 from domain.globs import matches
 from domain.paths import is_data, is_document, is_lock
 from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions, Hunk, SkippedFile
-from domain.review.outline import NO_OUTLINE, Outline
+from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.credential_shapes import find_key_lines
 from domain.text.redaction import Redact
-from safety.reading_order import rank
+from safety.impact import rank
 
 _MOST_CONTEXT = 8  # the part of a question that context may take is one of so many
 
 
 @dataclass(frozen=True)
 class ReadingLimits:
-    """How much a model is given to read, in tokens as `agents.llm.tokens.estimate` counts them.
+    """How much a model is given to read, in tokens as `agents.llm.prices.estimate` counts them.
 
     :param question: the limit of one question; several small files share one, a larger file is split between its hunks.
     :param questions: the most questions of a review (a phase has ten calls, including the second look and a repair).

@@ -1,8 +1,13 @@
 """What the pipeline uses of layer 3: the questions to a model about a change, and the findings from its answers."""
 
 from agents.review.model.answers import Report, extract_findings, judge_issue, read_earlier_verdicts, summarise_change
-from agents.review.model.convention_rules import CodeRules, build_rules_question, keep_rules
-from agents.review.model.conventions import ConventionReport, extract_broken
+from agents.review.model.conventions import (
+    CodeRules,
+    ConventionReport,
+    build_rules_question,
+    extract_broken,
+    keep_rules,
+)
 from agents.review.model.file_selection import ReadingLimits, find_current_line, narrow_change
 from agents.review.model.notebooks import show_cells
 from agents.review.model.questions import (

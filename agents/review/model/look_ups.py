@@ -9,8 +9,7 @@ from pydantic import BaseModel
 from agents.llm.ask import ModelAnswer
 from agents.llm.messages import REPORT
 from agents.loop.look_up_limits import LookUpLimits, count_shown
-from agents.loop.loop import Agent, Done, Stopped, Stuck
-from agents.loop.seen import list_found, list_read
+from agents.loop.loop import Agent, Done, Stopped, Stuck, list_found, list_read
 from agents.loop.tools.references import REFERENCES
 from agents.loop.tools.tool import Tool
 from agents.loop.turns import Assignment, CompletedTurn, Turn
@@ -18,7 +17,7 @@ from agents.prompts import load_prompt
 from agents.review.model.answers import Report, ReportedFinding, keep_valid
 from agents.review.model.questions import ReviewQuestion
 from agents.review.model.related import RelatedCode, withhold_keys
-from domain.review.look_ups import LookUps
+from domain.review.reading import LookUps
 from domain.text.redaction import Redact
 
 _AFTER = 2  # messages after the last look-up: one that may be refused one more, and one that can only report

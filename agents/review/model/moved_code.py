@@ -1,15 +1,29 @@
-"""Finds code that a change moves, so that a model reads it once: where it is now, with a note where it was.
+"""Finds code that a change moves, so that a model reads it once: where it is now, with a note where it was."""
 
-Moved are lines that stand together before and after, equal but for one indentation of them all. Few lines, imports and
-lines of little but punctuation may be equal by chance, so they stay removed and added.
-"""
-
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agents.review.model.source_lines import count_letters, is_telling
 from domain.paths import is_source, is_test
 from domain.review.changes import ChangeStatus, FileChange
+
+_IMPORTS = re.compile(r"\s*(import\b|from\s|use\s|using\s|require|#\s*include|export\s+(\*|\{)|package\s)")
+_TELLING = 8  # letters and digits of a line that is not equal to others by chance
+
+
+def is_import(line: str) -> bool:
+    return _IMPORTS.match(line) is not None
+
+
+def is_telling(line: str) -> bool:
+    """Whether equal lines elsewhere are likely the same code."""
+    return count_letters(line) >= _TELLING and not is_import(line)
+
+
+def count_letters(line: str) -> int:
+    """Its letters and digits."""
+    return sum(map(str.isalnum, line))
+
 
 _LEAST_LINES = 5  # telling lines of a block, each another
 _LEAST_LETTERS = 120  # of a block; the notes about a shorter one cost as much as it does

@@ -17,8 +17,8 @@ from domain.config.review import IfUnshown
 from domain.review.avoidance import RULE
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding, RawFinding, Severity
-from domain.review.outline import NO_OUTLINE, Outline
 from domain.review.proof import LONGEST_TEST, Proof, ProofOutcome
+from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
 

@@ -9,16 +9,15 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.llm.ask import Question
 from agents.prompts import load_prompt
-from agents.prompts.conventions.choice import NOTHING_WRITTEN, WrittenConventions, choose, render_conventions
+from agents.prompts.conventions import NOTHING_WRITTEN, WrittenConventions, choose, render_conventions
 from agents.review.model.file_selection import FileSelection, ReadingLimits, select_files
 from agents.review.model.related import RelatedCode, render_related
 from agents.review.model.rendering import RenderedFile, clean_name, excerpt, render_safely
 from agents.review.model.seams import render_whole
 from domain.globs import matches
 from domain.review.changes import Change, FileVersions, SkippedFile
-from domain.review.conventions import NOTHING_HELD, ConventionFile, Conventions, HeldConventions, ShownFile
 from domain.review.findings import RawFinding, Severity
-from domain.review.outline import Outline
+from domain.review.reading import NOTHING_HELD, ConventionFile, Conventions, HeldConventions, Outline, ShownFile
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact
 

@@ -8,12 +8,11 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from agents.llm.tokens import estimate
-from agents.review.checks.paths import is_test_or_document
+from agents.llm.prices import estimate
+from agents.review.checks.inputs import is_test_or_document
 from agents.review.model.rendering import WITHHELD, Line, clean_name, render_safely
 from agents.syntax.symbols.changes import ChangedDefinition, ChangedSource
-from agents.syntax.symbols.places import NamePlace
-from agents.syntax.symbols.source import SourceFile
+from agents.syntax.symbols.source import NamePlace, SourceFile
 from agents.syntax.symbols.uses import Surrounding, SymbolSearch
 from domain.paths import namesake
 from domain.text.credential_shapes import find_key_lines

@@ -5,10 +5,10 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agents.llm.tokens import estimate
+from agents.llm.prices import estimate
 from agents.review.model.moved_code import NO_MOVES, MovedBlock, Moves
 from domain.review.changes import ChangeStatus, FileChange, Hunk
-from domain.review.outline import NO_OUTLINE, FunctionSpan, Outline
+from domain.review.reading import NO_OUTLINE, FunctionSpan, Outline
 from domain.text.credential_shapes import find_key_lines
 from domain.text.escaping import strip_invisible
 from domain.text.redaction import Redact

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from agents.review.model.rendering import RenderedFile, clean_name
 from domain.paths import namesake
 from domain.review.changes import Change, FileChange
-from domain.review.outline import NO_OUTLINE, Outline
+from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.redaction import Redact
 
 Groups = Sequence[Sequence[RenderedFile]]

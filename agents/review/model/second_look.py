@@ -16,7 +16,7 @@ from agents.review.model.rendering import LONGEST_FUNCTION, clean_name, excerpt,
 from agents.review.model.rules import CONVENTION, RULES, SURE, UNSURE, cap_by_confidence
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding, Severity
-from domain.review.outline import NO_OUTLINE, Outline
+from domain.review.reading import NO_OUTLINE, Outline
 from domain.text.redaction import Redact
 
 _LEAST_CONFIRMED = 0.6  # of an answer to an earlier version

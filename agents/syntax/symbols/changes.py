@@ -7,8 +7,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from agents.syntax.symbols.grammars import GRAMMARS
-from agents.syntax.symbols.places import NamePlace, Role
-from agents.syntax.symbols.source import SourceFile
+from agents.syntax.symbols.source import NamePlace, Role, SourceFile
 from agents.syntax.symbols.types import list_bases, read_class, read_type, spell_calls
 
 _COMMENT = re.compile(r"\s*(?:#(?!\[|include|define)|//|/?\*|--|<!--|$)")

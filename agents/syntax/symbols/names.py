@@ -9,8 +9,7 @@ from agents.syntax.languages import find_language
 from agents.syntax.symbols.grammars import GRAMMARS
 from agents.syntax.symbols.imports import EVERYTHING, Import
 from agents.syntax.symbols.modules import Modules, find_family
-from agents.syntax.symbols.places import NamePlace
-from agents.syntax.symbols.source import SourceFile
+from agents.syntax.symbols.source import NamePlace, SourceFile
 from agents.syntax.symbols.types import list_bases
 
 _DEEPEST = 5  # imports or classes that are followed one after the other

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agents.syntax.symbols.changes import ChangedDefinition, ChangedSource
-from agents.syntax.symbols.places import Role
+from agents.syntax.symbols.source import Role
 from agents.syntax.symbols.uses import Surrounding, SymbolSearch
 
 

@@ -5,8 +5,7 @@ import re
 from agents.syntax.symbols.imports import Import
 from agents.syntax.symbols.modules import find_family
 from agents.syntax.symbols.names import LINKS, OUTSIDE, Meaning, Module, Names
-from agents.syntax.symbols.places import UNREADABLE, NamePlace, Role
-from agents.syntax.symbols.source import SourceFile
+from agents.syntax.symbols.source import UNREADABLE, NamePlace, Role, SourceFile
 from agents.syntax.symbols.types import read_class, read_maker, read_returned, read_type
 
 _DEEPEST = 5  # receivers that are followed one after the other

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from typing import Any, cast
 
@@ -10,8 +11,57 @@ from ast_grep_py import SgNode, SgRoot
 
 from agents.syntax.symbols.grammars import GRAMMARS, Grammar
 from agents.syntax.symbols.imports import Import, read_imports
-from agents.syntax.symbols.places import UNREADABLE, NamePlace, Role
 from agents.syntax.trees import LARGEST, LONGEST_LINE
+
+UNREADABLE = "?"
+"""A receiver that is no plain chain of names."""
+
+
+class Role(StrEnum):
+    """What a name does where it stands."""
+
+    definition = "definition"  # of a function, class, value or member that others may see
+    binding = "binding"  # of a local name
+    use = "use"
+    heir = "heir"  # the class around says that it builds on it
+    none = "none"  # an import or a label
+
+
+@dataclass(frozen=True, eq=False)
+class NamePlace:
+    """A name where it stands.
+
+    :param line: its own line, from 1.
+    :param start: the first line of what it defines or binds; else its own.
+    :param end: the last one.
+    :param receiver: the text before its dot; empty if there is none.
+    :param is_called: it is called or constructed.
+    :param is_class: it defines a class or another type.
+    :param owner: the class around it, or that a method belongs to.
+    :param scope: the lines of the outermost function around it.
+    :param within: the lines of the innermost function with a name around it.
+    :param declaration: what defines or binds it, as text; of a use, what follows on its line.
+    """
+
+    name: str
+    path: str
+    role: Role
+    line: int
+    start: int
+    end: int
+    receiver: str = ""
+    is_called: bool = False
+    is_class: bool = False
+    owner: str = ""
+    scope: tuple[int, int] | None = None
+    within: tuple[int, int] | None = None
+    declaration: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells a definition from others."""
+        return self.path, "" if self.is_class else self.owner, self.name
+
 
 _DEEPEST = 150  # levels above a name; code that people write has fewer
 _MOST_PLACES = 120  # of one name in one file

@@ -13,9 +13,8 @@ from agents.syntax.symbols.changes import (
 )
 from agents.syntax.symbols.modules import Modules, find_family
 from agents.syntax.symbols.names import Meaning, Names
-from agents.syntax.symbols.places import NamePlace, Role
 from agents.syntax.symbols.resolver import SELF, SUPER, Resolver
-from agents.syntax.symbols.source import SourceFile
+from agents.syntax.symbols.source import NamePlace, Role, SourceFile
 
 _MOST_FILES, _MOST_USERS = 120, 20  # in which users of one definition are looked for; that are looked for
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from agents.llm.models import Models
 from agents.toolbox import Toolbox
-from bot.cli.pull_request.access import find_pull_request, open_host
-from bot.cli.pull_request.address import PullRequestAddress, parse_address
+from bot.cli.pull_request.access import PullRequestAddress, find_pull_request, open_host, parse_address
 from bot.cli.pull_request.examination import Examined, open_examination, review_pull_request
 from bot.cli.review import Format, print_result
 from bot.github.person import PersonalHost

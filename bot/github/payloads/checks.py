@@ -1,8 +1,10 @@
-"""Check runs of the App and their annotations, as GitHub shows them."""
+"""Check runs, statuses and workflow runs, as GitHub shows them: the App's own, and those that fail."""
 
 from pydantic import BaseModel
 
-from domain.github.checks import CheckRunRef
+from bot.github.payloads.parsing import AccountShown
+from domain.github.checks import RED, CheckRunRef, FailingCheck, WorkflowRun
+from domain.github.commits import AN_APP
 
 
 class CheckRunShown(BaseModel):
@@ -39,3 +41,103 @@ class AnnotationShown(BaseModel):
     annotation_level: str | None
     title: str | None = None
     message: str | None
+
+
+class _App(BaseModel):
+    id: int
+    slug: str = ""
+
+
+class _Output(BaseModel):
+    title: str | None = None
+    summary: str | None = None
+    text: str | None = None
+    annotations_count: int = 0
+
+
+class SpokenRun(BaseModel):
+    """A check run of any App with its output."""
+
+    id: int
+    name: str
+    status: str
+    conclusion: str | None
+    app: _App | None
+    output: _Output = _Output()
+
+    @property
+    def is_pending(self) -> bool:
+        return self.status != "completed"
+
+    @property
+    def is_passed(self) -> bool:
+        return self.conclusion == "success"
+
+    def is_of(self, app_id: int | str) -> bool:
+        return self.app is not None and self.app.id == app_id
+
+    def to_domain(self) -> FailingCheck | None:
+        """None if it does not fail."""
+        if self.status != "completed" or self.conclusion not in RED:
+            return None
+        said = [each for each in (self.output.title, self.output.summary, self.output.text) if each]
+        return FailingCheck(
+            id=self.id,
+            name=self.name,
+            app=self.app.slug if self.app else "",
+            said="\n".join(said),
+            annotated=self.output.annotations_count,
+        )
+
+
+class SpokenStatus(BaseModel):
+    """A commit status with its description."""
+
+    context: str
+    state: str
+    description: str | None = None
+    creator: AccountShown | None = None
+
+    @property
+    def is_pending(self) -> bool:
+        return self.state == "pending"
+
+    @property
+    def is_passed(self) -> bool:
+        return self.state == "success"
+
+    @property
+    def name(self) -> str:
+        return self.context
+
+    def to_domain(self) -> FailingCheck | None:
+        """None if it does not fail."""
+        if self.state not in RED:
+            return None
+        by = self.creator.id if self.creator is not None and self.creator.type == "User" else AN_APP
+        return FailingCheck(id=None, name=self.context, said=self.description or "", by=by)
+
+
+class RunShown(BaseModel):
+    id: int
+    name: str | None = None
+    head_sha: str
+    path: str
+    event: str
+    status: str | None
+    conclusion: str | None
+    run_attempt: int = 0  # where GitHub leaves it out
+    html_url: str
+    display_title: str | None = None
+
+    def to_domain(self) -> WorkflowRun:
+        return WorkflowRun(
+            id=self.id,
+            name=self.name or self.path,
+            status=self.status or "unknown",
+            conclusion=self.conclusion,
+            attempt=self.run_attempt,
+            event=self.event,
+            url=self.html_url,
+            path=self.path,
+        )

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from domain.github.dependencies import DependencyChange, Vulnerability
+from domain.github.pull_requests import DependencyChange, Vulnerability
 
 
 class FileShown(BaseModel):

@@ -5,7 +5,7 @@ from typing import Literal, cast
 
 from pydantic import AwareDatetime, BaseModel, JsonValue
 
-from bot.github.payloads.accounts import AccountShown
+from bot.github.payloads.parsing import AccountShown
 from domain.github.deployments import HostDeployment, HostDeploymentState, HostDeploymentStatus
 
 

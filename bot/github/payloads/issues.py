@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel
 
-from bot.github.payloads.accounts import GHOST_ID, GHOST_LOGIN, AccountShown
-from domain.github.issues import Issue, IssueComment, digest_wording
+from bot.github.payloads.parsing import GHOST_ID, GHOST_LOGIN, AccountShown
+from domain.github.conversation import Issue, IssueComment, digest_wording
 from domain.text.redaction import redact_outgoing
 
 

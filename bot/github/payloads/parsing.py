@@ -1,8 +1,8 @@
-"""Validates GitHub's answers against the documented shapes."""
+"""Validates GitHub's answers against the documented shapes; accounts, repositories and new objects have theirs here."""
 
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from bot.github.errors import bad_answer
 
@@ -28,3 +28,37 @@ def parse_all(shape: type[Shape], items: list[object], purpose: str) -> list[Sha
 def _describe_place(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     return ", ".join(f"{'.'.join(map(str, one['loc'])) or 'the answer'}: {one['type']}" for one in problems[:3])
+
+
+GHOST_ID = 10137  # GitHub's placeholder for deleted accounts
+GHOST_LOGIN = "ghost"
+
+
+class AccountShown(BaseModel):
+    id: int
+    login: str
+    type: str = "User"
+
+
+class RepositoryShown(BaseModel):
+    id: int
+    default_branch: str = ""
+
+
+class RepositoryHome(RepositoryShown):
+    """A repository requested by itself, with its current name and owner."""
+
+    url: str
+    owner: AccountShown
+    default_branch: str = Field(min_length=1)
+    archived: bool = False
+    fork: bool = False
+    has_issues: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.url.rpartition("/")[2]
+
+
+class Created(BaseModel):
+    id: int

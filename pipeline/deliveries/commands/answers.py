@@ -1,6 +1,17 @@
-"""Executes what takes a model, such as ``ask`` and ``do``: checks what can be checked at once, and queues it."""
+"""Executes what takes a model, such as ``ask``, ``do`` and ``address``: checks it at once, and queues it."""
 
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from agents.llm.models import ModelTier, Unusable
+from domain.commands import WrittenComment
+from domain.errors import CodeHostError, RateLimited
+from domain.github.conversation import CommentKind, CommentRef, ReviewThread
+from domain.review.findings import Finding
 from domain.slash.commands import (
+    AboutFinding,
+    AddressThreads,
     AskFix,
     Describe,
     Mend,
@@ -11,13 +22,20 @@ from domain.slash.commands import (
     WriteTests,
 )
 from domain.slash.verbs import Verb
+from memory.findings import feedback
+from memory.runs import checkpoints
+from messages import addressing as addressing_texts
+from messages import commands as command_texts
 from messages import commands as texts
+from messages.commands import EarlierHead
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
 from pipeline.durable.queues import enqueue_instruction
 from pipeline.feedback.answers.instruction import admit_instruction
 from pipeline.feedback.answers.request import AnswerRequest, QueuedAnswer, find_open_question, find_run, make_key
 from pipeline.publishing.instructions import Instruction
+from pipeline.verdicts.suppression import load_heads
+from safety.authorization import authorise
 
 _Answered = TextCommand | Describe | Walkthrough
 
@@ -79,3 +97,141 @@ async def _find_run(context: CommandContext, asked: _Answered) -> QueuedAnswer:
 
 def _build_request(context: CommandContext, asked: _Answered) -> AnswerRequest:
     return AnswerRequest(comment=context.comment, asked=asked, index=context.comment.asked.index(asked))
+
+
+MOST = 20
+"""Threads that are worked off at once."""
+
+
+class AddressedThreads(BaseModel):
+    """The threads that are worked off; in journals.
+
+    :param run_ids: of their instructions, in order.
+    :param places: ``path:line`` of each.
+    :param answered: how many others Forge answered last.
+    :param left: how many others are too many.
+    :param refused: why nothing is done, as an answer; empty if something is.
+    """
+
+    run_ids: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    answered: int = 0
+    left: int = 0
+    refused: str = ""
+
+
+async def address(context: CommandContext, asked: AddressThreads) -> str:
+    """``/forge address``: do what the open threads of people ask for."""
+    if not context.comment.is_pull_request:
+        return command_texts.only_on_pull_requests(asked.verb)
+    found = await context.step_with_permission(asked.verb, asked, _admit_thread, context, asked)
+    for run_id in found.run_ids:
+        await enqueue_instruction(run_id, context.repository.id, context.number)
+    return found.refused or addressing_texts.report_begun(found.places, found.answered, found.left)
+
+
+async def _admit_thread(context: CommandContext, asked: AddressThreads) -> AddressedThreads:
+    """Admit an instruction for each thread; may be repeated."""
+    listed = await context.services.host.review_threads(context.repository, context.number)
+    opened = [each for each in listed if each.comments and each.comments[0].is_person and not each.is_resolved]
+    waiting = sorted((each for each in opened if each.comments[-1].is_person), key=lambda each: each.comments[0].id)
+    run_ids: list[str] = []
+    for thread in waiting[:MOST]:
+        instruction = _build_instruction(context, asked, thread)
+        queued = await admit_instruction(context.services, instruction, context.actor, instruction.key)
+        if queued.run_id is None:
+            return AddressedThreads(refused=queued.refused)
+        run_ids.append(queued.run_id)
+    return AddressedThreads(
+        run_ids=tuple(run_ids),
+        places=_list_places(waiting[:MOST]),
+        answered=len(opened) - len(waiting),
+        left=len(waiting) - len(run_ids),
+    )
+
+
+def _build_instruction(context: CommandContext, asked: AddressThreads, thread: ReviewThread) -> Instruction:
+    """What whoever wrote the command asks for in a thread of others, and is answered there."""
+    root, comment = thread.comments[0].id, context.comment
+    place = CommentRef(kind=CommentKind.review_comment, id=thread.comments[-1].id, node_id="", thread=root)
+    there = WrittenComment(repository=comment.repository, number=comment.number, comment=place, sender=comment.sender)
+    key = f"{context.guid}.{comment.asked.index(asked)}.{root}"
+    return Instruction(comment=there, asked=asked, key=key, path=thread.path, line=thread.line)
+
+
+def _list_places(threads: Sequence[ReviewThread]) -> tuple[str, ...]:
+    return tuple(each.path if each.line is None else f"{each.path}:{each.line}" for each in threads)
+
+
+class _Explanation(BaseModel):
+    """The answer, or the question to a model that finds it; in journals.
+
+    :param run_id: the run for which the model is asked.
+    """
+
+    text: str = ""
+    question: AnswerRequest | None = None
+    run_id: str = ""
+
+
+async def explain(context: CommandContext, asked: AboutFinding) -> str:
+    """``/forge explain``: a model is asked where the finding is open and the sender may ask it."""
+    told = await context.step_with_permission(asked.verb, asked, _explain, context, asked)
+    if told.question is None:
+        return told.text
+    await told.question.enqueue(told.run_id, context.guid)
+    return texts.NO_ANSWER
+
+
+async def _explain(context: CommandContext, asked: AboutFinding) -> _Explanation:
+    meant = await find_meant(context, asked.finding)
+    if not meant:
+        return _Explanation(text=await answer_no_finding(context, asked))
+    finding, where = meant[0], (context.repository, context.number)
+    known = await feedback.find_dismissed(context.database, *where, [finding.fingerprint])
+    if finding.fingerprint in known:
+        return _Explanation(text=texts.explain_finding(finding, known[finding.fingerprint]))
+    earlier = await _find_earlier_head(context, finding)
+    if earlier is not None:
+        return _Explanation(text=texts.explain_finding(finding, earlier=earlier))
+    question = TextCommand(verb=Verb.ask, text=texts.ask_to_explain(finding))
+    model = context.services.models.choose(ModelTier.fast)
+    if isinstance(model, Unusable) or authorise(question, context.actor.facts) is not None:
+        return _Explanation(text=texts.explain_finding(finding))
+    request = AnswerRequest(comment=context.comment, asked=question, index=context.comment.asked.index(asked))
+    key = request.make_key(context.guid)
+    queued = await find_run(context.services, context.comment, context.actor, asked.verb, key)
+    if queued.run_id is None:
+        return _Explanation(text=texts.explain_finding(finding))
+    return _Explanation(question=request, run_id=queued.run_id)
+
+
+async def _find_earlier_head(context: CommandContext, finding: Finding) -> EarlierHead | None:
+    """The head that a finding is about, where that is not the newest one; None where it is."""
+    where = (context.repository, context.number)
+    review = await checkpoints.load_latest_review(context.database, context.repository.id, context.number)
+    heads = await load_heads(context.database, *where, finding)
+    if review is None or heads is None:
+        return None
+    live = review.head_sha if context.actor.pull_request is None else context.actor.pull_request.head_sha
+    is_reviewed = review.head_sha == live
+    if is_reviewed and finding.fingerprint in review.fingerprints:
+        return None
+    is_kept = await _keeps_lines(context, finding, heads[1], live)
+    return EarlierHead(found_at=heads[1], newest=live, is_reviewed=is_reviewed, is_kept=is_kept)
+
+
+async def _keeps_lines(context: CommandContext, finding: Finding, found_at: str, newest: str) -> bool | None:
+    """Whether the lines of a finding still stand in its file; None if GitHub does not show that."""
+    host = context.services.host
+    try:
+        versions = [await host.file_content(context.repository, finding.path, sha) for sha in (found_at, newest)]
+    except RateLimited:
+        raise
+    except CodeHostError:
+        return None
+    before, after = ([line.strip() for line in (each or b"").split(b"\n")] for each in versions)
+    if finding.line is None or versions[0] is None:
+        return None
+    lines = before[finding.line - 1 : finding.end_line or finding.line]
+    return bool(lines) and any(after[at : at + len(lines)] == lines for at in range(len(after)))

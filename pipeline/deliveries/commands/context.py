@@ -7,7 +7,7 @@ from typing import TypeVar, TypeVarTuple
 
 from domain.commands import ExecuteComment, Sender
 from domain.errors import Behind, CodeHostError, NotAllowed, RateLimited
-from domain.github.seen import EventSnapshot
+from domain.github.deliveries import EventSnapshot
 from domain.runs.run import RepositoryRef
 from domain.slash.commands import Deploy, Rollback, SlashCommand
 from memory.db.engine import Database

@@ -10,7 +10,7 @@ from memory.runs import runs
 from messages import commands as texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
-from safety.budgets import limits_of
+from safety.call_admission import limits_of
 
 _OF_ONE_RUN = frozenset({LimitScope.phase, LimitScope.run})
 

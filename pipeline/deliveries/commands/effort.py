@@ -2,13 +2,13 @@
 
 from agents.llm.models import Unusable
 from agents.review.effort import EFFORTS
-from domain.review.effort import Effort, EffortCost
 from domain.review.findings import Layer
+from domain.review.reading import Effort, EffortCost
 from domain.runs.run import Phase
 from memory.runs import checkpoints
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
-from safety.budgets import limits_of
+from safety.call_admission import limits_of
 
 
 async def estimate_cost(context: CommandContext, effort: Effort) -> EffortCost:

@@ -1,23 +1,28 @@
-"""Executes the ``/forge`` lines of a comment, one after the other, and answers the comment once."""
+"""Executes the ``/forge`` lines of a comment in turn and answers once; turns away who comments too much."""
 
+import contextlib
 from collections.abc import Sequence
 
 import structlog
-from dbos._error import DBOSUnexpectedStepError  # not exported
+from dbos._error import DBOSUnexpectedStepError
 
 from domain.commands import ExecuteComment
 from domain.errors import (
     OWN_MISTAKE,
+    CodeHostError,
     Forbidden,
     ForgeError,
+    Halted,
     NotAllowed,
     NotFound,
     Superseded,
     Unprocessable,
 )
-from domain.slash.commands import SlashCommand, is_available
-from domain.slash.mistakes import SlashMistake
+from domain.github.conversation import Reaction
+from domain.slash.commands import SlashCommand, SlashMistake, is_available
 from domain.slash.verbs import VERBS, Effect, Verb
+from memory.deliveries import command_counts
+from memory.ledger import ledger
 from messages import commands as texts
 from messages import deliveries as delivery_texts
 from messages.commands import Answer
@@ -25,12 +30,49 @@ from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import find_missing
 from pipeline.deliveries.commands.gates import GateReply, show_decision_here
 from pipeline.deliveries.commands.handlers import HANDLERS
-from pipeline.deliveries.commands.quota import receive_comment, turn_away
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.follow_up import follow_up
 from pipeline.gates.actor import CommandActor
+from pipeline.gates.comment_quota import TurnedAway, check_comment_quota
 from pipeline.publishing import comments
 from safety.authorization import CommandRefusal, RefusalCode, authorise, may_dispute, refuse_role
+
+
+async def receive_comment(context: CommandContext) -> TurnedAway | None:
+    """Show that Forge saw the comment, unless it turns the author away."""
+    away = await check_comment_quota(context.services, context.guid, context.repository, context.sender)
+    if away is None:
+        await _react(context)
+    return away
+
+
+async def turn_away(context: CommandContext, away: TurnedAway) -> str:
+    """Answer the first such comment of an hour; the audit keeps each."""
+    await context.journal.step("note the refusal", _record, context, away)
+    await context.journal.step("reply", _reply, context, away)
+    return delivery_texts.describe_turned_away(away.why)
+
+
+async def _react(context: CommandContext) -> None:
+    """A decision may have a deadline, so nothing waits for the reaction, not even while Forge is halted.
+
+    GitHub takes no reaction in a locked conversation, or if the comment is gone or not there yet.
+    """
+    with contextlib.suppress(Halted, CodeHostError):
+        await comments.react(context.services, context.repository, context.comment.comment, Reaction.seen)
+
+
+async def _record(context: CommandContext, away: TurnedAway) -> None:
+    sender = context.sender
+    payload = {"code": "quota", "account": sender.id, "by_login": sender.login, "held": away.role}
+    await ledger.record_refusal(context.database, context.guid, payload, context.services.clock.now())
+
+
+async def _reply(context: CommandContext, away: TurnedAway) -> None:
+    if await command_counts.claim_notice(context.database, context.guid, "quota"):
+        text = texts.too_many_comments(context.sender.login, away.why)
+        await comments.answer(context.services, context.comment, context.guid, [Answer("", text)])
+
 
 log = structlog.get_logger(__name__)
 

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from domain.commands import Repeat, ReviewPullRequest
 from domain.gates import BUDGET_GATES
-from domain.review.effort import Effort
-from domain.runs.run import ExecutionMode, ReasonCode, Trigger
-from domain.runs.start import NotStarted, RunStart
+from domain.review.reading import Effort
+from domain.runs.run import ExecutionMode, NotStarted, ReasonCode, RunStart, Trigger
 from domain.slash.commands import AskReview, PlainCommand, Retry, RunIssue, SlashCommand
 from memory.deployments import deployments
 from memory.gates import gates

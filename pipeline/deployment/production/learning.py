@@ -10,7 +10,7 @@ from domain.errors import CodeAccessError, CodeHostError, RateLimited
 from domain.github.pull_requests import PullRequest
 from domain.memories.memory import MemoryKind, Origin, create_memory
 from domain.runs.run import RepositoryRef
-from domain.text.closing import list_closed_issues
+from domain.text.description import list_closed_issues
 from memory.deployments import problems
 from memory.learned import remember
 from memory.runs import outbox, runs

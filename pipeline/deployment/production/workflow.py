@@ -37,7 +37,7 @@ from pipeline.context import Services
 from pipeline.deployment.orders import ask_of_deployment
 from pipeline.deployment.production.intake import find_obstacle
 from pipeline.durable.journal import WorkflowJournal
-from pipeline.publishing import issues
+from pipeline.publishing import issue_comment
 from pipeline.publishing.comments import keep_comment
 
 log = structlog.get_logger(__name__)
@@ -203,7 +203,7 @@ async def open_issue(
     named = f"{problem.id}/{problem.opened}"
     marker = services.markers.make(_MARK, named)
     body = texts.render_issue(problem, origin, marker)
-    return await issues.open_issue(
+    return await issue_comment.open_issue(
         services, repository, f"{_MARK} {named}", marker, texts.title_problem(problem), body, labels
     )
 
@@ -223,7 +223,7 @@ async def update_issue(
     await keep_comment(services, repository, number, f"{_MARK} {named}", marker, text)
     if resolved_label is None:
         return
-    await issues.set_label(services, repository, number, resolved_label, is_on=problem.resolved_at is not None)
+    await issue_comment.set_label(services, repository, number, resolved_label, is_on=problem.resolved_at is not None)
 
 
 async def find_origin(services: Services, problem: ProductionProblem) -> ProblemOrigin:

@@ -12,8 +12,15 @@ from domain.config.configuration import Configuration
 from domain.errors import CodeHostError, RateLimited
 from domain.gates import digest
 from domain.globs import matches
-from domain.text.closing import list_closed_issues
-from domain.text.description import choose_template, compose, is_template, split_sections, strip_marks, strip_own
+from domain.text.description import (
+    choose_template,
+    compose,
+    is_template,
+    list_closed_issues,
+    split_sections,
+    strip_marks,
+    strip_own,
+)
 from domain.text.redaction import redact_outgoing
 from memory.budgets import model_answers
 from messages import code_answers

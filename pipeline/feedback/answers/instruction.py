@@ -14,7 +14,7 @@ from pipeline.context import Services
 from pipeline.feedback.answers.request import QueuedAnswer
 from pipeline.gates.actor import CommandActor
 from pipeline.publishing.instructions import Instruction
-from pipeline.runs.wake_up import find_owner
+from pipeline.runs.status import find_owner
 from safety.eligibility import needs_ok
 
 

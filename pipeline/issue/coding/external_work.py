@@ -15,7 +15,7 @@ from domain.ports import ModelBudget
 from domain.runs.patches import ChangeSet, select_blocking, select_reported
 from domain.runs.work_checkpoint import BrokenCheckpoint, WorkKey
 from pipeline.issue.coding.shadow_session import DelegatedTask, Rejected, ShadowSession
-from pipeline.issue.coding.work_history import WorkHistory, load_history
+from pipeline.issue.coding.work_item import WorkHistory, load_history
 from pipeline.issue.coding.work_keeper import TakenBack
 from pipeline.run_context import RunContext, run_while_current
 from workspace.draft import Draft

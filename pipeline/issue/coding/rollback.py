@@ -6,8 +6,16 @@ from dataclasses import dataclass, replace
 
 from domain.ports import Clock
 from domain.runs.run import Run
-from domain.runs.work_checkpoint import BrokenCheckpoint, WorkCheckpoint, load_states
-from domain.runs.work_rollback import RollbackFacts, RollbackPlan, RollbackProblem, RollbackRefusal, decide_rollback
+from domain.runs.work_checkpoint import (
+    BrokenCheckpoint,
+    RollbackFacts,
+    RollbackPlan,
+    RollbackProblem,
+    RollbackRefusal,
+    WorkCheckpoint,
+    decide_rollback,
+    load_states,
+)
 from memory.db.engine import Database
 from memory.gates import gates
 from memory.runs import outbox, runs, work_checkpoints

@@ -14,7 +14,7 @@ from domain.runs.work_checkpoint import CheckpointCause, CheckpointDetails, shri
 from memory.runs import work_checkpoints
 from memory.runs.work_checkpoints import ChainMoved, CheckpointTooLarge
 from pipeline.issue.coding.shadow_work import NOTHING, ShadowWork
-from pipeline.issue.coding.work_history import WorkHistory, load_history
+from pipeline.issue.coding.work_item import WorkHistory, load_history
 from pipeline.run_context import RunContext
 from workspace.sandbox.suspension import ProgramControl
 from workspace.shadow import ShadowChanges

@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from agents.coding.planner import AuthoredText
-from domain.github.conversation import CommentKind, Remark
-from domain.github.issues import TextEdit
+from domain.github.conversation import CommentKind, Remark, TextEdit
 from domain.github.pull_requests import PullRequest
 from pipeline.context import Services
 from pipeline.gates.askers import list_writers

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel
 
-from domain.github.branches import PREFIX
+from domain.github.commits import PREFIX
 from messages import instructions as texts
 from messages import updates as update_texts
 from messages.pushes import explain_refused_push, forbids_merges, needs_workflows
@@ -17,8 +17,7 @@ from pipeline.issue.instruction.draft_tests import TestedDraft
 from pipeline.issue.instruction.start import Start, may_still_ask
 from pipeline.publishing import pull_requests
 from pipeline.publishing.instructions import Instruction
-from pipeline.publishing.pull_requests import NotOpened
-from pipeline.publishing.signing import find_signed
+from pipeline.publishing.pull_requests import NotOpened, find_signed
 from pipeline.run_context import RunContext
 from workspace.merges import commit_merge, merge_onto
 from workspace.mirror import Mirror

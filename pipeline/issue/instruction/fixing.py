@@ -23,8 +23,8 @@ from pipeline.issue.instruction.goal import FixGoal
 from pipeline.issue.instruction.work import InstructionWork, Made
 from pipeline.issue.run_end import RunEnd
 from pipeline.verdicts.settlement import settle_gone
-from safety.suggestions import apply_all
-from workspace.patches.bases import load_tree
+from safety.autofix import apply_all
+from workspace.patches.tree import load_tree
 
 _ANYWHERE = ("**",)
 _MOST_FILES = 30  # that a task names

@@ -23,7 +23,7 @@ from messages.fixes import FixOutcome, FixState
 from pipeline.checkout import fetch_commits
 from pipeline.issue.instruction.kept_commits import EarlierFix, list_standing
 from pipeline.run_context import RunContext, run_while_current
-from safety import suggestions
+from safety import autofix
 from safety.plan_risk import is_off_limits
 from workspace.mirror import Mirror
 from workspace.patches import path_rules
@@ -223,11 +223,11 @@ class Sorting:
     def _weigh(self, finding: Finding, fix: Fix, old: bytes, now: bytes, found_at: str) -> str:
         """What becomes of it where its file is another one than its fix was made for."""
         is_reviewed = self.review.head_sha == self._head  # and has the finding all the same
-        if old and not is_reviewed and suggestions.is_made(fix, old, now):
+        if old and not is_reviewed and autofix.is_made(fix, old, now):
             return self._call_done(finding, texts.explain_made(self._head))
         if finding.layer is Layer.model:
             return self._hand_over(finding, found_at)
-        return texts.explain_moved(finding, suggestions.find_instead(fix, old, now), self._head)
+        return texts.explain_moved(finding, autofix.find_instead(fix, old, now), self._head)
 
     def _hand_over(self, finding: Finding, found_at: str) -> str:
         """Leave it to an agent, if one may and can fix it."""
@@ -250,10 +250,10 @@ class Sorting:
         """Take its own fix, which was looked at by itself when it was found."""
         before = [each for each in self._known if each.path == finding.path and each.fix is not None]
         fixes = [each.fix for each in before if each.fix is not None and each.fix != fix]
-        other = next((each for each in before if each.fix in fixes and suggestions.overlap(each.fix, fix)), None)
+        other = next((each for each in before if each.fix in fixes and autofix.overlap(each.fix, fix)), None)
         if other is not None:
             return texts.explain_overlap(other)
-        if fixes and await self._breaks_syntax(finding.path, now, suggestions.apply_all([*fixes, fix], now)):
+        if fixes and await self._breaks_syntax(finding.path, now, autofix.apply_all([*fixes, fix], now)):
             return texts.explain_clash()
         self._known.append(finding)
         return ""

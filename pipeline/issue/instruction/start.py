@@ -14,10 +14,9 @@ from messages import instructions as texts
 from pipeline.checkout import compare_with_base, fetch_commits, find_base
 from pipeline.context import Services
 from pipeline.gates.actor import load_actor
-from pipeline.issue.conventions import load_conventions
 from pipeline.issue.instruction.brief import Brief, write_brief
 from pipeline.issue.instruction.conversation import list_exchanges, load_conversation
-from pipeline.issue.issue_input import IssueRunInput, list_top_level
+from pipeline.issue.issue_input import IssueRunInput, list_top_level, load_conventions
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
 from pipeline.verdicts.settings import load_start_configuration

@@ -14,13 +14,12 @@ from messages import updates as texts
 from pipeline.checkout import fetch_commits
 from pipeline.issue.instruction.conflict_resolver import ConflictResolver
 from pipeline.issue.instruction.delivery import Proposal, name_source, render_resolved
-from pipeline.issue.instruction.draft_tests import TestedDraft
-from pipeline.issue.instruction.merge_tests import MergeTests
+from pipeline.issue.instruction.draft_tests import MergeTests, TestedDraft
 from pipeline.issue.instruction.start import Start
 from pipeline.issue.run_end import RunEnd
 from pipeline.publishing.instructions import Instruction
 from pipeline.run_context import RunContext
-from pipeline.runs.phases import enter_phase, leave_phase
+from pipeline.runs.lifecycle import enter_phase, leave_phase
 from safety.conflicts import JudgedHunk, judge, keep_from_agents
 from workspace.conflicts import list_side_commits, locate_beside, merge, read_outside, write_resolved
 from workspace.merges import commit_merge

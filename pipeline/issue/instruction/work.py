@@ -19,11 +19,11 @@ from pipeline.issue.instruction.proven_tests import ProvenTests
 from pipeline.issue.instruction.start import Start
 from pipeline.issue.issue_input import PlannedIssue
 from pipeline.issue.plan_approval import approve_plan
-from pipeline.issue.planning_agent import run_planner
+from pipeline.issue.planning import run_planner
 from pipeline.issue.protected_paths import GrantedPaths
 from pipeline.issue.run_end import RunEnd, end_unfinished
 from pipeline.run_context import RunContext
-from pipeline.runs.phases import enter_phase, leave_phase
+from pipeline.runs.lifecycle import enter_phase, leave_phase
 from safety.plan_risk import is_small, list_grantable, needs_approval, rate_plan
 
 

@@ -1,19 +1,66 @@
-"""Looks each second for what people should be told, and for targets that may be served; neither waits for a target."""
+"""Looks each second for events to turn into notices, and for targets that may be served."""
 
 import asyncio
 from collections import Counter
+from datetime import timedelta
 
 import structlog
 
-from domain.errors import ForgeError
+from domain.errors import DatabaseUnavailable, ForgeError
+from domain.events import EventType
 from domain.ids import new_id
 from domain.notices import parse_key
-from memory.deliveries.notices import targets
+from domain.runs.run import RepositoryRef
+from memory.deliveries.notices import notices, targets
+from memory.deliveries.notices.notices import AddressedNotice, NoticedEvent
+from memory.gates import gates
+from messages.notices import build_notice
 from pipeline.context import Services
+from pipeline.maintenance.notices.addressing import AddressBook
 from pipeline.maintenance.notices.delivery import NoticeDelivery
-from pipeline.maintenance.notices.preparation import prepare_notices
 
 log = structlog.get_logger(__name__)
+
+_EVENTS_AT_ONCE = 50
+_COMMENTED = timedelta(seconds=15)
+"""How long a notice of a gate waits for the comment with which the gate asks, to which it leads."""
+
+
+async def prepare_notices(services: Services) -> None:
+    """Keep the notices that follow from what happened since; several processes may do it at once."""
+    now = services.clock.now()
+    await gates.record_expiring(services.database, now)
+    book, last = AddressBook(services), ""
+    while found := await notices.list_untold(services.database, _EVENTS_AT_ONCE, last):
+        for each in found:
+            if not _may_wait(each, now - each.event.time):
+                await _prepare(services, book, each)
+        last = found[-1].event.id
+
+
+def _may_wait(noticed: NoticedEvent, age: timedelta) -> bool:
+    is_new = noticed.event.type is EventType.gate_requested and timedelta() <= age < _COMMENTED
+    return is_new and noticed.gate is not None and noticed.gate.is_waiting and noticed.gate.comment_id is None
+
+
+async def _prepare(services: Services, book: AddressBook, noticed: NoticedEvent) -> None:
+    addressed: list[AddressedNotice] = []
+    try:
+        page = "" if noticed.repository is None else find_page(services, noticed.repository)
+        notice = build_notice(noticed.event, noticed.repository, noticed.run, noticed.gate, page)
+        if notice is not None:
+            addressed = [AddressedNotice(key, notice) for key in await book.list_wanting(notice)]
+    except DatabaseUnavailable:
+        raise
+    except Exception:  # nobody is told of this one, so that the next ones are
+        log.exception("notice.not_made", event_id=noticed.event.id, kind=noticed.event.type.value)
+    await notices.store(services.database, noticed.event.id, addressed, services.clock.now())
+
+
+def find_page(services: Services, repository: RepositoryRef) -> str:
+    """The address of a repository on GitHub."""
+    return services.host.clone_url(repository).removesuffix(".git")
+
 
 _AT_ONCE = 8
 """Targets that a process serves at once: less than half of what may be asked at once in all."""

@@ -30,7 +30,7 @@ from domain.review.findings import Finding, Layer
 from domain.review.identity import follow
 from domain.review.review import LayerReport, Review
 from pipeline.publishing.reviews import choose_inline
-from safety.resolved_findings import is_gone
+from safety.review_update import is_gone
 from safety.risk import PullRequestAuthor
 from tests.bench.wild.play import LocalMirror
 from workspace.sandbox.worker_pool import WorkerLimits, WorkerPool

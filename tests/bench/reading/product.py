@@ -27,7 +27,7 @@ from agents.review.syntax import build_outline_request, has_functions
 from agents.worker_jobs import outline
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import RawFinding
-from domain.review.outline import Outline
+from domain.review.reading import Outline
 from domain.text.redaction import redact_outgoing
 from tests.bench.reading.entry import Entry
 from tests.bench.related.symbols import find_by_symbols

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.llm.ask import Question
-from agents.llm.tokens import estimate
+from agents.llm.prices import estimate
 from tests.bench.measured_runs import FRAME
 from tests.bench.reading.answers import read_answers
 from tests.bench.reading.entry import load_entries

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.llm.tokens import estimate
+from agents.llm.prices import estimate
 from domain.review.findings import RawFinding, Severity
 from tests.bench.reading.answers import SECOND_KEY, Answers, read_answers
 from tests.bench.reading.entry import Entry, Kind, Scope

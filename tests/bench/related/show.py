@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from agents.llm.tokens import estimate
+from agents.llm.prices import estimate
 from agents.review.model.related import RelatedCode, render_related
 from agents.syntax.languages import find_language
 from agents.syntax.symbols.grammars import GRAMMARS

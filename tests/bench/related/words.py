@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from agents.llm.tokens import estimate
+from agents.llm.prices import estimate
 from agents.review.checks.inputs import list_checked_files
+from agents.review.model.moved_code import is_import
 from agents.review.model.related import RelatedCode
 from agents.review.model.rendering import WITHHELD
-from agents.review.model.source_lines import is_import
 from agents.review.syntax import build_outline_request, has_functions
 from agents.syntax.languages import find_language
 from agents.syntax.trees import FUNCTIONS, SyntaxNode, find_name, parse

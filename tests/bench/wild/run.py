@@ -18,7 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from agents.review.avoidance.comparison import find_avoidance
-from agents.review.checks.paths import is_machine_made
+from agents.review.checks.inputs import is_machine_made
 from domain.paths import is_source
 from domain.review.avoidance import Avoidance
 

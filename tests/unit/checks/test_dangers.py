@@ -3,7 +3,7 @@
 import pytest
 
 from agents.review.checks.dangers.scanner import BY_RULE, TABLE, scan
-from agents.review.checks.gravity import Danger
+from agents.review.checks.rule_texts import Danger
 from agents.toolbox import Toolbox
 from tests.unit.checks.building import Versions
 from tests.unit.checks.checking import check_files

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import agents.review.checks
-from agents.review.checks import gravity
-from agents.review.checks.gravity import Danger
+from agents.review.checks import rule_texts
+from agents.review.checks.rule_texts import Danger
 from agents.toolbox import Toolbox
 from domain.review.findings import Layer, Severity
 from tests.unit.checks.checking import check_files
@@ -63,4 +63,4 @@ def test_every_kind_is_used_and_rated() -> None:
     folder = Path(agents.review.checks.__file__).parent
     text = "".join(path.read_text() for path in folder.rglob("*.py") if path.name != "gravity.py")
     assert [danger for danger in Danger if f"Danger.{danger.name}" not in text] == []
-    assert {gravity.rate(danger) for danger in Danger} == {Severity.error, Severity.warning, Severity.info}
+    assert {rule_texts.rate(danger) for danger in Danger} == {Severity.error, Severity.warning, Severity.info}

@@ -12,8 +12,8 @@ from agents.review.checks.locks.check import ComparedLocks
 from agents.review.checks.locks.comparison import compare
 from agents.review.checks.locks.entries import UnreadableLock, holds_credential
 from agents.review.checks.locks.formats import read_entries
-from domain.github.dependencies import DependencyChange
-from messages.locked_packages import render_locks
+from domain.github.pull_requests import DependencyChange
+from messages.review_details import render_locks
 from tests.rendering import find_active, to_visible_text
 
 REGISTRY = "https://registry.example"

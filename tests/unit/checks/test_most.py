@@ -6,7 +6,7 @@ import pytest
 
 from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.checks.inputs import MOST_TAKEN_IN
-from agents.review.checks.limits import PER_FILE, PER_REVIEW, PER_TOOL, limit_findings
+from agents.review.checks.results import PER_FILE, PER_REVIEW, PER_TOOL, limit_findings
 from agents.toolbox import Toolbox
 from domain.review.findings import Category, Finding, Layer, RawFinding, Severity
 from domain.review.review import Decision, LayerReport, Risk, RiskLevel

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.review.checks.merging import merge_findings
+from agents.review.checks.fingerprints import merge_findings
 from agents.toolbox import Toolbox
 from domain.review.findings import Category, Finding, Fix, Layer, Severity
 from tests.unit.checks.checking import check_files

@@ -9,8 +9,7 @@ from markdown_it import MarkdownIt
 from domain.config.configuration import Configuration
 from domain.config.presets import build
 from domain.review.review import Conclusion
-from pipeline.config.check import check_configuration
-from pipeline.config.misplaced import check_misplaced
+from pipeline.config.check import check_configuration, check_misplaced
 from pipeline.config.parsing import PATH
 
 

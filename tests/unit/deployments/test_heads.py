@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.github.pushes import Push, Pusher, find_head_at
+from domain.github.commits import Push, Pusher, find_head_at
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

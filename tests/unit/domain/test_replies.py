@@ -10,7 +10,7 @@ from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding
 from domain.review.review import Conclusion, Decision, Review, Risk, RiskLevel
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
-from domain.slash.mistakes import Problem, SlashMistake
+from domain.slash.commands import Problem, SlashMistake
 from domain.slash.verbs import Verb
 from domain.verdicts import Reason
 from handlers.slash import read

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from domain.github.deliveries import EventSnapshot, is_stale
 from domain.github.pull_requests import PullRequest
-from domain.github.seen import EventSnapshot, is_stale
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LIVE = PullRequest(

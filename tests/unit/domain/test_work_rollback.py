@@ -7,12 +7,14 @@ import pytest
 
 from domain.runs.patches import ChangedFile, ChangeSet
 from domain.runs.run import RepositoryRef, Run, RunState, Trigger
-from domain.runs.work_checkpoint import CheckpointCause, WorkCheckpoint, WorkKey
-from domain.runs.work_rollback import (
+from domain.runs.work_checkpoint import (
+    CheckpointCause,
     RollbackFacts,
     RollbackPlan,
     RollbackProblem,
     RollbackRefusal,
+    WorkCheckpoint,
+    WorkKey,
     can_go_on,
     decide_rollback,
 )

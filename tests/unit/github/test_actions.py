@@ -4,7 +4,7 @@ import httpx
 import pytest
 import respx
 
-from bot.github.places import choose_address
+from bot.github.transport import choose_address
 from domain.errors import NotFound, Unavailable
 from tests.unit.github.kit import API, HEAD, PUBLIC, REPO, Kit, in_turn
 

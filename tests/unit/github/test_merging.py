@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from domain.errors import Forbidden, NotFound, RateLimited, Unavailable, Unprocessable
-from domain.github.merging import Merged, MergeMethod, MergeObstacle, NotMerged, ReportedCheck, RequiredCheck
+from domain.github.pull_requests import Merged, MergeMethod, MergeObstacle, NotMerged, ReportedCheck, RequiredCheck
 from tests.unit.github.kit import HEAD, REPO, Kit, in_turn, pull
 
 PULL = "/repos/acme/app/pulls/1"

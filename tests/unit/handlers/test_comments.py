@@ -7,8 +7,7 @@ import pytest
 
 from domain.commands import ChangesRequested, ExecuteComment, Ignored, ReadReply, RecordThread, Sender
 from domain.github.conversation import CommentKind, CommentRef
-from domain.slash.commands import Dismiss, PlainCommand
-from domain.slash.mistakes import Problem, SlashMistake
+from domain.slash.commands import Dismiss, PlainCommand, Problem, SlashMistake
 from domain.slash.verbs import Verb
 from handlers import translate
 from tests.unit.handlers.payloads import ANN, APP_ID, BOB, FORGE, HEAD, issue_comment, review, review_comment, thread

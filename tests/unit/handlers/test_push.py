@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from domain.commands import FollowForcedPush, Ignored, ReadMemoryFile
-from domain.github.pushes import Push, Pusher
+from domain.github.commits import Push, Pusher
 from domain.memories.memory_file import PATH
 from handlers import find_pushes, translate
 from handlers.push import MOST_COMMITS

@@ -31,11 +31,13 @@ from domain.slash.commands import (
     Mend,
     Pause,
     PlainCommand,
+    Problem,
     Reject,
     Retry,
     Rollback,
     RunIssue,
     SlashCommand,
+    SlashMistake,
     TakeBaseIn,
     Tell,
     TextCommand,
@@ -43,7 +45,6 @@ from domain.slash.commands import (
     WriteChangelog,
     WriteTests,
 )
-from domain.slash.mistakes import Problem, SlashMistake
 from domain.slash.verbs import SUBJECTS, VERBS, Verb, VerbRow
 from domain.text.escaping import strip_invisible
 from handlers import translate

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.slash.commands import PlainCommand
-from domain.slash.mistakes import SlashMistake
+from domain.slash.commands import PlainCommand, SlashMistake
 from domain.slash.verbs import Verb
 from handlers.slash import read
 

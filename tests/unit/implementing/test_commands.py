@@ -18,7 +18,7 @@ from agents.loop.tools.run_command import (
 from agents.loop.tools.tool import ToolOutcome, call_tool
 from agents.loop.turns import CompletedTurn, Result, ToolUse, Turn
 from agents.review.layers import CheckedChange
-from domain.config.command_lines import AllowedCommands, split_line
+from domain.config.limits import AllowedCommands, split_line
 from domain.review.findings import Severity
 from domain.runs.patches import NO_CHANGES, ChangedFile, ChangeSet, Violation
 from domain.runs.testing import TestRun

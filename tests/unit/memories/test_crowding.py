@@ -16,7 +16,7 @@ from memory.db.tables.ledger import EventRow
 from memory.findings import feedback
 from memory.learned import catalogue, memories, memory_file, recall, reflections, remember
 from safety.learning_screening import MOST_PROPOSED, Learning, LearningDecision
-from safety.memory_eviction import plan_eviction
+from safety.memory_consolidation import plan_eviction
 from tests.rows import NOON, run_row
 from tests.unit.memories.records import build_numbered
 from tests.unit.memory.dismissed_findings import CAROL, SHOP, build_finding

@@ -1,6 +1,6 @@
 """The coverage of a base is kept whole, for its repository and its key, and goes with the runs of the repository."""
 
-from domain.runs.base_coverage import BaseCoverage
+from domain.runs.coverage import BaseCoverage
 from domain.runs.testing import Coverage, FileCoverage
 from memory.db.engine import Database
 from memory.runs import checkpoints, runs, tested_bases

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from domain.commands import Repeat
-from domain.runs.contracts import HeldContract
+from domain.runs.plan import HeldContract
 from domain.runs.run import ReasonCode, RepositoryRef, Run, RunState, Trigger
 from memory.db.engine import Database
 from memory.runs import contract_leases, outbox, runs

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from agents.llm.ask import ModelAnswer, Question, ask
 from agents.llm.client import RetryPolicy
 from agents.llm.models import LanguageModel, Models, ModelTier, Unusable, build_language_model
-from agents.llm.tokens import count_upper_bound
+from agents.llm.prices import count_upper_bound
 from domain.money import CallOutcome, Usage
 from tests.provider import (
     KEY,

@@ -6,11 +6,10 @@ import pytest
 from pydantic import JsonValue
 
 from agents.llm.ask import ModelAnswer
-from agents.llm.tokens import estimate
+from agents.llm.prices import estimate
 from agents.prompts import load_prompt
-from agents.prompts.conventions.choice import WrittenConventions, choose, render_conventions
-from agents.prompts.conventions.texts import ConventionText, find_home, parse
-from agents.review.model.convention_rules import CodeRule
+from agents.prompts.conventions import ConventionText, WrittenConventions, choose, find_home, parse, render_conventions
+from agents.review.model.conventions import CodeRule
 from agents.review.model.layer import (
     CodeRules,
     ConventionQuestion,

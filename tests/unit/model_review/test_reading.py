@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from agents.llm.tokens import estimate
+from agents.llm.prices import estimate
 from agents.review.model.layer import (
     EarlierFinding,
     Intent,
@@ -17,7 +17,7 @@ from agents.review.model.layer import (
 from agents.review.model.rendering import WITHHELD
 from domain.review.changes import SkippedFile
 from domain.review.findings import Category, Layer, RawFinding, Severity
-from domain.review.outline import FunctionSpan, Outline
+from domain.review.reading import FunctionSpan, Outline
 from domain.text.redaction import redact_outgoing
 from tests.unit.checks.building import Versions, change_of
 

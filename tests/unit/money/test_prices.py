@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.llm.prices import FallbackPrice, ListPrice, compute_max_cost, find_price
-from agents.llm.tokens import count_upper_bound, estimate
+from agents.llm.prices import FallbackPrice, ListPrice, compute_max_cost, count_upper_bound, estimate, find_price
 from domain.config import presets
 from domain.config.configuration import Configuration
 from domain.config.limits import Budgets
 from domain.money import FREE, MICRO, Ceilings, FixedPrice, Limits, Totals, Usage, format_usd, to_micro
 from domain.runs.run import Phase
-from safety.budgets import cap_limits, find_refusal, limits_of
+from safety.call_admission import cap_limits, find_refusal, limits_of
 
 MINE = {"openai:mine": FixedPrice(Decimal("0.5"), Decimal(2))}
 

@@ -9,8 +9,9 @@ from domain.runs.patches import Areas
 from tests.unit.patches.building import Git, hunk, new_file
 from workspace import git
 from workspace.objects import Objects
-from workspace.patches import bases, patching
+from workspace.patches import patching
 from workspace.patches.errors import PatchRefused
+from workspace.patches.tree import load_tree
 from workspace.patches.validation import judge
 
 FILES = {"src/a.py": b"1\n", "src/é.py": b"1\n", "README.md": b"read me\n", "large": b"1\n" * 100}
@@ -27,7 +28,7 @@ async def test_a_commit_is_what_a_diff_is_judged_against(objects: Objects) -> No
     diff = hunk("src/é.py", "@@ -1 +1 @@\n-1\n+2\n") + new_file("new") + new_file("readme.md")
     assert patching.list_paths(diff) == ("src/é.py",)
 
-    tree = await bases.load_tree(objects, "main", patching.list_paths(diff))
+    tree = await load_tree(objects, "main", patching.list_paths(diff))
     judged = judge(diff, tree, Areas(role="implementer"))
 
     assert tree.modes == dict.fromkeys(FILES, "100644")
@@ -36,7 +37,7 @@ async def test_a_commit_is_what_a_diff_is_judged_against(objects: Objects) -> No
 
 async def test_a_file_that_is_too_large_is_refused(objects: Objects) -> None:
     diff = hunk("large", "@@ -1,2 +1,2 @@\n-1\n+2\n 1\n")
-    tree = await bases.load_tree(objects, "main", patching.list_paths(diff), most_bytes=200)
+    tree = await load_tree(objects, "main", patching.list_paths(diff), most_bytes=200)
     with pytest.raises(PatchRefused, match="too large to be changed"):
         patching.parse(diff, tree)
 
@@ -45,7 +46,7 @@ async def test_a_content_that_is_not_here_is_no_empty_file(objects: Objects, tmp
     blob = Git(tmp_path).run("rev-parse", "main:README.md").stdout.decode().strip()
     Path(tmp_path, ".git", "objects", blob[:2], blob[2:]).unlink()
     with pytest.raises(CodeAccessError, match="could not be read"):
-        await bases.load_tree(objects, "main", ["README.md", "large"])
+        await load_tree(objects, "main", ["README.md", "large"])
 
 
 def test_a_path_that_leads_elsewhere_is_not_asked_for() -> None:

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from domain.config.paths import PathRule
+from domain.config.limits import PathRule
 from domain.review.findings import Severity
-from domain.runs.contracts import CONTRACTS, find_contracts
 from domain.runs.patches import (
     Areas,
     ChangedFile,
@@ -17,6 +16,7 @@ from domain.runs.patches import (
     select_blocking,
     select_reported,
 )
+from domain.runs.plan import CONTRACTS, find_contracts
 from tests.unit.patches.building import hunk, new_file, tree
 from workspace.patches.tree import FileTree
 from workspace.patches.validation import judge, validate

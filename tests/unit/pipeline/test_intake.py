@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from domain.errors import DatabaseUnavailable
-from domain.github.pushes import Push, Pusher
+from domain.github.commits import Push, Pusher
 from domain.runs.run import RepositoryRef
 from memory.db.engine import Database, Engine, begin, sync_engine
 from memory.deliveries import deliveries, pushes

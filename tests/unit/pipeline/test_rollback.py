@@ -6,8 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from bot.clock import SystemClock
-from domain.runs.work_checkpoint import WorkKey
-from domain.runs.work_rollback import RollbackProblem, RollbackRefusal
+from domain.runs.work_checkpoint import RollbackProblem, RollbackRefusal, WorkKey
 from memory.db.engine import Database
 from memory.db.tables.runs import OutboxRow, WorkCheckpointRow
 from memory.runs import work_checkpoints

@@ -8,8 +8,7 @@ from inline_snapshot import snapshot
 from domain.errors import ToolError
 from domain.money import Refusal
 from domain.review.review import RiskLevel
-from domain.runs.contracts import HeldContract
-from domain.runs.plan import Component, DesignDecision, Interface, Plan, RatedPlan, Task
+from domain.runs.plan import Component, DesignDecision, HeldContract, Interface, Plan, RatedPlan, Task
 from domain.runs.run import ReasonCode
 from domain.verdicts import Check, Reason
 from handlers.slash import read

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.config.configuration import Configuration
-from domain.config.paths import ProjectPaths
+from domain.config.limits import ProjectPaths
 from domain.review.review import RiskLevel
 from domain.runs.plan import Component, Estimate, Plan
 from safety.plan_risk import LIMITS, MOST_GRANTED, list_grantable, needs_approval, rate_plan

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.github.branches import add_suffix, make_branch_name
+from domain.github.commits import add_suffix, make_branch_name
 
 ODD = st.text(alphabet="ab.-/@{}~^:?*[\\ \t\n\0\x1b\u202e\u200déßŁ字'", max_size=80)
 TITLES = st.one_of(st.text(max_size=300), ODD, st.sampled_from([".lock", "a.lock", "..", "@{", "@", "-", "HEAD"]))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.github.pushes import AN_APP, Commit, Push, Pusher
+from domain.github.commits import AN_APP, Commit, Push, Pusher
 from safety.authorship import Authorship, Doubt, EarlierHeads, HeadApproval, Standing, find_parts
 
 BOB, MIA, CAROL, DAVE = 1, 2, 3, 4

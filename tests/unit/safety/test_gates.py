@@ -6,12 +6,12 @@ import pytest
 
 from domain.config.configuration import Configuration
 from domain.config.gates import GateSettings
-from domain.config.paths import ProjectPaths
+from domain.config.limits import ProjectPaths
 from domain.gates import Gate, GateDecision, GateRequest, GateState
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, LayerReport, Review, Risk, RiskLevel
 from domain.runs.run import Phase, RepositoryRef
-from safety.gate_requests import build_request
+from safety.avoidance_gates import build_request
 from safety.gates import apply_answers, apply_blocking_gates, list_custom, list_requests
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)

@@ -5,7 +5,7 @@ import pytest
 from domain.paths import may_run
 from domain.review.changes import Change, ChangeStatus, FileChange, Hunk, TouchedFile
 from domain.review.findings import Category, Layer, RawFinding, Severity
-from domain.review.impact import Impact
+from domain.review.reading import Impact
 from domain.review.review import RiskLevel
 from safety.impact import assess_impact
 from safety.risk import assess, reassess

@@ -4,7 +4,7 @@ import pytest
 
 from domain.globs import find_mistake
 from domain.review.changes import TouchedFile
-from domain.review.impact import Impact
+from domain.review.reading import Impact
 from safety.impact import assess_impact
 from safety.protected_files import TABLE, decides_about_runs, select_asked
 

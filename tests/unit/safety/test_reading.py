@@ -9,8 +9,8 @@ from domain.review.changes import Change, ChangeStatus, FileChange, SkippedFile,
 from domain.review.findings import Category, Layer, RawFinding, Severity
 from domain.review.review import Decision, IfUnread, LayerReport, Risk, RiskLevel, ToolRun, Unread
 from safety.gates import apply_answers
+from safety.impact import is_all_read, list_read_before, list_unread, touch_by_name
 from safety.review_decision import CONCLUSIONS, ReviewDecision, decide
-from safety.unread_files import is_all_read, list_read_before, list_unread, touch_by_name
 from tests.unit.safety.reviews import build_review
 
 LOW = Risk(score=0, level=RiskLevel.low, parts=())

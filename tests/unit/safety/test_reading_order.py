@@ -2,7 +2,7 @@
 
 from domain.review.changes import ChangeStatus, FileChange
 from domain.review.findings import Category, Layer, RawFinding, Severity
-from safety.reading_order import list_riskiest, rank
+from safety.impact import list_riskiest, rank
 
 
 def _file(path: str, old_path: str | None = None) -> FileChange:

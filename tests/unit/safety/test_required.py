@@ -2,7 +2,7 @@
 
 import pytest
 
-from domain.github.merging import ReportedCheck, RequiredCheck
+from domain.github.pull_requests import ReportedCheck, RequiredCheck
 from safety.required_checks import ChecksState, check_name, evaluate_checks
 
 

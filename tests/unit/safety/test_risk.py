@@ -4,7 +4,7 @@ import pytest
 
 from domain.review.changes import Change, ChangeStatus, FileChange, TouchedFile
 from domain.review.findings import Category, Layer, RawFinding, Severity
-from domain.review.impact import Impact
+from domain.review.reading import Impact
 from domain.review.review import BEHAVIOUR, Risk, RiskLevel, RiskPart
 from safety.risk import assess, is_risky, lacks_tests, reassess
 

@@ -4,7 +4,7 @@ import pytest
 
 from agents.syntax.validity import find_broken
 from domain.review.findings import Fix
-from safety.suggestions import apply, apply_all, find_instead, is_fit, is_made, overlap
+from safety.autofix import apply, apply_all, find_instead, is_fit, is_made, overlap
 
 LOOP = ["for (const c of costs) {", "    total += c.price", "  }", "  return total;"]
 GO = ["if x {", "\treturn 1", "}", "return 2"]

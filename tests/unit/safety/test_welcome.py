@@ -4,7 +4,7 @@ import pytest
 
 from agents.review.overview import describe_files
 from domain.config.presets import build
-from domain.github.welcome import MOST_ISSUES, RepositoryOverview, RepositoryTraits, WelcomeWay
+from domain.github.installations import MOST_ISSUES, RepositoryOverview, RepositoryTraits, WelcomeWay
 from messages import welcome as texts
 from safety.welcome import choose_way, is_flood
 from tests.rendering import find_active

@@ -2,8 +2,7 @@
 
 import pytest
 
-from bot.cli.pull_request.access import find_token
-from bot.cli.pull_request.address import PullRequestAddress, parse_address
+from bot.cli.pull_request.access import PullRequestAddress, find_token, parse_address
 from domain.errors import ConfigurationError
 
 

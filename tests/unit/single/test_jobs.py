@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.pull_request.job import ActionsJob, annotate, build_command, ignore_commands
+from bot.cli.pull_request.action import ActionsJob, annotate, build_command, ignore_commands
 from domain.errors import ConfigurationError
 from tests.unit.checks.findings import FINDINGS
 from tests.world.single_reviews import read_outputs

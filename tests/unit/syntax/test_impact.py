@@ -2,7 +2,7 @@
 
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import find_language
-from domain.review.impact import Impact
+from domain.review.reading import Impact
 
 PYTHON = "import os\n\n\ndef f(a):\n    # This adds.\n    return a + 1\n\n\ndef g():\n    return 2\n"
 SCRIPT = "function f(a) {\n  return a + 1; // this adds\n}\nfunction g() { return 2; }\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.syntax.outline import outline_file
-from domain.review.outline import NO_OUTLINE, FunctionSpan
+from domain.review.reading import NO_OUTLINE, FunctionSpan
 
 HEAD = """LIMIT = 3
 

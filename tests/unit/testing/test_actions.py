@@ -14,7 +14,7 @@ from agents.testing.actions import (
     trim_log,
     wants_log,
 )
-from domain.github.workflow_runs import Job, WorkflowRun
+from domain.github.checks import Job, WorkflowRun
 from domain.runs.testing import LONGEST_OUTPUT, LONGEST_RUN, SuiteVerdict, TestRun, decide_verdict
 
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)

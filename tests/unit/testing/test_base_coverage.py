@@ -2,7 +2,7 @@
 
 import pytest
 
-from domain.runs.base_coverage import (
+from domain.runs.coverage import (
     LONGEST_MEASURED,
     QUICK,
     BaseCoverage,

@@ -10,7 +10,7 @@ from agents.testing.coverage_loss import find_coverage_loss
 from domain.review.avoidance import CERTAIN, Avoidance, AvoidanceKind
 from domain.review.changes import Change, TouchedFile
 from domain.review.findings import Severity
-from domain.runs.coverage_comparison import CoverageComparison, compare_coverage
+from domain.runs.coverage import CoverageComparison, compare_coverage
 from domain.runs.testing import Coverage, FileCoverage
 from tests.unit.checks.building import change_of, file_change
 

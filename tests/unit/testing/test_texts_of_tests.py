@@ -4,8 +4,7 @@ import pytest
 from inline_snapshot import snapshot
 from markdown_it import MarkdownIt
 
-from domain.runs.base_coverage import Obstacle
-from domain.runs.coverage_comparison import CoverageComparison, CoveredShare, FileLoss
+from domain.runs.coverage import CoverageComparison, CoveredShare, FileLoss, Obstacle
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import (
     Analysis,

@@ -10,8 +10,8 @@ from domain.review.changes import ChangeStatus, FileChange
 from tests.unit.workspace.changes import between, compare, reasons
 from tests.unit.workspace.remotes import Author
 from workspace.attributes import Attributes
-from workspace.built_files import is_built
 from workspace.diff import DiffLimits, Entry, parse_raw, to_printable
+from workspace.encoding import is_built
 from workspace.file_selection import CLAIMS_GENERATED, choose, is_vendored, skip_by_content
 from workspace.git import Git, GitOutput
 from workspace.objects import Objects

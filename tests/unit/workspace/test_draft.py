@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from domain.config.paths import PathRule
+from domain.config.limits import PathRule
 from domain.errors import CodeAccessError
 from domain.runs.patches import Areas, ChangedFile, PatchLimits
 from tests.unit.patches.building import hunk, new_file

@@ -20,7 +20,7 @@ from tests.unit.workspace.remotes import Author, Files
 from workspace import commits
 from workspace.git import Git
 from workspace.objects import Objects
-from workspace.patches.bases import load_tree
+from workspace.patches.tree import load_tree
 from workspace.patches.validation import validate
 from workspace.sandbox import probing
 from workspace.sandbox.sandbox import Sandbox

@@ -5,7 +5,7 @@ import re
 from ast_grep_py import SgNode
 
 from agents.review.checks.dangers.texts import ARGUMENTS, SENT, Hole, flatten, is_from_outside, list_holes, list_named
-from agents.review.checks.gravity import Danger
+from agents.review.checks.rule_texts import Danger
 
 _HARMLESS = re.compile(
     r"^[\d.]+$|(?:^|\.|::|->)[A-Z][A-Z0-9_]*$|(?i:escape|quote|shellwords|shlex|\bint\(|parseInt|intval|to_i\b|\.pid\b)"

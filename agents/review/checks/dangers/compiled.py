@@ -3,7 +3,7 @@
 from agents.review.checks.dangers import commands, statements
 from agents.review.checks.dangers.rule import DangerRule, Shape, both, call, concatenate, either, inside, pattern
 from agents.review.checks.dangers.statements import put_together
-from agents.review.checks.gravity import Danger
+from agents.review.checks.rule_texts import Danger
 
 _SHELL = "The command goes through a shell, so any part that comes from outside can run other commands. "
 _STATEMENT = "This SQL is put together from text; a value from outside can change the statement. "

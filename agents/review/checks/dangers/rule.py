@@ -6,7 +6,7 @@ from typing import Any
 
 from ast_grep_py import SgNode
 
-from agents.review.checks.gravity import Danger
+from agents.review.checks.rule_texts import Danger
 
 Shape = Mapping[str, Any]
 """A rule of ast-grep: kinds, patterns and relations of nodes."""

@@ -7,7 +7,7 @@ from typing import Any, cast
 from ast_grep_py import SgNode, SgRoot
 
 from agents.review.checks.dangers import compiled, scripts
-from agents.review.checks.gravity import Danger, rate
+from agents.review.checks.rule_texts import Danger, rate
 from agents.syntax.languages import find_language
 
 TABLE = (

@@ -8,7 +8,7 @@ from agents.review.checks.dangers import commands, statements
 from agents.review.checks.dangers.rule import DangerRule, Shape, both, call, concatenate, either, inside, pattern
 from agents.review.checks.dangers.statements import put_together
 from agents.review.checks.dangers.texts import SENT
-from agents.review.checks.gravity import Danger
+from agents.review.checks.rule_texts import Danger
 
 _JS = ("javascript", "typescript", "tsx")
 _JS_VALUES = ("identifier", "member_expression", "call_expression")

@@ -43,7 +43,7 @@ from agents.review.checks.dangers.texts import (
     list_named,
     read_callee,
 )
-from agents.review.checks.gravity import Danger
+from agents.review.checks.rule_texts import Danger
 
 _WORDS = r"(?i)\b(select|insert|update|delete|replace|where|having|merge|values|like|and|or|from|join|limit|by)\b|[=<>]"
 _STATEMENT = re.compile(

@@ -15,7 +15,7 @@ from agents.review.checks.locks.formats import find_reader
 from agents.review.checks.rule_texts import build_message, shorten
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.toolbox import Toolbox
-from domain.github.dependencies import DependencyChange
+from domain.github.pull_requests import DependencyChange
 from domain.paths import is_lock
 from domain.review.changes import Change, SkippedFile, TouchedFile
 from domain.review.findings import Category, Layer, RawFinding

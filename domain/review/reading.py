@@ -1,0 +1,177 @@
+"""What a model reads of a change: how much, what surrounds it, which conventions, what it looked up."""
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from domain.review.changes import SkippedFile
+
+
+class Effort(StrEnum):
+    """How thoroughly a model reads a change, and so what that costs."""
+
+    low = "low"  # the fast model, one question, a second look at what would block
+    standard = "standard"  # the fast model, as many questions as it takes, a second look at everything
+    deep = "deep"  # the strong model, and more code around the change
+
+
+class EffortCost(BaseModel):
+    """What a review may cost; money in micro-USD.
+
+    :param model: that reads; empty if none can be asked.
+    :param last_model: that read in the last review of this pull request; empty if none did.
+    :param most: what the review phase may cost.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    effort: Effort
+    model: str
+    last_model: str
+    last_tokens: int
+    last_cost: int
+    most: int
+
+
+class FunctionSpan(BaseModel):
+    """Where a function or class is, in lines at head, from 1.
+
+    :param body: the line on which its body begins; its signature ends there.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    start: int
+    body: int
+    end: int
+
+
+class Outline(BaseModel):
+    """What a reader of a changed file wants to see beside the change itself.
+
+    :param spans: the functions and classes around changed lines, the outermost first.
+    :param exits: added lines that leave a function or loop early.
+    :param uses: unchanged lines with a name that the change removes or changes.
+    :param called: the unchanged functions and classes of the file that added lines name.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    spans: tuple[FunctionSpan, ...] = ()
+    exits: tuple[int, ...] = ()
+    uses: tuple[int, ...] = ()
+    called: tuple[FunctionSpan, ...] = ()
+
+
+NO_OUTLINE = Outline()
+
+
+class ConventionFile(BaseModel):
+    """A file of conventions, as a model is shown it.
+
+    :param lines: the number and the text of each line.
+    :param cut: how many more lines with text it has, for which there was no room.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    lines: tuple[tuple[int, str], ...]
+    cut: int = 0
+
+
+class Conventions(BaseModel):
+    """The conventions for some files, the nearest to them first.
+
+    :param elsewhere: paths of more files of conventions, which are about other folders or files.
+    :param left_out: files of conventions that are not shown, and why.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    files: tuple[ConventionFile, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    left_out: tuple[SkippedFile, ...] = ()
+
+
+NO_CONVENTIONS = Conventions()
+
+
+class ShownFile(BaseModel):
+    """How much of a file of conventions a model was shown, in lines with text."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    shown: int
+    cut: int
+
+
+class HeldConventions(BaseModel):
+    """Which conventions a review held a change against; in journals and checkpoints.
+
+    :param left_out: files of conventions that were not shown, and why.
+    :param problem: why it held the change, or a part of it, against none.
+    :param says_nothing: whether no sentence there is about the changed code.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    files: tuple[ShownFile, ...] = ()
+    left_out: tuple[SkippedFile, ...] = ()
+    problem: str = ""
+    says_nothing: bool = False
+
+
+NOTHING_HELD = HeldConventions()
+
+
+class LookUps(BaseModel):
+    """What was looked up, within which bound, and what that cost.
+
+    :param why: it was offered, as a clause.
+    :param used: tool → how often.
+    :param turns, most_turns: messages in which something was looked up, and in how many it might have been.
+    :param tokens, most_tokens: of the answers.
+    :param cost: of these messages, in micro-USD.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    why: str
+    used: dict[str, int] = {}
+    turns: int = 0
+    most_turns: int = 0
+    tokens: int = 0
+    most_tokens: int = 0
+    cost: int = 0
+
+    def __add__(self, other: "LookUps") -> "LookUps":
+        tools = {*self.used, *other.used}
+        return LookUps(
+            why=self.why,
+            used={tool: self.used.get(tool, 0) + other.used.get(tool, 0) for tool in sorted(tools)},
+            turns=self.turns + other.turns,
+            most_turns=self.most_turns + other.most_turns,
+            tokens=self.tokens + other.tokens,
+            most_tokens=self.most_tokens + other.most_tokens,
+            cost=self.cost + other.cost,
+        )
+
+
+class Impact(StrEnum):
+    """What a change of a file can do to the program; the first four cannot change what it does."""
+
+    layout = "layout"  # comments and spaces: the same program
+    document = "document"  # people read it, nothing runs it
+    data = "data"  # programs only show or store it
+    lock = "lock"  # a lock file whose update the code host compared
+    guide = "guide"  # people read it, and it may lead them on: a command, a link
+    test = "test"  # a test that starts nothing, as far as its new lines tell
+    behaviour = "behaviour"
+
+    @property
+    def can_act(self) -> bool:
+        """Whether it may change what the program, CI or a person does."""
+        return self in {Impact.guide, Impact.test, Impact.behaviour}
