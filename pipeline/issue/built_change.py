@@ -31,7 +31,8 @@ class BuiltChange:
     :param tip: the last commit as Forge made it, on which it goes on; the base if nothing changed.
     :param before: the commits before it, as Forge made them.
     :param signed: commit as Forge made it → as GitHub signed it, of those that were pushed.
-    :param whole: everything that changed since the base.
+    :param given: what the commits changed that no agent made, such as the fixes that linters know.
+    :param whole: everything else that changed since the base.
     :param fixes: one for each time the change was sent back.
     :param ended: why not all tasks were done, if so.
     """
@@ -39,6 +40,7 @@ class BuiltChange:
     tip: str
     before: tuple[str, ...] = ()
     signed: Mapping[str, str] = field(default_factory=dict[str, str])
+    given: ChangeSet = NO_CHANGES
     whole: ChangeSet = NO_CHANGES
     finished: tuple[FinishedTask, ...] = ()
     fixes: tuple[Worked, ...] = ()
@@ -53,6 +55,11 @@ class BuiltChange:
     def earlier(self) -> tuple[str, ...]:
         """The commits before it as GitHub knows them."""
         return tuple(self.signed.get(each, each) for each in self.before)
+
+    @property
+    def all(self) -> ChangeSet:
+        """Everything that changed since the base."""
+        return self.given.then(self.whole)
 
     @property
     def tests_added(self) -> tuple[str, ...]:

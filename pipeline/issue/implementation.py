@@ -39,7 +39,7 @@ class Implementation:
         for task in sort_tasks(self.commits.planned.plan.plan):
             message = pull_request_texts.render_commit_message(task, self.context.run.id)
             work = await self._build_task(task.id, built, task.files)
-            item = WorkItem(f"implement {task.id}", work, message, built=built.whole)
+            item = WorkItem(f"implement {task.id}", work, message, built=built.all)
             built, worked = await self._add_commit(built, item)
             if worked is None:
                 break
@@ -57,7 +57,7 @@ class Implementation:
         task = task.model_copy(update={"to_fix": sent_back.to_fix, "tried": tried})
         message = pull_request_texts.render_fix_message(sent_back, self.context.run.id)
         kind = TaskKind.tests if sent_back.phase is Phase.testing else TaskKind.implementation
-        item = WorkItem(f"mend {len(built.fixes) + 1}", task, message, kind, built=built.whole)
+        item = WorkItem(f"mend {len(built.fixes) + 1}", task, message, kind, built=built.all)
         item = replace(item, sent_back=sent_back, said_before=built.last_answer)
         built, worked = await self._add_commit(built, item)
         return built if worked is None else replace(built, fixes=(*built.fixes, worked))

@@ -92,6 +92,22 @@ SHA is on `feature`. Of 2 findings: 2 fixed. An empty list gives 0. Tests: No te
     story.pass_over(pull)
 
 
+async def test_what_is_known_and_what_a_model_makes_meet_in_one_file(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    story = story_with_model
+    find_division(model)
+    repository, alice, _ = await at_level(story, 1)
+    pull, head = await open_pull_request(story, repository, alice, {"billing/pay.py": f"import sys\n{PAY}"})
+    model.when(ASKED, ONE_LINE, FIXED)
+    await alice.comment(pull, "/forge fix all")
+    await settle_looks(story)
+    [made] = repository.git.commits_between(head, pull.head_sha)
+    assert read(repository, made.sha, "billing/pay.py") == PAY.replace(WRONG, RIGHT)
+    assert hear(story, pull).startswith("SHA is on `feature`. Of 2 findings: 2 fixed.")
+    story.pass_over(pull)
+
+
 async def test_a_model_that_does_not_answer_leaves_what_is_known(story_with_model: Story, model: ScriptedModel) -> None:
     story = story_with_model
     repository, pull = await _open(story, model)

@@ -52,7 +52,7 @@ class FixWork(InstructionWork):
 
     async def _implement(self, commits: DraftCommits, implementation: Implementation) -> Made | RunEnd:
         goal = self._goal
-        known, begun = await run_outside_journal(self._apply_known, commits.planned.plan.plan)
+        begun = await run_outside_journal(self._apply_known, commits.planned.plan.plan)
         built = await self._let_fix(begun, implementation) if goal.written else begun
         ended = built.ended
         if ended is not None:
@@ -63,10 +63,10 @@ class FixWork(InstructionWork):
         gone = {} if ended is not None else self._list_gone(built)
         if gone:
             await self.context.journal.step("settle what is gone", settle_gone, self.context, gone)
-        return self._describe(commits, known, built, tested, ended)
+        return self._describe(commits, built, tested, ended)
 
-    async def _apply_known(self, plan: Plan) -> tuple[ChangeSet, BuiltChange]:
-        """The change that their own fixes make, and what an agent goes on from."""
+    async def _apply_known(self, plan: Plan) -> BuiltChange:
+        """What an agent goes on from: the commit of the fixes that are known."""
         head, mirror = self.start.head, await self.context.fetch_mirror()
         paths = list(dict.fromkeys(each.path for each in self._goal.known))
         tree = await load_tree(mirror, head, paths)
@@ -79,9 +79,9 @@ class FixWork(InstructionWork):
         worked = Worked(summary="What is left of it is listed under `to fix`.", is_done=True)
         begun = BuiltChange(head, finished=(FinishedTask(plan.tasks[0], worked),))
         if not change.files:
-            return change, begun
+            return begun
         tip = await mirror.commit_change(head, change, f"{plan.title}\n", *await self.context.load_stamp())
-        return change, replace(begun, tip=tip, before=(head,))
+        return replace(begun, tip=tip, before=(head,), given=change)
 
     def _fix_known(self, path: str, content: bytes) -> bytes:
         fixes = [each.fix for each in self._goal.known if each.path == path and each.fix is not None]
@@ -101,9 +101,7 @@ class FixWork(InstructionWork):
         mended = await implementation.fix(built, tested.send_back(built.tip), ())
         return (built, tested) if mended.ended is not None else (mended, await self.tests.run(mended.tip))
 
-    def _describe(
-        self, commits: DraftCommits, known: ChangeSet, built: BuiltChange, tested: TestedDraft, ended: RunEnd | None
-    ) -> Made:
+    def _describe(self, commits: DraftCommits, built: BuiltChange, tested: TestedDraft, ended: RunEnd | None) -> Made:
         """:param ended: why no agent fixed the others, if so."""
         goal = self._goal
         worked = built.fixes[0] if goal.written and ended is None else None
@@ -118,7 +116,7 @@ class FixWork(InstructionWork):
         title = texts.name_change(fixed) if fixed else texts.name_part(goal.written)
         return Made(
             plan=plan.model_copy(update={"title": title}),
-            change=known.then(built.whole),
+            change=built.all,
             summary=texts.summarise(outcomes, said),
             tested=tested,
             granted=commits.granted,
