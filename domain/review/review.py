@@ -231,6 +231,8 @@ class Review(BaseModel):
     locks: tuple[LockChange, ...] = ()  # what its lock files come to, as far as they could be read
     protected: ProtectedContents | None = None  # where it changes any, and the branch it goes into is known
     kept_approval: KeptApproval | None = None
+    called_gone: tuple[str, ...] = ()  # names of the model's earlier findings that it calls gone
+    passing: tuple[str, ...] = ()  # of those whose test, which showed them, passes now
     summary: tuple[str, ...] = ()  # what the change does, as a model tells it: at most three lines
     issue: IssueAnswer | None = None
     conventions: HeldConventions = NOTHING_HELD  # of the repository, that a model held it against

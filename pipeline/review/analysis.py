@@ -88,5 +88,6 @@ async def build_review(services: Services, run: Run, checked: CheckedChange, mod
     review = with_history(await build_for_base(services, run, checked, model), (*checked.in_passing, *earlier))
     remaining = await apply_dismissals(services, run, review)
     began, now = await runs.get_started_at(services.database, run.id), services.clock.now()
-    timed = remaining.model_copy(update={"seconds": 0.0 if began is None else (now - began).total_seconds()})
-    return await checkpoints.save_review(services.database, run, timed, now)
+    seconds = 0.0 if began is None else (now - began).total_seconds()
+    found = {"seconds": seconds, "called_gone": model.gone, "passing": model.passing}
+    return await checkpoints.save_review(services.database, run, remaining.model_copy(update=found), now)

@@ -28,12 +28,10 @@ async def apply_late_dismissals(services: Services, run: Run, cause: str) -> Non
         await update_verdict(services, run.repository, run.number, cause, anew=False)
 
 
-async def settle_threads(
-    services: Services, run: Run, settings: RunSettings, gone: Collection[str], passing: Collection[str]
-) -> list[str]:
+async def settle_threads(services: Services, run: Run, settings: RunSettings) -> list[str]:
     """Resolve the threads of findings that are gone, and record how they went; the findings' names.
 
-    :param gone: names of layer 3's findings that the model called gone; :param passing: of those whose test passes.
+    What an earlier review called gone is gone, too: a push may have ended that one before it came to this.
     """
     # Read again: people may have judged findings since the verdict.
     review = await checkpoints.load_review(services.database, run)
@@ -42,7 +40,8 @@ async def settle_threads(
     try:
         with use_importance(Importance.tidying):
             await _retell_overtaken(services, run)
-            settled = await threads.settle(services, run, review, gone, passing)
+            gone = await _load_called_gone(services, run)
+            settled = await threads.settle(services, run, review, gone, review.passing)
         is_fork = settings.pull_request.is_from_fork(run.repository.id)
         mirror = partial(fetch_mirror, services, run)
         await record_uptake(services, run, review, mirror, settled=settled, is_fork=is_fork)
@@ -50,6 +49,13 @@ async def settle_threads(
     except (Forbidden, NotFound, Unprocessable) as error:  # the next push settles them
         log.warning("threads.not_settled", run=run.id, error=str(error))
         return []
+
+
+async def _load_called_gone(services: Services, run: Run) -> Collection[str]:
+    """The names of the findings that reviews of a pull request called gone; what is back is in its newest."""
+    past = await runs.list_for_pull_request(services.database, run.repository.id, run.number)
+    past_reviews = await checkpoints.load_reviews(services.database, [each.run.id for each in past])
+    return {name for each in past_reviews.values() for name in (*each.called_gone, *each.passing)}
 
 
 async def _retell_overtaken(services: Services, run: Run) -> None:

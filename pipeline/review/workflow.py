@@ -42,7 +42,6 @@ class ReviewRun(RunWorkflow):
         journal, verdict = self._journal, self._verdict
         await journal.step("begin", self._begin)
         settings = await journal.step("read the configuration", load_settings, self._services, self._run)
-        gone, passing = tuple[str, ...](), tuple[str, ...]()
         if not await journal.step("is it drawn", verdict.is_reviewed):
             if settings.not_reviewed is not None:
                 return await self._end_unreviewed(settings.not_reviewed, settings)
@@ -56,7 +55,6 @@ class ReviewRun(RunWorkflow):
                 await self._leave_phase(Phase.review)
                 return await self._end_unreviewed(filtered_out, settings)
             model = await ModelLayer(self._context, settings).read(checked)
-            gone, passing = model.gone, model.passing
             await journal.step("draw the review", verdict.build, checked, model)
         posted = await journal.step("post the review", verdict.post, settings)
         more = await self._ask_earlier_tests(settings)
@@ -68,7 +66,7 @@ class ReviewRun(RunWorkflow):
         late = follow_up.apply_late_dismissals
         await journal.step("was it judged meanwhile", late, self._services, self._run, journal.workflow_id)
         await self._record_comments(settings, unseen)
-        await self._settle_threads(settings, gone, passing)
+        await self._settle_threads(settings)
         return ended
 
     async def _begin(self) -> None:
@@ -127,10 +125,11 @@ class ReviewRun(RunWorkflow):
             await workflow.schedule_first_check(self._services, self._run)
         await self._move(state, reason)
 
-    async def _settle_threads(self, settings: RunSettings, gone: tuple[str, ...], passing: tuple[str, ...]) -> None:
+    async def _settle_threads(self, settings: RunSettings) -> None:
         try:
-            settle = follow_up.settle_threads
-            await self._journal.step("settle the threads", settle, self._services, self._run, settings, gone, passing)
+            await self._journal.step(
+                "settle the threads", follow_up.settle_threads, self._services, self._run, settings
+            )
         except ForgeError as error:  # the next push settles them
             log.warning("threads.not_settled", run=self._run.id, error=str(error))
 

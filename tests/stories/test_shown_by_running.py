@@ -266,6 +266,23 @@ async def test_its_test_settles_it_on_a_later_head(story_with_model: Story, mode
     assert not [call for call in model.calls if "== earlier" in call.content]
 
 
+async def test_a_thread_that_could_not_be_settled_is_settled_by_the_next_push(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, alice = await propose(story, {"shop.py": BROKEN})
+    [comment] = story.comments(pull)
+    story.github.faults.add(kind="before", method="PATCH", path=rf"/comments/{comment.id}$", status=422)
+    await alice.push(pull.repository, "work", {"shop.py": CODE + "\n\nKNOWN = 1\n"})
+    await story.settle()
+    assert not comment.thread.resolved
+    await alice.push(pull.repository, "work", {"NOTES.md": "# Notes\n"})
+    await story.settle()
+    assert comment.thread.resolved
+    assert comment.body.startswith("**No longer applies**")
+
+
 async def test_a_branch_that_is_rewritten_keeps_what_its_test_shows(
     story_with_model: Story, model: ScriptedModel
 ) -> None:
