@@ -158,6 +158,13 @@ class Finding(RawFinding):
         fix = None if self.fix is None else self.fix.move(by)
         return self.model_copy(update={"line": line, "end_line": end_line, "fix": fix}) if by else self
 
+    def means_same(self, other: "Finding") -> bool:
+        """Whether two findings of a rule say the same about a file, though one may stand some lines away."""
+        if (self.rule, self.path) != (other.rule, other.path):
+            return False
+        is_near = self.spot is not None and other.spot is not None and self.spot.matches(other.spot)
+        return self.fingerprint == other.fingerprint or is_near
+
     @property
     def comment_lines(self) -> tuple[int, int]:
         """First and last line of its comment: those its suggestion replaces, else its own."""

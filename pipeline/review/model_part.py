@@ -64,10 +64,11 @@ def build_model_part(
     )
     if not answers:
         report = LayerReport(layer=Layer.model, note="There is nothing new for a model to read.")
-    there = [finding for finding in prepared.changed if finding.id not in gone]
+    there = [*prepared.carried, *(finding for finding in prepared.changed if finding.id not in gone)]
+    new = [finding for finding in kept if not any(finding.means_same(each) for each in there)]
     return ModelPart(
         report=report,
-        findings=(*prepared.carried, *there, *kept),
+        findings=(*there, *new),
         not_read=tuple(each.model_copy(update={"by_model": True}) for each in not_read),
         read=tuple(path for path in read if path not in remarks),
         gone=tuple(gone),

@@ -93,6 +93,21 @@ async def test_what_breaks_a_convention_is_a_warning_that_quotes_it(
     assert RULE not in model.calls[0].content
 
 
+async def test_what_breaks_one_still_is_said_once(story_with_model: Story, model: ScriptedModel) -> None:
+    """The change is held against them anew, beside what the model says of its earlier remarks."""
+    hold(model, break_rule())
+    stand_by(model)
+    repository, alice, pull, _ = await _open(story_with_model, {"AGENTS.md": AGENTS})
+    [name] = story_with_model.finding_names(pull)
+    model.when("== earlier", {"findings": [], "earlier": [{"id": name, "gone": False}]})
+    head = await alice.push(repository, "feature", {"billing/pay.py": PAY.replace("sum(", "0 + sum(", 1)})
+    await story_with_model.settle()
+    assert len(list_shown(model)) == 2
+    assert story_with_model.finding_names(pull) == [name]
+    assert "1 finding" in (story_with_model.check(repository, head).title or "")
+    assert len(story_with_model.comments(pull)) == 1
+
+
 async def test_sentences_that_are_about_no_code_are_asked_about_once(
     story_with_model: Story, model: ScriptedModel
 ) -> None:
