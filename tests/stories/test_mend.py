@@ -6,6 +6,7 @@ from inline_snapshot import snapshot
 
 from agents.llm.scripted import ScriptedModel, Uses
 from simulator import User
+from simulator.faults import Moment, RequestInfo
 from simulator.state import Json, PullRequest, Repository
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
@@ -115,6 +116,31 @@ SHA is on `feature`. `total` takes a discount. Tests: Passed: 2 tests.
     )
     assert len([call for call in model.calls if ASKED in call.content]) == 2
     story.pass_over(pull)
+
+
+async def test_checks_that_end_before_the_answer_does_are_told_in_it(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    story = story_with_model
+    repository, alice, pull = await open_pull(story)
+    story.github.report_check(repository, pull.head_sha, "types", "failure", "types-app", OUTPUT)
+    await story.settle()
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    head, hooks = pull.head_sha, story.github.hooks
+
+    async def end_unheard(request: RequestInfo, moment: Moment) -> None:
+        if moment == "after" and pull.head_sha != head:
+            there, hooks.url = hooks.url, None
+            story.github.report_check(repository, pull.head_sha, "types", "success", "types-app", OUTPUT)
+            hooks.url = there
+
+    story.github.on_write(end_unheard)
+    await alice.comment(pull, "/forge mend")
+    await story.settle()
+    [told] = listen(story, pull)
+    assert "run now" not in told
+    assert told.partition("<!--")[0].rstrip().endswith("`types` passes now.")
 
 
 async def test_what_is_not_of_the_change_is_left_alone(story_with_model: Story, model: ScriptedModel) -> None:

@@ -40,6 +40,19 @@ async def keep_awaited(context: RunContext, names: Sequence[str], text: str) -> 
     await model_answers.keep(context.database, context.run, _AWAITED, awaited, context.now())
 
 
+async def look_at_own(context: RunContext) -> str | None:
+    """The same for the commit of a run that ends, if all that its answer awaits ended there before."""
+    services, run = context.services, context.run
+    awaited, commit = await _load_awaited(services, run), (await find_commit(context.database, run)).commit
+    if awaited is None or not awaited.names or not commit:
+        return None
+    green = await services.host.green_checks(run.repository, commit)
+    red = await services.host.failures(run.repository, commit)
+    if not {*awaited.names} <= {*green, *(each.name for each in red)}:
+        return None
+    return await look_again(services, run.repository, run.number, commit)
+
+
 async def look_again(services: Services, repository: RepositoryRef, number: int, head: str) -> str | None:
     """The id of the run that mends this head once more; None if there is none. May be repeated.
 
@@ -87,12 +100,16 @@ async def _stands_still(services: Services, repository: RepositoryRef, number: i
 
 async def _tell_outcome(services: Services, run: Run, head: str, red: Sequence[str]) -> None:
     """Say below the answer how the checks of its commit ended."""
-    kept = await model_answers.find(services.database, run, _AWAITED)
-    if kept is None:
+    awaited = await _load_awaited(services, run)
+    if awaited is None:
         return
-    awaited = AwaitedChecks.model_validate(kept)
     told = texts.render_outcome(awaited.names, red, await services.host.green_checks(run.repository, head))
     await change_answer(services, run, f"{awaited.text}\n\n{told}")
+
+
+async def _load_awaited(services: Services, run: Run) -> AwaitedChecks | None:
+    kept = await model_answers.find(services.database, run, _AWAITED)
+    return None if kept is None else AwaitedChecks.model_validate(kept)
 
 
 async def _find_author(

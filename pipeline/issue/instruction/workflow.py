@@ -9,12 +9,13 @@ from domain.runs.run import ReasonCode, RunState
 from memory.gates import gates
 from memory.runs import instructions
 from messages import instructions as texts
+from pipeline.durable.queues import enqueue_instruction
 from pipeline.gates.ask import show_gates
 from pipeline.issue.instruction.addressed import tell_end
 from pipeline.issue.instruction.delivery import ChangeTests, Delivered, Delivery, Proposal
 from pipeline.issue.instruction.fixing import FixWork
 from pipeline.issue.instruction.proposing import prepare_proposal, render_trailer
-from pipeline.issue.instruction.second_look import keep_awaited
+from pipeline.issue.instruction.second_look import keep_awaited, look_at_own
 from pipeline.issue.instruction.start import Start, find_obstacle, find_start
 from pipeline.issue.instruction.undo import keep_commit, prepare_undo
 from pipeline.issue.instruction.update import BaseUpdate
@@ -51,7 +52,7 @@ class InstructionRun(RunWorkflow):
         make_work = InstructionWork if start.brief.goal is None else FixWork
         work = make_work(self._context, start, is_of_others=asked.is_of_others, how_to_answer=how)
         if asked.undoes:
-            return await self._end(await self._await_checks(await self._undo(asked, start, work), ()))
+            return await self._end_awaiting(await self._undo(asked, start, work), ())
         if start.base:
             return await self._end(await self._update(asked, start))
         made = await work.make()
@@ -64,7 +65,7 @@ class InstructionRun(RunWorkflow):
         red, is_made = start.brief.red, isinstance(made, Made) and bool(made.change.files)
         if red is not None:
             ended = await self._tell_red(asked, red, cause, ended, is_made)
-            ended = await self._await_checks(ended, list(dict.fromkeys(each.name for each in red.own)))
+            return await self._end_awaiting(ended, list(dict.fromkeys(each.name for each in red.own)))
         return await self._end(ended)
 
     def _stand_on(self, head: str) -> None:
@@ -140,15 +141,20 @@ class InstructionRun(RunWorkflow):
         ]
         return replace(ended, text="\n\n".join([*filter(None, told), ended.text]))
 
-    async def _await_checks(self, ended: RunEnd, names: Sequence[str]) -> RunEnd:
-        """The end of what put a commit on the branch: its answer is changed once the checks of that ended.
+    async def _end_awaiting(self, ended: RunEnd, names: Sequence[str]) -> str:
+        """End what put a commit on the branch: its answer is changed once the checks of that ended, maybe by now.
 
         :param names: of the checks that are to pass then.
         """
         if ended.reason is not ReasonCode.committed:
-            return ended
+            return await self._end(ended)
         await self._journal.step("what it awaits", keep_awaited, self._context, names, ended.text)
-        return replace(ended, text="\n\n".join(filter(None, [ended.text, texts.render_awaited(names)])))
+        told = "\n\n".join(filter(None, [ended.text, texts.render_awaited(names)]))
+        reason = await self._end(replace(ended, text=told))
+        again = await self._journal.step("did its checks end already", look_at_own, self._context)
+        if again is not None:
+            await enqueue_instruction(again, self._run.repository.id, self._run.number)
+        return reason
 
     async def _explain(self, ended: RunEnd) -> RunEnd:
         """The end of an instruction, in words for a pull request."""
