@@ -40,7 +40,7 @@ class ActionFacts:
     :param asked: a person with permission asked for it.
     :param is_simple: it corrects nothing but formatting and simple lint.
     :param is_all_read: a linter of its language or a model read every changed file.
-    :param is_read_by_model: a model read every changed file, but lock files that the code host compared.
+    :param is_read_by_model: a model read every changed file; none reads lock files, so people approve these.
     """
 
     risk: RiskLevel | None = None

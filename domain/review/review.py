@@ -4,7 +4,6 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.paths import is_lock
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
 from domain.review.locked_packages import LockChange
@@ -248,12 +247,9 @@ class Review(BaseModel):
 
     @property
     def is_read_by_model(self) -> bool:
-        """Whether a model read every changed file but locks, which of a change of low risk the code host compared.
-
-        An escaped name may equal another file's, so it counts as unread.
-        """
-        read = {path for path in self.changed if is_lock(path) or path in self.read_by_model}
-        return bool(self.changed) and read == {*self.changed} and not any("\\" in path for path in self.changed)
+        """Whether a model read every changed file. An escaped name may equal another file's, so it counts as unread."""
+        is_read = {*self.changed} <= {*self.read_by_model}
+        return bool(self.changed) and is_read and not any("\\" in path for path in self.changed)
 
     @property
     def is_thought_over(self) -> bool:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from domain.runs.output_lines import count_failures, name_failures
 from domain.runs.testing import (
     CHECKS,
     CaseOutcome,
@@ -81,12 +80,10 @@ def excuse_failures(run: TestRun, base: Baseline) -> TestRun:
 def excuse_commands(run: TestRun, before: Sequence[CommandResult]) -> TestRun:
     """The run of a head, in which no command counts that names no tests and fails in the same way without the change.
 
-    What runs tests may say something else then, if it counts failures: no more than before, and names no other ones.
-
     :param before: the same commands without the change.
     """
     failed = {(each.kind, each.line): each for each in before if not each.is_successful and not each.cases}
-    commands = tuple(_excuse_alike(each, failed.get((each.kind, each.line))) for each in run.commands)
+    commands = tuple(_excuse(each, failed.get((each.kind, each.line))) for each in run.commands)
     return run.model_copy(update={"commands": commands})
 
 
@@ -118,17 +115,3 @@ def _excuse(command: CommandResult, before: CommandResult | None) -> CommandResu
 
 def _misses_passes(command: CommandResult, before: CommandResult) -> bool:
     return bool(Counter(before.passes or {}) - Counter(command.passes or {}))
-
-
-def _excuse_alike(command: CommandResult, before: CommandResult | None) -> CommandResult:
-    compared = _excuse(command, before)
-    if before is None or compared.is_excused or command.kind != "test" or command.cases:
-        return compared
-    if command.exit_status is None or command.exit_status != before.exit_status:
-        return compared
-    counted, counted_before = count_failures(command.output), count_failures(before.output)
-    if not (any(counted.values()) and any(counted_before.values())):
-        return compared
-    is_alike = all(number <= counted_before.get(what, 0) for what, number in counted.items())
-    is_alike = is_alike and not name_failures(command.output) - name_failures(before.output)
-    return command.model_copy(update={"is_excused": is_alike and not _misses_passes(command, before)})

@@ -164,7 +164,7 @@ async def test_what_is_not_of_the_change_is_left_alone(story_with_model: Story, 
     model.when(ASKED, {"plan": None, "questions": ["The connection was reset. No file can change that."]})
     await alice.comment(pull, "/forge mend")
     await story.settle()
-    assert re.sub("(?s)Give the .*", "", listen(story, pull)[-1]) == snapshot("""\
+    assert re.sub("(?s)To answer, .*", "", listen(story, pull)[-1]) == snapshot("""\
 Red here:
 
 - `test`: `Connection reset`

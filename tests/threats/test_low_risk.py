@@ -132,9 +132,10 @@ UPDATE = LOCK.format(version="1.1.0", host="https://registry.example", value="b"
 ONLY_UPDATES = "Only updates that the code host compared: package-lock.json"
 
 
-async def test_t_t4_an_update_of_a_lock_file_stays_low(story: Story) -> None:
-    conclusion, summary, _ = await open_lock(story, UPDATE, COMPARED)
-    assert conclusion == "success"
+async def test_t_t4_an_update_of_a_lock_file_is_low_and_left_to_people(story: Story) -> None:
+    """No model reads a lock file, and its package manager may read something else in it than Forge does."""
+    conclusion, summary, acted = await open_lock(story, UPDATE, COMPARED)
+    assert (conclusion, acted) == ("success", False)
     assert ONLY_UPDATES in summary
 
 

@@ -102,7 +102,8 @@ def test_of_a_model_its_word_counts(called_gone: bool) -> None:
 @pytest.mark.parametrize(
     ("changed", "read", "is_read"),
     [
-        (("a.md", "uv.lock"), ("a.md",), True),
+        (("a.md", "b.md"), ("b.md", "a.md"), True),
+        (("a.md", "uv.lock"), ("a.md",), False),
         (("a.md", "b.md"), ("a.md",), False),
         (("a\\u202e.md",), ("a\\u202e.md",), False),  # another file may have the name that is shown
         ((), (), False),

@@ -12,6 +12,7 @@ one, its name for another."""
 _PREFIX = re.compile(r"^(registry|sparse|git|hg|svn|bzr|direct)\+(?=[a-z+]+://)")
 _SECRET_PARAMETER = re.compile(r"token|secret|passw|api_?key|signature", re.IGNORECASE)
 _PORTS = {"https": "443", "http": "80", "ssh": "22", "git": "9418", "ftp": "21"}
+_MAY_BE_ADDRESS = re.compile(r"[:\\]|//")
 _SCP = re.compile(r"^(?P<user>[\w.-]+)@(?P<host>[\w.-]+):(?!//)")
 
 
@@ -119,8 +120,8 @@ def classify(address: str) -> str:
 
 
 def list_addresses(*values: object) -> frozenset[str]:
-    """Those of some values that are addresses."""
-    return frozenset(str(value) for value in values if value and find_host(str(value)))
+    """Those of some values that are addresses, or that something may take for one although they name no host."""
+    return frozenset(str(value) for value in values if value and _MAY_BE_ADDRESS.search(str(value)))
 
 
 def name_alias(installed: str, name: str) -> list[LockEntry]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
-from urllib.parse import unquote
+from urllib.parse import parse_qsl
 
 from agents.review.checks.locks.archives import find_registry, is_python_archive
 from agents.review.checks.locks.entries import (
@@ -282,8 +282,10 @@ def _build_berry_entry(specs: Sequence[str], fields: Table, cache: str) -> LockE
     key, slash, checksum = str(fields.get("checksum", "")).rpartition("/")
     hashes = frozenset({(key if slash else cache, checksum)} if checksum else ())
     if protocol == "npm":
-        archive = re.search(r"::.*__archiveUrl=([^&]+)", rest)
-        address = unquote(archive[1]) if archive else ""
+        bound = parse_qsl(rest.partition("::")[2], keep_blank_values=True)
+        address = bound[0][1] if [key for key, _ in bound] == ["__archiveUrl"] else ""
+        if "::" in rest and not address:
+            return LockEntry(name, version, URL, hashes=hashes)
         is_asked_for = _ask_for(name, specs) and rest.partition("::")[0] == version
         kind, origins = _look_up(URL, address, name, version) if address else (REGISTRY, frozenset[str]())
         kind = kind if is_asked_for else URL
