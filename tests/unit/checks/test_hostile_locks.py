@@ -53,6 +53,11 @@ HOSTILE = {
         "# yarn lockfile v1\n__metadata:\n  version: 8\n",
     ),
     "Berry: a reference": (BERRY, "  checksum: 10c0/bb", f'  checksum: &a 10c0/bb\n  "resolution": "left@{EVIL}"'),
+    "Berry: a name in other letters": (
+        BERRY,
+        "left@npm:1.1.0",
+        "left@npm:1.1.0::%5F%5FarchiveUrl=https%3A%2F%2Fevil.example%2Fa",
+    ),
     "Berry: a merge": (BERRY, "  checksum: 10c0/bb", f'  <<: {{resolution: "left@{EVIL}"}}\n  checksum: 10c0/bb'),
     "Berry: a tag": (BERRY, "  version: 1.1.0", "  version: !!str 1.1.0"),
     "Berry: a package twice": (BERRY, '"left@npm:^1.0.0":', '"left@npm:^1.0.0,left@npm:^1.0.0":'),
@@ -117,6 +122,7 @@ HOSTILE = {
     "poetry: asks for what is not there": (POETRY, "[metadata]", '[package.dependencies]\nevil = "*"\n\n[metadata]'),
     "poetry: left out here": (POETRY, "optional = false", "optional = false\nmarkers = \"os_name == 'x'\""),
     "poetry: is installed from a folder": (POETRY, "optional = false", "optional = false\ndevelop = true"),
+    "uv: an address without a host": (UV, "https://files.example", "https:/files.example"),
     "uv: a key twice": (UV, 'version = "1.1.0"', 'version = "1.1.0"\n"version" = "9.0.0"'),
     "uv: a file of the project": (
         UV,

@@ -157,7 +157,9 @@ def _is_plain(entry: LockEntry, versions: _Versions) -> bool:
     ran_scripts = any(each.runs_scripts for each in before)
     is_silent = ran_scripts or not entry.runs_scripts
     acts_alike = not entry.effects or any(entry.effects == each.effects for each in before)
-    is_at_home = entry.hosts <= versions.hosts and entry.origins <= versions.origins
+    is_at_home = (
+        entry.hosts <= versions.hosts and entry.origins <= versions.origins and all(map(find_host, entry.addresses))
+    )
     is_as_strong = not entry.hashes or _measure_strength(entry) >= min(
         (_measure_strength(each) for each in before or versions.base if each.hashes), default=-1
     )
