@@ -13,6 +13,7 @@ from memory.runs.runs import Candidate
 from messages import instructions as texts
 from pipeline.checkout import find_base
 from pipeline.context import Services
+from pipeline.durable.queues import enqueue_instruction
 from pipeline.issue.instruction.kept_commits import find_commit
 from pipeline.issue.red_checks import load_red_checks
 from pipeline.publishing import comments
@@ -40,8 +41,14 @@ async def keep_awaited(context: RunContext, names: Sequence[str], text: str) -> 
     await model_answers.keep(context.database, context.run, _AWAITED, awaited, context.now())
 
 
-async def look_at_own(context: RunContext) -> str | None:
-    """The same for the commit of a run that ends, if all that its answer awaits ended there before."""
+async def look_at_own(context: RunContext) -> None:
+    """Look at the commit of a run that ends, if all that its answer awaits ended there before."""
+    again = await context.journal.step("did its checks end already", _look_at_own, context)
+    if again is not None:
+        await enqueue_instruction(again, context.run.repository.id, context.run.number)
+
+
+async def _look_at_own(context: RunContext) -> str | None:
     services, run = context.services, context.run
     awaited, commit = await _load_awaited(services, run), (await find_commit(context.database, run)).commit
     if awaited is None or not awaited.names or not commit:

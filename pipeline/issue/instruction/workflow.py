@@ -9,7 +9,6 @@ from domain.runs.run import ReasonCode, RunState
 from memory.gates import gates
 from memory.runs import instructions
 from messages import instructions as texts
-from pipeline.durable.queues import enqueue_instruction
 from pipeline.gates.ask import show_gates
 from pipeline.issue.instruction.addressed import tell_end
 from pipeline.issue.instruction.delivery import ChangeTests, Delivered, Delivery, Proposal
@@ -151,9 +150,7 @@ class InstructionRun(RunWorkflow):
         await self._journal.step("what it awaits", keep_awaited, self._context, names, ended.text)
         told = "\n\n".join(filter(None, [ended.text, texts.render_awaited(names)]))
         reason = await self._end(replace(ended, text=told))
-        again = await self._journal.step("did its checks end already", look_at_own, self._context)
-        if again is not None:
-            await enqueue_instruction(again, self._run.repository.id, self._run.number)
+        await look_at_own(self._context)
         return reason
 
     async def _explain(self, ended: RunEnd) -> RunEnd:
