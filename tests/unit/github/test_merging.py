@@ -114,7 +114,7 @@ async def test_a_suspended_installation_is_an_error_and_no_refusal_to_merge(open
 
 
 async def test_an_approval_of_something_else_is_no_approval(kit: Kit) -> None:
-    made = {"id": 9, "user": None, "body": "", "state": "APPROVED", "commit_id": HEAD}
+    made = {"id": 9, "user": None, "body": "", "state": "APPROVED", "commit_id": HEAD, "node_id": "PRR_9"}
     route = kit.github.post(f"{PULL}/reviews").respond(json=made)
     assert await kit.host.approve(REPO, 1, HEAD, "Fine") == 9
     assert json.loads(kit.list_requests(route)[0].content) == {"commit_id": HEAD, "event": "APPROVE", "body": "Fine"}

@@ -13,7 +13,7 @@ MARKER = "<!-- forge:run-1:abc -->"
 
 
 def _review(review_id: int, user: dict[str, object] | None, body: str | None) -> dict[str, object]:
-    return {"id": review_id, "user": user, "body": body, "state": "COMMENTED"}
+    return {"id": review_id, "user": user, "body": body, "state": "COMMENTED", "node_id": f"PRR_{review_id}"}
 
 
 FORGE: dict[str, object] = {"id": 500, "login": "forge-x[bot]", "type": "Bot"}

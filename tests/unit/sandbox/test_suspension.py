@@ -97,8 +97,7 @@ async def test_everything_stands_still_and_goes_on(sandbox: Sandbox, level: int)
         try:
             assert ended is None, ended
             for _ in range(3):
-                async with control.pause() as seconds:
-                    assert seconds < 10
+                async with control.pause(seconds=60):  # on a busy machine; here it takes a hundredth of one
                     before = _count(folder / "out")
                     await asyncio.sleep(0.15)
                     assert _count(folder / "out") == before
