@@ -14,8 +14,6 @@ from domain.errors import ToolError
 
 TICKS = os.sysconf("SC_CLK_TCK")
 """Of processor time in a second, as the kernel counts it."""
-LONGEST_S = 10.0
-"""How long it may take until every process has stopped."""
 _PAUSE_S = 0.001
 _STOPPED = frozenset("TtZXx")  # states of a thread that does nothing: stopped, traced, ended
 _WAITING = _STOPPED | {"D"}  # or waits in the kernel
@@ -40,7 +38,7 @@ class ProgramControl:
         self._launcher = None
 
     @asynccontextmanager
-    async def pause(self, seconds: float = LONGEST_S) -> AsyncGenerator[float]:
+    async def pause(self, seconds: float) -> AsyncGenerator[float]:
         """Keep the program paused; yields after how many seconds all its processes had stopped. May be one that ended.
 
         :param seconds: how long that may take.
