@@ -18,7 +18,7 @@ from agents.review.checks import patterns, secrets
 from agents.review.checks.dangers import scanner as dangers
 from agents.review.checks.locks import comparison
 from agents.review.model.related import find_related
-from agents.syntax import data, manifests, pages, tests, validity
+from agents.syntax import data, pages, tests, validity
 from agents.syntax.hidden_text import find_hidden_text
 from agents.syntax.impact import find_impact
 from agents.syntax.languages import LANGUAGES
@@ -72,11 +72,6 @@ def assess_impact(request: Any) -> JsonValue:
 def compare_lock(request: Any) -> JsonValue:
     """What the change of a lock file comes to."""
     return comparison.compare(request["path"], request["base"], request["head"]).model_dump(mode="json")
-
-
-def compare_manifest(request: Any) -> JsonValue:
-    """Whether a list of dependencies names the same ones as before."""
-    return manifests.names_same(request["path"], request["base"], request["head"])
 
 
 def outline(request: Any) -> JsonValue:
@@ -139,7 +134,6 @@ JOBS: Mapping[str, Callable[[Any], JsonValue]] = {
     "patterns": scan_patterns,
     "impact": assess_impact,
     "lock": compare_lock,
-    "manifest": compare_manifest,
     "outline": outline,
     "wanted names": name_wanted,
     "related code": relate,
@@ -181,8 +175,6 @@ def prepare() -> None:
         relate({"changes": [one], **around})
         refer({"path": "a", "language": language, "text": "a", "name": "a", **around})
     assess_impact({"path": "a.md", "language": None, "base": "a", "head": "<b>"})
-    for path in ("package.json", "pyproject.toml", "setup.cfg", "setup.py", "pom.xml"):
-        compare_manifest({"path": path, "base": "", "head": "<a/>"})
     compare_lock({"path": "cargo.lock", "base": "version = 3\n", "head": "version = 4\n"})
     for path in ("a.py", "a.yml", "a.md"):
         find_hidden_text({"path": path, "text": "\u202eа\u3164b = 'x'", "added": [1]})

@@ -99,8 +99,8 @@ _AREAS = (
         "Touches the build or deployment of the software",
         _match_glob(r"(^|/)Dockerfile[^/]*$|docker-compose|\.tf$|(^|/)(deploy|k8s|helm|terraform|ansible)/"),
     ),
+    _area("dependencies", 3, "Touches dependencies or settings of the project", is_manifest),
 )
-_MANIFEST = 3  # points for a manifest, whose other settings decide how the project is built and run
 _SENSITIVE = 10  # points for a sensitive path of the repository
 _MOST_FOR_AREAS = 18
 _FULL = 20  # changed lines from which an area counts in full; it counts a third at least
@@ -139,7 +139,6 @@ def assess(
     silencing: int = 0,
     has_tests: bool = True,
     impacts: Mapping[str, Impact] | None = None,
-    settled: Collection[str] = (),
 ) -> Risk:
     """The risk of a change.
 
@@ -148,12 +147,11 @@ def assess(
     :param silencing: how many added lines have a comment that silences a tool.
     :param has_tests: whether there was any test before the change.
     :param impacts: path → what the change of this file can do (:func:`safety.impact.assess_impact`).
-    :param settled: manifests whose dependencies are what they were.
     """
     parts = [
         *_score_impacts(impacts or {}, {each.path for each in change.touched if each.is_only_moved}),
         *_score_size(change, impacts or {}),
-        *_score_areas(change.touched, sensitive, settled),
+        *_score_areas(change.touched, sensitive),
         *_score_findings(findings),
         *(_score_untested(change) if has_tests else ()),
         *_score_deleted_tests(change.touched),
@@ -229,10 +227,10 @@ def _score_size(change: Change, impacts: Mapping[str, Impact]) -> Iterator[RiskP
         yield RiskPart(code="spread", points=points, text=f"{files:,} files that may matter")
 
 
-def _score_areas(touched: Sequence[TouchedFile], sensitive: Sequence[str], settled: Collection[str]) -> list[RiskPart]:
+def _score_areas(touched: Sequence[TouchedFile], sensitive: Sequence[str]) -> list[RiskPart]:
     parts: list[RiskPart] = []
     left = _MOST_FOR_AREAS
-    for area in _list_areas(sensitive, settled):
+    for area in _list_areas(sensitive):
         hits = [each for each in touched if _is_hit(area, each)]
         if hits:  # named even if the areas have reached their maximum
             points = min(_weigh_area(area, hits), left)
@@ -242,7 +240,7 @@ def _score_areas(touched: Sequence[TouchedFile], sensitive: Sequence[str], settl
     return parts
 
 
-def _list_areas(sensitive: Sequence[str], settled: Collection[str] = ()) -> Sequence[Area]:
+def _list_areas(sensitive: Sequence[str]) -> Sequence[Area]:
     theirs = Area(
         "sensitive",
         _SENSITIVE,
@@ -250,14 +248,7 @@ def _list_areas(sensitive: Sequence[str], settled: Collection[str] = ()) -> Sequ
         lambda path: matches(path, sensitive),
         guards=True,
     )
-    return (
-        theirs,
-        *_AREAS,
-        _area(
-            "dependencies", _MANIFEST, "Touches dependencies", lambda path: is_manifest(path) and path not in settled
-        ),
-        _area("project", _MANIFEST, "Touches other settings of the project", lambda path: path in settled),
-    )
+    return (theirs, *_AREAS)
 
 
 def is_sensitive(path: str, sensitive: Sequence[str]) -> bool:

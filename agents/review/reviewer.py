@@ -8,7 +8,7 @@ from agents.review.checks.linters import MOST_FILES
 from agents.review.checks.locks.check import HostComparison, compare_locks
 from agents.review.checks.run import run_checks
 from agents.review.layers import CheckedChange, ModelPart
-from agents.review.syntax import drop_unfit, find_impacts, list_settled_manifests
+from agents.review.syntax import drop_unfit, find_impacts
 from agents.toolbox import Toolbox
 from domain.config.configuration import Configuration
 from domain.paths import is_test
@@ -68,7 +68,6 @@ async def check(
         avoided=avoided,
     )
     parsed = await find_impacts(change, versions, toolbox, origin)
-    settled = await list_settled_manifests(change, versions, toolbox, origin)
     explained, instructions = locks.list_explained(compared), configuration.review.instructions
     impacts = assess_impact(change.touched, parsed, explained, instructions, change.files)
     fit = await drop_unfit(checked.findings, versions, toolbox, origin)
@@ -87,9 +86,7 @@ async def check(
         layers=checked.layers,
         not_looked_at=locks.drop_compared(change.not_looked_at),
         sandbox=toolbox.containment,
-        risk=await asyncio.to_thread(
-            assess, change, findings, author, sensitive, silencing, has_tests, impacts, settled
-        ),
+        risk=await asyncio.to_thread(assess, change, findings, author, sensitive, silencing, has_tests, impacts),
         touched=touched,
         behaviour=() if owned else _list_behaviour(touched, impacts),
         read_by=dict(checked.read_by),

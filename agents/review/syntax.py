@@ -9,7 +9,7 @@ from agents.review.checks.inputs import CheckedFile, list_checked_files
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from agents.syntax.languages import DATA, find_language
 from agents.toolbox import Toolbox
-from domain.paths import is_document, is_manifest
+from domain.paths import is_document
 from domain.review.changes import Change, FileVersions
 from domain.review.findings import Finding
 from domain.review.reading import Impact, Outline
@@ -34,16 +34,6 @@ async def find_impacts(
     files = [file for file in checked if _is_text_for_people(file) or _is_comparable(file)]
     answers = await _ask(files, "impact", _build_request, toolbox, origin)
     return {path: Impact(str(answer)) for path, answer in answers.items()}
-
-
-async def list_settled_manifests(
-    change: Change, versions: Mapping[str, FileVersions], toolbox: Toolbox, origin: CodeOrigin
-) -> frozenset[str]:
-    """The changed lists of dependencies that name the same ones as before; those that nobody could compare do not."""
-    checked = list_checked_files(change, versions)
-    files = [file for file in checked if is_manifest(file.path) and file.change.old_path in (None, file.path)]
-    answers = await _ask(files, "manifest", _build_request, toolbox, origin)
-    return frozenset(path for path, answer in answers.items() if answer is True)
 
 
 async def outline_files(

@@ -38,6 +38,9 @@ QUESTION = "what people are asked"
 
 INSTRUCTION = "what somebody asks for on a pull request"
 
+GONE = "what is gone at its head"
+"""The key of the findings that an instruction found to be gone: fingerprint → name."""
+
 
 @dataclass(frozen=True)
 class ModelTurn:

@@ -94,17 +94,20 @@ async def load_reviews(database: Database, run_ids: Collection[str]) -> Mapping[
     return {row.run_id: Review.model_validate(row.output) for row in await database.scalars(query)}
 
 
-async def replace_review(database: Database, run: Run, review: Review, now: datetime) -> None:
-    """Store the review with people's changes; the ledger tells if they change the verdict."""
+async def replace_review(database: Database, run: Run, before: Review, review: Review, now: datetime) -> bool:
+    """Store the review with people's changes, unless it is not as it was before them; whether it was stored.
+
+    The ledger tells if they change the verdict.
+    """
     async with database.transaction() as session:
         row = await session.scalar(_select_phase(run, Phase.review).with_for_update())
-        if row is None:
-            return
-        before, told = Review.model_validate(row.output), _tell_verdict(review)
-        row.output = review.model_dump(mode="json")
+        if row is None or Review.model_validate(row.output) != before:
+            return False
+        row.output, told = review.model_dump(mode="json"), _tell_verdict(review)
         if told != _tell_verdict(before):
             facts = {"id": row.id, "is_changed": True, **told}
             ledger.record(session, run.id, EventType.checkpoint_created, now, phase=Phase.review, payload=facts)
+        return True
 
 
 async def add_earlier_tests(

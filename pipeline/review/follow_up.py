@@ -17,6 +17,7 @@ from pipeline.feedback.reactions import record_uptake
 from pipeline.publishing import reviews
 from pipeline.verdicts import threads
 from pipeline.verdicts.settings import RunSettings
+from pipeline.verdicts.settlement import settle_found_gone
 from pipeline.verdicts.update import update_verdict
 
 log = structlog.get_logger(__name__)
@@ -33,12 +34,15 @@ async def settle_threads(services: Services, run: Run, settings: RunSettings) ->
 
     What an earlier review called gone is gone, too: a push may have ended that one before it came to this.
     """
-    # Read again: people may have judged findings since the verdict.
-    review = await checkpoints.load_review(services.database, run)
-    if review is None or not await runs.is_current(services.database, run):
+    if not await runs.is_current(services.database, run):
         return []
     try:
         with use_importance(Importance.tidying):
+            await settle_found_gone(services, run)
+            # Read again: people may have judged findings since the verdict.
+            review = await checkpoints.load_review(services.database, run)
+            if review is None:
+                return []
             await _retell_overtaken(services, run)
             gone = await _load_called_gone(services, run)
             settled = await threads.settle(services, run, review, gone, review.passing)

@@ -88,9 +88,13 @@ class ReviewVerdict:
 
     async def ask_people(self, settings: RunSettings) -> GatesOutcome:
         """Ask people what the review has to ask; their answers make the verdict, for this and later executions."""
-        asking = ReviewGates(self._services, self._run, settings.configuration, settings.pull_request)
-        outcome, self._review = await asking.ask_people(await self._get_review())
-        return outcome
+        services, run = self._services, self._run
+        asking = ReviewGates(services, run, settings.configuration, settings.pull_request)
+        while True:  # a test run beside this one may add to the review
+            review = await load_review(services, run)
+            outcome, self._review = await asking.ask_people(review)
+            if await checkpoints.replace_review(services.database, run, review, self._review, services.clock.now()):
+                return outcome
 
     async def conclude(self, settings: RunSettings, unposted: str | None, told: str | None) -> Conclusion:
         """Show the verdict in the check, and in the body of the review, if that tells another one.

@@ -12,7 +12,6 @@ from domain.review.review import Decision, Review
 from domain.runs.run import Run
 from memory.gates import gates
 from memory.reservations import reservations
-from memory.runs import checkpoints
 from pipeline.context import Services
 from pipeline.gates.ask import open_gate, show_gates
 from pipeline.verdicts.earlier_tests import load_approved
@@ -48,7 +47,7 @@ class ReviewGates:
         self._pull_request = pull_request
 
     async def ask_people(self, review: Review) -> tuple[GatesOutcome, Review]:
-        """Ask the open questions, void those that are settled, and keep the verdict, which is answered too.
+        """Ask the open questions, and void those that are settled; the verdict, which is answered too.
 
         May be repeated.
         """
@@ -69,9 +68,7 @@ class ReviewGates:
         verdict = apply_blocking_gates(
             apply_answers(review, every), [gate for gate in every if gate.id in {each.id for each in live}]
         )
-        verdict = await self._name_postponed(verdict)
-        await checkpoints.replace_review(self._services.database, self._run, verdict, self._services.clock.now())
-        return outcome, verdict
+        return outcome, await self._name_postponed(verdict)
 
     async def expect_verdict(self, review: Review) -> Review:
         """The review with the verdict that it has as long as its questions wait, with the answers so far.

@@ -1,4 +1,4 @@
-"""Updates the verdict of a finished review after a dismissal, and its check."""
+"""Updates the verdict of a finished review, and what the checks of runs that are over or wait say."""
 
 from itertools import count
 
@@ -15,22 +15,13 @@ from memory.runs import checkpoints, outbox, runs
 from messages import automation as automation_texts
 from messages import gates as gate_texts
 from messages import review as review_texts
-from messages import welcome as texts
+from messages import welcome as welcome_texts
 from pipeline.context import Services
 from pipeline.publishing import reviews, run_check
 from pipeline.verdicts.approval import withdraw_approvals
 from pipeline.verdicts.gates import ReviewGates
 from pipeline.verdicts.settings import RunSettings, load_settings
 from pipeline.verdicts.suppression import apply_dismissals
-
-
-async def load_welcome(services: Services, run: Run) -> str:
-    """The part of a run's check in which Forge introduced itself; empty in almost all."""
-    known = await welcomes.find(services.database, run.repository.id)
-    if known is None or known.run_id != run.id or known.overview is None:
-        return ""
-    return texts.render_part(known.overview)
-
 
 log = structlog.get_logger(__name__)
 
@@ -58,7 +49,8 @@ async def update_verdict(
         now = await _apply_feedback(services, run, review, settings)
         if now == (shown or (None if anew else review)):
             return
-        await checkpoints.replace_review(services.database, run, now, services.clock.now())
+        if not await checkpoints.replace_review(services.database, run, review, now, services.clock.now()):
+            continue
         try:
             await _show_verdict(services, run, now, cause if attempt == 0 else f"{cause}, {attempt}")
         except Superseded:
@@ -81,6 +73,14 @@ async def show_answer(services: Services, run: Run, gate: Gate) -> None:
                 await _show_verdict(services, run, review, f"{gate.id}, overtaken")
     except (CodeHostError, Halted, Superseded) as error:
         log.info("answer.shown_later", gate=gate.id, error=str(error))
+
+
+async def load_welcome(services: Services, run: Run) -> str:
+    """The part of a run's check in which Forge introduced itself; empty in almost all."""
+    known = await welcomes.find(services.database, run.repository.id)
+    if known is None or known.run_id != run.id or known.overview is None:
+        return ""
+    return welcome_texts.render_part(known.overview)
 
 
 async def _has_gone_on(services: Services, run: Run) -> bool:

@@ -1,22 +1,26 @@
 """A finding is fixed because somebody asked for it with `/forge fix`, as any instruction is carried out."""
 
+import asyncio
+
 import pytest
 from inline_snapshot import snapshot
 from pydantic import JsonValue
 
 from agents.llm.scripted import ScriptedModel
 from simulator.state import PullRequest, Repository
-from tests.stories.driver import Story
+from tests.stories.driver import PATIENCE, Story
 from tests.world.automation import APP, at_level, open_pull_request, settle_looks
 from tests.world.instructions import list_own_branches
 from tests.world.issues import PROJECT
 from tests.world.model_findings import (
     ASKED,
     FIXED,
+    LINE,
     ONE_LINE,
     PAY,
     RIGHT,
     WRONG,
+    claim,
     edit,
     find_division,
     find_own,
@@ -267,4 +271,34 @@ async def test_what_was_mended_beside_its_line_is_not_fixed_again(
     )
     assert comment.thread.resolved
     assert story.check(repository, head).conclusion == "success"
+    story.pass_over(pull)
+
+
+async def test_what_is_gone_while_its_head_is_reviewed_stays_gone(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """The review holds on to the finding, and ends after whoever was to fix it told that it is gone."""
+    story = story_with_model
+    repository, alice, carol, pull, comment = await open_reviewed(story, model)
+    [name] = story.finding_names(pull)
+    reading, told = asyncio.Event(), asyncio.Event()
+
+    async def read(_content: str) -> dict[str, JsonValue]:
+        reading.set()
+        await told.wait()
+        return {"findings": [claim(LINE + 2)]}
+
+    model.when("== earlier finding", read)
+    guarded = PAY.replace(WRONG, f"    if not prices:\n        return 0\n{WRONG}")
+    head = await alice.push(repository, "feature", {"billing/pay.py": guarded})
+    await reading.wait()
+    model.when(ASKED, {"summary": "An empty list gives 0 already.", "is_done": True, "gone": [name]})
+    await carol.reply(comment, "/forge fix")
+    async with asyncio.timeout(PATIENCE):
+        while not story.thread_answers(pull, comment):
+            await asyncio.sleep(0.02)
+    told.set()
+    await story.settle()
+    assert story.check(repository, head).conclusion == "success"
+    assert comment.thread.resolved
     story.pass_over(pull)

@@ -243,13 +243,6 @@ def test_what_cannot_change_the_program_weighs_nothing_whatever_its_size() -> No
     assert assess(change, (), impacts={"docs/a.md": Impact.document}).score == 0
 
 
-def test_a_manifest_touches_dependencies_only_where_they_changed() -> None:
-    made = _change(TouchedFile(path="package.json", lines=30))
-    assert [part.text for part in assess(made, ()).parts] == ["Touches dependencies: package.json"]
-    [other] = assess(made, (), settled=["package.json"]).parts
-    assert (other.points, other.text) == (3, "Touches other settings of the project: package.json")
-
-
 def test_a_document_that_acts_is_not_called_a_program() -> None:
     [part] = assess(_change(), (), impacts={"docs/a.md": Impact.behaviour}).parts
     assert (part.points, part.text) == (25, "More than text for people, such as a command to run: docs/a.md")
