@@ -338,8 +338,8 @@ class FailingChecks(Protocol):
         """The check runs of other Apps, and the commit statuses, whose newest result is a failure."""
         ...
 
-    async def green_checks(self, repository: RepositoryRef, head_sha: str) -> Collection[str]:
-        """The names of the check runs of other Apps, and commit statuses, whose newest result is a success."""
+    async def ended_checks(self, repository: RepositoryRef, head_sha: str) -> Mapping[str, str]:
+        """Name → newest conclusion or state, of the check runs of other Apps and commit statuses that have ended."""
         ...
 
     async def awaits_checks(self, repository: RepositoryRef, head_sha: str) -> bool:

@@ -293,7 +293,7 @@ class EarlierHead:
 
     :param found_at: where it was found last.
     :param is_reviewed: whether the newest one is, too, and does not have it any more.
-    :param is_kept: whether its lines still stand in its file; None if that is not known.
+    :param is_kept: whether its statement still stands in its file; None if that is not known.
     """
 
     found_at: str
@@ -304,12 +304,9 @@ class EarlierHead:
     @property
     def sentence(self) -> str:
         newest = inline_code(self.newest[:7])
-        line = "" if self.is_kept is None else f"its line is {'' if self.is_kept else 'not '}there as it was"
-        if self.is_reviewed:
-            told = f"{newest} does not have it any more, so it holds nothing{line and f'; {line}'}"
-        else:
-            told = f"{newest} is not reviewed yet{line and f'; {line}'}"
-        return f"Found at {inline_code(self.found_at[:7])}: {told}."
+        told = f"{newest} does not have it any more" if self.is_reviewed else f"{newest} is not reviewed yet"
+        lines = {True: " Its code is unchanged.", False: " Its code changed.", None: ""}[self.is_kept]
+        return f"Found at {inline_code(self.found_at[:7])}. {told}.{lines}"
 
 
 def explain_finding(

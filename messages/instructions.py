@@ -126,17 +126,21 @@ def render_awaited(names: Sequence[str]) -> str:
     return f"{_name_all(names)} {run} now; this comment is edited when all checks ended." if names else ""
 
 
-def render_outcome(names: Sequence[str], red: Sequence[str], passing: Collection[str]) -> str:
+def render_outcome(names: Sequence[str], red: Sequence[str], ended: Mapping[str, str]) -> str:
     """The same once all checks ended.
 
     :param names: of the checks that were red before; empty where none was to turn green.
-    :param red: what fails because of the change now; ``passing`` what passes.
+    :param red: what fails because of the change now.
+    :param ended: name → conclusion, of all checks.
     """
-    green = [name for name in names if name in passing and name not in red]
-    absent = [name for name in names if name not in passing and name not in red]
+    left = [name for name in names if name not in red]
+    green = [name for name in left if ended.get(name) == "success"]
+    other = [name for name in left if name in ended and name not in green]
+    absent = [name for name in left if name not in ended]
     parts = [
         f"{_name_all(green)} {'passes' if len(green) == 1 else 'pass'} now." if green else "",
         f"Red now: {_name_all(red)}." if red else "" if names else "No check is red now.",
+        *(f"{inline_code(name)} ended as {inline_code(ended[name])}." for name in other[:_MOST_RED]),
         f"{_name_all(absent)} did not run again." if absent else "",
     ]
     return " ".join(filter(None, parts))

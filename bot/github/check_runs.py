@@ -1,7 +1,7 @@
 """Finds, creates and updates check runs on GitHub within its limits, and reads which of other Apps fail."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -215,8 +215,9 @@ class GitHubFailingChecks(GitHubActions, FailingChecks):
         shown = await self._read_results(repository, head_sha)
         return [failing for one in shown if (failing := one.to_domain()) is not None]
 
-    async def green_checks(self, repository: RepositoryRef, head_sha: str) -> Collection[str]:
-        return {one.name for one in await self._read_results(repository, head_sha) if one.is_passed}
+    async def ended_checks(self, repository: RepositoryRef, head_sha: str) -> Mapping[str, str]:
+        results = await self._read_results(repository, head_sha)
+        return {one.name: one.outcome for one in results if not one.is_pending}
 
     async def awaits_checks(self, repository: RepositoryRef, head_sha: str) -> bool:
         return any(one.is_pending for one in await self._read_results(repository, head_sha))

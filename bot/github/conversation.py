@@ -12,6 +12,7 @@ from bot.github.graphql import Document
 from bot.github.payloads.apps import AppShown
 from bot.github.payloads.parsing import AccountShown, Created, RepositoryHome, RepositoryShown, parse, parse_all
 from domain.errors import NotFound
+from domain.github.commits import AN_APP
 from domain.github.conversation import (
     CommentKind,
     CommentRef,
@@ -169,8 +170,9 @@ class _Remark(BaseModel):
     in_reply_to_id: int | None = None
 
     def to_domain(self, ours: int) -> Remark:
-        by = None if self.user is None else self.user.id
-        return Remark(id=self.id, node_id=self.node_id, author_id=by, body=self.body or "", is_own=by == ours)
+        is_own = self.user is not None and self.user.id == ours
+        by = None if self.user is None else self.user.id if is_own or self.user.type == "User" else AN_APP
+        return Remark(id=self.id, node_id=self.node_id, author_id=by, body=self.body or "", is_own=is_own)
 
 
 class _Thumbs(BaseModel):

@@ -150,7 +150,7 @@ class Remark(BaseModel):
     """A comment, or the body of a review.
 
     :param node_id: its GraphQL id.
-    :param author_id: None if the account was deleted.
+    :param author_id: None if the account was deleted; :data:`domain.github.commits.AN_APP` of another App.
     :param is_own: the App itself wrote it.
     """
 

@@ -6,7 +6,7 @@ from messages import deliveries as texts
 from pipeline.deliveries.context import DeliveryContext
 from pipeline.deliveries.red_proposals import take_up_red_proposal
 from pipeline.durable.queues import enqueue_instruction
-from pipeline.issue.instruction.second_look import look_again
+from pipeline.issue.instruction.awaited_checks import look_again
 from pipeline.runs.status import wake_owner
 
 

@@ -66,7 +66,7 @@ async def load_heard(services: Services, run: Run, issue: Issue) -> HeardWords:
 
 def list_writers(author: int | None, edits: Collection[TextEdit]) -> tuple[int, ...]:
     """Who wrote or edited a text, as far as their accounts are still there."""
-    return tuple(sorted({who for who in (author, *(each.by_id for each in edits)) if who}))
+    return tuple(sorted({who for who in (author, *(each.by_id for each in edits)) if who is not None}))
 
 
 async def _find_asked_at(services: Services, run: Run) -> datetime:
@@ -78,7 +78,7 @@ async def _find_asked_at(services: Services, run: Run) -> datetime:
 async def list_askers(services: Services, run: Run) -> frozenset[int]:
     """Whoever asked for a run, wrote or edited what it was told, requested changes, or said at a gate what to do.
 
-    An App whose words it was told is among them as :data:`domain.github.commits.AN_APP`.
+    An App whose check or review comment it was told is among them as :data:`domain.github.commits.AN_APP`.
 
     :raises CodeHostError: if GitHub does not say who wrote the issue and its comments.
     """

@@ -22,6 +22,8 @@ from pipeline.publishing.publisher import NO_ID, write_once
 from pipeline.publishing.test_check import HeadTestCheck
 from pipeline.run_context import RunContext
 
+log = structlog.get_logger(__name__)
+
 _MAX_LOGS = 10  # of failed jobs
 GRACE = timedelta(minutes=10)
 """How long GitHub may take to start a workflow on a new head."""
@@ -33,6 +35,9 @@ _NO_WORKFLOW = (
 )
 _LONGEST_SELECTION = 1_000
 _AGAIN = "rerun"  # the kind of write
+_MOST_READ = 5  # checks whose log and annotations are read
+_LONGEST_SAID = 6_000  # characters of one check
+_FAILED = "what failed once"  # a key in the database
 _NOT_AGAIN = "What failed was not run again to see whether it is flaky: {why}."
 
 
@@ -102,16 +107,8 @@ class WorkflowResults:
 
     async def _was_asked_in_vain(self, failed: WorkflowRun) -> bool:
         """Ask GitHub once; whether it began nothing long after that."""
-        services, run, step = self.context.services, self.context.run, self.check.step_name(f"again {failed.id}")
-
-        async def find() -> int | None:
-            return NO_ID if (await services.host.workflow_run(run.repository, failed.id)).attempt > 1 else None
-
-        async def ask() -> int:
-            await services.host.rerun_failed_jobs(run.repository, failed.id)
-            return NO_ID
-
-        await write_once(services, run, step, _AGAIN, ask, find=find)
+        step = self.check.step_name(f"again {failed.id}")
+        await _ask_again(self.context, failed, step)
         return await self._has_waited(GRACE, step, _AGAIN)
 
     async def _may_run_again(self) -> bool:
@@ -124,13 +121,6 @@ class WorkflowResults:
         step = step or self.check.step_name("queued")
         started = await outbox.get_done_at(self.context.database, self.context.run.id, step, kind)
         return started is not None and self.context.now() - started >= long
-
-
-log = structlog.get_logger(__name__)
-
-_MOST_READ = 5  # checks whose log and annotations are read
-_LONGEST_SAID = 6_000  # characters of one check
-_FAILED = "what failed once"  # a key in the database
 
 
 class RedCheck(BaseModel):
@@ -245,6 +235,18 @@ async def _find_failed(context: RunContext, head: str) -> FailedOnce:
 
 
 async def _begin_again(context: RunContext, failed: WorkflowRun) -> bool:
+    try:
+        await _ask_again(context, failed, f"run {failed.id} again")
+    except (Forbidden, NotFound, Unprocessable):
+        return False
+    return True
+
+
+async def _ask_again(context: RunContext, failed: WorkflowRun, step: str) -> None:
+    """Ask GitHub once to run the failed jobs of a workflow again.
+
+    :raises CodeHostError: it refuses.
+    """
     services, run = context.services, context.run
 
     async def find() -> int | None:
@@ -254,8 +256,4 @@ async def _begin_again(context: RunContext, failed: WorkflowRun) -> bool:
         await services.host.rerun_failed_jobs(run.repository, failed.id)
         return NO_ID
 
-    try:
-        await write_once(services, run, f"run {failed.id} again", "rerun", ask, find=find)
-    except (Forbidden, NotFound, Unprocessable):
-        return False
-    return True
+    await write_once(services, run, step, _AGAIN, ask, find=find)

@@ -62,14 +62,16 @@ class ModelLayer:
         """:param repeated: what tests say of earlier findings, of which no model is asked."""
         may_read = self._configuration.review.may_ask_model
         if not checked.wants_a_model(self._configuration) and not (earlier and may_read):
-            return skip_model(checked, self._configuration, None)
+            part = skip_model(checked, self._configuration, None)
+            return part.model_copy(update={"findings": repeated.failing})
         model = EFFORTS[self._configuration.review.effort].choose_model(self._context.services.models)
         missing = model if isinstance(model, Unusable) else None
         if missing is None and await self._journal.step("is it a stranger's", self._waits_for_ok):
             missing = _NEEDS_OK
         if missing is not None or isinstance(model, Unusable):
             part = skip_model(checked, self._configuration, missing)
-            return part.model_copy(update={"findings": tuple(map(remove_place, earlier))})
+            left = (each if each in repeated.failing else remove_place(each) for each in earlier)
+            return part.model_copy(update={"findings": tuple(left)})
         return await self._ask_model(checked, model, proofs, repeated)
 
     async def _waits_for_ok(self) -> bool:

@@ -581,7 +581,7 @@ async def test_status_cost_history_view_explain(story: Story) -> None:
     await carol.comment(pull, f"/forge explain {name}")
     await story.settle()
     told = story.answers(pull)[-1].body
-    assert f"`{head[:7]}` does not have it any more, so it holds nothing; its line is not there as it was." in told
+    assert f"`{head[:7]}` does not have it any more. Its code changed." in told
     assert "blocks" not in told
 
 

@@ -70,8 +70,8 @@ class SpokenRun(BaseModel):
         return self.status != "completed"
 
     @property
-    def is_passed(self) -> bool:
-        return self.conclusion == "success"
+    def outcome(self) -> str:
+        return self.conclusion or ""
 
     def is_of(self, app_id: int | str) -> bool:
         return self.app is not None and self.app.id == app_id
@@ -103,8 +103,8 @@ class SpokenStatus(BaseModel):
         return self.state == "pending"
 
     @property
-    def is_passed(self) -> bool:
-        return self.state == "success"
+    def outcome(self) -> str:
+        return self.state
 
     @property
     def name(self) -> str:

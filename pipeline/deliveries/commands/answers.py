@@ -9,6 +9,7 @@ from domain.commands import WrittenComment
 from domain.errors import CodeHostError, RateLimited
 from domain.github.conversation import CommentKind, CommentRef, ReviewThread
 from domain.review.findings import Finding
+from domain.review.identity import find_again
 from domain.slash.commands import (
     AboutFinding,
     AddressThreads,
@@ -217,21 +218,19 @@ async def _find_earlier_head(context: CommandContext, finding: Finding) -> Earli
     is_reviewed = review.head_sha == live
     if is_reviewed and finding.fingerprint in review.fingerprints:
         return None
-    is_kept = await _keeps_lines(context, finding, heads[1], live)
+    is_kept = await _keeps_lines(context, finding, live)
     return EarlierHead(found_at=heads[1], newest=live, is_reviewed=is_reviewed, is_kept=is_kept)
 
 
-async def _keeps_lines(context: CommandContext, finding: Finding, found_at: str, newest: str) -> bool | None:
-    """Whether the lines of a finding still stand in its file; None if GitHub does not show that."""
-    host = context.services.host
+async def _keeps_lines(context: CommandContext, finding: Finding, newest: str) -> bool | None:
+    """Whether the statement of a finding still stands in its file; None if GitHub does not show that."""
+    if finding.line is None:
+        return None
     try:
-        versions = [await host.file_content(context.repository, finding.path, sha) for sha in (found_at, newest)]
+        content = await context.services.host.file_content(context.repository, finding.path, newest)
     except RateLimited:
         raise
     except CodeHostError:
         return None
-    before, after = ([line.strip() for line in (each or b"").split(b"\n")] for each in versions)
-    if finding.line is None or versions[0] is None:
-        return None
-    lines = before[finding.line - 1 : finding.end_line or finding.line]
-    return bool(lines) and any(after[at : at + len(lines)] == lines for at in range(len(after)))
+    lines = (content or b"").decode(errors="replace").split("\n")
+    return find_again(finding, lines).line is not None

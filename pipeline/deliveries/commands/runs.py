@@ -19,7 +19,7 @@ from pipeline.deliveries.cancellation import Cancellation
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.effort import estimate_cost
 from pipeline.deliveries.commands.gates import GateReply, retry_recovery
-from pipeline.deliveries.commands.stopped_tests import list_tests, name_stopper
+from pipeline.deliveries.commands.stopped_tests import find_tests, name_stopper
 from pipeline.gates.actor import give_ok
 from pipeline.publishing.instructions import load_instruction
 from safety.authorization import refuse_role
@@ -100,15 +100,17 @@ async def resume(context: CommandContext, asked: PlainCommand) -> str:
 async def cancel(context: CommandContext, asked: PlainCommand) -> str:
     """``/forge cancel`` and ``abort``: stop an announced merge, the runs here and the tests."""
     is_stopped = await context.step_with_permission("stop the merge", asked, _stop_merge, context)
-    tested = await context.journal.step("what is tested", list_tests, context)
+    tested = await context.journal.step("what is tested", find_tests, context)
     ended = await Cancellation(context).end(context.repository, context.number, ReasonCode.aborted)
-    if tested:
+    if tested is not None:
         await context.journal.step("say who stopped the tests", name_stopper, context, tested)
     if not ended:
-        if tested:
-            return texts.confirm_test_stop()
-        if is_stopped:
-            return automation_texts.confirm_merge_stop()
+        stopped = [
+            *([texts.confirm_test_stop()] if tested is not None else []),
+            *([automation_texts.confirm_merge_stop()] if is_stopped else []),
+        ]
+        if stopped:
+            return " ".join(stopped)
         key = "what is deployed"
         deployed_to = await context.journal.step(key, _list_environments, context)
         return texts.nothing_to_cancel(deployed_to)

@@ -1,19 +1,34 @@
-"""Says of tests that ``/forge cancel`` stops who stopped them: they go on beside the runs, and are none."""
+"""Names who stopped tests with ``/forge cancel``, in their checks: tests go on beside a run, also after it ended."""
 
+from pydantic import BaseModel
+
+from domain.runs.run import Run
 from memory.runs import runs
 from memory.runs.outbox import TestedHead
 from pipeline.deliveries.commands.context import CommandContext
 from pipeline.publishing import test_check
 
 
-async def list_tests(context: CommandContext) -> list[TestedHead]:
-    """What is being tested here; tests that a person asked for are of the newest run, which may have ended."""
+class OpenTests(BaseModel):
+    """Heads that are being tested; in journals.
+
+    :param run: that the tests belong to.
+    """
+
+    run: Run
+    heads: tuple[TestedHead, ...]
+
+
+async def find_tests(context: CommandContext) -> OpenTests | None:
+    """What is being tested here: tests that a person asked for belong to the newest run, which may have ended."""
     past = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
-    return await test_check.list_open_tests(context.services, past[0].run) if past else []
+    if not past:
+        return None
+    heads = await test_check.list_open_tests(context.services, past[0].run)
+    return OpenTests(run=past[0].run, heads=tuple(heads)) if heads else None
 
 
-async def name_stopper(context: CommandContext, tested: list[TestedHead]) -> None:
+async def name_stopper(context: CommandContext, tested: OpenTests) -> None:
     """Complete the checks of tests with the name of the person who stopped them."""
-    [newest, *_] = await runs.list_for_pull_request(context.database, context.repository.id, context.number)
-    for each in tested:
-        await test_check.close_check(context.services, newest.run, each, context.sender.login)
+    for each in tested.heads:
+        await test_check.close_check(context.services, tested.run, each, context.sender.login)

@@ -1,4 +1,4 @@
-"""Looks at the checks of a head that was mended or rolled back: tells how they ended, and mends what is still red."""
+"""Tells below an answer how the checks of its commit ended, and mends once more what a mend left red."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ _AWAITED = "the checks that an answer awaits"  # a key in the database
 class AwaitedChecks(BaseModel):
     """What an answer says once the checks of its commit ended; in the database.
 
-    :param names: of the checks that were red before.
+    :param names: of the checks that were red before; none of a commit that takes something back.
     :param text: of the answer, without what it says of them.
     """
 
@@ -51,11 +51,10 @@ async def look_at_own(context: RunContext) -> None:
 async def _look_at_own(context: RunContext) -> str | None:
     services, run = context.services, context.run
     awaited, commit = await _load_awaited(services, run), (await find_commit(context.database, run)).commit
-    if awaited is None or not awaited.names or not commit:
+    if awaited is None or not commit:
         return None
-    green = await services.host.green_checks(run.repository, commit)
-    red = await services.host.failures(run.repository, commit)
-    if not {*awaited.names} <= {*green, *(each.name for each in red)}:
+    ended = await services.host.ended_checks(run.repository, commit)
+    if not ended or not {*awaited.names} <= ended.keys():
         return None
     return await look_again(services, run.repository, run.number, commit)
 
@@ -110,7 +109,7 @@ async def _tell_outcome(services: Services, run: Run, head: str, red: Sequence[s
     awaited = await _load_awaited(services, run)
     if awaited is None:
         return
-    told = texts.render_outcome(awaited.names, red, await services.host.green_checks(run.repository, head))
+    told = texts.render_outcome(awaited.names, red, await services.host.ended_checks(run.repository, head))
     await change_answer(services, run, f"{awaited.text}\n\n{told}")
 
 
