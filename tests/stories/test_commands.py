@@ -150,13 +150,13 @@ async def test_dismissed_finding_stays_away(story: Story) -> None:
 
     again = await alice.push(repository, "feature", {"README.md": "# More\n"})
     await story.settle()
-    assert story.check(repository, again).conclusion == "success"
+    assert story.check(repository, again).conclusion == "neutral"
     assert len(story.comments(pull)) == 1
 
     other = await alice.push(repository, "other", {"app.py": BROKEN, "x.md": "x\n"}, base="main")
     second = await alice.open_pull_request(repository, "other")
     await story.settle()
-    assert story.check(repository, other).conclusion == "success"
+    assert story.check(repository, other).conclusion == "neutral"
     assert story.comments(second) == []
 
 
@@ -212,7 +212,7 @@ async def test_author_who_is_alone_dismisses_with_a_reason(story: Story) -> None
     [answer] = story.thread_answers(pull, comment)
     assert answer.body.startswith(f"**{_names(comment)[0]}** is dismissed: it is injected.")
     assert "It is your own change: you may, because nobody else here has the role" in answer.body
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
     [past] = await runs.list_for_pull_request(story.forge.services.database, repository.id, pull.number)
     told = await ledger.load_events(story.forge.services.database, past.run.id)
     [said] = [describe_event(each) for each in told if each.type is EventType.feedback_dismissed]
@@ -251,7 +251,7 @@ async def test_resolving_without_a_change_dismisses(story: Story) -> None:
             "`carol` resolved this thread without a change, so **F-AEGTUI** is dismissed. Learned (M-ID): only what was dismissed, not its rule. `/forge undismiss F-AEGTUI` undoes this; `/forge dismiss F-AEGTUI reason` adds why."
         ]
     )
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
 
 
 async def test_thread_of_what_is_gone_is_resolved(story: Story) -> None:
@@ -259,7 +259,7 @@ async def test_thread_of_what_is_gone_is_resolved(story: Story) -> None:
     [comment] = story.comments(pull)
     head = await alice.push(repository, "feature", {"app.py": APP.replace("os.name", "os.sep")})
     await story.settle()
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
     assert comment.thread.resolved
 
 
@@ -295,7 +295,7 @@ async def test_a_suggestion_that_would_break_the_code_cannot_be_applied(story: S
     repository, alice, pull, comment = await _open_with_fix(story)
     head = await alice.push(repository, "feature", {"app.py": USED})
     await story.settle()
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
     assert not comment.thread.outdated
     assert comment.thread.resolved
     assert comment.body.startswith(f"**No longer applies** (`{head[:7]}`).\n\n`sys` imported but unused.")
@@ -488,9 +488,7 @@ Also here:
 - `app.py:20` F-C7C36H: Undefined name `name_4`
 - `b.py:1` F-775MAX: Undefined name `other`
 
-<sub>F-N66PXN · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name) · confidence 95%</sub>
-
-<sub>Not a problem? Reply `/forge dismiss` and say why, for all of them, or `/forge dismiss F-ID` for one. It takes write access; the author may where nobody else has it.</sub>\
+<sub>F-N66PXN · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why (with an F-ID: only that one)</sub>\
 """)
     assert story.check(repository, head).title == "Changes requested: 6 findings to fix"
 
@@ -525,7 +523,7 @@ async def test_resolving_a_shared_comment_dismisses_all_of_it(story: Story) -> N
     [comment] = story.comments(pull)
     await carol.resolve(comment.thread)
     await story.settle()
-    assert story.check(repository, head).conclusion == "success"
+    assert story.check(repository, head).conclusion == "neutral"
     [answer] = story.thread_answers(pull, comment)
     assert all(name in answer.body for name in _names(comment))
     await carol.unresolve(comment.thread)
@@ -599,8 +597,8 @@ async def test_a_finding_of_an_earlier_head_is_explained_before_the_newest_is_re
     await carol.reply(comment, "/forge explain")
     await story.settle()
     told = story.thread_answers(pull, comment)[-1].body
-    kept = "is there" if is_kept else "is not there"
-    assert f"Found at `{head[:7]}`: `{newest[:7]}` is not reviewed yet; its line {kept} as it was." in told
+    became = "is unchanged" if is_kept else "changed"
+    assert f"Found at `{head[:7]}`. `{newest[:7]}` is not reviewed yet. Its code {became}." in told
     assert "Open." not in told
     story.pass_over(pull)
 
