@@ -24,6 +24,7 @@ def render_details(review: Review) -> str:
     parts = [
         _list_dismissed(review),
         render_suppressed(review.held),
+        _tell_late(review.late),
         render_risk(review),
         _layers(review),
         _not_looked_at(review),
@@ -45,6 +46,15 @@ def _summarise(review: Review) -> str:
         f"{review.seconds:.1f} s",
     ]
     return " · ".join(told)
+
+
+def _tell_late(late: int) -> str:
+    """How many remarks of a model come too late to be said."""
+    if not late:
+        return ""
+    remarks = "1 remark is" if late == 1 else f"{late:,} remarks are"
+    told = f"{remarks} not said here, because an earlier review passed the lines"
+    return f"{told}: a push is reviewed for what it changes, and for errors. `/forge review full` reads all again."
 
 
 def _list_dismissed(review: Review) -> str:

@@ -295,6 +295,43 @@ async def test_ten_pushes_bring_no_new_remarks_on_old_lines(story_with_model: St
     assert [comment.line for comment in story_with_model.comments(pull)] == [LINE]
 
 
+async def test_a_push_is_reviewed_for_what_it_changes(story_with_model: Story, model: ScriptedModel) -> None:
+    """A remark on a line that passed comes too late, however near to the push; an error does not."""
+    late = claim(severity="warning")
+    near = {**claim(9, "VALUE_8 = 8", "warning"), "message": "This has to be the next number."}
+    repository, alice, pull, _ = await _open_pull_request(story_with_model)
+    assert story_with_model.comments(pull) == []
+
+    model.when("VALUE_7 = 70", {"findings": [late, near]})
+    model.when("== candidates", {"verdicts": [{"number": n, "confirmed": True, "confidence": 0.9} for n in (1, 2)]})
+    pushed = PAY.replace("VALUE_7 = 7\n", "VALUE_7 = 70\n")
+    head = await alice.push(repository, "feature", {"billing/pay.py": pushed})
+    await story_with_model.settle()
+    check = story_with_model.check(repository, head)
+    assert [comment.line for comment in story_with_model.comments(pull)] == [9]
+    assert check.title == "Approved, with 1 finding"
+    folded = (check.summary or "").split("<details><summary>Risk")[1]
+    assert "1 remark is not said here, because an earlier review passed the lines" in folded
+
+    model.when("VALUE_7 = 700", {"findings": [claim()]})
+    head = await alice.push(repository, "feature", {"billing/pay.py": pushed.replace("70\n", "700\n")})
+    await story_with_model.settle()
+    assert [comment.line for comment in story_with_model.comments(pull)] == [9, LINE]
+    assert "not said here" not in (story_with_model.check(repository, head).summary or "")
+
+
+async def test_what_came_too_late_is_said_on_request(story_with_model: Story, model: ScriptedModel) -> None:
+    repository, alice, pull, _ = await _open_pull_request(story_with_model)
+    find_division(model, "warning")
+    await alice.push(repository, "feature", {"billing/pay.py": PAY.replace("VALUE_7 = 7\n", "VALUE_7 = 70\n")})
+    await story_with_model.settle()
+    assert story_with_model.comments(pull) == []
+    await alice.comment(pull, "/forge review full")
+    await story_with_model.settle()
+    assert [comment.line for comment in story_with_model.comments(pull)] == [LINE]
+    story_with_model.pass_over(pull)
+
+
 async def test_what_the_change_does_is_told_of_the_newest_head(story_with_model: Story, model: ScriptedModel) -> None:
     model.when("len(prices)", {"summary": "Adds the mean of an order.", "findings": []})
     repository, alice, _, head = await _open_pull_request(story_with_model)
