@@ -6,6 +6,7 @@ from domain.money import format_usd
 from domain.paths import escape_unprintable
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
+from domain.review.inline_comments import find_repeated
 from domain.review.locked_packages import LockChange, PackageMove
 from domain.review.reading import HeldConventions, LookUps, ShownFile
 from domain.review.review import BEHAVIOUR, LayerReport, Review, ToolRun
@@ -233,7 +234,8 @@ def render_worklist(findings: Sequence[Finding]) -> str:
 
     :param findings: the gravest first.
     """
-    entries: list[str] = []
+    entries, repeated = list[str](), find_repeated(findings)
+    findings = [each for each in findings if each.id not in repeated]
     for finding in findings[:_MOST]:
         entry = _render_entry(finding)
         if sum(map(len, entries)) + len(entry) > _MOST_TEXT:

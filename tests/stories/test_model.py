@@ -4,6 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 from pydantic import JsonValue
 
 from agents.llm.models import Models
@@ -40,7 +41,7 @@ async def test_model_finds_what_tools_do_not(story_with_model: Story, model: Scr
 async def test_what_a_tool_calls_a_warning_blocks_where_the_model_says_who_meets_it(
     story_with_model: Story, model: ScriptedModel
 ) -> None:
-    """A tool knows the pattern, and not that requests reach it. Both are one comment."""
+    """A tool knows the pattern, and not that requests reach it. It is said once, in the model's words."""
     line = "ENV = Environment(autoescape=False)"
     found: dict[str, JsonValue] = {
         **claim(line=3, quote=line),
@@ -59,8 +60,20 @@ async def test_what_a_tool_calls_a_warning_blocks_where_the_model_says_who_meets
     assert "shop/pages.py:3 ruff/S701 warning\n" in model.calls[0].content
     assert story_with_model.check(repository, head).conclusion == "failure"
     [comment] = story_with_model.comments(pull)
-    assert comment.body.startswith("🔴 **Error** · security")
-    assert "S701" in comment.body
+    [said, tool] = story_with_model.finding_names(pull)
+    assert comment.body == snapshot("""\
+🔴 **Error** · security
+
+What a visitor sends becomes part of the page. Leave autoescape on.
+
+<sub>F-6X5ZUO · `model/security`</sub>
+
+<sub>F-4UT5PJ · also [`ruff/S701`](https://docs.astral.sh/ruff/rules/jinja2-autoescape-false) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why (with an F-ID: only that one)</sub>\
+""")
+    summary = story_with_model.check(repository, head).summary or ""
+    [row] = [line for line in summary.split("\n") if "shop/pages.py:3` 💬" in line]
+    assert [part in row for part in (said, tool, "S701")] == [True, True, True]
+    assert [part in summary.replace(row, "") for part in (said, tool, "S701")] == [True, False, False]
 
 
 async def test_the_second_look_hears_nothing_from_the_author(story_with_model: Story, model: ScriptedModel) -> None:
