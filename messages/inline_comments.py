@@ -27,7 +27,7 @@ def render_comment(remark: Sequence[Finding], gone: Collection[str] = (), *, has
     :param has_server: somebody takes an answer to it.
     """
     is_one = len(remark) == 1
-    topics = split_topics(remark)
+    topics = split_topics(remark, gone)
     lines = {topic[0].line for topic in topics if topic[0].id not in gone}
     shown = [_render_topic(topic, () if is_one else gone, named=len(lines) > 1) for topic in topics]
     way = f" · {DISAGREE}{'' if is_one else ' (with an F-ID: only that one)'}" if has_server else ""
@@ -39,18 +39,20 @@ def _render_topic(topic: Remark, gone: Collection[str], *, named: bool) -> str:
 
     :param named: say the line, because the comment is about several.
     """
-    own, others = topic[0], topic[1:]
+    own, same = topic[0], [each for each in topic[1:] if each.layer is not topic[0].layer]
+    others = [each for each in topic[1:] if each not in same]
     kind = [f"{ICONS[own.severity]} **{own.severity.value.capitalize()}**", own.category.value]
     kind += [inline_path(own.where)] if named else []
-    kind += [f"{len(topic)} places"] if others else []
+    kind += [f"{1 + len(others)} places"] if others else []
     fix = None if others or own.id in gone else own.fix
     parts = [
         " · ".join(kind),
         escape(own.message, 1500, is_cell=False) + (_GONE_HERE if own.id in gone else ""),
         "" if own.id in gone else render_proof(own),
         "" if fix is None else suggestion_block(fix.replacement),
-        _elsewhere(topic, gone) if others else "",
+        _elsewhere((own, *others), gone) if others else "",
         f"<sub>{own.id} · {link_rule(own)}</sub>",
+        *(f"<sub>{each.id} · also {link_rule(each)}</sub>" for each in same),
     ]
     return "\n\n".join(part for part in parts if part)
 

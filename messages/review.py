@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from domain.errors import ForgeError
 from domain.paths import is_source, is_test
 from domain.review.findings import Finding, Severity
+from domain.review.inline_comments import find_repeated
 from domain.review.review import Decision, Review
 from domain.runs.run import REVIEW_CHECK, ReasonCode
 from domain.text.escaping import escape, inline_code, inline_path
@@ -410,7 +411,10 @@ def _findings_table(review: Review, inline: set[str], posted_before: int) -> str
 
 
 def _render_table(findings: Sequence[Finding], review: Review, inline: set[str]) -> str:
-    rows = [_row(each, each.id in inline, _find_note(each, review)) for each in findings]
+    repeated = find_repeated(findings)
+    also = {each.id: [other for other in findings if repeated.get(other.id) == each] for each in findings}
+    shown = [each for each in findings if each.id not in repeated]
+    rows = [_row(each, each.id in inline, _find_note(each, review), also[each.id]) for each in shown]
     return "\n".join(["| | where | what | rule |", "| --- | --- | --- | --- |", *rows]) if rows else ""
 
 
@@ -443,12 +447,13 @@ def _find_note(finding: Finding, review: Review) -> str:
     return said or note_proof(finding)
 
 
-def _row(finding: Finding, inline: bool, note: str = "") -> str:
-    """:param note: plain text."""
+def _row(finding: Finding, inline: bool, note: str, also: Sequence[Finding]) -> str:
+    """:param note: plain text; :param also: what says the same."""
     where = inline_path(finding.where) + (" 💬" if inline else "")
     said = f"<br>{escape(note, 200)}" if note else ""
     what = f"{escape(finding.message, 160)} <sub>{finding.id}</sub>{said}"
-    return f"| {ICONS[finding.severity]} {finding.severity.value} | {where} | {what} | {link_rule(finding)} |"
+    rules = ", ".join([link_rule(finding), *(f"also {link_rule(each)} <sub>{each.id}</sub>" for each in also)])
+    return f"| {ICONS[finding.severity]} {finding.severity.value} | {where} | {what} | {rules} |"
 
 
 def _details(review: Review) -> str:

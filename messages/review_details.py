@@ -6,6 +6,7 @@ from domain.money import format_usd
 from domain.paths import escape_unprintable
 from domain.review.changes import SkippedFile
 from domain.review.findings import Finding, Layer
+from domain.review.inline_comments import find_repeated
 from domain.review.locked_packages import LockChange, PackageMove
 from domain.review.reading import HeldConventions, LookUps, ShownFile
 from domain.review.review import BEHAVIOUR, LayerReport, Review, ToolRun
@@ -24,6 +25,7 @@ def render_details(review: Review) -> str:
     parts = [
         _list_dismissed(review),
         render_suppressed(review.held),
+        _tell_late(review.late),
         render_risk(review),
         _layers(review),
         _not_looked_at(review),
@@ -45,6 +47,15 @@ def _summarise(review: Review) -> str:
         f"{review.seconds:.1f} s",
     ]
     return " · ".join(told)
+
+
+def _tell_late(late: int) -> str:
+    """How many remarks of a model come too late to be said."""
+    if not late:
+        return ""
+    remarks = "1 remark is" if late == 1 else f"{late:,} remarks are"
+    told = f"{remarks} not said here, because an earlier review passed the lines"
+    return f"{told}: a push is reviewed for what it changes, and for errors. `/forge review full` reads all again."
 
 
 def _list_dismissed(review: Review) -> str:
@@ -223,7 +234,8 @@ def render_worklist(findings: Sequence[Finding]) -> str:
 
     :param findings: the gravest first.
     """
-    entries: list[str] = []
+    entries, repeated = list[str](), find_repeated(findings)
+    findings = [each for each in findings if each.id not in repeated]
     for finding in findings[:_MOST]:
         entry = _render_entry(finding)
         if sum(map(len, entries)) + len(entry) > _MOST_TEXT:

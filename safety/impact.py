@@ -1,13 +1,13 @@
 """Decides which files of a change can alter the program, which nobody read, and what a model reads first."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from domain.globs import matches
 from domain.paths import holds_tests, is_data, is_document, is_lock, is_test, may_run, tells_terms
 from domain.review.changes import Change, FileChange, TouchedFile
 from domain.review.findings import RawFinding, Severity
-from domain.review.reading import Impact
+from domain.review.reading import NO_OUTLINE, Impact, Outline
 from safety.protected_files import decides_about_runs
 from safety.risk import is_sensitive
 
@@ -17,6 +17,11 @@ _STARTS = re.compile(
     re.IGNORECASE,
 )
 """What names a process, a network, the environment or a deletion."""
+_NEXT = 3
+"""Lines before and after a changed one that a diff shows with it."""
+
+Span = tuple[int, int]
+"""The first and the last of some lines at head."""
 
 
 def assess_impact(
@@ -143,6 +148,37 @@ def list_read_before(read: Collection[str], compared: Change, change: Change, si
         return is_alike and name in read and file.path not in dark
 
     return frozenset(file.path for file in change.files if was_read(file))
+
+
+def list_passed(read: Collection[str], since: Change, outlines: Mapping[str, Outline]) -> dict[str, tuple[Span, ...]]:
+    """Path of each changed file that a model had read → the lines of it that the changes since then reach.
+
+    These are the changed lines, those next to them, and the innermost functions that they stand in. All other lines of
+    these files passed an earlier review.
+
+    :param read: see :func:`list_read_before`.
+    :param since: the difference between the last reviewed head and this one.
+    """
+    files = {file.path: file for file in since.files if file.path in read}
+    return {path: tuple(_list_reached(file, outlines.get(path, NO_OUTLINE))) for path, file in files.items()}
+
+
+def _list_reached(file: FileChange, outline: Outline) -> Iterator[Span]:
+    for line in file.changed_lines:
+        around = [span for span in outline.spans if span.start <= line <= span.end]
+        inner = max(around, key=lambda span: span.start, default=None)
+        yield min(line - _NEXT, inner.start if inner else line), max(line + _NEXT, inner.end if inner else line)
+
+
+def is_late(finding: RawFinding, passed: Mapping[str, Sequence[Span]]) -> bool:
+    """Whether a new remark is about lines that passed an earlier review; what blocks is never too late.
+
+    :param passed: as :func:`list_passed` tells it.
+    """
+    spans, line = passed.get(finding.path), finding.line
+    if spans is None or line is None or finding.severity.rank >= Severity.error.rank:
+        return False
+    return not any(start <= (finding.end_line or line) and line <= end for start, end in spans)
 
 
 def _find_base(file: FileChange) -> tuple[str, str] | None:

@@ -88,6 +88,7 @@ class ModelPart(BaseModel):
     :param not_read: files that the other layers checked, but the model did not read.
     :param read: paths whose new code it read in full, at this head or an earlier one.
     :param gone: names of its own earlier findings that it calls gone; :param passing: of those whose test passes now.
+    :param late: how many remarks it had on lines that an earlier review passed.
     :param summary: what the change does, in lines.
     :param conventions: of the repository, that the change was held against.
     """
@@ -100,6 +101,7 @@ class ModelPart(BaseModel):
     read: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     passing: tuple[str, ...] = ()
+    late: int = 0
     summary: tuple[str, ...] = ()
     issue: IssueAnswer | None = None
     conventions: HeldConventions = NOTHING_HELD

@@ -157,6 +157,7 @@ def build_review(checked: CheckedChange, model: ModelPart) -> Review:
         moved=sum(each.is_only_moved for each in touched),
         protected=checked.protected,
         locks=checked.locks,
+        late=model.late,
         summary=model.summary,
         issue=model.issue,
         conventions=model.conventions,

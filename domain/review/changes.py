@@ -1,10 +1,14 @@
 """What a pull request changes: files, hunks and the mapping of lines between merge base and head."""
 
+import re
 from collections.abc import Iterator
 from enum import StrEnum
 from functools import cached_property
+from itertools import groupby
 
 from pydantic import BaseModel, ConfigDict
+
+_WORD = re.compile(r"\w+")
 
 
 class ChangeStatus(StrEnum):
@@ -127,6 +131,43 @@ class FileChange(BaseModel):
                 hunk.old_start + hunk.old_length + (hunk.old_length == 0)
             )
         return base_line + shift
+
+    def current_line(self, base_line: int) -> int | None:
+        """The line at head that a line of the merge base became, unchanged or not; None if none took its place.
+
+        Of the lines that replaced the run it stood in, the one that shares the most words with it, and of equals the
+        one at the same place in the run.
+        """
+        unchanged = self.head_line(base_line)
+        if unchanged is not None:
+            return unchanged
+        for removed, added in (run for hunk in self.hunks for run in _list_runs(hunk)):
+            if base_line not in removed or not added:
+                continue
+            words, place = _list_words(removed[base_line]), [*removed].index(base_line)
+            ranked = [(_share(words, _list_words(text)), -abs(at - place)) for at, text in enumerate(added.values())]
+            return [*added][ranked.index(max(ranked))]
+        return None
+
+
+_Lines = dict[int, str]
+
+
+def _list_runs(hunk: Hunk) -> Iterator[tuple[_Lines, _Lines]]:
+    """The runs of changed lines: the removed ones by their old numbers, and the added ones by their new ones."""
+    for is_changed, run in groupby(hunk.number_lines(), lambda line: line[0] is None or line[1] is None):
+        if is_changed:
+            lines = [*run]
+            removed = {old: text for old, _, text in lines if old is not None}
+            yield removed, {new: text for _, new, text in lines if new is not None}
+
+
+def _list_words(text: str) -> set[str]:
+    return set(_WORD.findall(text))
+
+
+def _share(words: set[str], others: set[str]) -> float:
+    return len(words & others) / max(len(words | others), 1)
 
 
 class FileVersions(BaseModel):

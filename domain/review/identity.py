@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import partial
 
-from domain.review.findings import Category, Finding, compute_secondary_fingerprint, remove_place
+from domain.review.changes import FileChange
+from domain.review.findings import Category, Finding, Fix, compute_secondary_fingerprint, remove_place
 
 _BEFORE, _AFTER = 4, 9
 """Lines of a statement before and after the line of its finding."""
@@ -101,8 +102,31 @@ class Statements:
         return self._bare[at]
 
 
-def find_again(finding: Finding, lines: Sequence[str]) -> Finding:
-    """A finding at its statement, wherever that stands by now; without a line where it is another one.
+def carry_over(finding: Finding, since: FileChange) -> Finding:
+    """A finding of an earlier head where its line is now, or the line that replaced it; else without a line.
+
+    It loses its fix where any line that this replaces was changed.
+
+    :param since: how its file changed between that head and this one.
+    """
+    finding = finding.model_copy(update={"path": since.path})
+    if finding.line is None:
+        return finding
+    line = since.current_line(finding.line)
+    if line is None:
+        return remove_place(finding)
+    moved = finding.move(line - finding.line)
+    end_line = finding.end_line and max(line, since.current_line(finding.end_line) or line)
+    fix = moved.fix if finding.fix is None or _is_untouched(finding.fix, since, line - finding.line) else None
+    return moved.model_copy(update={"end_line": end_line, "fix": fix})
+
+
+def _is_untouched(fix: Fix, since: FileChange, by: int) -> bool:
+    return all(since.head_line(line) == line + by for line in range(fix.start_line, fix.end_line + 1))
+
+
+def find_again(finding: Finding, lines: Sequence[str]) -> Finding | None:
+    """A finding at its statement, wherever that stands by now; None where it is another one.
 
     :param lines: of its file at head.
     """
@@ -111,7 +135,7 @@ def find_again(finding: Finding, lines: Sequence[str]) -> Finding:
     start, length = finding.line, (finding.end_line or finding.line) - finding.line
     statements, near = Statements(lines), sorted(range(1, len(lines) + 1), key=lambda line: abs(line - start))
     line = next((each for each in near if statements.digest(each, each + length) == finding.statement), None)
-    return remove_place(finding) if line is None else finding.move(line - start)
+    return None if line is None else finding.move(line - start)
 
 
 def follow(

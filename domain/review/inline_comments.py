@@ -1,6 +1,6 @@
 """Groups findings into inline comments: those of one rule, and those about the same lines."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 
 from domain.review.findings import Finding, Layer, Severity
 
@@ -30,12 +30,37 @@ def group_remarks(findings: Sequence[Finding]) -> list[Remark]:
     return joined
 
 
-def split_topics(remark: Sequence[Finding]) -> list[Remark]:
-    """What a comment says: the findings of one rule together, and each of a model alone, in their order."""
+def split_topics(remark: Sequence[Finding], gone: Collection[str] = ()) -> list[Remark]:
+    """What a comment says, in its order: the findings of one rule together, and each of a model with what repeats it.
+
+    :param gone: names of those that are not there any more; what is left does not repeat them.
+    """
     topics: dict[Hashable, list[Finding]] = {}
+    repeated = find_repeated(remark, gone)
     for finding in remark:
-        topics.setdefault(_get_topic(finding), []).append(finding)
-    return [tuple(topic) for topic in topics.values()]
+        topics.setdefault(_get_topic(repeated.get(finding.id, finding)), []).append(finding)
+    return [tuple(sorted(topic, key=lambda each: each.id in repeated)) for topic in topics.values()]
+
+
+def find_repeated(findings: Sequence[Finding], gone: Collection[str] = ()) -> dict[str, Finding]:
+    """Name of a tool's finding → the model's that says the same: on its lines, of its category, and no less grave.
+
+    What has a suggestion to click on repeats nothing, nor does a credential.
+
+    :param gone: names of those that are not there any more.
+    """
+    said = [each for each in findings if each.layer is Layer.model]
+    tools = (each for each in findings if each.layer is not Layer.model and each.fix is None and not each.is_credential)
+    pairs = ((tool, next((each for each in said if _repeats(tool, each, gone)), None)) for tool in tools)
+    return {tool.id: finding for tool, finding in pairs if finding is not None}
+
+
+def _repeats(tool: Finding, said: Finding, gone: Collection[str]) -> bool:
+    if (tool.path, tool.category, tool.id in gone) != (said.path, said.category, said.id in gone):
+        return False
+    if tool.line is None or said.line is None or tool.severity.rank > said.severity.rank:
+        return False
+    return tool.line <= (said.end_line or said.line) and said.line <= (tool.end_line or tool.line)
 
 
 def _get_topic(finding: Finding) -> Hashable:

@@ -232,6 +232,7 @@ class Review(BaseModel):
     kept_approval: KeptApproval | None = None
     called_gone: tuple[str, ...] = ()  # names of the model's earlier findings that it calls gone
     passing: tuple[str, ...] = ()  # of those whose test, which showed them, passes now
+    late: int = 0  # remarks of a model on lines that an earlier review passed; they are not said
     summary: tuple[str, ...] = ()  # what the change does, as a model tells it: at most three lines
     issue: IssueAnswer | None = None
     conventions: HeldConventions = NOTHING_HELD  # of the repository, that a model held it against

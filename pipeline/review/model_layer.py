@@ -18,7 +18,7 @@ from agents.review.model.layer import (
 from agents.review.model.proof import soften_unshown
 from domain.config.review import ReadMode
 from domain.gates import digest
-from domain.review.findings import Finding, remove_place
+from domain.review.findings import Finding
 from domain.runs.run import Phase
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
@@ -50,9 +50,9 @@ class ModelLayer:
 
         Whatever was changed, the model is also asked if it must say whether its earlier findings are gone.
         """
-        before = await self._journal.step("earlier findings", self._questions.load_earlier)
+        before = await self._journal.step("earlier findings", self._questions.load_earlier, checked)
         proofs = ModelProofs(self._context, self._settings, self._build_calls(checked))
-        repeated = await proofs.repeat(before.shown)
+        repeated = await proofs.repeat(before.shown, before.findings)
         part = await self._choose_reader(checked, repeated.apply(before.findings), proofs, repeated)
         return add_note(part, repeated.told).model_copy(update={"passing": repeated.passing})
 
@@ -70,8 +70,7 @@ class ModelLayer:
             missing = _NEEDS_OK
         if missing is not None or isinstance(model, Unusable):
             part = skip_model(checked, self._configuration, missing)
-            left = (each if each in repeated.failing else remove_place(each) for each in earlier)
-            return part.model_copy(update={"findings": tuple(left)})
+            return part.model_copy(update={"findings": tuple(earlier)})
         return await self._ask_model(checked, model, proofs, repeated)
 
     async def _waits_for_ok(self) -> bool:

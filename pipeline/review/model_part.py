@@ -18,6 +18,7 @@ from domain.review.review import LayerReport, ToolRun
 from domain.text.redaction import redact_outgoing
 from pipeline.review.conventions import NOT_ASKED, ConventionAnswers
 from pipeline.review.model_answers import PreparedQuestions
+from safety.impact import is_late
 
 _LOST = "the model was asked about it and gave no answer that can be used"
 _SILENT = "no answer about it came from the model"
@@ -66,9 +67,11 @@ def build_model_part(
         report = LayerReport(layer=Layer.model, note="There is nothing new for a model to read.")
     there = [*prepared.carried, *(finding for finding in prepared.changed if finding.id not in gone)]
     new = [finding for finding in kept if not any(finding.means_same(each) for each in there)]
+    said = [finding for finding in new if not is_late(finding, prepared.passed)]
     return ModelPart(
         report=report,
-        findings=(*there, *new),
+        findings=(*there, *said),
+        late=len(new) - len(said),
         not_read=tuple(each.model_copy(update={"by_model": True}) for each in not_read),
         read=tuple(path for path in read if path not in remarks),
         gone=tuple(gone),

@@ -17,8 +17,9 @@ from agents.review.model.layer import (
     show_cells,
 )
 from domain.errors import CodeAccessError
-from domain.review.changes import Change, FileChange, FileVersions
+from domain.review.changes import Change, ChangeStatus, FileChange, FileVersions
 from domain.review.findings import Finding, Layer, place_on_diff, remove_place
+from domain.review.identity import carry_over
 from domain.review.review import Review
 from domain.runs.run import Phase, Run
 from domain.text.redaction import redact_outgoing
@@ -39,12 +40,13 @@ from pipeline.review.model_answers import (
 from pipeline.review.surroundings import load_surroundings
 from pipeline.verdicts.settings import RunSettings
 from safety.containment import find_origin
-from safety.impact import list_read_before, list_riskiest
+from safety.impact import list_passed, list_read_before, list_riskiest
 
 
 class EarlierFindings(BaseModel):
     """The model's findings of the last review of this pull request.
 
+    :param findings: where they stand by now; without a line if nobody can tell.
     :param shown: those that count and that running a test showed.
     """
 
@@ -61,13 +63,17 @@ class ModelQuestions:
         self._settings = settings
         self._configuration = settings.configuration
 
-    async def load_earlier(self) -> EarlierFindings:
+    async def load_earlier(self, checked: CheckedChange) -> EarlierFindings:
         """The model's findings of the last review, also dismissed ones."""
         previous = await self._find_previous()
-        if previous is None:
+        known = [] if previous is None else _filter_model_findings(previous)
+        if previous is None or not known:
             return EarlierFindings(findings=())
+        since = await self._load_changes_since(previous, checked)
+        change, _ = await self._load_code(checked)
+        placed = map(remove_place, known) if since is None else _place_now(known, since, change)
         shown = tuple(each for each in previous.findings if each.proof is not None and each.proof.is_shown)
-        return EarlierFindings(findings=tuple(_filter_model_findings(previous)), shown=shown)
+        return EarlierFindings(findings=tuple(placed), shown=shown)
 
     async def prepare(
         self, checked: CheckedChange, settled: Collection[str], failing: Sequence[Finding]
@@ -83,17 +89,16 @@ class ModelQuestions:
         since = None if previous is None else await self._load_changes_since(previous, checked)
         said = {*settled, *(each.id for each in failing)}
         known = [] if previous is None or since is None else _filter_model_findings(previous)
-        earlier = [each for each in known if each.id not in said]
-        changed = [] if since is None else [f for f in earlier if f.path in versions and since.file(f.path) is not None]
+        earlier = [] if since is None else _place_now([f for f in known if f.id not in said], since, change)
+        changed = [f for f in earlier if since is not None and since.file(f.path) is not None and f.path in versions]
         ids = {finding.id for finding in changed}
-        moved = {} if since is None else {f.id: kept for f in earlier if (kept := _carry_over(f, since)) is not None}
-        carried = [*failing, *(kept for name, kept in moved.items() if name not in ids)]
+        carried = [*failing, *(finding for finding in earlier if finding.id not in ids)]
         read = frozenset[str]()
         if previous is not None and since is not None:
             mirror = await fetch_mirror(self._services, self._run)
             compared = await mirror.change(previous.merge_base, previous.head_sha)
             read = list_read_before(previous.read_by_model, compared, change, since)
-        shown = await self._load_earlier_code(changed, previous, since)
+        shown = await self._load_earlier_code([each for each in known if each.id in ids], previous, since)
         asked_about = change if since is None else narrow_change(change, since, read)
         around = await load_surroundings(
             self._services, self._run, self._settings, asked_about, versions, checked.findings
@@ -129,8 +134,9 @@ class ModelQuestions:
             plan=plan,
             summary=() if previous is None or since is None else _keep_summary(previous, since),
             carried=tuple(place_on_diff(f, change) for f in carried),
-            changed=tuple(place_on_diff(moved.get(f.id) or remove_place(f), change) for f in changed),
+            changed=tuple(changed),
             known=tuple(sorted(read - unread)),
+            passed={} if since is None else list_passed(read, since, around.outlines),
             looks_up_because=await explain_look_ups(effort, plan, checked, mirror),
         )
 
@@ -164,13 +170,17 @@ class ModelQuestions:
     async def _load_earlier_code(
         self, changed: Sequence[Finding], previous: Review | None, since: Change | None
     ) -> list[EarlierFinding]:
-        """The findings in changed files with the code they were about, and where that is now."""
+        """The findings in changed files with the code they were about, and where that is now.
+
+        :param changed: as they stood at the last reviewed head.
+        """
         if previous is None or since is None or not changed:
             return []
         paths = sorted({finding.path for finding in changed})
         contents = await (await fetch_mirror(self._services, self._run)).read(previous.head_sha, paths)
         return [
-            _build_earlier(finding, contents.get(finding.path, b""), since.file(finding.path)) for finding in changed
+            _build_earlier(finding, contents.get(finding.path, b""), _find_successor(finding.path, since))
+            for finding in changed
         ]
 
     async def _find_previous(self) -> Review | None:
@@ -201,24 +211,24 @@ def _filter_model_findings(previous: Review) -> list[Finding]:
     return [finding for finding in previous.all_findings if finding.layer is Layer.model]
 
 
-def _carry_over(finding: Finding, since: Change) -> Finding | None:
-    """A finding on unchanged lines, at their place of now; None if its line was changed."""
-    touched = since.file(finding.path)
-    if touched is None or finding.line is None:
-        return None if touched is None and finding.path in _list_old_paths(since) else finding
-    line = touched.head_line(finding.line)
-    if line is None:
-        return None
-    return finding.move(line - finding.line)
+def _place_now(known: Sequence[Finding], since: Change, change: Change) -> list[Finding]:
+    """Findings of the last reviewed head where they stand by now, but for those in files that left the change."""
+    successors = [(finding, _find_successor(finding.path, since)) for finding in known]
+    placed = [finding if file is None else carry_over(finding, file) for finding, file in successors]
+    return [
+        place_on_diff(each, change) for each in placed if since.file(each.path) is None or each.path in change.paths
+    ]
+
+
+def _find_successor(path: str, since: Change) -> FileChange | None:
+    """How a file changed since, whatever it is called by now; None if it did not."""
+    renamed = (each for each in since.files if each.old_path == path and each.status is ChangeStatus.renamed)
+    return since.file(path) or next(renamed, None)
 
 
 def _keep_summary(previous: Review, since: Change) -> tuple[str, ...]:
     """What the last review said that the change does, as long as nothing changed of what that was told from."""
     return () if {*since.paths} & {*previous.read_by_model} else previous.summary
-
-
-def _list_old_paths(since: Change) -> set[str]:
-    return {file.old_path for file in since.files if file.old_path is not None}
 
 
 def _build_earlier(finding: Finding, content: bytes, since: FileChange | None) -> EarlierFinding:
@@ -229,7 +239,7 @@ def _build_earlier(finding: Finding, content: bytes, since: FileChange | None) -
     return EarlierFinding(
         id=finding.id,
         rule=finding.rule,
-        path=finding.path,
+        path=finding.path if since is None else since.path,
         line=None if since is None or finding.line is None else find_current_line(since, finding.line),
         message=finding.message,
         before="\n".join(before),

@@ -16,7 +16,7 @@ from agents.testing.reproduction.endings import EndingKind
 from agents.testing.reproduction.run import WrittenTest, run_reproduction, try_with, write_again
 from agents.testing.tester import Tester
 from domain.gates import digest
-from domain.review.findings import Finding
+from domain.review.findings import Finding, remove_place
 from domain.review.identity import find_again
 from domain.review.proof import Proof, ProofOutcome, share_seconds
 from domain.text.redaction import holds_secret
@@ -72,8 +72,12 @@ class ModelProofs:
         self._calls = calls
         self._left = float(settings.configuration.review.proof_seconds)
 
-    async def repeat(self, shown: Sequence[Finding]) -> RepeatedProofs:
-        """Run the tests that showed findings on an earlier head."""
+    async def repeat(self, shown: Sequence[Finding], placed: Sequence[Finding]) -> RepeatedProofs:
+        """Run the tests that showed findings on an earlier head.
+
+        :param placed: the findings where the changes since then put them.
+        """
+        otherwise = {each.id: each for each in placed}
         passing, failing = list[str](), list[Finding]()
         if not shown or self._left <= 0:
             return RepeatedProofs()
@@ -90,8 +94,9 @@ class ModelProofs:
             if proof.outcome is ProofOutcome.refuted:
                 passing.append(finding.id)
             elif proof.is_shown:
-                again = finding.model_copy(update={"proof": proof})
-                failing.append(await self._context.journal.step("where it stands", self._find_again, again))
+                where = (finding, otherwise.get(finding.id, remove_place(finding)))
+                again = await self._context.journal.step("where it stands", self._find_again, *where)
+                failing.append(again.model_copy(update={"proof": proof}))
         await self._context.progress.quiet()
         told = texts.summarise_repeated(passing, [each.id for each in failing])
         return RepeatedProofs(tuple(passing), tuple(failing), told)
@@ -171,11 +176,11 @@ class ModelProofs:
         took = proof.seconds + time.monotonic() - began
         return proof.model_copy(update={"outlasts_fix": ending.kind is EndingKind.failed, "seconds": took})
 
-    async def _find_again(self, finding: Finding) -> Finding:
-        """A finding where its statement stands by now."""
+    async def _find_again(self, finding: Finding, otherwise: Finding) -> Finding:
+        """A finding where its statement stands by now; where that is another one, as the changes place it."""
         head = self._context.run.head_sha
         content = (await (await self._context.fetch_mirror()).read(head, [finding.path])).get(finding.path, b"")
-        return find_again(finding, content.decode(errors="replace").split("\n"))
+        return find_again(finding, content.decode(errors="replace").split("\n")) or otherwise
 
     async def _tell(self, _doing: str) -> None:
         """Show in the check, in a moment, that a claim is tried out."""

@@ -4,6 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 from pydantic import JsonValue
 
 from agents.llm.models import Models
@@ -40,7 +41,7 @@ async def test_model_finds_what_tools_do_not(story_with_model: Story, model: Scr
 async def test_what_a_tool_calls_a_warning_blocks_where_the_model_says_who_meets_it(
     story_with_model: Story, model: ScriptedModel
 ) -> None:
-    """A tool knows the pattern, and not that requests reach it. Both are one comment."""
+    """A tool knows the pattern, and not that requests reach it. It is said once, in the model's words."""
     line = "ENV = Environment(autoescape=False)"
     found: dict[str, JsonValue] = {
         **claim(line=3, quote=line),
@@ -59,8 +60,20 @@ async def test_what_a_tool_calls_a_warning_blocks_where_the_model_says_who_meets
     assert "shop/pages.py:3 ruff/S701 warning\n" in model.calls[0].content
     assert story_with_model.check(repository, head).conclusion == "failure"
     [comment] = story_with_model.comments(pull)
-    assert comment.body.startswith("🔴 **Error** · security")
-    assert "S701" in comment.body
+    [said, tool] = story_with_model.finding_names(pull)
+    assert comment.body == snapshot("""\
+🔴 **Error** · security
+
+What a visitor sends becomes part of the page. Leave autoescape on.
+
+<sub>F-6X5ZUO · `model/security`</sub>
+
+<sub>F-4UT5PJ · also [`ruff/S701`](https://docs.astral.sh/ruff/rules/jinja2-autoescape-false) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why (with an F-ID: only that one)</sub>\
+""")
+    summary = story_with_model.check(repository, head).summary or ""
+    [row] = [line for line in summary.split("\n") if "shop/pages.py:3` 💬" in line]
+    assert [part in row for part in (said, tool, "S701")] == [True, True, True]
+    assert [part in summary.replace(row, "") for part in (said, tool, "S701")] == [True, False, False]
 
 
 async def test_the_second_look_hears_nothing_from_the_author(story_with_model: Story, model: ScriptedModel) -> None:
@@ -293,6 +306,43 @@ async def test_ten_pushes_bring_no_new_remarks_on_old_lines(story_with_model: St
         await story_with_model.settle()
         assert story_with_model.check(repository, head).conclusion == "failure"
     assert [comment.line for comment in story_with_model.comments(pull)] == [LINE]
+
+
+async def test_a_push_is_reviewed_for_what_it_changes(story_with_model: Story, model: ScriptedModel) -> None:
+    """A remark on a line that passed comes too late, however near to the push; an error does not."""
+    late = claim(severity="warning")
+    near = {**claim(9, "VALUE_8 = 8", "warning"), "message": "This has to be the next number."}
+    repository, alice, pull, _ = await _open_pull_request(story_with_model)
+    assert story_with_model.comments(pull) == []
+
+    model.when("VALUE_7 = 70", {"findings": [late, near]})
+    model.when("== candidates", {"verdicts": [{"number": n, "confirmed": True, "confidence": 0.9} for n in (1, 2)]})
+    pushed = PAY.replace("VALUE_7 = 7\n", "VALUE_7 = 70\n")
+    head = await alice.push(repository, "feature", {"billing/pay.py": pushed})
+    await story_with_model.settle()
+    check = story_with_model.check(repository, head)
+    assert [comment.line for comment in story_with_model.comments(pull)] == [9]
+    assert check.title == "Approved, with 1 finding"
+    folded = (check.summary or "").split("<details><summary>Risk")[1]
+    assert "1 remark is not said here, because an earlier review passed the lines" in folded
+
+    model.when("VALUE_7 = 700", {"findings": [claim()]})
+    head = await alice.push(repository, "feature", {"billing/pay.py": pushed.replace("70\n", "700\n")})
+    await story_with_model.settle()
+    assert [comment.line for comment in story_with_model.comments(pull)] == [9, LINE]
+    assert "not said here" not in (story_with_model.check(repository, head).summary or "")
+
+
+async def test_what_came_too_late_is_said_on_request(story_with_model: Story, model: ScriptedModel) -> None:
+    repository, alice, pull, _ = await _open_pull_request(story_with_model)
+    find_division(model, "warning")
+    await alice.push(repository, "feature", {"billing/pay.py": PAY.replace("VALUE_7 = 7\n", "VALUE_7 = 70\n")})
+    await story_with_model.settle()
+    assert story_with_model.comments(pull) == []
+    await alice.comment(pull, "/forge review full")
+    await story_with_model.settle()
+    assert [comment.line for comment in story_with_model.comments(pull)] == [LINE]
+    story_with_model.pass_over(pull)
 
 
 async def test_what_the_change_does_is_told_of_the_newest_head(story_with_model: Story, model: ScriptedModel) -> None:

@@ -38,15 +38,15 @@ async def test_all_that_is_said_of_a_line_is_one_comment(story_with_model: Story
 
 Undefined name `rate`. Running this line raises a NameError; define or import the name, or correct its spelling.
 
-<sub>F-PNE7NY · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name) · confidence 95%</sub>
+<sub>F-PNE7NY · [`ruff/F821`](https://docs.astral.sh/ruff/rules/undefined-name)</sub>
 
 ---
 
-🔴 **Error** · security
+🟡 **Warning** · security
 
 The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
 
-<sub>F-WJOA5M · [`ruff/S602`](https://bandit.readthedocs.io/en/1.9.4/plugins/b602_subprocess_popen_with_shell_equals_true.html) · confidence 90%</sub>
+<sub>F-4EXGJD · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true)</sub>
 
 ---
 
@@ -54,9 +54,7 @@ The command goes through a shell, so any part that comes from outside can run ot
 
 Each price starts a shell of its own. Hand all of them to one.
 
-<sub>F-SXPWGH · `model/performance` · confidence 90%</sub>
-
-<sub>Not a problem? Reply `/forge dismiss` and say why, for all of them, or `/forge dismiss F-ID` for one. It takes write access; the author may where nobody else has it.</sub>\
+<sub>F-SXPWGH · `model/performance` · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why (with an F-ID: only that one)</sub>\
 """)
 
 
@@ -69,7 +67,7 @@ async def test_a_push_that_mends_one_leaves_the_others(story_with_model: Story, 
     assert story_with_model.comments(pull) == [comment]
     assert comment.body.count("*(no longer here)*") == 1
     assert f"correct its spelling. *(no longer here)*\n\n<sub>{name}" in comment.body
-    assert story_with_model.check(repository, head).title == "Changes requested: 1 finding to fix"
+    assert story_with_model.check(repository, head).title == "Approved, with 2 findings"
     assert not comment.thread.resolved
 
     await carol.reply(comment, f"/forge dismiss {shell} prices are numbers")

@@ -129,13 +129,13 @@ def narrow_change(change: Change, since: Change, read: Collection[str]) -> Chang
 
 
 def find_current_line(since: FileChange, line: int) -> int:
-    """Where a line of the last reviewed head is now; if it was changed, the first line of its replacement.
+    """Where a line of the last reviewed head is now; if it was changed, what replaced it; if removed, what follows.
 
     :param since: how its file changed between that head and this one.
     """
-    unchanged = since.head_line(line)
-    if unchanged is not None:
-        return unchanged
+    now = since.current_line(line)
+    if now is not None:
+        return now
     for hunk in since.hunks:
         at = hunk.new_start
         for old, new, _ in hunk.number_lines():

@@ -3,7 +3,7 @@
 import pytest
 
 from domain.review.findings import Category, Finding, Fix, Layer, Severity
-from domain.review.inline_comments import MOST_FIXABLE, MOST_TOPICS, group_remarks
+from domain.review.inline_comments import MOST_FIXABLE, MOST_TOPICS, group_remarks, split_topics
 from messages import inline_comments as comment_texts
 
 
@@ -92,3 +92,30 @@ def test_a_long_list_is_cut() -> None:
     assert said.count("\n- ") == comment_texts.SHOWN_IN_COMMENT
     assert "- and 10 more, listed in the check `Forge / review`" in said
     assert len(comment_texts.render_outdated(remark, "a" * 40)) < 1000
+
+
+SAID = shift(build_finding(7, "model/security", layer=Layer.model), id="F-model", fingerprint="said")
+NOTED = shift(SHELL, severity=Severity.warning)
+
+
+def test_what_a_tool_and_a_model_say_alike_is_said_once() -> None:
+    assert split_topics([SAID, NOTED]) == [(SAID, NOTED)]
+    assert split_topics([NOTED, SAID]) == [(SAID, NOTED)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        shift(NOTED, line=9),
+        shift(NOTED, category=Category.security),
+        shift(NOTED, severity=Severity.critical),
+        shift(NOTED, fix=Fix(start_line=7, end_line=7, replacement="x")),
+        shift(NOTED, rule="secret/token"),
+    ],
+)
+def test_what_differs_or_has_more_to_it_is_said_apart(other: Finding) -> None:
+    assert split_topics([SAID, other]) == [(SAID,), (other,)]
+
+
+def test_once_one_of_them_is_gone_the_other_is_said_apart() -> None:
+    assert split_topics([SAID, NOTED], gone={SAID.id}) == [(SAID,), (NOTED,)]

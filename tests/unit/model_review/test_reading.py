@@ -361,6 +361,16 @@ def test_where_a_line_that_was_changed_would_stand_now(line: int, now: int):
     assert find_current_line(since.files[0], line) == now
 
 
+def test_of_several_new_lines_the_most_alike_took_the_place_of_an_old_one():
+    since, _ = change_of({"a.py": ("a\nx = f(price)\ny = g(rate)\nb\n", "a\n# new\ny = g(rate, 2)\nx = h(price)\nb\n")})
+    assert [since.files[0].current_line(line) for line in (1, 2, 3, 4)] == [1, 4, 3, 5]
+
+
+def test_no_line_took_the_place_of_one_that_was_only_removed():
+    since, _ = change_of({"a.py": ("a\nb\nc\n", "a\nc\n")})
+    assert since.files[0].current_line(2) is None
+
+
 def test_where_a_line_that_was_removed_would_stand_now():
     since, _ = change_of({"a.py": ("a\nb\nc\n", "a\nc\n")})
     assert find_current_line(since.files[0], 2) == 2

@@ -1,0 +1,39 @@
+"""A finding of the model keeps its place when its author edits its line, or renames its file."""
+
+from agents.llm.scripted import ScriptedModel
+from simulator.state import Repository
+from tests.stories.driver import Story
+from tests.world.model_findings import LINE, PAY, WRONG, open_reviewed
+
+
+def find_places(story: Story, repository: Repository, head: str) -> set[str]:
+    """Where the check says that the finding is."""
+    check = story.check(repository, head)
+    words = f"{check.summary} {check.text}".replace("`", " ").split()
+    return {word for word in words if word.startswith("billing/") and ":" in word}
+
+
+async def test_an_edited_line_keeps_its_finding(story_with_model: Story, model: ScriptedModel) -> None:
+    """Also through further pushes, after which the model is shown the line as it is by then."""
+    repository, alice, _, pull, _ = await open_reviewed(story_with_model, model)
+    edited = PAY.replace(WRONG, f"    # the mean\n{WRONG.replace('len(prices)', 'max(len(prices), 0)')}")
+    head = await alice.push(repository, "feature", {"billing/pay.py": edited})
+    await story_with_model.settle()
+    assert find_places(story_with_model, repository, head) == {f"billing/pay.py:{LINE + 1}"}
+
+    again = f"TOP = 1\n{edited.replace('max(len(prices), 0)', 'max(0, len(prices))')}"
+    head = await alice.push(repository, "feature", {"billing/pay.py": again})
+    await story_with_model.settle()
+    now = model.calls[-1].content.split("== earlier finding")[1].split("Now billing/pay.py:")[1]
+    assert f"{LINE + 2}+    return sum(prices) / max(0, len(prices))" in now
+    assert find_places(story_with_model, repository, head) == {f"billing/pay.py:{LINE + 2}"}
+    story_with_model.pass_over(pull)
+
+
+async def test_a_renamed_file_keeps_its_finding(story_with_model: Story, model: ScriptedModel) -> None:
+    repository, alice, _, pull, _ = await open_reviewed(story_with_model, model)
+    head = await alice.push(repository, "feature", {"billing/pay.py": None, "billing/till.py": f"TOP = 1\n{PAY}"})
+    await story_with_model.settle()
+    assert find_places(story_with_model, repository, head) == {f"billing/till.py:{LINE + 1}"}
+    assert story_with_model.check(repository, head).conclusion == "failure"
+    story_with_model.pass_over(pull)
