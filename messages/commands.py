@@ -101,8 +101,12 @@ class PastRun:
 
 @dataclass(frozen=True)
 class Spending:
-    """What one model cost in one phase. ``amount`` in micro-USD."""
+    """What one model cost in one phase of what runs did for the same reason. ``amount`` in micro-USD.
 
+    :param what: they did, as plain text.
+    """
+
+    what: str
     phase: str
     model: str
     calls: int
@@ -685,13 +689,13 @@ def _seconds(past: PastRun) -> str:
 
 def _render_spending(spending: Sequence[Spending]) -> str:
     rows = [
-        f"| {escape(one.phase)} | {inline_code(one.model)} | {one.calls} | {one.usage.input_tokens:,} | "
+        f"| {escape(one.what, 100)} | {escape(one.phase)} | {inline_code(one.model)} | {one.calls} | {one.usage.input_tokens:,} | "
         f"{one.usage.output_tokens:,} | {format_usd(one.amount)} |"
         for one in spending[:MOST_LINES]
     ]
-    head = ["| phase | model | calls | tokens in | tokens out | cost |", "| --- | --- | --- | --- | --- | --- |"]
+    head = ["| what | phase | model | calls | tokens in | tokens out | cost |", f"|{' --- |' * 7}"]
     total = (
-        f"| **all** | | {sum(one.calls for one in spending)} | | | {format_usd(sum(one.amount for one in spending))} |"
+        f"| **all** | | | {sum(one.calls for one in spending)} | | | {format_usd(sum(one.amount for one in spending))} |"
     )
     return "\n".join([*head, *rows, total])
 

@@ -173,13 +173,24 @@ def _bold(found: Sequence[Finding]) -> str:
 
 
 def render_places(found: Sequence[Finding], files: Sequence[FileChange], head_sha: str) -> str:
-    """Answers ``diff`` about findings: their files before and after."""
+    """Answers ``diff`` about findings: their places before and after."""
     rows = [f"- {each.id} {inline_path(each.where)}: {escape(each.message, 300)}" for each in found[:_MOST_LINES]]
     more = [f"- and {len(found) - len(rows)} more"] if len(found) > len(rows) else []
-    block, rest = render_diff(files)
-    cut = f"\n\n{rest} more lines are left out; see *Files changed*." if rest else ""
     head = f"Before and after, at {inline_code(head_sha[:7])}:"
-    return "\n\n".join([head, "\n".join([*rows, *more]), block + cut])
+    return "\n\n".join([head, "\n".join([*rows, *more]), _cut_diff(files)])
+
+
+def render_fix(told: str, files: Sequence[FileChange]) -> str:
+    """Answers ``diff`` about a finding that a commit on the branch fixed.
+
+    :param told: which commit, and what it fixes, as a clause.
+    """
+    return f"{told}:\n\n{_cut_diff(files)}"
+
+
+def _cut_diff(files: Sequence[FileChange]) -> str:
+    block, rest = render_diff(files)
+    return block + (f"\n\n{rest} more lines are left out; see *Files changed*." if rest else "")
 
 
 def nothing_to_compare(found: Sequence[Finding]) -> str:

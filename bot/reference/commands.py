@@ -28,7 +28,8 @@ Write `/forge VERB …` in a comment, a review or a reply to a finding. `/forge 
 
 - **One command a line**, at its start, up to 20. Quotes, code, headings, links, HTML comments, edited comments and
   comments of Apps are not read.
-- **One answer per comment**, also to mistakes and refusals. 👀 says that it was heard; a decision at a gate gets 👍.
+- **One answer per comment**, also to mistakes and refusals. 👀 says that it was heard, as a mention was; a decision
+  at a gate gets 👍.
 - **In a reply to a finding** its id may be left out.
 - **Roles** are GitHub's (read < triage < write < maintain < admin), asked when the command arrives and again when it
   acts. Accounts are compared by number.

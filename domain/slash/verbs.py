@@ -167,7 +167,8 @@ VERBS: Mapping[Verb, VerbRow] = {
     ),
     Verb.diff: VerbRow(
         "diff [F-ID or GATE]",
-        "what Forge changed here: its commits and their diff; of findings: their files before and after",
+        "what Forge changed here: its commits and their diff; of findings: the commit that fixed one, or else "
+        "their lines before and after",
         _READ,
         _LOOKED_AT,
         _READS,

@@ -73,6 +73,12 @@ SHA is on `feature`. Fixes F-FNQ5I5. Tests: No tests found.
     )
     assert pull.head_sha == made.sha
 
+    await alice.comment(pull, f"/forge diff {name}")
+    await settle_looks(story)
+    [shown] = bodies(story.answers(pull))[2:]
+    assert shown.startswith(f"SHA fixes {name}:\n\n```diff\n--- app.py\n+++ app.py\n@@ -1,5 +1,4 @@")
+    assert "-import sys" in shown
+
     taken_back = story.thread_answers(pull, comment)[0].body.partition("`/forge rollback ")[2].partition("`")[0]
     await alice.comment(pull, f"/forge rollback {taken_back}")
     await settle_looks(story)
