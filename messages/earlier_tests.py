@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, EarlierTests, Fate, list_gone_names
+from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
 from domain.text.redaction import redact_outgoing
 
@@ -13,7 +14,8 @@ ACTIONS = (
 )
 UNASKED_FORK = (
     "This change touches tests, or a file that may hold some or settings of theirs, and comes from a fork. Forge runs "
-    "nothing of a fork before somebody with write access lets it. `/forge test` runs the tests of before on the new "
+    f"nothing of a fork before somebody with the role {find_role(Verb.review, on_fork=True)} lets it. "
+    "`/forge test` runs the tests of before on the new "
     "code, and `/forge review` lets the review do so."
 )
 _LOST, _CHANGED, _NAMES, _OUTPUT, _LINES = (

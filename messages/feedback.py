@@ -4,14 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from domain.gates import STANDARD_GATES
 from domain.review.avoidance import INSTEAD, LEGITIMATE, RULE, TITLES, AvoidanceKind, DetectorRecord
 from domain.review.changes import FileChange
 from domain.review.feedback import SCOPE_TIME, DismissalScope, FindingFeedback, Lapse, Word
 from domain.review.findings import Finding
 from domain.slash.commands import LONGEST_TEXT
+from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import escape, inline_code, inline_path
 from messages.changes import render_diff
 from messages.commands import mention_memories
+from safety.avoidance_gates import OVERRULING_ROLE
 
 _LAPSES = {Lapse.time: "its time is over", Lapse.version: "its detector works differently now"}
 _SAID = {
@@ -105,7 +108,7 @@ def confirm_dispute(found: Sequence[Finding]) -> str:
     """For who may not dismiss and says that it is wrong."""
     return (
         f"Your reason is kept with {_names(found)}. You cannot decide it yourself, so `false_positive` asks the "
-        "others with the role write."
+        f"others with the role {STANDARD_GATES['false_positive'].role}."
     )
 
 
@@ -114,7 +117,7 @@ def nothing_to_dispute(found: Sequence[Finding]) -> str:
     one = len(found) == 1
     return (
         f"{_names(found)} {'blocks' if one else 'block'} nothing, so nobody is asked. Somebody else with the role "
-        f"write can dismiss {'it' if one else 'them'}."
+        f"{find_role(Verb.dismiss)} can dismiss {'it' if one else 'them'}."
     )
 
 
@@ -145,7 +148,8 @@ def refuse_to_overrule(finding: Finding, said: FindingFeedback) -> str:
     """For who would take back what somebody else said against the change."""
     return (
         f"Refused: about {finding.id}, {escape(describe_feedback(said), 400)}. Taking that back is for "
-        f"{inline_code(said.by)}, or for somebody with the role maintain, and not for the author of the change."
+        f"{inline_code(said.by)}, or for somebody with the role {OVERRULING_ROLE}, and not for the author of "
+        "the change."
     )
 
 

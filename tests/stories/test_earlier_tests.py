@@ -229,7 +229,7 @@ async def test_a_fork_waits_for_a_word(story: Story) -> None:
     pull, alice = await propose_from_fork(story, HIDES)
     check = find_check(story, pull)
     assert check.conclusion == "neutral"
-    assert "Forge runs nothing of a fork before somebody with write access lets it. `/forge test`" in read_section(
+    assert "Forge runs nothing of a fork before somebody with the role write lets it. `/forge test`" in read_section(
         check
     )
     assert story.gates(pull) == []
@@ -252,7 +252,7 @@ async def test_settings_beside_others_do_not_run_a_fork(story: Story) -> None:
     changed = {"shop.py": BROKEN, "pyproject.toml": f"{settings}addopts = '--deselect {NAME}'\n"}
     there = {path: text for path, text in files.items() if text is not None}
     pull, alice = await propose_from_fork(story, changed, there)
-    assert "Forge runs nothing of a fork before somebody with write access lets it" in read_section(
+    assert "Forge runs nothing of a fork before somebody with the role write lets it" in read_section(
         find_check(story, pull)
     )
     assert story.gates(pull) == []

@@ -232,7 +232,7 @@ async def test_a_run_that_waited_for_its_turn_does_what_was_asked_for(tmp_path: 
         second = await first.alice.open_issue(first.repository, "Vouchers", "Customers want vouchers.")
         await first.alice.comment(second, "/forge plan")
         await story.wait_for_runs(2)
-        while not story.answers(second):
+        while not story.answers(second):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         assert "- [ ] Planning: queued until a worker is free" in story.answers(second)[0].body
         assert "- [ ] Planning: now" in story.answers(first.issue)[0].body
