@@ -184,7 +184,7 @@ def render_outcome(
         render_change(review),
         render_locks(review.locks),
         _findings_table(review, inline, posted_before),
-        render_section(review.earlier),
+        render_section(review.earlier, review.dismissed),
         _in_history(review, has_server=has_server),
         render_details(review),
         render_worklist(review.findings),

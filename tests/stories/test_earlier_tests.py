@@ -113,6 +113,16 @@ async def test_who_rejects_it_ends_it(story: Story) -> None:
     assert find_check(story, pull).conclusion == "failure"
 
 
+async def test_what_a_person_dismissed_is_listed_once(story: Story) -> None:
+    pull, _, carol = await propose(story, HIDES)
+    [name] = story.finding_names(pull)
+    await say(story, pull, carol, f"/forge dismiss {name} it was meant")
+    check = find_check(story, pull)
+    assert (check.summary or "").count(NAME) == 1
+    assert name in (check.summary or "").partition("### Dismissed")[2]
+    assert read_section(check) == "- 1 test of the changed files passes on the new code as they were before."
+
+
 async def test_another_expectation_is_shown_in_a_table(story: Story) -> None:
     """Nobody is asked, and nobody is accused."""
     changed = TEST.replace("total([1, 2]) == 3", "total([1, 2]) == 2")
