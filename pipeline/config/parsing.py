@@ -112,7 +112,7 @@ def _build(tree: Tree, values: Values, below: Values) -> tuple[Configuration | N
     try:
         configuration = build(below, values)
     except ValidationError as error:
-        errors = [dict(one) for one in error.errors(include_url=False)]
+        errors: list[dict[str, Any]] = [dict(one) for one in error.errors(include_url=False)]
         elsewhere = _find_contradictions_elsewhere(values, below, {one["loc"][:2] for one in errors})
         return None, [*_build_mistakes(tree, errors), *(_locate(tree, one) for one in elsewhere)]
     return configuration, [_locate(tree, one) for one in find_contradictions(configuration)]
