@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from domain.review.findings import Category, Severity
+from domain.review.findings import Category, Finding, Layer, Severity
 from messages.inline_comments import render_comment
 from messages.thread_replies import confirm_hint
-from tests.unit.domain.test_replies import FINDING
 
 ROOT = Path(__file__).parents[3]
 ROLES = "(?:read|triage|write|maintain|admin)"
@@ -32,6 +31,18 @@ def test_no_text_writes_a_role_down_itself() -> None:
 
 @pytest.mark.parametrize(("severity", "role"), [(Severity.error, "write"), (Severity.critical, "maintain")])
 def test_who_may_dismiss_a_finding_is_said_as_its_gate_has_it(severity: Severity, role: str) -> None:
-    finding = FINDING.model_copy(update={"severity": severity, "category": Category.security})
+    finding = Finding(
+        id="F-AEGTUI",
+        rule="ruff/S602",
+        category=Category.security,
+        severity=severity,
+        confidence=1,
+        path="app.py",
+        line=1,
+        message="It runs what it is given.",
+        layer=Layer.security,
+        fingerprint="a" * 64,
+        trail="b" * 64,
+    )
     assert f"Someone else with the role {role} (you, if nobody else has it) replies" in render_comment([finding])
     assert f"someone with the role {role} who did not open this" in confirm_hint(finding)
