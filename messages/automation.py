@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from domain.review.findings import Finding
+from domain.slash.verbs import VERBS, Verb
 from domain.text.escaping import escape, inline_code
 from domain.verdicts import Reason
 
@@ -101,6 +102,14 @@ def confirm_missed_bug(number: int, run_id: str | None) -> str:
     """The receipt for ``missed``."""
     about = f"run {inline_code(run_id)} of #{number}" if run_id else f"#{number}, which has no finished run"
     return f"Noted as a critical bug that Forge missed, for {about}. It counts for the automation level."
+
+
+def ask_what_was_missed() -> str:
+    """For ``missed`` with words that tell nobody what to look for."""
+    return (
+        "Nothing was noted: this does not tell what was missed. Name the file, with the line if you know it, or say in "
+        f"a few more words what goes wrong, such as `/forge {VERBS[Verb.missed].example}`."
+    )
 
 
 def report_known_bug() -> str:

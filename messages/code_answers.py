@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from domain.slash.verbs import Verb
+from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import escape, inline_code, inline_path
 
 _PARAGRAPHS, _LONGEST = 6, 1_200  # of an answer; characters of each
@@ -59,8 +59,9 @@ def report_unread_head(verb: Verb, head_sha: str) -> str:
 
 def refuse_without_ok(verb: Verb) -> str:
     """For the head of a fork that nobody with write permission allowed Forge to run."""
+    role = find_role(Verb.review, on_fork=True)
     return (
-        f"Nobody with the role write has allowed this head of a fork yet, so {inline_code(f'/forge {verb}')} does "
+        f"Nobody with the role {role} has allowed this head of a fork yet, so {inline_code(f'/forge {verb}')} does "
         "nothing here. Look at the change; `/forge review` allows this head."
     )
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 
+from domain.gates import STANDARD_GATES
 from domain.money import LimitUse, Usage, format_usd
 from domain.review.feedback import FindingFeedback
 from domain.review.findings import Finding, Severity
@@ -101,8 +102,12 @@ class PastRun:
 
 @dataclass(frozen=True)
 class Spending:
-    """What one model cost in one phase. ``amount`` in micro-USD."""
+    """What one model cost in one phase of what runs did for the same reason. ``amount`` in micro-USD.
 
+    :param what: they did, as plain text.
+    """
+
+    what: str
     phase: str
     model: str
     calls: int
@@ -145,7 +150,8 @@ def name_command(asked: SlashCommand | SlashMistake) -> str:
 _INTRO = (
     "Write a command at the start of a line, one per line; words of your own go on below it up to the next command. "
     "Edited comments, quotes and code are not read. "
-    "`/forge help VERB` says more about one. They take the role write where no other is named."
+    f"`/forge help VERB` says more about one. They take the role {RequiredRole().least} where no "
+    "other is named."
 )
 _NAMES = (
     "`F-…` is a finding, `C-…` a commit of Forge, `M-…` something it learned, and `GATE` a question that it asks "
@@ -427,7 +433,8 @@ def not_reviewed_again(head_sha: str, why: str) -> str:
 
 def budget_waits() -> str:
     """For somebody who may not let a stopped run go on, and asks for a new one."""
-    return "A guard or a budget here is waiting for a person with the role write, so a new review is not allowed."
+    role = STANDARD_GATES["guard"].role
+    return f"A guard or a budget here is waiting for a person with the role {role}, so a new review is not allowed."
 
 
 def nothing_to_review() -> str:
@@ -682,14 +689,13 @@ def _seconds(past: PastRun) -> str:
 
 def _render_spending(spending: Sequence[Spending]) -> str:
     rows = [
-        f"| {escape(one.phase)} | {inline_code(one.model)} | {one.calls} | {one.usage.input_tokens:,} | "
-        f"{one.usage.output_tokens:,} | {format_usd(one.amount)} |"
+        f"| {escape(one.what, 100)} | {escape(one.phase)} | {inline_code(one.model)} | {one.calls} | "
+        f"{one.usage.input_tokens:,} | {one.usage.output_tokens:,} | {format_usd(one.amount)} |"
         for one in spending[:MOST_LINES]
     ]
-    head = ["| phase | model | calls | tokens in | tokens out | cost |", "| --- | --- | --- | --- | --- | --- |"]
-    total = (
-        f"| **all** | | {sum(one.calls for one in spending)} | | | {format_usd(sum(one.amount for one in spending))} |"
-    )
+    head = ["| what | phase | model | calls | tokens in | tokens out | cost |", f"|{' --- |' * 7}"]
+    calls, amount = sum(one.calls for one in spending), sum(one.amount for one in spending)
+    total = f"| **all** | | | {calls} | | | {format_usd(amount)} |"
     return "\n".join([*head, *rows, total])
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from domain.deployments.deployment import Cause, Deployment, DeploymentState, Step, Wish
 from domain.deployments.health import Health, Signal, StageHealth
-from domain.gates import Gate
+from domain.gates import STANDARD_GATES, Gate
 from domain.text.escaping import code_block, escape, inline_code
 from messages.review import CheckText
 
@@ -301,7 +301,11 @@ def _when(moment: datetime) -> str:
 
 def confirm_order(environment: str, sha: str, *, is_production: bool) -> str:
     """That something will be deployed."""
-    asks = " Somebody else with the role maintain has to approve that." if is_production else ""
+    asks = (
+        f" Somebody else with the role {STANDARD_GATES['production_deploy'].role} has to approve that."
+        if is_production
+        else ""
+    )
     return f"{inline_code(sha[:7])} is to be deployed to {inline_code(environment)}.{asks}"
 
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from domain.review.findings import Finding
 from domain.runs.earlier_tests import EarlierOutcome, EarlierTest, EarlierTests, Fate, list_gone_names
+from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
 from domain.text.redaction import redact_outgoing
 
@@ -13,7 +15,8 @@ ACTIONS = (
 )
 UNASKED_FORK = (
     "This change touches tests, or a file that may hold some or settings of theirs, and comes from a fork. Forge runs "
-    "nothing of a fork before somebody with write access lets it. `/forge test` runs the tests of before on the new "
+    f"nothing of a fork before somebody with the role {find_role(Verb.review, on_fork=True)} lets it. "
+    "`/forge test` runs the tests of before on the new "
     "code, and `/forge review` lets the review do so."
 )
 _LOST, _CHANGED, _NAMES, _OUTPUT, _LINES = (
@@ -50,13 +53,18 @@ def render_lost_body(lost: Sequence[EarlierTest], marker: str) -> str:
     return f"**{which} before this change {fails} on its code, and nothing in its place demands the same.**\n\n{marker}"
 
 
-def render_section(earlier: EarlierTests | None) -> str:
-    """The part of a check about them; empty where there is nothing to say."""
+def render_section(earlier: EarlierTests | None, dismissed: Sequence[Finding] = ()) -> str:
+    """The part of a check about them; empty where there is nothing to say.
+
+    :param dismissed: findings that the check lists elsewhere.
+    """
     if earlier is None:
         return ""
+    said = {each.message for each in dismissed}
+    lost = [each for each in earlier.lost if explain_lost(each) not in said]
     parts = [
-        *(_render_lost(each) for each in earlier.lost[:_LOST]),
-        *_count_rest(len(earlier.lost) - _LOST, "fails likewise", "fail likewise"),
+        *(_render_lost(each) for each in lost[:_LOST]),
+        *_count_rest(len(lost) - _LOST, "fails likewise", "fail likewise"),
         _render_changed(earlier.changed),
         "\n".join(f"- {line}" for line in _list_lines(earlier)),
     ]

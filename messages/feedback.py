@@ -4,14 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from domain.gates import STANDARD_GATES
 from domain.review.avoidance import INSTEAD, LEGITIMATE, RULE, TITLES, AvoidanceKind, DetectorRecord
 from domain.review.changes import FileChange
 from domain.review.feedback import SCOPE_TIME, DismissalScope, FindingFeedback, Lapse, Word
 from domain.review.findings import Finding
 from domain.slash.commands import LONGEST_TEXT
+from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import escape, inline_code, inline_path
 from messages.changes import render_diff
 from messages.commands import mention_memories
+from safety.avoidance_gates import OVERRULING_ROLE
 
 _LAPSES = {Lapse.time: "its time is over", Lapse.version: "its detector works differently now"}
 _SAID = {
@@ -105,7 +108,7 @@ def confirm_dispute(found: Sequence[Finding]) -> str:
     """For who may not dismiss and says that it is wrong."""
     return (
         f"Your reason is kept with {_names(found)}. You cannot decide it yourself, so `false_positive` asks the "
-        "others with the role write."
+        f"others with the role {STANDARD_GATES['false_positive'].role}."
     )
 
 
@@ -114,7 +117,7 @@ def nothing_to_dispute(found: Sequence[Finding]) -> str:
     one = len(found) == 1
     return (
         f"{_names(found)} {'blocks' if one else 'block'} nothing, so nobody is asked. Somebody else with the role "
-        f"write can dismiss {'it' if one else 'them'}."
+        f"{find_role(Verb.dismiss)} can dismiss {'it' if one else 'them'}."
     )
 
 
@@ -145,7 +148,8 @@ def refuse_to_overrule(finding: Finding, said: FindingFeedback) -> str:
     """For who would take back what somebody else said against the change."""
     return (
         f"Refused: about {finding.id}, {escape(describe_feedback(said), 400)}. Taking that back is for "
-        f"{inline_code(said.by)}, or for somebody with the role maintain, and not for the author of the change."
+        f"{inline_code(said.by)}, or for somebody with the role {OVERRULING_ROLE}, and not for the author of "
+        "the change."
     )
 
 
@@ -173,13 +177,24 @@ def _bold(found: Sequence[Finding]) -> str:
 
 
 def render_places(found: Sequence[Finding], files: Sequence[FileChange], head_sha: str) -> str:
-    """Answers ``diff`` about findings: their files before and after."""
+    """Answers ``diff`` about findings: their places before and after."""
     rows = [f"- {each.id} {inline_path(each.where)}: {escape(each.message, 300)}" for each in found[:_MOST_LINES]]
     more = [f"- and {len(found) - len(rows)} more"] if len(found) > len(rows) else []
-    block, rest = render_diff(files)
-    cut = f"\n\n{rest} more lines are left out; see *Files changed*." if rest else ""
     head = f"Before and after, at {inline_code(head_sha[:7])}:"
-    return "\n\n".join([head, "\n".join([*rows, *more]), block + cut])
+    return "\n\n".join([head, "\n".join([*rows, *more]), _cut_diff(files)])
+
+
+def render_fix(told: str, files: Sequence[FileChange]) -> str:
+    """Answers ``diff`` about a finding that a commit on the branch fixed.
+
+    :param told: which commit, and what it fixes, as a clause.
+    """
+    return f"{told}:\n\n{_cut_diff(files)}"
+
+
+def _cut_diff(files: Sequence[FileChange]) -> str:
+    block, rest = render_diff(files)
+    return block + (f"\n\n{rest} more lines are left out; see *Files changed*." if rest else "")
 
 
 def nothing_to_compare(found: Sequence[Finding]) -> str:

@@ -8,10 +8,10 @@ from domain.review.inline_comments import Remark, split_topics
 from domain.runs.run import REVIEW_CHECK
 from domain.text.escaping import escape, inline_code, inline_path, link, suggestion_block
 from messages.proofs import render_proof
+from safety.gates import find_role_to_dismiss
 
 ICONS = {Severity.critical: "⛔", Severity.error: "🔴", Severity.warning: "🟡", Severity.info: "🔵"}
 OUTDATED = "**No longer applies**"
-DISAGREE = "Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why"
 SHOWN_IN_COMMENT = 30  # places that one comment lists
 _LINES = re.compile(r":\d+(?:-\d+)?(?=`)")
 _GONE_HERE = " *(no longer here)*"
@@ -30,8 +30,14 @@ def render_comment(remark: Sequence[Finding], gone: Collection[str] = (), *, has
     topics = split_topics(remark, gone)
     lines = {topic[0].line for topic in topics if topic[0].id not in gone}
     shown = [_render_topic(topic, () if is_one else gone, named=len(lines) > 1) for topic in topics]
-    way = f" · {DISAGREE}{'' if is_one else ' (with an F-ID: only that one)'}" if has_server else ""
+    way = f" · {_explain_dismissal(remark)}" if has_server else ""
     return "\n\n---\n\n".join(shown).removesuffix("</sub>") + f"{way}</sub>"
+
+
+def _explain_dismissal(remark: Sequence[Finding]) -> str:
+    role, one = find_role_to_dismiss(remark), "" if len(remark) == 1 else " (with an F-ID: only that one)"
+    who = f"Someone else with the role {role} (you, if nobody else has it)"
+    return f"Not a problem? {who} replies `/forge dismiss` and why{one}"
 
 
 def _render_topic(topic: Remark, gone: Collection[str], *, named: bool) -> str:

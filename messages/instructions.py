@@ -9,7 +9,7 @@ from domain.money import format_usd
 from domain.runs.output_lines import pick_telling_line
 from domain.runs.plan import LONGEST_WORDS
 from domain.runs.run import ReasonCode, Run
-from domain.slash.verbs import Verb
+from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import code_block, cut_words, escape, inline_code, inline_path
 from messages.automation import RUN_TRAILER
 from messages.commands import describe_state
@@ -285,7 +285,7 @@ def refuse_sending() -> str:
 
 def report_lost_permission() -> str:
     """For whoever lost the role while they waited."""
-    return "Nothing was done: that takes the role write, which whoever asked does not have any more."
+    return f"Nothing was done: that takes the role {find_role(Verb.do)}, which whoever asked does not have any more."
 
 
 def point_to_review() -> str:
@@ -414,7 +414,7 @@ def _name_left_out(left_out: Mapping[str, str]) -> str:
 
 def refuse_stranger(login: str) -> str:
     """For a mention by somebody who may not ask; told once."""
-    return f"{inline_code(login)}, only people with the role write may ask Forge for something here."
+    return f"{inline_code(login)}, only people with the role {find_role(Verb.ask)} may ask Forge for something here."
 
 
 def leave_to_workflows() -> str:
@@ -475,8 +475,8 @@ def refuse_protected(paths: Sequence[str]) -> str:
     """Where a thread asks for files that only somebody with the role may name."""
     named = ", ".join(map(inline_path, paths[:_MOST_PATHS]))
     return (
-        f"Nothing was changed: this takes protected files ({named}). Whoever has the role write asks for them by "
-        "`/forge do` in this thread."
+        f"Nothing was changed: this takes protected files ({named}). Whoever has the role {find_role(Verb.do)} asks "
+        "for them by `/forge do` in this thread."
     )
 
 

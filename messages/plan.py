@@ -24,6 +24,7 @@ class StepState(StrEnum):
     """Where a step of planning stands."""
 
     done = "done"
+    queued = "queued until a worker is free"
     now = "now"
     next = "next"
 
@@ -37,10 +38,13 @@ def render_progress(steps: Sequence[tuple[str, StepState]], spent: int) -> str:
     rows = [
         f"- [{'x' if state is StepState.done else ' '}] {escape(step, 200)}: {state.value}" for step, state in steps
     ]
-    is_over = all(state is StepState.done for _, state in steps)
-    title, hint = (
-        ("Forge planned this issue", "") if is_over else ("Forge is planning this issue", "`/forge cancel` stops it.")
-    )
+    hint = "`/forge cancel` stops it."
+    if all(state is StepState.done for _, state in steps):
+        title, hint = "Forge planned this issue", ""
+    elif any(state is StepState.queued for _, state in steps):
+        title = "Forge is about to plan this issue"
+    else:
+        title = "Forge is planning this issue"
     return _join([f"**{title}**", "\n".join(rows), render_spent(spent, hint)])
 
 

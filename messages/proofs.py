@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from domain.review.findings import Finding, Severity
 from domain.review.proof import LONGEST_REASON, Proof, ProofOutcome, Reproduction
+from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import code_block, escape, inline_code, inline_path, strip_invisible
 from domain.text.redaction import redact_outgoing
 
@@ -19,7 +20,10 @@ HOLDS_CREDENTIAL = "the test that was written for it holds what looks like a cre
 IS_TOO_LONG = "the test that was written for it is too long"
 NO_TESTS = "Forge does that beside a test of Python or JavaScript, and found none for this file that it can run"
 ACTIONS = "the repository's own workflows run its tests (`testing.runner: actions`)"
-UNASKED_FORK = "Forge runs nothing of a fork before somebody with write access lets it: `/forge review` does"
+UNASKED_FORK = (
+    f"Forge runs nothing of a fork before somebody with the role {find_role(Verb.review, on_fork=True)} lets it: "
+    "`/forge review` does"
+)
 WITHOUT_SERVER = "only the App writes and runs tests"
 PASSES = "the test that was written to show it passes on this head"
 BEFORE_SAME = "fails in the same way"

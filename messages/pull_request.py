@@ -288,7 +288,8 @@ def render_status(progress: Progress, spent: int) -> str:
     :param spent: micro-USD.
     """
     is_over = progress.testing is StepState.done
-    head = "Forge opened a pull request for this issue" if is_over else "Forge is working on this issue"
+    begun = "is about to work" if progress.planning is StepState.queued else "is working"
+    head = "Forge opened a pull request for this issue" if is_over else f"Forge {begun} on this issue"
     hint = "" if is_over else _ASK
     parts = [f"**{head}**", "\n".join(_phases(progress)), render_spent(spent, hint)]
     return "\n\n".join(part for part in parts if part)

@@ -10,12 +10,14 @@ from domain.review.findings import Finding, Severity
 from domain.review.inline_comments import find_repeated
 from domain.review.review import Decision, Review
 from domain.runs.run import REVIEW_CHECK, ReasonCode
+from domain.slash.verbs import Verb, find_role
 from domain.text.escaping import escape, inline_code, inline_path
 from domain.verdicts import Reason
 from messages.earlier_tests import render_section, render_under_way
 from messages.inline_comments import ICONS, link_rule
 from messages.proofs import note_proof
 from messages.review_details import render_details, render_locks, render_worklist
+from safety.gates import find_role_to_review
 from safety.review_decision import BLOCKING
 
 CHECK_NAME = REVIEW_CHECK
@@ -72,7 +74,7 @@ def render_excluded(reason: str, problem: str | None = None, *, is_required: boo
     """:param is_required: the base branch requires the check, so it does not pass unread."""
     asked = (
         "**Next:** a branch to which this could be merged requires the check: write `/forge review` to have it "
-        "reviewed (role triage)."
+        f"reviewed (role {find_role(Verb.review)})."
     )
     parts = [reason, "Forge checked nothing on this head.", *([asked] if is_required else []), *_warning(problem)]
     return CheckText("Not reviewed", "\n\n".join(parts))
@@ -183,7 +185,7 @@ def render_outcome(
         render_change(review),
         render_locks(review.locks),
         _findings_table(review, inline, posted_before),
-        render_section(review.earlier),
+        render_section(review.earlier, review.dismissed),
         _in_history(review, has_server=has_server),
         render_details(review),
         render_worklist(review.findings),
@@ -374,7 +376,7 @@ def _next(review: Review, *, has_server: bool, is_tested: bool) -> str:
     if todo := next((text for code, text in _NEXT.items() if code in codes), None):
         return todo
     if review.decision is Decision.require_human:
-        return "have a person with write access review this change."
+        return f"have a person with the role {find_role_to_review(review)} review this change."
     if review.decision is Decision.approve and "gate.approved" in codes:
         accepted = "; what was found is listed below, and stays as it is." if review.findings else "."
         return f"merge when you are ready{accepted}"
@@ -432,7 +434,8 @@ def _in_history(review: Review, *, has_server: bool) -> str:
         "A credential was in an earlier commit. Deleting the line does not help, because the history keeps it: revoke "
         "it."
         + (
-            " Then someone else with write access confirms that, or the author where nobody else has it."
+            f" Then someone else with the role {find_role(Verb.dismiss)} confirms that, or the author where "
+            "nobody else has it."
             if has_server
             else ""
         )

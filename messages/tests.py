@@ -8,7 +8,7 @@ from domain.errors import ForgeError
 from domain.review.avoidance import AvoidanceKind
 from domain.runs.coverage import CoverageComparison, CoveredShare, Obstacle
 from domain.runs.earlier_tests import NOTHING_EARLIER, EarlierTests
-from domain.runs.output_lines import pick_failures, pick_sum, pick_telling_line
+from domain.runs.output_lines import list_errors, pick_failures, pick_sum, pick_telling_line
 from domain.runs.task_result import RequiredFix
 from domain.runs.testing import (
     LONGEST_ID,
@@ -164,7 +164,7 @@ def render_failed_before(run: TestRun) -> str:
     named = ", ".join(inline_code(each.id, 120) for each in run.failures[:_SAME])
     more = f" and {len(run.failures) - _SAME:,} more" if len(run.failures) > _SAME else ""
     passed = sum(case.outcome is CaseOutcome.passed for case in run.cases)
-    cause = pick_telling_line(_message(run.failures[0]))
+    cause = pick_telling_line(_message(run.failures[0], run))
     return (
         f"{_count(len(run.failures), 'test')} failed, on each side as well: {named}{more} "
         f"(the first: {inline_code(cause, 200)}); {passed:,} passed"
@@ -279,7 +279,12 @@ def _describe_end(command: CommandResult) -> str:
     if command.exit_status is None:
         return f"{name} did not finish: it took too long or was stopped."
     told = ", although its report says that all tests passed" if _claims_success(command) else ""
-    return f"{name} ended with exit status {command.exit_status}{told}."
+    return f"{name} ended with exit status {command.exit_status}{told}.{_quote_error(command)}"
+
+
+def _quote_error(command: CommandResult) -> str:
+    errors = list_errors(_clean(command.output))
+    return f" It says {inline_code(errors[-1], 200)}." if errors else ""
 
 
 def _claims_success(command: CommandResult) -> bool:
@@ -360,15 +365,31 @@ def _has_uncovered(run: TestRun) -> bool:
 def _failures(run: TestRun) -> str:
     rows = [
         f"| {inline_code(case.id, 120)} | {inline_path(case.where, 120) if case.where else ''} | "
-        f"{escape(_message(case), 160)} |"
+        f"{escape(_message(case, run), 160)} |"
         for case in run.failures[:_FAILURES]
     ]
     head = ["| test | where | what |", "| --- | --- | --- |"]
     return _section("### Failures", [*head, *rows] if rows else [], len(run.failures) - len(rows))
 
 
-def _message(case: TestCase) -> str:
+_SAYS_NOTHING = frozenset({"", "test failed", "collection failure"})
+"""What Node and pytest report of a file that cannot be loaded, besides what they print."""
+
+
+def _message(case: TestCase, run: TestRun) -> str:
+    if case.message in _SAYS_NOTHING and (why := _find_load_error(case, run)):
+        return why
     return case.message or strip_invisible(case.details).strip().partition("\n")[0] or "It gives no reason."
+
+
+def _find_load_error(case: TestCase, run: TestRun) -> str:
+    """Why a file of tests could not be loaded; empty if that is not known for sure."""
+    if own := list_errors(strip_invisible(case.details)):
+        return own[-1]
+    mute = [each for each in run.failures if each.message in _SAYS_NOTHING]
+    printed = [line for each in run.failed_commands for line in list_errors(_clean(each.output))]
+    named = [line for line in printed if case.path and case.path in line]
+    return named[0] if named else printed[0] if printed and len(mute) == 1 else ""
 
 
 def _list_weakened(taken: Sequence[RequiredFix]) -> str:

@@ -4,6 +4,7 @@ from domain.review.findings import Finding
 from domain.text.escaping import escape, inline_path
 from messages.commands import explain_doubt
 from safety.authorization import CommandRefusal, RefusalCode
+from safety.gates import find_role_to_dismiss
 
 _LONGEST = 1_200  # characters of what a model says
 
@@ -76,7 +77,8 @@ def confirm_hint(finding: Finding, refused: CommandRefusal | None = None, judged
             f"{explain_doubt(refused)}, and words are no first answer: two with the role {refused.needed} write "
             f"`/forge dismiss {finding.id} reason`."
         )
+    role = find_role_to_dismiss([finding])
     return (
-        f"{noted} someone with write permission who did not open this pull request dismisses it with "
+        f"{noted} someone with the role {role} who did not open this pull request dismisses it with "
         f"`/forge dismiss {finding.id} reason`."
     )

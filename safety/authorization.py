@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from domain.gates import STANDARD_GATES, digest
 from domain.slash.commands import Deploy, Level, Pause, Rollback, SlashCommand
-from domain.slash.verbs import VERBS, Verb
+from domain.slash.verbs import DISPUTING_ROLE, VERBS, Verb
 from safety.authorship import Doubt
 
 ROLES = ("none", "read", "triage", "write", "maintain", "admin")
@@ -141,7 +141,7 @@ def refuse_role(role: str, minimum: str) -> str | None:
 def may_dispute(asked: SlashCommand, refused: CommandRefusal, facts: AuthorizationFacts) -> bool:
     """Whether who may not dismiss a finding may have others asked about it."""
     is_lacking = refused.code in {RefusalCode.role, RefusalCode.author}
-    has_say = facts.is_author or refuse_role(facts.role, "triage") is None
+    has_say = facts.is_author or refuse_role(facts.role, DISPUTING_ROLE) is None
     return asked.verb is Verb.dismiss and is_lacking and has_say
 
 

@@ -15,6 +15,7 @@ from going up and down with every run:
   the next, after about ten bad runs each. Fewer than 10 runs are not judged.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -150,6 +151,15 @@ class LadderVerdict(BaseModel):
     @property
     def is_changed(self) -> bool:
         return self.level != self.before
+
+
+_PLACE = re.compile(r"\w[\w./-]*(?:/\w|\.[A-Za-z]\w{0,7}\b|:\d)")
+_FEWEST_WORDS = 4
+
+
+def describes_miss(text: str) -> bool:
+    """Whether words tell what was missed: they name a file, or are a few. Not all languages part words."""
+    return len(text.split()) >= _FEWEST_WORDS or _PLACE.search(text) is not None or not text.isascii()
 
 
 def cap_level(level: int, bounds: Ladder) -> int:

@@ -202,15 +202,18 @@ def is_disputed(finding: Finding, judged: JudgedFindings) -> bool:
     return finding.fingerprint in judged.disputed and finding.fingerprint not in judged.confirmed
 
 
+OVERRULING_ROLE = "maintain"
+
+
 def may_overrule(said: FindingFeedback, facts: AuthorizationFacts, account: int) -> bool:
-    """Whether somebody may take back or change what was said: their own word, or with the role maintain that of others.
+    """Whether somebody may take back or change what was said: their own word, or with this role that of others.
 
     What makes a change pass is anybody's to take back. The author never takes back what was said against the change.
     """
     if said.word is not Word.confirmed:
         return True
     is_own = said.by_id == account
-    return not facts.is_author and (is_own or refuse_role(facts.role, "maintain") is None)
+    return not facts.is_author and (is_own or refuse_role(facts.role, OVERRULING_ROLE) is None)
 
 
 def _asks(finding: Finding, configuration: Configuration) -> bool:

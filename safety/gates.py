@@ -10,6 +10,7 @@ from domain.gates import LATER, OWN_TIMEOUT, STANDARD_GATES, Gate, GateRequest, 
 from domain.review.findings import Category, Finding, Layer, Severity
 from domain.review.review import Conclusion, Decision, KeptApproval, ProtectedContents, Review, RiskLevel
 from domain.runs.run import Phase
+from domain.slash.verbs import Verb, find_role
 from domain.verdicts import Reason
 from safety.avoidance_gates import build_request, default_options, request_destructive, request_false_positive
 from safety.protected_files import select_asked
@@ -185,6 +186,19 @@ def needs_security_gate(finding: Finding) -> bool:
     )
 
 
+def find_role_to_dismiss(found: Sequence[Finding]) -> str:
+    """The role for a dismissal of these findings, where the repository asks for no higher one."""
+    if any(map(needs_security_gate, found)):
+        return STANDARD_GATES["security_findings"].role
+    return find_role(Verb.dismiss)
+
+
+def find_role_to_review(review: Review) -> str:
+    """The role of the people whom a review is left to, where the repository asks for no higher one."""
+    is_grave = review.risk.level is RiskLevel.critical or review.base_that_holds
+    return "maintain" if is_grave else STANDARD_GATES["human_review"].role
+
+
 def list_protected(paths: Sequence[str], configuration: Configuration) -> list[str]:
     """Those of these paths that ask ``protected_paths``."""
     return select_asked(paths, configuration.paths.protected)
@@ -285,7 +299,6 @@ def _request_human(review: Review, configuration: Configuration, gates: Sequence
     if base.decision is not Decision.require_human:
         return []
     reasons = [reason for reason in base.reasons if not reason.code.startswith("gate.")]
-    role = "maintain" if review.risk.level is RiskLevel.critical or review.base_that_holds else None
     prompt = "Forge cannot approve this on its own. Approve if you reviewed the change and it is right."
     return [
         build_request(
@@ -295,7 +308,7 @@ def _request_human(review: Review, configuration: Configuration, gates: Sequence
             prompt,
             reasons,
             configuration,
-            role=role,
+            role=find_role_to_review(review),
             has_follower=False,
         )
     ]

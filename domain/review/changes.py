@@ -1,7 +1,7 @@
 """What a pull request changes: files, hunks and the mapping of lines between merge base and head."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import cached_property
 from itertools import groupby
@@ -118,6 +118,15 @@ class FileChange(BaseModel):
         """Whether lines start–end (head, inclusive) lie inside one hunk, as GitHub demands of a comment."""
         first, last = self.commentable_lines.get(start), self.commentable_lines.get(end)
         return self.is_shown and first is not None and first == last and start <= end
+
+    def keep_hunks(self, places: Sequence[tuple[int, int]]) -> "FileChange":
+        """The file with the hunks alone that show any of these lines (head, inclusive); as it is where none does."""
+        shown = tuple(
+            hunk
+            for hunk in self.hunks
+            if any(start < hunk.new_start + hunk.new_length and hunk.new_start <= end for start, end in places)
+        )
+        return self.model_copy(update={"hunks": shown}) if shown else self
 
     def head_line(self, base_line: int) -> int | None:
         """The line number at head of an unchanged line of the merge base; None if it was removed."""

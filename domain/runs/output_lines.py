@@ -37,6 +37,7 @@ _COUNTS = re.compile(
     re.IGNORECASE,
 )
 _TELLS = re.compile(r"error|fail|assert|exception|panic|expected|undefined|not found|missing", re.IGNORECASE)
+_RAISED = re.compile(r"(?:E\s+)?((?:\w+\.)*\w*(?:Error|Exception)(?: \[\w+\])?: \S.*)")
 _VARYING = re.compile(
     r"""
       \b0x[0-9a-f]+\b
@@ -179,6 +180,12 @@ def pick_telling_line(said: str) -> str:
     more = [line for line in lines if not _ENDS.search(line)]
     telling = [line for line in more if _TELLS.search(line) and not _COUNTS.search(line)]
     return [*lines, *more, *telling][-1] if lines else ""
+
+
+def list_errors(said: str) -> list[str]:
+    """The lines by which an error ended something, as Python and JavaScript print them, each once."""
+    found = (_RAISED.match(line.strip()) for line in said.splitlines())
+    return list(dict.fromkeys(line[1] for line in found if line))
 
 
 def pick_sum(said: str) -> str:

@@ -150,6 +150,12 @@ _ANSWERS = frozenset({Effect.answers_gate})
 _DECIDES = frozenset({Effect.answers_gate, Effect.counts_for_level})
 _COUNTS = frozenset({Effect.counts_for_level})
 
+REPOSITORY_ROLE = STANDARD_GATES["destructive"].role
+"""To let findings of the whole repository pass takes from people what ``destructive`` asks them."""
+
+DISPUTING_ROLE = "triage"
+"""Whoever has it may say that a finding is wrong, so that others are asked."""
+
 VERBS: Mapping[Verb, VerbRow] = {
     Verb.help: VerbRow("help [VERB]", "all commands, or one", _READ, _ABOUT_VERB, _READS, example="help update"),
     Verb.status: VerbRow("status", "what Forge is doing here and what it waits for", _READ, effects=_READS),
@@ -167,7 +173,8 @@ VERBS: Mapping[Verb, VerbRow] = {
     ),
     Verb.diff: VerbRow(
         "diff [F-ID or GATE]",
-        "what Forge changed here: its commits and their diff; of findings: their files before and after",
+        "what Forge changed here: its commits and their diff; of findings: the commit that fixed one, or else "
+        "their lines before and after",
         _READ,
         _LOOKED_AT,
         _READS,
@@ -210,15 +217,17 @@ VERBS: Mapping[Verb, VerbRow] = {
     ),
     Verb.dismiss: VerbRow(
         "dismiss F-ID [file: or repository:] reason",
-        "the finding is wrong or not wanted: do not raise it again; `file:`, `repository:` (role maintain): if it says "
-        "that a problem was avoided instead of solved, let such findings pass there for 90 days",
+        "the finding is wrong or not wanted: do not raise it again; `file:`, `repository:` (role "
+        f"{REPOSITORY_ROLE}): if it says that a problem was avoided instead of solved, let such findings pass there "
+        "for 90 days",
         _TEACHES,
         r"{finding}(?>(?:(?P<scope>(?i:file|repository)):[ \t]*)?)(?P<reason>.+)",
         _JUDGES,
         example="dismiss F-AB2CDE the name is injected at run time",
         then=(
             "The finding counts no more, and Forge learns from your reason. `/forge undismiss` takes it back. Of a "
-            "finding that a problem was avoided instead of solved, authors and the role triage have others asked."
+            f"finding that a problem was avoided instead of solved, authors and the role {DISPUTING_ROLE} have others "
+            "asked."
         ),
     ),
     Verb.undismiss: VerbRow(
@@ -418,6 +427,13 @@ VERBS: Mapping[Verb, VerbRow] = {
     Verb.changelog: VerbRow("changelog", "add the entry of this pull request to the repository's changelog"),
     Verb.walkthrough: VerbRow("walkthrough", "explain this pull request part by part, in the order to read it"),
 }
+
+
+def find_role(verb: Verb, *, on_fork: bool = False) -> str:
+    """The least role for a verb that needs one of its own."""
+    needed = VERBS[verb].role
+    return needed.on_fork if on_fork else needed.least
+
 
 INSTRUCTING = frozenset({Verb.ask, Verb.do, Verb.mend, Verb.update})
 """The verbs whose words a model reads as they were written, line by line."""

@@ -112,8 +112,29 @@ def _build(tree: Tree, values: Values, below: Values) -> tuple[Configuration | N
     try:
         configuration = build(below, values)
     except ValidationError as error:
-        return None, list(_build_mistakes(tree, [dict(one) for one in error.errors(include_url=False)]))
+        errors: list[dict[str, Any]] = [dict(one) for one in error.errors(include_url=False)]
+        elsewhere = _find_contradictions_elsewhere(values, below, {one["loc"][:2] for one in errors})
+        return None, [*_build_mistakes(tree, errors), *(_locate(tree, one) for one in elsewhere)]
     return configuration, [_locate(tree, one) for one in find_contradictions(configuration)]
+
+
+def _find_contradictions_elsewhere(values: Values, below: Values, wrong: Collection[Path]) -> list[Contradiction]:
+    """What contradicts itself in the other parts of a file, so that people are told of all mistakes at once.
+
+    :param wrong: the parts with wrong keys or values, a section or what stands in one.
+    """
+    right = {
+        key: {name: part for name, part in value.items() if (key, name) not in wrong}
+        if isinstance(value, dict)
+        else value
+        for key, value in values.items()
+        if (key,) not in wrong
+    }
+    try:
+        configuration = build(below, right)
+    except ValidationError:
+        return []
+    return [one for one in find_contradictions(configuration) if not {one.path[:1], one.path[:2]} & {*wrong}]
 
 
 def _locate(tree: Tree, one: Contradiction) -> Mistake:

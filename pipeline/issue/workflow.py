@@ -5,6 +5,7 @@ from domain.gates import Gate
 from domain.runs.run import Phase, ReasonCode, Run, RunState, Trigger
 from memory.gates import gates
 from messages import plan as plan_texts
+from messages.pull_request import Progress
 from pipeline.context import Services
 from pipeline.gates.ask import show_gates
 from pipeline.issue.contract_locks import ContractLocks
@@ -17,7 +18,7 @@ from pipeline.issue.run_end import RunEnd
 from pipeline.issue.status_comment import StatusComment
 from pipeline.publishing import test_check
 from pipeline.runs.lifecycle import RunWorkflow
-from pipeline.runs.status import close_status, open_status
+from pipeline.runs.status import close_status
 
 
 class IssueRun(RunWorkflow):
@@ -82,7 +83,7 @@ class IssueRun(RunWorkflow):
         """How many gates are answered."""
         await self._move(RunState.running)
         asked = await show_gates(self._services, self._run)  # an answer may have started this execution
-        await open_status(self._services, self._run)  # if it failed at admission, or the run was retried
+        await self._context.status.show_progress("begun", Progress(), self._context.progress.post_later)
         return sum(not gate.is_waiting for gate in asked)
 
     async def _finish(self, ended: RunEnd) -> None:

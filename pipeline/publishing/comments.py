@@ -6,7 +6,7 @@ from contextlib import suppress
 import structlog
 
 from domain.commands import WrittenComment
-from domain.errors import NotFound
+from domain.errors import CodeHostError, Halted, NotFound
 from domain.github.conversation import CommentKind, CommentRef, Reaction
 from domain.github.importance import Importance, use_importance
 from domain.runs.run import RepositoryRef, Run
@@ -112,6 +112,16 @@ async def react(services: Services, repository: RepositoryRef, comment: CommentR
     """React to a comment of a person; may be repeated."""
     with use_importance(Importance.informing):
         await services.host.react(repository, comment, reaction)
+
+
+async def show_seen(services: Services, command: WrittenComment) -> None:
+    """React to a comment that Forge takes for its own; may be repeated.
+
+    Nothing waits for it, not even while Forge is halted: a decision may have a deadline. GitHub takes no reaction in a
+    locked conversation, or if the comment is gone or not there yet.
+    """
+    with suppress(Halted, CodeHostError):
+        await react(services, command.repository, command.comment, Reaction.seen)
 
 
 async def _answer_below(

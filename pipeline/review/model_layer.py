@@ -20,6 +20,7 @@ from domain.config.review import ReadMode
 from domain.gates import digest
 from domain.review.findings import Finding
 from domain.runs.run import Phase
+from domain.slash.verbs import Verb, find_role
 from memory.repositories import permits
 from pipeline.model_calls.budgeted import BudgetedCalls
 from pipeline.model_calls.memories import RecallTopic
@@ -173,8 +174,8 @@ class ModelLayer:
 
 
 _NEEDS_OK = (
-    "this is a stranger's head. A person with write access looks at it and writes `/forge review`; "
-    "that is the ok for this head alone."
+    f"this is a stranger's head. A person with the role {find_role(Verb.review, on_fork=True)} looks at it and writes "
+    "`/forge review`; that is the ok for this head alone."
 )
 
 

@@ -3,6 +3,7 @@
 from domain.runs.run import RepositoryRef, Run, Trigger
 from memory.runs import outbox, runs, waits
 from messages import instructions as instruction_texts
+from messages.plan import StepState
 from messages.pull_request import Progress
 from pipeline.config import loading
 from pipeline.context import Services
@@ -47,7 +48,7 @@ async def open_status(services: Services, run: Run) -> None:
     """
     if run.is_of_issue:
         status = IssueStatus(services, run)
-        await status.show("admitted", await status.render_progress(Progress()))
+        await status.show("admitted", await status.render_progress(Progress(planning=StepState.queued)))
     elif not await is_unasked(services, run) and not await _starts_silently(services, run):
         await run_check.open_check(services, run)
 

@@ -321,7 +321,7 @@ async def test_a_check_that_turned_red_stops_the_merge(story: Story) -> None:
 
 async def test_a_level_that_fell_stops_the_merge(story: Story) -> None:
     _, alice, _, pull, _ = await announce_merge(story)
-    await alice.comment(pull, "/forge missed everything")
+    await alice.comment(pull, "/forge missed carts lose their contents")
     await settle_looks(story)
     assert first_lines(story.answers(pull)) == snapshot(
         [

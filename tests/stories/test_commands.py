@@ -106,7 +106,7 @@ Write a command at the start of a line, one per line; words of your own go on be
 | `/forge status` | read | what Forge is doing here and what it waits for |
 | `/forge view [GATE]` | read | the last verdict with its reasons and open findings |
 | `/forge history [F-ID or GATE]` | read | every run here and how it ended, with those of the issue's pull request or the pull request's issue; what the newest one tried, step by step. Of a finding that says that a problem was avoided instead of solved: what the same rule found here before, and what became of it |
-| `/forge diff [F-ID or GATE]` | read | what Forge changed here: its commits and their diff; of findings: their files before and after |
+| `/forge diff [F-ID or GATE]` | read | what Forge changed here: its commits and their diff; of findings: the commit that fixed one, or else their lines before and after |
 | `/forge cost` | read | what was spent here, and what is left |
 | `/forge level [N]` | read; to set it: admin | the automation level, from 0 to 4 |
 

@@ -113,6 +113,16 @@ async def test_who_rejects_it_ends_it(story: Story) -> None:
     assert find_check(story, pull).conclusion == "failure"
 
 
+async def test_what_a_person_dismissed_is_listed_once(story: Story) -> None:
+    pull, _, carol = await propose(story, HIDES)
+    [name] = story.finding_names(pull)
+    await say(story, pull, carol, f"/forge dismiss {name} it was meant")
+    check = find_check(story, pull)
+    assert (check.summary or "").count(NAME) == 1
+    assert name in (check.summary or "").partition("### Dismissed")[2]
+    assert read_section(check) == "- 1 test of the changed files passes on the new code as they were before."
+
+
 async def test_another_expectation_is_shown_in_a_table(story: Story) -> None:
     """Nobody is asked, and nobody is accused."""
     changed = TEST.replace("total([1, 2]) == 3", "total([1, 2]) == 2")
@@ -229,7 +239,7 @@ async def test_a_fork_waits_for_a_word(story: Story) -> None:
     pull, alice = await propose_from_fork(story, HIDES)
     check = find_check(story, pull)
     assert check.conclusion == "neutral"
-    assert "Forge runs nothing of a fork before somebody with write access lets it. `/forge test`" in read_section(
+    assert "Forge runs nothing of a fork before somebody with the role write lets it. `/forge test`" in read_section(
         check
     )
     assert story.gates(pull) == []
@@ -252,7 +262,7 @@ async def test_settings_beside_others_do_not_run_a_fork(story: Story) -> None:
     changed = {"shop.py": BROKEN, "pyproject.toml": f"{settings}addopts = '--deselect {NAME}'\n"}
     there = {path: text for path, text in files.items() if text is not None}
     pull, alice = await propose_from_fork(story, changed, there)
-    assert "Forge runs nothing of a fork before somebody with write access lets it" in read_section(
+    assert "Forge runs nothing of a fork before somebody with the role write lets it" in read_section(
         find_check(story, pull)
     )
     assert story.gates(pull) == []

@@ -78,6 +78,12 @@ SHA is on `feature`. Fixes F-FNQ5I5. Tests: No tests found.
     )
     assert pull.head_sha == made.sha
 
+    await alice.comment(pull, f"/forge diff {name}")
+    await settle_looks(story)
+    [shown] = bodies(story.answers(pull))[2:]
+    assert shown.startswith(f"SHA fixes {name}:\n\n```diff\n--- app.py\n+++ app.py\n@@ -1,5 +1,4 @@")
+    assert "-import sys" in shown
+
     taken_back = story.thread_answers(pull, comment)[0].body.partition("`/forge rollback ")[2].partition("`")[0]
     await alice.comment(pull, f"/forge rollback {taken_back}")
     await settle_looks(story)
@@ -135,6 +141,11 @@ async def test_what_fails_because_of_it_is_mended_once_and_else_proposed(
     assert first == snapshot(
         "#2 proposes it for `feature`, because tests fail with it. Fixes F-OZQFDT. An empty list gives 0. Tests: 1 test failed."
     )
+    asked = [call.content for call in model.calls if ASKED in call.content]
+    tried = asked[-1].partition("== tried before")[2]
+    assert "- F-OZQFDT billing/pay.py:" in tried
+    assert "It answered:\n> An empty list gives 0." in tried
+    assert "== tried before" not in asked[0]
     assert again == snapshot("Done already: #2 proposes a fix of F-OZQFDT; merge it, or close it and ask again.")
     story.pass_over(made)
     story.pass_over(pull)

@@ -178,7 +178,7 @@ async def test_an_argument_is_taken_up(story_with_model: Story, model: ScriptedM
     await story_with_model.settle()
     assert bodies(story_with_model.thread_answers(pull, comment)) == snapshot(
         [
-            "**F-OZQFDT** stands: Nothing here refuses an empty list. `@everybody` sees that (`billing/pay.py:124`). **F-OZQFDT** counts until someone with write permission who did not open this pull request dismisses it with `/forge dismiss F-OZQFDT reason`.",
+            "**F-OZQFDT** stands: Nothing here refuses an empty list. `@everybody` sees that (`billing/pay.py:124`). **F-OZQFDT** counts until someone with the role write who did not open this pull request dismisses it with `/forge dismiss F-OZQFDT reason`.",
             "You are right: Nobody gets here. **F-OZQFDT** blocks, so only a command dismisses it: `/forge dismiss F-OZQFDT reason`.",
         ]
     )

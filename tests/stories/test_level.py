@@ -93,6 +93,17 @@ async def test_a_missed_bug_costs_a_level(story: Story) -> None:
     assert "Automation level **2**" in (await answer(story, alice, pull, "/forge level")).body
 
 
+async def test_a_missed_bug_is_told_in_words_or_by_its_place(story: Story) -> None:
+    _, alice, carol, pull, _ = await open_reviewed(story)
+    await answer(story, carol, pull, "/forge level 3")
+    assert (await answer(story, alice, pull, "/forge missed it works")).body.partition("<!--")[0].strip() == (
+        "Nothing was noted: this does not tell what was missed. Name the file, with the line if you know it, or say in "
+        "a few more words what goes wrong, such as `/forge missed the total is wrong for two discounts`."
+    )
+    assert "Automation level **3**" in (await answer(story, alice, pull, "/forge level")).body
+    assert "Noted as a critical bug" in (await answer(story, alice, pull, "/forge missed app.py:3")).body
+
+
 async def test_who_may_not_write_reports_nothing(story: Story) -> None:
     _, _, _, pull, _ = await open_reviewed(story)
     mallory = story.github.user("mallory")

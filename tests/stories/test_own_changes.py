@@ -21,6 +21,21 @@ async def test_a_correction_is_shown_with_its_diff(story: Story) -> None:
     assert "-import sys" in answer.body
 
 
+async def test_of_a_finding_its_own_lines_are_shown(story: Story) -> None:
+    repository, alice, _ = await at_level(story, 1)
+    far = "".join(f"NUMBER_{n} = {n}\n" for n in range(30))
+    changed = {"app.py": f"{UNUSED}\n\n{far}".replace("= 25", "= 0")}
+    await alice.push(repository, "main", {"app.py": f"{APP}\n\n{far}"})
+    pull, _ = await open_pull_request(story, repository, alice, changed)
+    [name] = story.finding_names(pull)
+    await alice.comment(pull, f"/forge diff {name}")
+    await settle_looks(story)
+    said = story.answers(pull)[-1].body
+    assert "+import sys" in said
+    assert said.count("@@ -") == 1
+    assert "NUMBER_25" not in said
+
+
 async def test_where_people_changed_everything_it_says_so(story: Story) -> None:
     """A trailer that somebody copied makes no commit Forge's."""
     repository, alice, _ = await at_level(story, 1)

@@ -226,12 +226,16 @@ async def test_a_run_that_waited_for_its_turn_does_what_was_asked_for(tmp_path: 
     url = create_database("sqlite", tmp_path)
     async with open_story(url, tmp_path, models=Models.only(model.language_model), concurrent_runs=1) as story:
         first = await open_issue(story)
-        model.when("whole cart", Stalls(3.0), plan())
+        model.when("whole cart", Stalls(6.0), plan())
         await first.alice.comment(first.issue, "/forge plan")
         await story.wait_for_runs(1)
         second = await first.alice.open_issue(first.repository, "Vouchers", "Customers want vouchers.")
         await first.alice.comment(second, "/forge plan")
         await story.wait_for_runs(2)
+        while not story.answers(second):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        assert "- [ ] Planning: queued until a worker is free" in story.answers(second)[0].body
+        assert "- [ ] Planning: now" in story.answers(first.issue)[0].body
         await first.alice.edit(second, title="Vouchers for all", body="Vouchers that never end.")
         model.when("Customers want vouchers", plan())
         await story.settle()

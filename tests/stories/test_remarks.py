@@ -63,6 +63,24 @@ async def test_who_quotes_or_mentions_forge_is_answered(story_with_model: Story,
     assert len([call for call in model.calls if "== finding" in call.content and ASKED in call.content]) == 1
 
 
+async def test_a_mention_is_seen_as_a_command_is(story_with_model: Story, model: ScriptedModel) -> None:
+    _, alice, carol, pull, comment = await open_reviewed(story_with_model, model)
+    name, reader = story_with_model.github.app.slug, story_with_model.github.user("reader")
+    answer(model)
+    thread = await alice.comment_on_line(pull, "billing/pay.py", 3, "A constant.")
+    asked = [
+        await carol.comment(pull, f"@{name} who calls it?"),
+        await carol.reply(comment, f"@{name} who calls it?"),
+        await carol.reply(thread, f"@{name} who uses it?"),
+        await reader.comment(pull, f"@{name} who calls it?"),
+    ]
+    unasked = [await carol.comment(pull, "Who calls it?"), await carol.reply(comment, "Who calls it?")]
+    await story_with_model.settle()
+    story_with_model.pass_over(pull)
+    assert [[each.content for each in one.reactions] for one in asked] == [["eyes"]] * 4
+    assert [one.reactions for one in unasked] == [[], []]
+
+
 async def test_what_reading_a_mention_costs_is_booked_on_no_review(
     story_with_model: Story, model: ScriptedModel
 ) -> None:
@@ -217,6 +235,6 @@ async def test_who_asks_is_told_why_there_is_no_answer(
     await carol.reply(comment, "Who calls it?")
     await carol.reply(comment, "Thanks.")
     await story_with_model.settle()
-    [below], [reply_] = story_with_model.answers(pull), story_with_model.thread_answers(pull, comment)
-    assert below.body.startswith("No answer: ")
+    below, [reply_] = story_with_model.answers(pull), story_with_model.thread_answers(pull, comment)
+    assert [each.body.startswith("No answer: ") for each in below] == [True, True]  # a mention may ask for anything
     assert reply_.body.startswith("No answer: ")

@@ -225,7 +225,7 @@ async def test_of_a_fork_nothing_runs_without_a_word(story_with_model: Story, mo
     await story.settle()
     conclusion, said = check_of(story, pull)
     assert conclusion == "failure"
-    assert "Forge runs nothing of a fork before somebody with write access lets it" in said
+    assert "Forge runs nothing of a fork before somebody with the role write lets it" in said
     assert not [call for call in model.calls if ASKED in call.content]
     await alice.comment(pull, "/forge review full")
     await story.settle()

@@ -197,4 +197,4 @@ async def test_a_coding_agent_is_told_place_and_problem(story_with_model: Story,
     assert re.search(r"^F-[A-Z0-9]{6} billing/pay\.py:\d+ \(error\): An empty list", told, re.MULTILINE)
     assert comment.body.count("<sub>") == 1
     assert "coding agent" not in comment.body
-    assert "Someone else with write access (you, if nobody else has it) replies" in comment.body
+    assert "Someone else with the role write (you, if nobody else has it) replies" in comment.body

@@ -50,7 +50,7 @@ As asked in the shop.
 
 The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
 
-<sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
+<sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Someone else with the role write (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
 ----- shop/parcels.py:3 · forge[bot] -----
 🟡 **Warning** · correctness
@@ -60,7 +60,7 @@ The command goes through a shell, so any part that comes from outside can run ot
 ```suggestion
 ```
 
-<sub>F-APAUPJ · [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
+<sub>F-APAUPJ · [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) · Not a problem? Someone else with the role write (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
 ===== Forge / review: failure · Changes requested: 1 finding to fix [Review again] =====
 - 1 finding of severity error or above
@@ -138,7 +138,7 @@ As asked in the shop.
 
 The command goes through a shell, so any part that comes from outside can run other commands. Pass a list and drop shell=True.
 
-<sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
+<sub>F-ZLWOFJ · [`ruff/S602`](https://docs.astral.sh/ruff/rules/subprocess-popen-with-shell-equals-true) · Not a problem? Someone else with the role write (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
 ----- shop/parcels.py:3 · forge[bot] -----
 🟡 **Warning** · correctness
@@ -148,14 +148,14 @@ The command goes through a shell, so any part that comes from outside can run ot
 ```suggestion
 ```
 
-<sub>F-APAUPJ · [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
+<sub>F-APAUPJ · [`ruff/F401`](https://docs.astral.sh/ruff/rules/unused-import) · Not a problem? Someone else with the role write (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
 ----- billing/pay.py:124 · forge[bot] -----
 🟡 **Warning** · correctness
 
 An empty list divides by zero. Return 0 for it, or refuse it.
 
-<sub>F-OZQFDT · `model/logic-error` · Not a problem? Someone else with write access (you, if nobody else has it) replies `/forge dismiss` and why</sub>
+<sub>F-OZQFDT · `model/logic-error` · Not a problem? Someone else with the role write (you, if nobody else has it) replies `/forge dismiss` and why</sub>
 
 ===== Forge / review: failure · Changes requested: 1 finding to fix [Review again] =====
 - 1 finding of severity error or above

@@ -592,7 +592,7 @@ async def test_words_of_an_issue(story_with_model: Story, model: ScriptedModel) 
     await asked.comment(asked.alice, "/forge run")
     for verb in ("status", "history", "view", "cost", "level", "review", "accept", "diff", "dismiss F-ABCDEF x"):
         said[verb] = await asked.comment(asked.alice, f"/forge {verb}")
-    said["missed"] = await asked.comment(asked.alice, "/forge missed the cart burns")
+    said["missed"] = await asked.comment(asked.alice, "/forge missed the cart burns down")
     said["cancel"] = await asked.comment(asked.alice, "/forge cancel")
     said["closed gate"] = story_with_model.questions(asked.issue)[-1].body
     await asked.comment(asked.alice, "/forge run")

@@ -11,6 +11,7 @@ from agents.review.checks.fingerprints import add_fingerprints
 from agents.review.checks.inputs import MOST_TAKEN_IN, TOO_MANY, CheckedFile, ToolReport
 from agents.review.checks.worker_pool import WorkerBudget, run_each
 from domain.review.findings import Category, Finding, Layer, RawFinding, Severity
+from domain.slash.verbs import Verb, find_role
 from domain.text.credential_shapes import SHAPES
 from workspace.transient_commits import TransientFile
 
@@ -140,7 +141,7 @@ def _finding(path: str, kind: str, line: int, mark: str) -> RawFinding:
             f"This line holds {name}. It is in the history now, so revoke it and read a new one from the environment."
             if certain
             else f"This looks like {name}. If it is real, revoke it and read it from the environment; "
-            "if not, a person with write access other than the author can dismiss this."
+            f"if not, a person with {find_role(Verb.dismiss)} access other than the author can dismiss this."
         ),
         layer=Layer.security,
         help_url=_HELP,

@@ -1,8 +1,10 @@
 """Executes the commands about the automation level."""
 
 from domain.slash.commands import Level, Tell
+from messages import automation as texts
 from pipeline.automation import level
 from pipeline.deliveries.commands.context import CommandContext
+from safety.automation_level import describes_miss
 
 
 async def answer_level(context: CommandContext, asked: Level) -> str:
@@ -22,5 +24,7 @@ async def _answer_level(context: CommandContext, asked: Level) -> str:
 
 
 async def _record_miss(context: CommandContext, asked: Tell) -> str:
+    if not describes_miss(asked.text):
+        return texts.ask_what_was_missed()
     where = (context.repository, context.number)
     return await level.record_miss(context.services, *where, context.sender, asked.text, context.guid)

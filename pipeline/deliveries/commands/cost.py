@@ -6,10 +6,12 @@ from domain.money import LimitScope, LimitUse
 from domain.runs.run import ReasonCode, Run, Trigger
 from domain.slash.commands import PlainCommand
 from memory.reservations import reservations
+from memory.reservations.reservations import Spent
 from memory.runs import runs
 from messages import commands as texts
 from pipeline.config import loading
 from pipeline.deliveries.commands.context import CommandContext
+from pipeline.publishing.instructions import name_runs
 from safety.call_admission import limits_of
 
 _OF_ONE_RUN = frozenset({LimitScope.phase, LimitScope.run})
@@ -25,12 +27,17 @@ async def _render_cost(context: CommandContext) -> str:
     paid = await runs.list_for_pull_request(*where, with_questions=True)
     past = [each.run for each in paid if each.run.trigger is not Trigger.question]
     budgets = await _list_budgets(context, past) if past else ()
-    shares = [share for each in paid for share in await reservations.list_shares(context.database, run_id=each.run.id)]
-    spending = [
-        texts.Spending(share.phase, share.model, share.spent.calls, share.spent.usage, share.spent.amount)
-        for share in shares
-    ]
-    return texts.render_cost(spending, budgets)
+    return texts.render_cost(await _list_spending(context, [each.run for each in paid]), budgets)
+
+
+async def _list_spending(context: CommandContext, paid: Sequence[Run]) -> Sequence[texts.Spending]:
+    """What was spent, by what runs did, in the order in which that was done last."""
+    named, spent = await name_runs(context.database, paid), dict[tuple[str, str, str], Spent]()
+    for run in paid:
+        for share in await reservations.list_shares(context.database, run_id=run.id):
+            key = (named[run.id], share.phase, share.model)
+            spent[key] = spent[key] + share.spent if key in spent else share.spent
+    return [texts.Spending(*key, each.calls, each.usage, each.amount) for key, each in spent.items()]
 
 
 async def _list_budgets(context: CommandContext, past: Sequence[Run]) -> Sequence[LimitUse]:

@@ -1,6 +1,5 @@
 """Executes the ``/forge`` lines of a comment in turn and answers once; turns away who comments too much."""
 
-import contextlib
 from collections.abc import Sequence
 
 import structlog
@@ -9,16 +8,13 @@ from dbos._error import DBOSUnexpectedStepError
 from domain.commands import ExecuteComment
 from domain.errors import (
     OWN_MISTAKE,
-    CodeHostError,
     Forbidden,
     ForgeError,
-    Halted,
     NotAllowed,
     NotFound,
     Superseded,
     Unprocessable,
 )
-from domain.github.conversation import Reaction
 from domain.slash.commands import SlashCommand, SlashMistake, is_available
 from domain.slash.verbs import VERBS, Effect, Verb
 from memory.deliveries import command_counts
@@ -42,7 +38,7 @@ async def receive_comment(context: CommandContext) -> TurnedAway | None:
     """Show that Forge saw the comment, unless it turns the author away."""
     away = await check_comment_quota(context.services, context.guid, context.repository, context.sender)
     if away is None:
-        await _react(context)
+        await comments.show_seen(context.services, context.comment)
     return away
 
 
@@ -51,15 +47,6 @@ async def turn_away(context: CommandContext, away: TurnedAway) -> str:
     await context.journal.step("note the refusal", _record, context, away)
     await context.journal.step("reply", _reply, context, away)
     return delivery_texts.describe_turned_away(away.why)
-
-
-async def _react(context: CommandContext) -> None:
-    """A decision may have a deadline, so nothing waits for the reaction, not even while Forge is halted.
-
-    GitHub takes no reaction in a locked conversation, or if the comment is gone or not there yet.
-    """
-    with contextlib.suppress(Halted, CodeHostError):
-        await comments.react(context.services, context.repository, context.comment.comment, Reaction.seen)
 
 
 async def _record(context: CommandContext, away: TurnedAway) -> None:

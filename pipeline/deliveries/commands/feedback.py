@@ -12,6 +12,7 @@ from domain.review.feedback import DismissalScope, FeedbackStatement, FindingFee
 from domain.review.findings import Finding
 from domain.runs.run import RunState
 from domain.slash.commands import Confirm, Dismiss
+from domain.slash.verbs import REPOSITORY_ROLE
 from memory.findings import feedback
 from memory.runs import checkpoints, runs
 from messages import commands as command_texts
@@ -25,9 +26,6 @@ from pipeline.verdicts import threads
 from pipeline.verdicts.dismissal import dismiss
 from safety.authorization import authorise, may_dispute, refuse_role
 from safety.avoidance_gates import list_mattering
-
-_REPOSITORY_ROLE = "maintain"
-"""To let findings of the whole repository pass takes from maintainers what ``destructive`` asks them."""
 
 
 async def answer_feedback(context: CommandContext, asked: Dismiss | Confirm) -> str:
@@ -77,8 +75,8 @@ class _Answer:
         if not self._is_about_avoidance and (scope is not None or isinstance(asked, Confirm)):
             other = next(each for each in self.found if not each.rule.startswith(RULE))
             return texts.refuse_scope_of(other) if scope else texts.nothing_to_confirm(other)
-        if scope == DismissalScope.repository and refuse_role(self.actor.role, _REPOSITORY_ROLE) is not None:
-            return texts.refuse_scope(_REPOSITORY_ROLE, self.actor.role)
+        if scope == DismissalScope.repository and refuse_role(self.actor.role, REPOSITORY_ROLE) is not None:
+            return texts.refuse_scope(REPOSITORY_ROLE, self.actor.role)
         known = await self._load_dismissed_before()
         dismissed = [each for each in self.found if each.fingerprint in known]
         if dismissed and scope is None and (isinstance(asked, Confirm) or len(dismissed) == len(self.found)):

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from domain.gates import Gate
 from domain.review.avoidance import MEMORY_DAYS, RULE, DetectorRecord
+from domain.review.changes import FileChange
 from domain.review.findings import Finding
 from domain.slash.commands import AboutGate, LookBack
 from memory.findings import feedback, findings
@@ -17,6 +18,8 @@ from pipeline.deliveries.commands.context import CommandContext
 from pipeline.deliveries.commands.findings import answer_no_finding, find_meant
 from pipeline.deliveries.commands.show import show_past_runs
 from pipeline.gates.decide import find_gate
+from pipeline.issue.instruction.kept_commits import EarlierFix, list_standing
+from workspace.mirror import Mirror
 
 _MOST = 5  # findings of which the history is shown
 _MOST_SAID = 20
@@ -57,10 +60,28 @@ async def _render_places(context: CommandContext, asked: LookBack) -> str:
     if isinstance(found, str) or pull is None:
         return found if isinstance(found, str) else command_texts.only_on_pull_requests(asked.verb)
     mirror, merge_base = await compare_with_base(context.services, context.repository, pull)
+    fixed = None if asked.finding is None else await _find_fix(context, found[0], mirror, pull.head_sha)
+    if fixed is not None:
+        return texts.render_fix(fixed.told, await _read_fix(mirror, fixed.commit))
     change = await mirror.change(merge_base, pull.head_sha)
     paths = list(dict.fromkeys(each.path for each in found))
-    files = [file for file in map(change.file, paths) if file is not None]
+    files = [
+        file.keep_hunks([each.comment_lines for each in found if each.path == path and each.line is not None])
+        for path in paths
+        if (file := change.file(path)) is not None
+    ]
     return texts.render_places(found, files, pull.head_sha) if files else texts.nothing_to_compare(found)
+
+
+async def _find_fix(context: CommandContext, finding: Finding, mirror: Mirror, head: str) -> EarlierFix | None:
+    """The newest commit on the branch that fixed a finding."""
+    standing = await list_standing(context.services, context.repository, context.number, mirror, head)
+    return next((each for each in standing if each.commit and finding.fingerprint in each.fixed), None)
+
+
+async def _read_fix(mirror: Mirror, commit: str) -> Sequence[FileChange]:
+    parent = await mirror.first_parent(commit)
+    return () if parent is None else (await mirror.change(parent, commit)).files
 
 
 async def _render_history(context: CommandContext, asked: LookBack) -> str:

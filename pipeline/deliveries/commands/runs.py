@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from domain.commands import Repeat, ReviewPullRequest
-from domain.gates import BUDGET_GATES
+from domain.gates import BUDGET_GATES, STANDARD_GATES
 from domain.review.reading import Effort
 from domain.runs.run import ExecutionMode, NotStarted, ReasonCode, RunStart, Trigger
 from domain.slash.commands import AskReview, PlainCommand, Retry, RunIssue, SlashCommand
@@ -131,7 +131,7 @@ async def _review(
     if paused_by is not None:
         return texts.already_paused(paused_by)
     is_budget_waiting = await context.journal.step("does a budget wait", _is_budget_waiting, context)
-    if is_budget_waiting and refuse_role(actor.role, "write") is not None:
+    if is_budget_waiting and refuse_role(actor.role, STANDARD_GATES["guard"].role) is not None:
         return texts.budget_waits()
     command = ReviewPullRequest(
         repository=context.repository,

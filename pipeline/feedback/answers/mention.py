@@ -1,14 +1,10 @@
 """Takes what a mention asks for in words as an instruction, as if it were ``/forge do``."""
 
-import contextlib
-
 from pydantic import BaseModel
 
 from agents.answers.reply_reader import NamedCommand
 from agents.syntax.quotes import REVIEWER
 from domain.commands import WrittenComment
-from domain.errors import CodeHostError, Halted
-from domain.github.conversation import Reaction
 from domain.slash.commands import LONGEST_WORDS, Mend, TakeBaseIn, TextCommand, WriteChangelog, WriteTests
 from domain.slash.verbs import Verb
 from messages import instructions as texts
@@ -68,6 +64,5 @@ async def admit_words(services: Services, request: RequestInWords) -> QueuedAnsw
         return QueuedAnswer(refused=texts.report_lost_permission())
     queued = await admit_instruction(services, instruction, actor, request.key)
     if queued.run_id is not None:
-        with contextlib.suppress(Halted, CodeHostError):
-            await comments.react(services, comment.repository, comment.comment, Reaction.seen)
+        await comments.show_seen(services, comment)
     return queued

@@ -17,6 +17,7 @@ from pipeline.durable.queues import enqueue
 from pipeline.durable.workflows import READ_REPLY
 from pipeline.feedback.answers.request import find_open_question
 from pipeline.feedback.replies.remarks import handle_remark, is_mentioned
+from pipeline.publishing import comments
 from safety.authorization import refuse_role
 
 _NEAR_LINES = 3  # lines from a finding within which a remark is about it
@@ -62,6 +63,8 @@ async def _find_target(services: Services, command: ReadReply, guid: str) -> Rep
     role = await services.host.permission(command.repository, command.sender.login, command.sender.id)
     if command.sender.id != command.opened_by and refuse_role(role, "triage") is not None:
         return ReplyTarget(outcome="nobody who has a say here")
+    if await is_mentioned(services, command):
+        await comments.show_seen(services, command)
     return ReplyTarget(run_id=past[0].run.id)
 
 

@@ -21,6 +21,7 @@ from pipeline.durable.journal import WorkflowJournal
 from pipeline.feedback.answers.request import AnswerRequest, OpenQuestion, RepliedTo, find_open_question, find_run
 from pipeline.gates.actor import load_actor
 from pipeline.gates.comment_quota import check_comment_quota
+from pipeline.publishing import comments
 from safety.authorization import authorise
 
 
@@ -60,6 +61,8 @@ async def _find_target(services: Services, command: ReadRemark | ReadReply, guid
     words = flatten_markdown(said, LONGEST_WORDS)
     if replied_to is None or not words:
         return RemarkTarget(outcome="not for Forge")
+    if replied_to.is_mention:
+        await comments.show_seen(services, command)
     replied_to = replied_to.model_copy(update={"question": await _find_question(services, command, replied_to)})
     asked = TextCommand(verb=Verb.ask, text=words)
     number = command.number if command.is_pull_request else None

@@ -88,8 +88,11 @@ class FixWork(InstructionWork):
         return apply_all(dict.fromkeys(fixes), content)
 
     async def _let_fix(self, begun: BuiltChange, implementation: Implementation) -> BuiltChange:
+        return await implementation.fix(begun, self._send_back(begun.tip), ())
+
+    def _send_back(self, tip: str) -> SendBack:
         to_fix = tuple(map(self.tests.demand, self._goal.written))
-        return await implementation.fix(begun, SendBack(phase=Phase.review, head=begun.tip, to_fix=to_fix), ())
+        return SendBack(phase=Phase.review, head=tip, to_fix=to_fix)
 
     async def _test(self, built: BuiltChange, implementation: Implementation) -> tuple[BuiltChange, TestedDraft]:
         """What is made with its tests; what fails because of it is mended once, where an agent may."""
@@ -98,7 +101,8 @@ class FixWork(InstructionWork):
         tested = await self.tests.run(built.tip)
         if not tested.to_fix or not self.start.configuration.review.may_ask_model:
             return built, tested
-        mended = await implementation.fix(built, tested.send_back(built.tip), ())
+        earlier = [self._send_back(self.start.head)] if built.fixes else []
+        mended = await implementation.fix(built, tested.send_back(built.tip), earlier)
         return (built, tested) if mended.ended is not None else (mended, await self.tests.run(mended.tip))
 
     def _describe(self, commits: DraftCommits, built: BuiltChange, tested: TestedDraft, ended: RunEnd | None) -> Made:

@@ -78,7 +78,8 @@ async def find_goal(
     """
     run, head = context.run, change.head_sha
     where = (context.database, run.repository.id, run.number)
-    review, standing = await checkpoints.load_latest_review(*where), await list_standing(context, mirror, head)
+    review = await checkpoints.load_latest_review(*where)
+    standing = await list_standing(context.services, run.repository, run.number, mirror, head)
     if review is not None and not await _builds_on(context, head, review.head_sha):
         review = None
     if asked.finding is None:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from domain.errors import CodeAccessError
-from domain.runs.run import ReasonCode, Run
+from domain.runs.run import ReasonCode, RepositoryRef, Run
 from memory.budgets import model_answers
 from memory.db.engine import Database
 from memory.runs import instructions
 from messages import fixes as texts
+from pipeline.context import Services
 from pipeline.publishing.instructions import load_instructions
-from pipeline.run_context import RunContext
 from workspace.mirror import Mirror
 
 COMMIT = "what an instruction put on the branch"
@@ -51,19 +51,24 @@ async def find_commit(database: Database, run: Run) -> KeptCommit:
     return KeptCommit.model_validate(await model_answers.find(database, run, COMMIT) or {})
 
 
-async def list_standing(context: RunContext, mirror: Mirror, head: str) -> Sequence[EarlierFix]:
-    """Those whose commit is on the branch and was not taken back, or whose pull request is open; the newest first."""
-    database, run = context.database, context.run
-    past = await instructions.list_newest(database, run.repository.id, run.number, _MOST)
+async def list_standing(
+    services: Services, repository: RepositoryRef, number: int, mirror: Mirror, head: str
+) -> Sequence[EarlierFix]:
+    """Those whose commit is on the branch and was not taken back, or whose pull request is open; the newest first.
+
+    :param number: of the pull request, whose head the mirror has.
+    """
+    database = services.database
+    past = await instructions.list_newest(database, repository.id, number, _MOST)
     asked = await load_instructions(database, [each.id for each in past])
     undone = {asked[each.id].undoes for each in past if each.id in asked and each.reason is ReasonCode.committed}
     kept = [await find_commit(database, each) for each in past if each.id not in undone]
-    return [_describe(each) for each in kept if each.fixed and await _stands(context, mirror, head, each)]
+    return [_describe(each) for each in kept if each.fixed and await _stands(services, repository, mirror, head, each)]
 
 
-async def _stands(context: RunContext, mirror: Mirror, head: str, kept: KeptCommit) -> bool:
+async def _stands(services: Services, repository: RepositoryRef, mirror: Mirror, head: str, kept: KeptCommit) -> bool:
     if kept.number is not None:
-        return (await context.services.host.pull_request(context.run.repository, kept.number)).is_open
+        return (await services.host.pull_request(repository, kept.number)).is_open
     try:
         return await mirror.follows(head, kept.commit)
     except CodeAccessError:  # the branch was rewritten without it

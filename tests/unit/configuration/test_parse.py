@@ -208,3 +208,12 @@ def test_no_text_breaks_the_reading(text: str) -> None:
     parsed = parse(text.encode())
     assert (parsed.configuration is None) == bool(parsed.mistakes)
     assert all(1 <= mistake.line <= text.count("\n") + 1 for mistake in parsed.mistakes)
+
+
+def test_a_wrong_key_hides_no_contradiction_elsewhere() -> None:
+    text = "review:\n  drafst: true\n  linters:\n    - {name: a, run: x}\n    - {name: a, run: y}\nbudgets: {run: x}\n"
+    assert [mistake.path for mistake in parse(text.encode()).mistakes] == [
+        "review.drafst",
+        "review.linters[1].name",
+        "budgets.run",
+    ]

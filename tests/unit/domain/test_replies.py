@@ -66,7 +66,7 @@ ALL = {
     "status": command_texts.render_status(PAST, HOSTILE, NOON, HOSTILE),
     "no cost": command_texts.render_cost([], []),
     "cost": command_texts.render_cost(
-        [Spending("review", HOSTILE, 1, Usage(), 5)], [LimitUse(name=HOSTILE, used=1, limit=2)]
+        [Spending(HOSTILE, "review", HOSTILE, 1, Usage(), 5)], [LimitUse(name=HOSTILE, used=1, limit=2)]
     ),
     "no history": command_texts.render_history([]),
     "history": command_texts.render_history([PAST] * 40),
@@ -184,9 +184,11 @@ def test_every_reason_has_words(reason: ReasonCode) -> None:
 
 
 def test_the_cost_adds_up() -> None:
-    spending = [Spending("review", f"m{n}", 2, Usage(input_tokens=1000, output_tokens=10), MICRO) for n in (1, 2)]
+    spending = [
+        Spending("review", "review", f"m{n}", 2, Usage(input_tokens=1000, output_tokens=10), MICRO) for n in (1, 2)
+    ]
     text = command_texts.render_cost(spending, [LimitUse(name="run", used=2 * MICRO, limit=50 * MICRO)])
-    assert "| **all** | | 4 | | | 2.00 USD |" in text
+    assert "| **all** | | | 4 | | | 2.00 USD |" in text
     assert "| run | 2.00 USD | 50.00 USD | 48.00 USD |" in text
 
 

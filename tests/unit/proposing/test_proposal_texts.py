@@ -351,6 +351,8 @@ def test_progress_in_plain_words() -> None:
 
 <sub>Spent by this run so far: 1.25 USD. `/forge cancel` on the issue stops the run, `/forge cost` shows its cost.</sub>\
 """)  # noqa: E501
+    waiting = texts.render_status(Progress(planning=StepState.queued), 0)
+    assert waiting.startswith("**Forge is about to work on this issue**\n\n- [ ] Planning: queued until a worker")
     proposed = Progress(done, None, done, 1, 1, done, 14, review=now, send_backs=2)
     assert texts.render_status(proposed, 0).splitlines()[3:7] == snapshot(
         [

@@ -20,6 +20,7 @@ from safety.automation_level import (
     LevelChange,
     RunRecord,
     approval_rate,
+    describes_miss,
     evaluate,
     measure_way,
 )
@@ -452,3 +453,19 @@ def test_pull_requests_that_were_not_merged_hide_no_bad_result() -> None:
     others = [replace(run, merged=False) for run in _runs(100, 0, first=51)]
     facts = LadderFacts(level=2, runs=[*_runs(50, 2, 1), *others], decisions=_build_approvals(60))
     assert evaluate(facts, ANY, _at(200)).move is LevelChange.falls
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("it works", False),
+        ("bad!", False),
+        ("everything is broken.", False),
+        ("carts lose their contents", True),
+        ("shop/cart.py", True),
+        ("see cart.py:12", True),
+        ("合計が間違っています", True),
+    ],
+)
+def test_a_missed_bug_is_told_by_a_place_or_a_few_words(text: str, *, is_told: bool) -> None:
+    assert describes_miss(text) is is_told

@@ -293,3 +293,43 @@ def test_line_numbers_are_ranges() -> None:
 )
 def test_what_fails_on_each_side_is_named_with_its_cause(given: texts.TestRun, said: str) -> None:
     assert texts.render_failed_before(given) == said
+
+
+NODE = """\
+node:internal/modules/esm/get_format:189
+  throw new ERR_UNKNOWN_FILE_EXTENSION(ext, filepath);
+        ^
+
+TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension ".ts" for /work/test/a.test.ts
+    at defaultGetFormat (node:internal/modules/esm/get_format:232:36) {
+  code: 'ERR_UNKNOWN_FILE_EXTENSION'
+}
+
+Node.js v20.20.2
+✖ /work/test/a.test.ts (237.345345ms)
+  'test failed'
+
+ℹ fail 1
+"""
+NO_EXTENSION = 'TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension ".ts" for /work/test/a.test.ts'
+PYTEST = """\
+ImportError while importing test module '/work/test_a.py'.
+Hint: make sure your test modules/packages have valid Python names.
+Traceback:
+/work/test_a.py:1: in <module>
+    import gone_module
+E   ModuleNotFoundError: No module named 'gone_module'"""
+UNREAD = case("test/a.test.ts", CaseOutcome.failed, path="test/a.test.ts", message="test failed", details="test failed")
+UNREAD_TOO = UNREAD.model_copy(update={"id": "test/b.test.ts", "path": "test/b.test.ts"})
+UNCOLLECTED = case("test_a", CaseOutcome.error, message="collection failure", details=PYTEST)
+
+
+def test_why_tests_cannot_be_loaded_is_said() -> None:
+    said = texts.render_outcome(run(command(1, UNREAD, output=NODE))).summary
+    assert f"| {NO_EXTENSION} |" in said.replace("\\", "")
+    said = texts.render_outcome(run(command(1, UNREAD, UNREAD_TOO, output=NODE))).summary
+    assert said.count("Unknown file extension") == 1  # of the other file nothing is known
+    said = texts.render_outcome(run(command(1, UNCOLLECTED))).summary
+    assert "| ModuleNotFoundError: No module named 'gone_module' |" in said.replace("\\", "")
+    said = texts.render_outcome(run(command(1, output=NODE))).summary
+    assert f"ended with exit status 1. It says `{NO_EXTENSION}`." in said
