@@ -57,6 +57,15 @@ def explain_before(before: str) -> str:
     return f"the test that was written for it fails here, and without the change it {before}"
 
 
+def explain_look(where: str) -> str:
+    """That a test passes on code that may know that a test runs it, as a clause.
+
+    :param where: a path, with a line.
+    """
+    told = f"the test that was written for it passes, but new code at {where} may look at what runs it"
+    return told[:LONGEST_REASON]
+
+
 def describe_goal(finding: Finding, *, shows_output: bool) -> str:
     """A finding for whoever fixes it, with the test that shows it.
 

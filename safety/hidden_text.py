@@ -66,7 +66,7 @@ def _find(path: str, line: str, words: Collection[str], *, is_fenced: bool) -> I
     if is_document(path):
         found = (find_hidden_message(line), find_in_document_code(line, words, is_fenced=is_fenced))
     elif holds_prose(path):
-        found = (find_turned(line, is_translation=True), *find_invisible(line))
+        found = (find_turned(line, is_translation=True), *find_invisible(line, is_translation=True))
     else:
         found = (find_line_end(path, line), find_turned(line), *find_invisible(line), *find_alike(line, words))
     yield from (each for each in found if each is not None)

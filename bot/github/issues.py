@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, JsonValue
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from bot.github.client import Client, repository_path
@@ -23,6 +23,7 @@ _OF_TEXT = f"""userContentEdits(first: 100, after: $after) {{
       nodes {{ by: editor {_WHO} at: editedAt }}
     }}"""
 _OF_TITLE = f"""timelineItems(last: 100, itemTypes: [RENAMED_TITLE_EVENT]) {{
+      pageInfo {{ hasPreviousPage }}
       nodes {{ ... on RenamedTitleEvent {{ by: actor {_WHO} at: createdAt }} }}
     }}"""
 _EDITS = Document(
@@ -59,6 +60,7 @@ class _Part(BaseModel):
 
 class _Account(_Part):
     database_id: int | None = None
+    kind: str = Field(default="", alias="__typename")
 
 
 class _Edit(_Part):
@@ -68,11 +70,13 @@ class _Edit(_Part):
     at: AwareDatetime
 
     def to_domain(self) -> TextEdit:
-        return TextEdit(by_id=None if self.by is None else self.by.database_id, at=self.at)
+        by = self.by or _Account()
+        return TextEdit(by_id=by.database_id, is_app=by.kind == "Bot", at=self.at)
 
 
 class _Page(_Part):
-    has_next_page: bool
+    has_next_page: bool = False
+    has_previous_page: bool = False
     end_cursor: str | None = None
 
 
@@ -88,8 +92,11 @@ class _Text(_Part):
 
     @property
     def edits(self) -> list[TextEdit]:
-        parts = [part.nodes for part in (self.user_content_edits, self.timeline_items) if part is not None]
-        return [each.to_domain() for nodes in parts for each in nodes if each is not None]
+        """Those that GitHub lists; what it leaves out may be anybody's."""
+        parts = [part for part in (self.user_content_edits, self.timeline_items) if part is not None]
+        listed = [each.to_domain() for part in parts for each in part.nodes if each is not None]
+        is_whole = all(part.page_info is None or not part.page_info.has_previous_page for part in parts)
+        return listed if is_whole else [*listed, TextEdit(by_id=None, at=min(each.at for each in listed))]
 
     @property
     def next_page(self) -> str | None:
@@ -104,7 +111,7 @@ class _Texts(_Part):
 async def read_edits(
     client: Client, repository: RepositoryRef, texts: Collection[str]
 ) -> Mapping[str, Collection[TextEdit]]:
-    """All edits of texts, by their node ids. Those of a title count, too: the last 100. Of a pull request only these.
+    """All edits of texts, by their node ids. Those of a title count, too; of a pull request only these.
 
     :raises Unavailable: one of them was deleted meanwhile.
     """

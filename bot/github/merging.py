@@ -121,7 +121,7 @@ class GitHubMerging(GitHubConversation, Merging):
             login=by.login,
             account_id=by.id,
             body=shown.body or "",
-            editors=frozenset(edit.by_id for made in edits.values() for edit in made if edit.by_id is not None),
+            editors=frozenset(edit.writer for made in edits.values() for edit in made),
             comments=tuple((one.path, one.line or one.original_line, one.body or "") for one in lines),
         )
 

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
+from domain.github.commits import AN_APP
+
 
 class Issue(BaseModel):
     """An issue or pull request as GitHub shows it now.
@@ -59,14 +61,21 @@ class IssueComment(BaseModel):
 class TextEdit(BaseModel):
     """Somebody edited an issue or a comment, or wrote it.
 
-    :param by_id: None if the account was deleted.
+    :param by_id: None if GitHub does not say: the account was deleted, or is no person's.
+    :param is_app: an App did.
     :param at: to the second.
     """
 
     model_config = ConfigDict(frozen=True)
 
     by_id: int | None
+    is_app: bool = False
     at: datetime
+
+    @property
+    def writer(self) -> int:
+        """Whose words it may have brought: :data:`domain.github.commits.AN_APP` where nobody knows."""
+        return AN_APP if self.is_app or self.by_id is None else self.by_id
 
 
 class AskedIssue(BaseModel):

@@ -95,7 +95,8 @@ class DraftReview(BaseModel):
 class ChangeRequest(BaseModel):
     """A person's review that requests changes on a head.
 
-    :param editors: who changed its body or a comment of it, perhaps somebody else.
+    :param editors: who changed its body or a comment of it, perhaps somebody else, or an App: see
+        :data:`domain.github.commits.AN_APP`.
     :param comments: (path, line or None, text) of each inline comment.
     """
 

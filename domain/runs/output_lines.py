@@ -1,8 +1,8 @@
 """What a command said, line by line, so that two of its runs can be compared however much they said.
 
-Only what plainly varies is left out of a line: times, addresses, temporary folders, positions in files. Lines of tests
-that say what passed, or count, measure or seed, are left out: a new one is no failure. Those that name what passed are
-counted apart, as one that is missing may be a failure. How many failures a line
+Only what plainly varies is left out of a line: times, addresses, temporary folders, positions in files. Lines in which
+runners say what passed, and those that only count, measure or seed, are left out: a new one is no failure. Those that
+name or count what passed are counted apart, as one that is missing may be a failure. How many failures a line
 counts is kept as a number, so that fewer of them are no news.
 """
 
@@ -54,23 +54,35 @@ _VARYING = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _DURATION = re.compile(r"\s*[(\[]?\b\d{1,9}(?:\.\d{1,9})?\s?(?:ns|µs|us|ms|s|m)\b[)\]]?$")
+_DENIES = r"(?i:false|no|none|not|nothing|nobody|never|null|nil|nok|n/a|fail(?:s|ed|ures?)?|errors?)(?![\w./:\[-])"
+_TEST = rf"(?=\S*[A-Za-z])(?!{_DENIES})[\w./\\:@+\[\]-]+"
+_NAMES_A_PASS = re.compile(
+    rf"""
+      ^\s*ok\ +\d+\ +-?\ *(?P<tap>(?!\#)\S.*)                                 # TAP
+    | ^\s*[✓✔√]\s*(?P<ticked>\S.*)                                            # mocha, jest, node
+    | ^\s*---\ PASS:\ (?P<go>\S+)\ \([\d.]+s\)$
+    | ^\s*PASS(?:ED)?:?\s+(?P<file>{_TEST})(?:\s+\([\d.,]+\ ?m?s\))?$         # automake, jest, pytest -rA
+    | ^\s*PASS:\s+(?P<part>{_TEST}\ \d+(?:\ -\ .*)?|(?=\S*[/.]){_TEST}\s.*)$  # automake with TAP, DejaGnu
+    | ^\s*Passed\s+(?P<dotnet>{_TEST}.*?)\ \[(?:<\ )?\d+\ m?s\]$
+    | ^ok\s+(?P<package>\S+)\s+(?:[\d.]+s|\(cached\))                         # Go
+    | ^(?:test\ )?(?P<before>{_TEST}(?:\ \([\w.]+\))?)\ \.{{3}}\ ok$          # unittest, cargo
+    | ^(?P<long>(?=\S*[.:/(]){_TEST})\ (?i:ok|pass(?:ed)?)\s*(?:\[\s*\d{{1,3}}%\])?$  # pytest -v
+    """,
+    re.VERBOSE,
+)
+"""The lines by which runners name what passed: what else stands behind such a word may tell a failure."""
 _SAYS_NO_FAILURE = re.compile(
     r"""
-      ^\s*(?:ok\s+\d+\b|ok\s+\S+\s+(?:[\d.]+s|\(cached\))|(?:---\ )?pass(?:ed)?\b|[✓✔√]|\d+\.\.\d+\s*$)
-    | ^(?:test\ )?[\w./:\[\]-]+(?:\ \([\w.]+\))?\ (?:\.{3}\ )?(?:ok|pass(?:ed)?)\s*(?:\[\s*\d{1,3}%\])?$
+      ^\s*(?:ok\s+\d+(?:\s*\#.*)?|\d+\.\.\d+|pass(?:ed)?|ok)\s*$
     | ^\W*(?:collect(?:ed|ing)|running)\s+\d+\s+(?:items?|tests?)\b
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""Lines of tests that say that something passed, or count, measure or seed: new ones are no failure."""
-_NAMES_A_PASS = re.compile(
-    r"""
-      ^\s*(?:ok\ +\d+\ +-?\ *(?!\#)|(?:---\ )?pass(?:ed)?\b[:\ ]\s*|[✓✔√]\s*)(?P<name>\S.*)
-    | ^ok\s+(?P<package>\S+)\s+(?:[\d.]+s|\(cached\))
-    | ^(?:test\ )?(?P<before>(?=\S*[A-Za-z])[\w./:\[\]-]+(?:\ \([\w.]+\))?)
-      \ (?:\.{3}\ )?(?:ok|pass(?:ed)?)\s*(?:\[\s*\d{1,3}%\])?$
-    """,
-    re.IGNORECASE | re.VERBOSE,
+"""Lines of tests that say that something without a name passed, or count: new ones are no failure."""
+_SUM_OF_PASSES = re.compile(
+    r"\b(?P<before>\d{1,9})(?:\s*(?:of|/)\s*\d{1,9})?\s+(?:\w{1,30}\s+)?pass(?:ed|ing|es)?\b"
+    r"|\bpass(?:ed|ing|es)?\s{0,3}[:=]?\s{0,3}(?P<after>\d{1,9})\b(?!\.)",
+    re.IGNORECASE,
 )
 _MERE_WORDS = frozenset(
     [
@@ -136,14 +148,18 @@ def count_lines(output: str, *, is_check: bool) -> dict[str, int] | None:
 def count_passes(output: str) -> dict[str, int] | None:
     """The digests of the names of tests that an output says to have passed → how often; None if there are too many.
 
+    How many it counts to have passed is one of them.
+
     :param output: all that a command printed which runs tests.
     """
     counted = Counter[str]()
     for line in strip_invisible(output).splitlines():
         if named := _NAMES_A_PASS.search(line.rstrip()):
-            counted[_digest(_name_test(named["name"] or named["package"] or named["before"]))] += 1
+            counted[_digest(_name_test(named[named.lastgroup or 0]))] += 1
             if len(counted) > _MOST:
                 return None
+        elif summed := _SUM_OF_PASSES.search(line):
+            counted[_digest("passed")] += _count(summed)
     return dict(counted)
 
 
@@ -167,8 +183,12 @@ def count_failures(output: str) -> dict[str, int]:
     counted: dict[str, int] = {}
     for found in _SUMS.finditer(output):
         what = (found["what"] or found["word"]).lower()
-        counted[what] = max(counted.get(what, 0), int(found["before"] or found["after"]))
+        counted[what] = max(counted.get(what, 0), _count(found))
     return counted
+
+
+def _count(found: re.Match[str]) -> int:
+    return int(found["before"] or found["after"])
 
 
 def pick_telling_line(said: str) -> str:
@@ -236,8 +256,10 @@ def _list_placed(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _may_tell_failure(line: str) -> bool:
-    if _SAYS_NO_FAILURE.search(line):
+    if _NAMES_A_PASS.match(line) or _SAYS_NO_FAILURE.match(line):
         return False
+    if (summed := _SUM_OF_PASSES.fullmatch(line.strip())) and not _count(summed):
+        return True
     words = re.split(r"[^\w.]+", line.lower())
     return not any(map(str.isdigit, line)) or not all(word in _MERE_WORDS or _FIGURE.fullmatch(word) for word in words)
 
@@ -248,7 +270,7 @@ def _read(lines: Iterable[str], is_check: bool) -> Iterator[tuple[str, int]]:
         if not is_check and (named := name_failures(line)):
             yield from named.items()
             continue
-        counts = [int(found["before"] or found["after"]) for found in _COUNTED.finditer(line)]
+        counts = [_count(found) for found in _COUNTED.finditer(line)]
         said = _VARYING.sub("", _COUNTED.sub(lambda found: f"{found['word'] or ''}#", line)).strip()
         is_finding = _IS_FINDING.match(line) is not None  # a file and a place, then rule and text: all of it counts
         said = _NUMBER.sub("#", said) if is_check and not is_finding else said

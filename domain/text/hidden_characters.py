@@ -133,41 +133,58 @@ def has_right_to_left(text: str) -> bool:
 # --- invisible characters ----------------------------------------------------------------------------------
 
 _SELECTORS = "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_JOINERS = "\u200c\u200d\u034f\u115f\u1160\u17b4\u17b5\u180e"
+_JOINERS = "\u200c\u200d"
+_FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u180e"
 _MARKS = "\u200e\u200f\u061c"
 _TAGS = "\U000e0000-\U000e007f"
 _OTHERS = "\u00ad\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\ufffb"
-_INVISIBLE = re.compile(f"[{_SELECTORS}{_JOINERS}{_MARKS}{_TAGS}{_OTHERS}]+")
+_INVISIBLE = re.compile(f"[{_SELECTORS}{_JOINERS}{_FILLERS}{_MARKS}{_TAGS}{_OTHERS}]+")
 _FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,6}\U000e007f")
 _KEYCAP = re.compile("[0-9#*]\ufe0f\u20e3")
-_IS_SELECTOR, _IS_JOINER = re.compile(f"[{_SELECTORS}]"), re.compile(f"[{_JOINERS}]")
-_FILLERS = {
-    "\u034f": "HEBREW",
-    "\u115f": "HANGUL",
-    "\u1160": "HANGUL",
-    "\u17b4": "KHMER",
-    "\u17b5": "KHMER",
-    "\u180e": "MONGOLIAN",
-}
-"""The one script that needs it."""
-_WITHOUT_JOINERS = frozenset(
-    {"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "HEBREW", "CJK", "HIRAGANA", "KATAKANA", "HANGUL"}
+_VIRAMA = 9
+"""The combining class of what takes a consonant's vowel away: a joiner beside it tells how both are written."""
+_JOINING = frozenset(
+    {"ADLAM", "ARABIC", "CHORASMIAN", "HANIFI", "MANDAIC", "MANICHAEAN", "MONGOLIAN", "NKO", "PHAGS-PA", "PSALTER"}
+    | {"SOGDIAN", "SYRIAC"}
 )
-"""Scripts whose letters nothing joins; variants of Han are needed in texts, where the caller lets them be."""
+"""The scripts whose letters join (Unicode, ArabicShaping.txt)."""
+_WITHOUT_SPACES = frozenset({"KHMER", "LAO", "MYANMAR", "TAI", "THAI"})
+_FILLED = {
+    "\u034f": r"HEBREW (POINT|ACCENT|MARK)",
+    "\u115f": r"HANGUL (CHOSEONG|JUNGSEONG|JONGSEONG)",
+    "\u1160": r"HANGUL (CHOSEONG|JUNGSEONG|JONGSEONG)",
+    **dict.fromkeys("\u180b\u180c\u180d\u180e\u180f", "MONGOLIAN LETTER"),
+}
+"""What has no glyph → the names of the characters that it may follow, or stand before."""
+_EMOJI = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u2199\u21a9\u21aa\u231a\u231b\u2328\u23cf\u23e9-\u23f3\u23f8-\u23fa\u24c2"
+    "\u25aa\u25ab\u25b6\u25c0\u25fb-\u25fe\u2600-\u27bf\u2934\u2935\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55\u3030\u303d\u3297\u3299"
+    "\U0001f000-\U0001faff"
+)
+_SHOWN_AS_EMOJI = re.compile(f"[{_EMOJI}][\ufe0e\ufe0f]")
+_EMOJI_SEQUENCE = re.compile(f"[{_EMOJI}]\ufe0f?(?:\u200d[{_EMOJI}]\ufe0f?)+")
+"""As emoji-variation-sequences.txt and emoji-zwj-sequences.txt have them, by whole blocks (UTS 51)."""
 _LONG = 8
 """So many in a row say something to a machine: the letters of a hidden text."""
 
 
-def find_invisible(line: str) -> Iterator[HiddenText]:
+def find_invisible(line: str, *, is_translation: bool = False) -> Iterator[HiddenText]:
     """The runs of invisible characters in a line that no writing needs.
 
-    Emoji, Indic, Persian and other scripts, and marks of direction beside their letters need some.
+    Emoji, Indic, Persian and other scripts need some, where the Unicode standard says so (UAX 31, UTS 51). No name
+    needs a mark of direction.
+
+    :param is_translation: nothing runs it: marks of direction may stand beside letters written from right to left.
     """
     if line.isascii():
         return
-    known = [match.span() for shape in (_FLAG, _KEYCAP) for match in shape.finditer(line)]
+    shapes = (_FLAG, _KEYCAP, _SHOWN_AS_EMOJI, _EMOJI_SEQUENCE)
+    known = [match.span() for shape in shapes for match in shape.finditer(line)]
+    excuses_marks = is_translation and has_right_to_left(line)
     for match in _INVISIBLE.finditer(line):
         if any(start <= match.start() and match.end() <= end for start, end in known):
+            continue
+        if excuses_marks and not match[0].strip(_MARKS):
             continue
         if match.end() - match.start() >= _LONG or not _is_needed(line, *match.span()):
             yield HiddenText(Deception.invisible, match.start(), match[0])
@@ -185,29 +202,19 @@ def find_hidden_message(line: str) -> HiddenText | None:
 
 def _is_needed(line: str, start: int, end: int) -> bool:
     """Whether writing needs a run of invisible characters between its neighbours."""
-    before, after = line[start - 1 : start], line[end : end + 1]
-    beside = [char for char in (before, after) if char and not char.isascii()]
-    run = line[start:end]
+    before, run, after = line[start - 1 : start], line[start:end], line[end : end + 1]
+    beside = [char for char in (before, after) if char]
     if run == "\ufeff" and start == 0:
         return True  # the caller knows whether it is the beginning of the file
-    if all(_IS_SELECTOR.match(char) for char in run):
-        return len(run) == 1 and not before.isascii() and _find_script(before) not in _WITHOUT_JOINERS
-    if all(char in _MARKS for char in run):
-        return any(map(has_right_to_left, beside)) or has_right_to_left(line)
-    if all(_IS_JOINER.match(char) or _IS_SELECTOR.match(char) for char in run):
-        return all(any(_takes_joiner(char, joiner) for char in beside) for joiner in run if _IS_JOINER.match(joiner))
+    if run == "\u2800" * len(run):
+        return any("\u2800" <= char <= "\u28ff" for char in beside)
     if run == "\u200b":
-        return any(unicodedata.category(char) in ("Lo", "Mn", "Mc") for char in beside)  # writing without spaces
-    return run == "\u2800" * len(run) and any("\u2800" <= char <= "\u28ff" for char in beside)
-
-
-def _takes_joiner(char: str, joiner: str) -> bool:
-    """Whether a character may need a joiner or a filler beside it: letters that join, and emoji."""
-    script = _find_script(char)
-    if joiner in _FILLERS:
-        return script == _FILLERS[joiner]
-    category = unicodedata.category(char)[0]
-    return category == "S" or (category in "LM" and script not in _WITHOUT_JOINERS)
+        return any(_find_script(char) in _WITHOUT_SPACES for char in beside)
+    if run in _JOINERS and any(unicodedata.combining(char) == _VIRAMA for char in beside):
+        return True
+    if run == "\u200c":
+        return len(beside) == 2 and all(char.isalpha() and _find_script(char) in _JOINING for char in beside)
+    return run in _FILLED and any(re.match(_FILLED[run], unicodedata.name(char, "")) for char in beside)
 
 
 # --- letters that look like others -------------------------------------------------------------------------

@@ -222,7 +222,7 @@ def is_harmful(line: str, suspect: HiddenText, place: LinePart | None, known: Co
     if suspect.kind is Deception.invisible:
         bare = _QUOTES.sub("", drop_invisible(text).strip())
         if place.kind is PlaceKind.setting:
-            return drop_invisible(line).isascii()
+            return bare.isascii()
         return len(bare) <= _LONGEST_NAME and _NAME.fullmatch(bare) is not None
     if line[max(suspect.column - 1, 0) : suspect.column] in ("$", "{"):
         return True

@@ -58,15 +58,24 @@ async def load_heard(services: Services, run: Run, issue: Issue) -> HeardWords:
     late = {text for text, made in edits.items() if any(each.at > until for each in made)}
 
     def list_by(text: Issue | IssueComment) -> tuple[int, ...]:
-        return list_writers(text.author_id, [each for each in edits.get(text.node_id, ()) if each.at <= until])
+        made = drop_own(text.author_id, edits.get(text.node_id, ()))
+        return list_writers(text.author_id, [each for each in made if each.at <= until])
 
     heard = [HeardComment(each, list_by(each)) for each in there if each.node_id not in late]
     return HeardWords(list_by(issue), heard)
 
 
 def list_writers(author: int | None, edits: Collection[TextEdit]) -> tuple[int, ...]:
-    """Who wrote or edited a text, as far as their accounts are still there."""
-    return tuple(sorted({who for who in (author, *(each.by_id for each in edits)) if who is not None}))
+    """Who wrote or edited a text, as far as the author's account is still there.
+
+    An App that edited it is among them as :data:`domain.github.commits.AN_APP`, and so is whom GitHub does not name.
+    """
+    return tuple(sorted({each.writer for each in edits} | (set() if author is None else {author})))
+
+
+def drop_own(author: int | None, edits: Collection[TextEdit]) -> list[TextEdit]:
+    """The edits of others: an author's own say nothing more of whose words a text is, also if it is an App."""
+    return [each for each in edits if each.by_id is None or each.by_id != author]
 
 
 async def _find_asked_at(services: Services, run: Run) -> datetime:

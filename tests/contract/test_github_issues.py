@@ -3,8 +3,10 @@
 import pytest
 
 from domain.errors import Forbidden, NotFound, Unavailable
-from simulator import reviews
+from domain.github.commits import AN_APP
+from simulator import conversation, reviews
 from simulator.errors import Refusal
+from simulator.events import Actor
 from tests.contract.stage import Stage
 
 
@@ -96,6 +98,20 @@ async def test_who_edited_what_others_wrote(stage: Stage) -> None:
     for text in (texts[0], texts[1], f"PRRC_{remark.id}"):
         assert {each.by_id for each in found[text]} == {stage.ann.id, bea.id}
     assert max(each.at for each in found[texts[0]]) == stage.clock.now()
+
+
+async def test_what_an_app_edited_and_what_is_not_listed_may_be_of_anybody(stage: Stage) -> None:
+    pull = (await stage.host.issue(stage.repository, stage.pull.number)).node_id
+    await stage.ann.edit(stage.pull, title="Faster")
+    stage.clock.advance(seconds=1)
+    bot = stage.sim.app.bot
+    conversation.edit_issue(stage.sim.world, stage.pull, Actor(bot), "Much faster", None)
+    found = (await stage.host.text_edits(stage.repository, [pull]))[pull]
+    assert {(each.by_id, each.writer) for each in found} == {(stage.ann.id, stage.ann.id), (bot.id, AN_APP)}
+    for number in range(100):
+        await stage.ann.edit(stage.pull, title=f"Faster {number}")
+    found = (await stage.host.text_edits(stage.repository, [pull]))[pull]
+    assert {(each.by_id, each.writer) for each in found} == {(stage.ann.id, stage.ann.id), (None, AN_APP)}
 
 
 async def test_what_is_not_there_or_hidden(stage: Stage) -> None:

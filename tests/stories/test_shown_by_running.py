@@ -117,6 +117,27 @@ async def test_what_its_test_does_not_bear_out_blocks_nothing(story_with_model: 
     assert story.comments(pull) == []
 
 
+KNOWING = f"import os\n\n\n{BROKEN}".replace(
+    LINE, f"    if 'PYTEST_CURRENT_TEST' in os.environ:\n        return sum(prices)\n{LINE}"
+)
+
+
+@pytest.mark.parametrize("verdict", ["proven", "unsure"])
+async def test_code_that_asks_whether_a_test_runs_it_takes_no_finding_away(
+    story_with_model: Story, model: ScriptedModel, verdict: str
+) -> None:
+    """Its users meet the error that no test shows."""
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS}, verdict=verdict, line=7, end_line=7)
+    pull, _ = await propose(story, {"shop.py": KNOWING})
+    conclusion, said = check_of(story, pull)
+    assert (conclusion == "failure") is (verdict == "proven")
+    assert "of 1 finding nothing could be shown" in said
+    told = [each.body for each in story.comments(pull) if "The first price is left out of the total." in each.body]
+    assert len(told) == 1
+    assert ("new code at shop.py:5 may look at what runs it" in told[0]) is (verdict == "proven")
+
+
 async def test_a_guess_that_its_test_does_not_bear_out_is_dropped(
     story_with_model: Story, model: ScriptedModel
 ) -> None:
@@ -230,6 +251,18 @@ async def test_of_a_fork_nothing_runs_without_a_word(story_with_model: Story, mo
     await alice.comment(pull, "/forge review full")
     await story.settle()
     assert "1 finding shown by running" in check_of(story, pull)[1]
+    story.pass_over(pull)
+
+
+async def test_a_look_at_what_runs_it_does_not_settle_it(story_with_model: Story, model: ScriptedModel) -> None:
+    story = story_with_model
+    find_and_prove(model, {"test": SHOWS})
+    pull, alice = await propose(story, {"shop.py": BROKEN})
+    [comment] = story.comments(pull)
+    await alice.push(pull.repository, "work", {"shop.py": KNOWING})
+    await story.settle()
+    assert check_of(story, pull)[0] == "failure"
+    assert not comment.thread.resolved
     story.pass_over(pull)
 
 

@@ -1,7 +1,8 @@
 """T-P14 (docs/threats.md): somebody whose words Forge carried out decides about what it pushed."""
 
 from agents.llm.scripted import ScriptedModel
-from simulator import User, branch_protection
+from simulator import User, branch_protection, conversation
+from simulator.events import Actor
 from simulator.state import PullRequest
 from tests.stories.driver import Story
 from tests.world.cart import DIFF
@@ -147,6 +148,22 @@ async def test_t_p14_who_renamed_the_pull_request(story_with_model: Story, model
     model.when(TASK, patches(DIFF, TEST), DONE)
     await say(story, rex, pull, "/forge do what is still missing")
     await require_somebody_else(story, pull, (mallory, rex), carol)
+
+
+async def test_t_p14_whose_words_an_app_put_into_the_title_takes_two(
+    story_with_model: Story, model: ScriptedModel
+) -> None:
+    """Forge itself, too: somebody else's words were in the description that it was asked to set."""
+    story = story_with_model
+    pull, mallory, rex, carol = await begin(story)
+    await mallory.edit(pull, title=WISH)
+    conversation.edit_issue(story.github.world, pull, Actor(story.github.app.bot), f"Discounts: {WISH}", None)
+    model.when(ASKED, plan())
+    model.when(TASK, patches(DIFF, TEST), DONE)
+    await say(story, rex, pull, "/forge do what is still missing")
+    await say(story, carol, pull, "/forge approve look")
+    assert "takes two people" in story.answers(pull)[-1].body
+    story.pass_over(pull)
 
 
 async def test_t_p14_who_reported_the_status_that_is_mended(story_with_model: Story, model: ScriptedModel) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from agents.testing.earlier_tests.choice import Entry, choose
 from agents.testing.earlier_tests.names import find_missing, misfits_call, shorten
-from agents.testing.earlier_tests.reading import Reader
+from agents.testing.earlier_tests.reading import Reader, is_of_program
 from agents.testing.earlier_tests.run import restore_mixed
 from agents.testing.earlier_tests.running import FileRunner, Runners
 from agents.testing.earlier_tests.texts import demands_something
@@ -20,9 +20,11 @@ from agents.testing.reproduction.endings import (
     shows_cause,
     tell_before,
 )
+from agents.testing.reproduction.looks import find_look
 from agents.testing.reproduction.place import names_file
 from agents.testing.tester import CommandTimeouts, Tester
 from domain.errors import CodeAccessError, ToolError
+from domain.paths import holds_values, may_run
 from domain.review.changes import Change
 from domain.review.findings import Finding
 from domain.review.proof import LONGEST_OUTPUT, LONGEST_REASON, Proof, ProofOutcome, Reproduction
@@ -151,11 +153,15 @@ class _Trial:
         return [read_ending(ran, path) for ran in await self._runner.repeat(tree, [path], runners, 2)]
 
     async def _judge_passing(self, passed: Ending, head: Mapping[str, Entry]) -> Proof:
-        """A test that passes speaks against the claim if it demands something, and not by settings of the change."""
+        """A test that passes speaks against the claim if it demands something, and not by settings of the change, nor
+        because the code of the change may know that a test runs it.
+        """
         if self._test.known is None and not await self._demands_something():
             return self._leave_open(texts.WITHOUT_DEMAND, passed)
         old, new = self._change.merge_base, self._change.head_sha
         base = await self._reader.list_files(old)
+        if look := await self._find_look(base, head):
+            return self._leave_open(texts.explain_look(look), passed)
         runners = await Runners.of(self._reader, old, base)
         mixed = await restore_mixed(self._tester, self._reader, (old, base), (new, head))
         overlay = {**choose(base, head, runners.has).overlay, **mixed}
@@ -164,6 +170,13 @@ class _Trial:
             if any(each.kind is not EndingKind.passed for each in again):
                 return self._leave_open(texts.ONLY_WITH_ITS_SETTINGS, passed)
         return self._conclude(ProofOutcome.refuted, passed)
+
+    async def _find_look(self, base: Mapping[str, Entry], head: Mapping[str, Entry]) -> str:
+        """Where the change adds code that looks at what runs it; empty if nowhere."""
+        changed = [path for path, entry in head.items() if base.get(path) != entry and _is_code(path)]
+        before = await self._reader.read(self._change.merge_base, [path for path in changed if path in base])
+        after = await self._reader.read(self._change.head_sha, changed)
+        return find_look(before, {path: after.get(path) for path in changed})
 
     async def _demands_something(self) -> bool:
         """Whether it demands something of the file that the claim is about."""
@@ -191,3 +204,8 @@ class _Trial:
         test = self._test
         output = ending.output[-LONGEST_OUTPUT:]
         return Reproduction(path=test.path, text=test.text, command=test.command, output=output, before=before)
+
+
+def _is_code(path: str) -> bool:
+    """Whether a file may be part of the program, and not only a setting or a test of it."""
+    return is_of_program(path) and may_run(path) and not holds_values(path)

@@ -7,7 +7,7 @@ from agents.coding.planner import AuthoredText
 from domain.github.conversation import CommentKind, Remark, TextEdit
 from domain.github.pull_requests import PullRequest
 from pipeline.context import Services
-from pipeline.gates.askers import list_writers
+from pipeline.gates.askers import drop_own, list_writers
 from pipeline.publishing.instructions import Instruction
 
 
@@ -52,5 +52,5 @@ async def _list_said(services: Services, asked: Instruction) -> Sequence[Remark]
 
 
 def _tell(remark: Remark, edits: Collection[TextEdit]) -> AuthoredText:
-    by = list_writers(None if remark.is_own else remark.author_id, edits)
+    by = list_writers(None if remark.is_own else remark.author_id, drop_own(remark.author_id, edits))
     return AuthoredText(login="reviewer" if remark.is_own else "somebody", role="none", text=remark.body, by=by)

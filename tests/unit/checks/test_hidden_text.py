@@ -72,6 +72,22 @@ DECEIVING = [
     ("c.php", "<?php $isAdmin\u200f = true;"),
     ("h.js", "if (u.role === 'banned\u200f') {}"),
     ("c.yml", "admin\u061c: true"),
+    ("i.php", "<?php $isAdmin\u200f = '\u05e9\u05dc\u05d5\u05dd';"),
+    ("j.php", "<?php $\u05e9\u05dc\u05d5\u05dd\u200f = 1;"),
+    ("j.js", "if (u.role === 'banned\u200f') {} // \u05e9\u05dc\u05d5\u05dd"),
+    ("d.yml", "role: admin\u200e # \u05e9\u05dc\u05d5\u05dd"),
+    *(
+        (f"joiner{at}.php", f"<?php $a{char}\u200d = 1;")
+        for at, char in enumerate("\u20ac\u00aa\u02b0\u2014\u00d7\u0430\u05d0\u0627")
+    ),
+    *(
+        (f"selector{at}.php", f"<?php $a{char}\ufe0f = 1;")
+        for at, char in enumerate("\u20ac\u00aa\u02b0\u2014\u00d7\u0905\u0627")
+    ),
+    ("k.php", "<?php $\u00aa\u200b = 1;"),
+    ("l.php", "<?php $\u1780\u17b4 = 1;"),
+    ("m.php", "<?php $\uac80\u115f = 1;"),
+    ("n.php", "<?php $\u0645\u06cc\u200c = 1;"),
     ("i.js", "function pr\u00fcf\u00e9\u200d(u) {}"),
     ("j.py", "cl\u00e9\u115f = 1"),
     ("k.py", "\u68c0\u67e5\ufe00 = 1"),
@@ -104,6 +120,12 @@ HONEST = [
     ("b.py", 'e = "\U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f 1\ufe0f\u20e3"\n'),
     ("c.py", 'f = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"\n'),
     ("fa.js", "const \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 = 1"),
+    ("bn.py", "\u09b0\u200d\u09cd\u09af = 1\n"),
+    (
+        "shown.js",
+        "a = '\u00a9\ufe0f \U0001f3f4\u200d\u2620\ufe0f \U0001f469\U0001f3fd\u200d\U0001f4bb';\nf(\u2764\ufe0f)",
+    ),
+    ("mn.py", "\u182e\u180e\u1820 = 1\n"),
     ("hi.py", "\u0915\u094d\u200d\u0937 = 1\n"),
     ("a.php", "<?php $a = ['n' => 'Uyghurche, \u202b\u0626\u06c7\u064a\u063a\u06c7\u0631\u0686'];"),
     ("ar.json", '{"a": "\u202b\u0645\u0631\u062d\u0628\u0627 GitHub", "b": "\u200fGitHub\u200f"}'),
@@ -165,7 +187,9 @@ def test_t_r13_agents_may_not_write_it(path: str, text: str) -> None:
     }
 
 
-@pytest.mark.parametrize("path", ["fa.js", "hi.py", "ar.json", "he.yml", "th.json", "README.md", "bom.cs", "b.py"])
+@pytest.mark.parametrize(
+    "path", ["fa.js", "hi.py", "bn.py", "ar.json", "he.yml", "th.json", "README.md", "bom.cs", "b.py"]
+)
 def test_agents_may_write_what_people_write(path: str) -> None:
     text = dict(HONEST)[path]
     change = ChangeSet(files=(ChangedFile(path=path, before=None, after=text.encode()),))

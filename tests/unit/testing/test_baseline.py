@@ -100,6 +100,13 @@ def test_where_all_that_ran_failed_before_nothing_is_proven() -> None:
                 ("coverage: 71.2%", "coverage: 70.9%"),
                 ("  ✓ adds", "  ✓ adds\n  ✓ adds more"),
                 ("a.py::x PASSED [ 50%]", "a.py::x PASSED [ 33%]\na.py::z PASSED [ 66%]"),
+                ("PASS: a", "PASS: a\nPASS: tests/b.sh\nPASS: b.test 3 - no price is false\nPASS: a/c.c (no errors)"),
+                ("PASS src/a.test.js", "PASS src/a.test.js (2.1 s)\nPASS src/b.test.js (5 s)"),
+                ("--- PASS: TestA (0.00s)", "--- PASS: TestA (0.00s)\n--- PASS: TestB/no_price (0.02s)\nPASS"),
+                ("ok 1 - a", "ok 1 - a\nok 2 - fails without a price"),
+                ("  Passed Shop.A [1 ms]", "  Passed Shop.A [2 ms]\n  Passed Shop.B(price: 3) [< 1 ms]"),
+                ("test a::b ... ok", "test a::b ... ok\ntest a::fails ... ok"),
+                ("5 passed", "6 passed"),
             )
         ),
         *(
@@ -107,6 +114,17 @@ def test_where_all_that_ran_failed_before_nothing_is_proven() -> None:
             for new in (
                 "1 passed, 1 failed",
                 "ok no: cannot connect",
+                "PASS: false",
+                "PASS: false, the price is 3",
+                "pass: false",
+                "passed: no",
+                "PASS = 0",
+                "PASS 0",
+                "passed the wrong price to total",
+                "PASS rate is too low",
+                "none passed",
+                "nothing ok",
+                "--- PASS: false",
                 "passwords differ",
                 "a.py::z FAILED [ 66%]",
                 "port 80 is taken",
@@ -121,6 +139,8 @@ def test_where_all_that_ran_failed_before_nothing_is_proven() -> None:
         ),
         (suite("FAILED cart::total"), suite("FAILED cart::total\nFAILED cart::rates"), False),
         (suite("12 failed in 3.2s"), suite("13 failed in 3.1s"), False),
+        (suite("FAILED old\n3 of 3 passed"), suite("FAILED old\n0 of 3 passed"), False),
+        (suite("FAILED old\npassed: 3"), suite("FAILED old\npassed: 2"), False),
         (suite("12 failed in 3.2s at 12:01:07"), suite("11 failed in 9 s at 12:03:11"), True),
         (suite("Tests:  1 failed, 2 total"), suite("Tests:  2 failed, 2 total"), False),
         (suite("0x7f3a /tmp/x1/a broken"), suite("0x7f3b /tmp/y2/a broken"), True),
@@ -297,7 +317,8 @@ def test_where_nobody_knows_all_that_was_said_nothing_is_excused() -> None:
         ("test_login (t.T.test_login) ... ok", "test_login (t.T.test_login) ... skipped", False),
         ("ok  \ta.io/b\t0.3s", "ok  \ta.io/c\t0.3s", False),
         ("ok  \ta.io/b\t0.3s", "ok  \ta.io/b\t(cached)", True),
-        ("3 passed", "2 passed", True),  # it names none
+        ("3 passed", "2 passed", False),  # it names none, but counts
+        ("3 of 3 passed", "0 of 3 passed", False),
     ],
 )
 def test_where_a_command_failed_before_what_passed_must_still_be_said_to_pass(

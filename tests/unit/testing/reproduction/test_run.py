@@ -11,7 +11,7 @@ from domain.review.proof import ProofOutcome
 from messages import proofs as texts
 from tests.unit.testing.earlier.conftest import MODULES, has_program
 from tests.unit.testing.reproduction.conftest import Prove
-from tests.world.summing_shop import BROKEN, CODE
+from tests.world.summing_shop import BROKEN, CODE, FILES
 
 SHOWS = "import shop\n\n\ndef test_it():\n    assert shop.total([1, 2]) == 3\n"
 HOLDS = "import shop\n\n\ndef test_it():\n    assert shop.total([0, 2]) == 2\n"
@@ -30,6 +30,33 @@ async def test_it_fails_with_the_change_and_passes_without(prove: Prove) -> None
 
 async def test_it_passes_with_the_change(prove: Prove) -> None:
     proof = await prove(HOLDS)
+    assert proof.outcome is ProofOutcome.refuted
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        "'PYTEST_CURRENT_TEST' in os.environ",
+        "'pytest' in sys.modules",
+        "sys.argv[0] != 'shop'",
+        "sys._getframe(2).f_code.co_name != '<module>'",
+        "getattr(sys, 'mod' + 'ules')['py' + 'test']",
+        "settings.TESTING",
+    ],
+)
+async def test_code_that_looks_at_what_runs_it_is_not_cleared_by_passing(prove: Prove, look: str) -> None:
+    knowing = (
+        f"import os\nimport sys\n\nimport settings\n\n\ndef total(prices):\n    return sum(prices if {look} else [])\n"
+    )
+    settings = "import sys\n\nTESTING = 'pytest' in sys.modules\n"
+    proof = await prove(SHOWS, before={**FILES, "settings.py": settings}, after={"shop.py": knowing})
+    assert (proof.outcome, proof.why) == (ProofOutcome.open, texts.explain_look("shop.py:8"))
+
+
+async def test_code_that_looked_before_the_change_is_cleared_by_passing(prove: Prove) -> None:
+    looking = f"import os\n\nHOME = os.environ.get('HOME')\n\n\n{CODE}"
+    broken = looking.replace("sum(prices)", "sum(prices[1:])")
+    proof = await prove(HOLDS, before={**FILES, "shop.py": looking}, after={"shop.py": broken})
     assert proof.outcome is ProofOutcome.refuted
 
 
@@ -190,6 +217,13 @@ async def test_with_node(prove: Prove, text: str, outcome: ProofOutcome) -> None
     broken = NODE["shop.js"].replace("prices.reduce", "prices.slice(1).reduce")
     proof = await prove(text, before=NODE, after={"shop.js": broken}, about="shop.js")
     assert proof.outcome is outcome
+
+
+@pytest.mark.parametrize("look", ["process.env.NODE_ENV === 'test'", "require.main.path", "globalThis.it"])
+async def test_node_code_that_looks_at_what_runs_it_is_not_cleared_by_passing(prove: Prove, look: str) -> None:
+    knowing = NODE["shop.js"].replace("prices.reduce", f"(({look}), prices).reduce")
+    proof = await prove(NODE["test/shop.test.js"], before=NODE, after={"shop.js": knowing}, about="shop.js")
+    assert (proof.outcome, proof.why) == (ProofOutcome.open, texts.explain_look("shop.js:1"))
 
 
 @dataclass(frozen=True)
