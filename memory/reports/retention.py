@@ -34,15 +34,7 @@ from memory.db.tables.findings import FeedbackRow, FindingRow, GateRow, is_dismi
 from memory.db.tables.learned import MemoryRow, MemoryUseRow, RecallRow
 from memory.db.tables.ledger import EventRow
 from memory.db.tables.money import AnswerRow, BudgetRow, CircuitRow, SpendRow
-from memory.db.tables.repositories import (
-    AssentRow,
-    ConfigurationRow,
-    LadderRow,
-    MissedBugRow,
-    PauseRow,
-    PurgeRow,
-    WelcomeRow,
-)
+from memory.db.tables.repositories import AssentRow, ConfigurationRow, RepositoryRow
 from memory.db.tables.runs import CheckpointRow, OutboxRow, PullRequestRow, RecoveryRow, RunRow, WorkCheckpointRow
 from memory.reservations.reservations import RESERVED
 from memory.runs.outbox import APPROVAL
@@ -126,6 +118,7 @@ async def remove(database: Database, days: Mapping[int, int], now: datetime) -> 
         removed["gates emptied"] += await _empty_gates(database, group, now)
     for table, key, rows in (*_select_old_code(now), *_select_old_budgets(now), *_select_old_feedback(now)):
         removed[table.__tablename__] += await delete_in_batches(database, table, key, rows)
+    removed["purges"] = await _forget_purges(database, now)
     return {name: count for name, count in removed.items() if count}
 
 
@@ -247,7 +240,7 @@ def _select_old_code(now: datetime) -> Sequence[_OldRows]:
         .where(newer.repository_id == RunRow.repository_id, newer.number == RunRow.number, newer.id > RunRow.id)
     )
     ended = select(RunRow.id).where(RunRow.finished_at < until)
-    lost = select(PurgeRow.repository_id).where(PurgeRow.at < now - PURGE_RETENTION)
+    lost = select(RepositoryRow.repository_id).where(_is_long_lost(now))
     of_lost = select(RunRow.id).where(RunRow.repository_id.in_(lost))
     return [
         (
@@ -260,7 +253,6 @@ def _select_old_code(now: datetime) -> Sequence[_OldRows]:
             (table, table.at, select(table.at).where(table.at < now - PUSH_RETENTION))
             for table in (BranchPushRow, AssentRow, SignedCommitRow)
         ),
-        (PurgeRow, PurgeRow.repository_id, select(PurgeRow.repository_id).where(PurgeRow.at < now - PURGE_RETENTION)),
         *(
             (table, table.run_id, select(table.run_id).where(table.run_id.in_(ended)).distinct())
             for table in (AnswerRow, WorkCheckpointRow)
@@ -273,6 +265,16 @@ def _select_old_code(now: datetime) -> Sequence[_OldRows]:
             .where(CheckpointRow.id < lowest_id_at(until), RunRow.finished_at < until, replaced),
         ),
     ]
+
+
+def _is_long_lost(now: datetime) -> ColumnElement[bool]:
+    return RepositoryRow.lost_at < now - PURGE_RETENTION
+
+
+async def _forget_purges(database: Database, now: datetime) -> int:
+    """What is noted of long lost repositories, once nothing of them is left that depends on it."""
+    gone = update(RepositoryRow).where(_is_long_lost(now)).values(lost_at=None).returning(RepositoryRow.repository_id)
+    return len(await database.scalars(gone))
 
 
 def _select_old_budgets(now: datetime) -> Sequence[_OldRows]:
@@ -373,20 +375,22 @@ async def forget_repositories(database: Database, repository_ids: Sequence[int])
     for table, key in _OF_REPOSITORIES:
         lost = select(key).where(table.repository_id.in_(repository_ids))
         await delete_in_batches(database, table, key, lost)
-    # their fencing tokens stay
+    # their fencing tokens stay, and that they were welcomed
     named = PullRequestRow.repository_id.in_(repository_ids), PullRequestRow.title != ""
     await database.execute(update(PullRequestRow).where(*named).values(title=""))
+    known = RepositoryRow.repository_id.in_(repository_ids)
+    await database.execute(update(RepositoryRow).where(known).values(dict.fromkeys(_DECIDED)))
 
+
+_DECIDED = ("paused_since", "paused_by", "paused_why", "level", "level_since", "level_by", "missed", "overview")
+"""Of a row of :class:`RepositoryRow`, what goes with the repository."""
 
 _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
     (GateRow, GateRow.id),
     (FindingRow, FindingRow.id),
     (FeedbackRow, FeedbackRow.id),
     (MemoryRow, MemoryRow.id),
-    (MissedBugRow, MissedBugRow.id),
-    (LadderRow, LadderRow.repository_id),
     (CircuitRow, CircuitRow.repository_id),
-    (PauseRow, PauseRow.repository_id),
     (BranchPushRow, BranchPushRow.repository_id),
     (SignedCommitRow, SignedCommitRow.repository_id),
     (AssentRow, AssentRow.repository_id),
@@ -402,10 +406,10 @@ _OF_REPOSITORIES: Sequence[tuple[Any, Any]] = (
 async def list_lost_deliveries(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
     """The deliveries that began runs in these repositories, or told that the App was installed there."""
     query = select(RunRow.admitted_by).where(RunRow.repository_id.in_(repository_ids))
-    welcomed = select(WelcomeRow.cause).where(WelcomeRow.repository_id.in_(repository_ids))
+    welcomed = select(RepositoryRow.welcome_cause).where(RepositoryRow.repository_id.in_(repository_ids))
     async with database.transaction() as session:
         began = {admitted.rpartition("#")[0] for admitted in await session.scalars(query)}
-        return sorted(began | {*await session.scalars(welcomed)})
+        return sorted(began | {*filter(None, await session.scalars(welcomed))})
 
 
 async def list_lost_runs(database: Database, repository_ids: Sequence[int]) -> Sequence[str]:
