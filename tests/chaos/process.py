@@ -23,7 +23,7 @@ from pipeline.durable.steps import Call, run_durable_step
 from pipeline.issue.coding import work_keeper
 from tests.chaos.model import Delegate, Watched, build_planner, hang
 from tests.clock import MovableClock
-from workspace.sandbox.suspension import LONGEST_S, ProgramControl
+from workspace.sandbox.suspension import ProgramControl
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -163,7 +163,7 @@ def _watch_checkpoints(orders: Orders) -> None:
     pause = ProgramControl.pause
 
     @asynccontextmanager
-    async def watched(self: ProgramControl, seconds: float = LONGEST_S) -> AsyncGenerator[float]:
+    async def watched(self: ProgramControl, seconds: float) -> AsyncGenerator[float]:
         async with pause(self, seconds) as paused_seconds:
             await orders.reach("checkpoint", "paused")
             yield paused_seconds

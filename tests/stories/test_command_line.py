@@ -114,7 +114,7 @@ def test_what_starts_often_or_stays_loads_no_library_that_it_does_not_need(modul
 
 
 def test_a_mistake_of_forge_is_not_a_verdict(repository: Path) -> None:
-    broken = "from bot.cli import main, review; review.run = None; main.main()"
+    broken = "from bot.cli import local_review, main; local_review.run = None; main.main()"
     done = subprocess.run(
         [sys.executable, "-c", broken, "review", str(repository)], check=False, capture_output=True, text=True
     )

@@ -10,7 +10,8 @@ import pytest
 from agents.llm.models import LanguageModel, ModelTier, Unusable
 from bot.outbound.allowance import NOTHING, Allowance
 from bot.setting_sources import provider_secrets
-from bot.settings import load, load_installation, load_tool_folders
+from bot.settings import load, load_installation
+from bot.tool_folders import load_tool_folders
 from domain.errors import ConfigurationError
 
 
