@@ -456,11 +456,11 @@ def test_a_wrong_key_is_told_before_anything_is_made(tmp_path: Path) -> None:
     ],
 )
 def test_the_database_is_all_that_looking_needs(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    os.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("FORGE_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("FORGE_DATABASE_URL", create_database("sqlite", tmp_path))
+        del os.environ[name]
+    os.environ["FORGE_DATABASE_URL"] = create_database("sqlite", tmp_path)
     cli(command.split(), standalone_mode=False)
     assert "FORGE_" not in capsys.readouterr().err
