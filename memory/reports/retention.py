@@ -81,6 +81,10 @@ class _Group:
         named = select(RunRow.id).where(RunRow.repository_id.in_(self.ids or self.others))
         return column.in_(named) if self.ids else column.not_in(named)
 
+    def is_over(self, column: Any) -> Sequence[ColumnElement[bool]]:
+        """Whether a column with the id of a run is of one in this group that is over."""
+        return _is_over(column), self.matches_run(column)
+
 
 async def load_terms(database: Database, repository_ids: Sequence[int] | None = None) -> dict[int, int]:
     """For how many days each repository keeps its audit, if not for the usual time.
@@ -135,74 +139,43 @@ _OldRows = tuple[type[TableRow], Any, Select[Any]]
 
 def _select_old(group: _Group, now: datetime) -> Sequence[_OldRows]:
     until = now - timedelta(days=group.days)
-    seen = min(until, now - DELIVERY_RETENTION)
-    repository = number_in(DeliveryRow.command["repository"]["id"])
-    recovered = min(until, now - RECOVERY_RETENTION)
+    seen, recovered = min(until, now - DELIVERY_RETENTION), min(until, now - RECOVERY_RETENTION)
+    event, write, spent, delivery, tried = EventRow, OutboxRow, SpendRow, DeliveryRow, RecoveryRow
+    its_repository = group.matches(number_in(delivery.command["repository"]["id"]))
+    is_done = or_(delivery.finished_at.is_not(None), delivery.outcome == "ignored")
     ended = select(RunRow.id).where(RunRow.finished_at < until)
-    return [
+    kept: Sequence[tuple[type[TableRow], Any, Sequence[ColumnElement[bool]]]] = [
+        (event, event.id, [*_is_before_id(event, event.time, until), ~_is_counted(), *group.is_over(event.trace)]),
+        (write, write.id, [*_is_before_id(write, write.created_at, seen), ~_IS_APPROVAL, *group.is_over(write.run_id)]),
         (
-            EventRow,
-            EventRow.id,
-            select(EventRow.id).where(
-                EventRow.id < lowest_id_at(until),
-                EventRow.time < until,
-                ~_is_counted(),
-                _is_over(EventRow.trace),
-                group.matches_run(EventRow.trace),
-            ),
+            spent,
+            spent.id,
+            [
+                *_is_before_id(spent, spent.reserved_at, until),
+                spent.state != RESERVED,
+                _is_over(spent.run_id),
+                group.matches(spent.repository_id),
+            ],
         ),
         (
-            OutboxRow,
-            OutboxRow.id,
-            select(OutboxRow.id).where(
-                OutboxRow.id < lowest_id_at(seen),
-                OutboxRow.created_at < seen,
-                ~_IS_APPROVAL,
-                _is_over(OutboxRow.run_id),
-                group.matches_run(OutboxRow.run_id),
-            ),
+            delivery,
+            delivery.guid,
+            [delivery.received_at < seen, is_done, _has_no_open_run(delivery.guid), its_repository],
         ),
-        (
-            SpendRow,
-            SpendRow.id,
-            select(SpendRow.id).where(
-                SpendRow.id < lowest_id_at(until),
-                SpendRow.reserved_at < until,
-                SpendRow.state != RESERVED,
-                _is_over(SpendRow.run_id),
-                group.matches(SpendRow.repository_id),
-            ),
-        ),
-        (
-            DeliveryRow,
-            DeliveryRow.guid,
-            select(DeliveryRow.guid).where(
-                DeliveryRow.received_at < seen,
-                or_(DeliveryRow.finished_at.is_not(None), DeliveryRow.outcome == "ignored"),
-                _has_no_open_run(DeliveryRow.guid),
-                group.matches(repository),
-            ),
-        ),
-        (
-            GateRow,
-            GateRow.id,
-            select(GateRow.id).where(*_is_old_gate(group, now), GateRow.state.not_in(_ANSWERED)),
-        ),
+        (GateRow, GateRow.id, [*_is_old_gate(group, now), GateRow.state.not_in(_ANSWERED)]),
         (
             CheckpointRow,
             CheckpointRow.run_id,
-            select(CheckpointRow.run_id).where(
-                CheckpointRow.run_id.in_(ended), group.matches_run(CheckpointRow.run_id)
-            ),
+            [CheckpointRow.run_id.in_(ended), group.matches_run(CheckpointRow.run_id)],
         ),
-        (
-            RecoveryRow,
-            RecoveryRow.id,
-            select(RecoveryRow.id).where(
-                RecoveryRow.time < recovered, _is_over(RecoveryRow.run_id), group.matches(RecoveryRow.repository_id)
-            ),
-        ),
+        (tried, tried.id, [tried.time < recovered, _is_over(tried.run_id), group.matches(tried.repository_id)]),
     ]
+    return [(table, key, select(key).where(*old)) for table, key, old in kept]
+
+
+def _is_before_id(row: Any, moment: Any, until: datetime) -> Sequence[ColumnElement[bool]]:
+    """Whether a row is older; its id, which begins with its time, is looked for first."""
+    return row.id < lowest_id_at(until), moment < until
 
 
 def _is_counted() -> ColumnElement[bool]:
